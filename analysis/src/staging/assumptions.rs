@@ -1,0 +1,61 @@
+//! What is assumed of a staged function: its dialect, how it is reached, and the types of its parameters.
+//!
+//! Assumptions are inputs of the database. The fixpoint ([`super::fixpoint`]) moves them; nothing
+//! else does. Precedence: annotation > call sites > literal default > assumption.
+
+use ruff_python_ast::name::Name;
+
+use super::dialect::{Dialect, RootKind};
+use super::facts::Binding;
+use crate::diagnostic::{Span, Why};
+
+/// A staged function: a root, or one that a root calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stage {
+    pub dialect: Dialect,
+    pub root: Option<RootKind>,
+    /// What makes it a root (a decorator, a call), or the call that reaches it.
+    pub cause: Option<Span>,
+    /// AutoGraph converts it. False for the dialects that trace only, for `autograph=False`, and
+    /// for what Keras 3 calls.
+    pub converts: bool,
+    pub parameters: Vec<Parameter>,
+    pub options: RootOptions,
+}
+
+/// What a root's decorator or call says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RootOptions {
+    /// `input_signature=` is given: no retracing.
+    pub input_signature: bool,
+    /// `experimental_autograph_options=Feature.…`: `ALL`, `LISTS`, `ASSERT_STATEMENTS`, …
+    pub features: Vec<Name>,
+    /// `static_argnums` / `static_argnames` resolved to names.
+    pub static_parameters: Vec<Name>,
+    /// `fullgraph=True`: a graph break is an error.
+    pub full_graph: bool,
+}
+
+/// Where the type of a parameter comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// `self`, `cls`.
+    Receiver,
+    Annotation,
+    CallSites,
+    Default,
+    /// A root's parameter about which nothing speaks: a Tensor of its dialect.
+    Assumption,
+    Unknown,
+}
+
+/// A parameter of a staged function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    pub name: Name,
+    pub source: Source,
+    pub binding: Binding,
+    /// The assumed type in Python's notation; empty when nothing is known.
+    pub shown: Name,
+    pub why: Why,
+}

@@ -1,0 +1,261 @@
+//! Which functions a file has, in source order, and the slice of text each of them is.
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{self as ast, ModModule, PySourceType, Stmt};
+use ruff_python_parser::{ParseOptions, Parsed};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+use std::sync::Arc;
+
+use super::expressions;
+
+/// The name of a function within its file: `Model.call`, `train.step`; stable under edits elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FunctionPath {
+    /// Classes and functions around it, joined with dots (no `<locals>`).
+    pub qualname: Name,
+    /// 0 for the first function of that qualified name in the file, 1 for the next …
+    pub occurrence: u16,
+}
+
+/// What the file says about one function without looking at its body's meaning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionEntry {
+    pub path: FunctionPath,
+    /// From `def` (or `async`) to the end of the body: the slice.
+    pub range: TextRange,
+    /// The range of the name after `def`.
+    pub name_range: TextRange,
+    /// The innermost class around it, if its parent scope is a class.
+    pub class: Option<u32>,
+    /// The enclosing function, as an index into the same list.
+    pub parent: Option<u32>,
+}
+
+/// A class of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassEntry {
+    pub qualname: Name,
+    pub range: TextRange,
+    pub name_range: TextRange,
+    /// The text of its bases: `keras.Model`, `nn.Module`.
+    pub bases: Vec<Box<str>>,
+    /// Indices of its methods.
+    pub methods: Vec<u32>,
+}
+
+/// The definitions of a file in source order (a function precedes those nested in it).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Definitions {
+    pub functions: Vec<FunctionEntry>,
+    pub classes: Vec<ClassEntry>,
+}
+
+impl Definitions {
+    pub fn collect(text: &str, body: &[Stmt]) -> Self {
+        let mut collector = Collector { text, ..Collector::default() };
+        collector.statements(body);
+        collector.definitions
+    }
+
+    /// The innermost function whose slice contains `offset`.
+    pub fn function_at(&self, offset: TextSize) -> Option<u32> {
+        let after = self.functions.partition_point(|f| f.range.start() <= offset);
+        let mut candidate = after.checked_sub(1).map(|index| index as u32);
+        while let Some(index) = candidate {
+            let entry = &self.functions[index as usize];
+            if entry.range.contains_inclusive(offset) {
+                return Some(index);
+            }
+            // Not inside it: the next candidate in source order that can still enclose `offset`.
+            candidate = entry.parent.or_else(|| index.checked_sub(1));
+        }
+        None
+    }
+
+    pub fn find(&self, path: &FunctionPath) -> Option<(u32, &FunctionEntry)> {
+        self.functions
+            .iter()
+            .enumerate()
+            .find(|(_, entry)| entry.path == *path)
+            .map(|(index, entry)| (index as u32, entry))
+    }
+}
+
+/// One function's slice, parsed on its own: nothing in it depends on where the function stands.
+#[derive(Debug)]
+pub struct FunctionAst {
+    pub text: Arc<str>,
+    parsed: Parsed<ModModule>,
+    pub expression_count: u32,
+}
+
+impl PartialEq for FunctionAst {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+impl Eq for FunctionAst {}
+
+impl FunctionAst {
+    /// Parses a slice. `None` when error recovery does not even find a `def` in it.
+    pub fn parse(text: Arc<str>, source_type: PySourceType) -> Option<Self> {
+        let options = ParseOptions::from(source_type)
+            .with_target_version(ruff_python_ast::PythonVersion::latest());
+        let parsed = ruff_python_parser::parse_unchecked(&text, options).try_into_module()?;
+        let expression_count = match parsed.suite().first() {
+            Some(Stmt::FunctionDef(def)) => expressions::number(def),
+            _ => return None,
+        };
+        Some(Self { text, parsed, expression_count })
+    }
+
+    /// The function; ranges count from its `def`.
+    pub fn def(&self) -> &ast::StmtFunctionDef {
+        match self.parsed.suite().first() {
+            Some(Stmt::FunctionDef(def)) => def,
+            _ => unreachable!("checked by `parse`"),
+        }
+    }
+
+    pub fn parsed(&self) -> &Parsed<ModModule> {
+        &self.parsed
+    }
+}
+
+#[derive(Default)]
+struct Collector<'a> {
+    text: &'a str,
+    definitions: Definitions,
+    scopes: Vec<Scope>,
+}
+
+struct Scope {
+    qualname: Name,
+    kind: ScopeKind,
+}
+
+#[derive(Clone, Copy)]
+enum ScopeKind {
+    Class(u32),
+    Function(u32),
+}
+
+impl Collector<'_> {
+    fn statements(&mut self, body: &[Stmt]) {
+        for statement in body {
+            self.statement(statement);
+        }
+    }
+
+    fn qualname(&self, name: &str) -> Name {
+        match self.scopes.last() {
+            Some(scope) => Name::new(format!("{}.{name}", scope.qualname)),
+            None => Name::new(name),
+        }
+    }
+
+    fn statement(&mut self, statement: &Stmt) {
+        match statement {
+            Stmt::FunctionDef(def) => self.function(def),
+            Stmt::ClassDef(class) => self.class(class),
+            Stmt::If(node) => {
+                self.statements(&node.body);
+                for clause in &node.elif_else_clauses {
+                    self.statements(&clause.body);
+                }
+            }
+            Stmt::For(node) => {
+                self.statements(&node.body);
+                self.statements(&node.orelse);
+            }
+            Stmt::While(node) => {
+                self.statements(&node.body);
+                self.statements(&node.orelse);
+            }
+            Stmt::With(node) => self.statements(&node.body),
+            Stmt::Try(node) => {
+                self.statements(&node.body);
+                for handler in &node.handlers {
+                    let ast::ExceptHandler::ExceptHandler(handler) = handler;
+                    self.statements(&handler.body);
+                }
+                self.statements(&node.orelse);
+                self.statements(&node.finalbody);
+            }
+            Stmt::Match(node) => {
+                for case in &node.cases {
+                    self.statements(&case.body);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn function(&mut self, def: &ast::StmtFunctionDef) {
+        let qualname = self.qualname(&def.name);
+        let occurrence =
+            self.definitions.functions.iter().filter(|f| f.path.qualname == qualname).count();
+        let index = self.definitions.functions.len() as u32;
+        let class = match self.scopes.last() {
+            Some(Scope { kind: ScopeKind::Class(class), .. }) => Some(*class),
+            _ => None,
+        };
+        let parent = self.scopes.iter().rev().find_map(|scope| match scope.kind {
+            ScopeKind::Function(function) => Some(function),
+            ScopeKind::Class(_) => None,
+        });
+        if let Some(class) = class {
+            self.definitions.classes[class as usize].methods.push(index);
+        }
+        self.definitions.functions.push(FunctionEntry {
+            path: FunctionPath {
+                qualname: qualname.clone(),
+                occurrence: u16::try_from(occurrence).unwrap_or(u16::MAX),
+            },
+            range: TextRange::new(keyword_start(self.text, def), def.end()),
+            name_range: def.name.range(),
+            class,
+            parent,
+        });
+        self.scopes.push(Scope { qualname, kind: ScopeKind::Function(index) });
+        self.statements(&def.body);
+        self.scopes.pop();
+    }
+
+    fn class(&mut self, class: &ast::StmtClassDef) {
+        let qualname = self.qualname(&class.name);
+        let index = self.definitions.classes.len() as u32;
+        let bases = class
+            .arguments
+            .iter()
+            .flat_map(|arguments| arguments.args.iter())
+            .map(|base| self.text[base.range()].into())
+            .collect();
+        self.definitions.classes.push(ClassEntry {
+            qualname: qualname.clone(),
+            range: class.range(),
+            name_range: class.name.range(),
+            bases,
+            methods: Vec::new(),
+        });
+        self.scopes.push(Scope { qualname, kind: ScopeKind::Class(index) });
+        self.statements(&class.body);
+        self.scopes.pop();
+    }
+}
+
+/// Where `def` or `async def` stands: after the decorators, which belong to the enclosing scope.
+pub fn keyword_start(text: &str, def: &ast::StmtFunctionDef) -> TextSize {
+    let Some(last) = def.decorator_list.last() else { return def.start() };
+    // Between the last decorator and the name stand only blanks, comments, `async` and `def`.
+    let gap = &text[TextRange::new(last.end(), def.name.start())];
+    let mut offset = last.end();
+    for line in gap.split_inclusive('\n') {
+        let code = line.trim_start();
+        if code.starts_with("async") || code.starts_with("def") {
+            return offset + TextSize::of(&line[..line.len() - code.len()]);
+        }
+        offset += TextSize::of(line);
+    }
+    def.start()
+}

@@ -1,0 +1,145 @@
+//! Which dotted name an expression spells, through the imports of its file.
+//!
+//! ```python
+//! import tensorflow as tf          # tf.print      -> tensorflow.print
+//! from jax import jit, lax         # lax.cond      -> jax.lax.cond
+//! from keras.layers import Dense as D   # D        -> keras.layers.Dense
+//! ```
+//!
+//! Imports inside functions count for the whole file; a later import of the same name wins.
+//! Names of `tensorflow.compat.v2`, `tensorflow.python.keras` and similar doors are folded into
+//! the public ones, so that rules have one name to compare with.
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::statement_visitor::{self, StatementVisitor};
+use ruff_python_ast::{Expr, Stmt};
+use rustc_hash::FxHashMap;
+
+/// The imported names of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Imports {
+    /// Local name -> dotted name. Relative imports keep their leading dots.
+    names: FxHashMap<Name, Name>,
+    /// Modules imported in any form, for "does this file use tensorflow at all".
+    modules: Vec<Name>,
+}
+
+impl Imports {
+    pub fn collect(body: &[Stmt]) -> Self {
+        let mut collector = Collector::default();
+        collector.visit_body(body);
+        collector.imports
+    }
+
+    /// The dotted name of a `Name` or `Attribute` chain that starts at an import.
+    pub fn resolve(&self, expression: &Expr) -> Option<Name> {
+        let mut attributes: Vec<&str> = Vec::new();
+        let mut current = expression;
+        loop {
+            match current {
+                Expr::Attribute(attribute) => {
+                    attributes.push(attribute.attr.as_str());
+                    current = &attribute.value;
+                }
+                Expr::Name(name) => {
+                    let base = self.names.get(&name.id)?;
+                    if attributes.is_empty() {
+                        return Some(base.clone());
+                    }
+                    let mut dotted = base.to_string();
+                    for attribute in attributes.iter().rev() {
+                        dotted.push('.');
+                        dotted.push_str(attribute);
+                    }
+                    return Some(canonical(&dotted));
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// The dotted name that a local name was imported as.
+    pub fn get(&self, local: &str) -> Option<&Name> {
+        self.names.get(local)
+    }
+
+    /// Whether the file imports `package` or anything below it.
+    pub fn uses(&self, package: &str) -> bool {
+        self.modules.iter().any(|module| {
+            module.strip_prefix(package).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    }
+
+    /// The local name bound to `dotted`, if any: `tensorflow` -> `tf`. The first in alphabetical order.
+    pub fn local_name_of(&self, dotted: &str) -> Option<&Name> {
+        self.names.iter().filter(|(_, target)| target.as_str() == dotted).map(|(local, _)| local).min()
+    }
+}
+
+#[derive(Default)]
+struct Collector {
+    imports: Imports,
+}
+
+impl StatementVisitor<'_> for Collector {
+    fn visit_stmt(&mut self, statement: &Stmt) {
+        match statement {
+            Stmt::Import(import) => {
+                for alias in &import.names {
+                    let module = Name::new(alias.name.as_str());
+                    let (local, target) = match &alias.asname {
+                        Some(local) => (local.id.clone(), canonical(&module)),
+                        None => {
+                            let top = Name::new(module.split('.').next().unwrap_or_default());
+                            (top.clone(), top)
+                        }
+                    };
+                    self.imports.names.insert(local, target);
+                    self.imports.modules.push(module);
+                }
+            }
+            Stmt::ImportFrom(import) => {
+                let dots = ".".repeat(import.level as usize);
+                let module = import.module.as_ref().map_or("", |module| module.as_str());
+                let base = format!("{dots}{module}");
+                for alias in &import.names {
+                    if alias.name.as_str() == "*" {
+                        continue;
+                    }
+                    let local = alias.asname.as_ref().unwrap_or(&alias.name).id.clone();
+                    let separator = if base.is_empty() || base.ends_with('.') { "" } else { "." };
+                    let target = canonical(&format!("{base}{separator}{}", alias.name));
+                    self.imports.names.insert(local, target);
+                }
+                self.imports.modules.push(Name::new(base));
+            }
+            _ => statement_visitor::walk_stmt(self, statement),
+        }
+    }
+}
+
+/// One public name for the doors that lead to the same room.
+fn canonical(dotted: &str) -> Name {
+    const DOORS: [(&str, &str); 11] = [
+        ("tensorflow.compat.v2", "tensorflow"),
+        ("tensorflow.compat.v1", "tensorflow"),
+        ("tensorflow.v2", "tensorflow"),
+        ("tensorflow.python.keras", "tensorflow.keras"),
+        ("tensorflow.keras", "keras"),
+        ("keras.api", "keras"),
+        ("keras.src", "keras"),
+        ("jax._src.api", "jax"),
+        ("jax.numpy.lax", "jax.lax"),
+        ("tensorflow.autograph.experimental", "tensorflow.autograph"),
+        ("torch._dynamo.optimize", "torch.compile"),
+    ];
+    let mut current = dotted.to_owned();
+    for (door, room) in DOORS {
+        if let Some(rest) = current.strip_prefix(door)
+            && (rest.is_empty() || rest.starts_with('.'))
+        {
+            current = format!("{room}{rest}");
+        }
+    }
+    Name::new(current)
+}
