@@ -1,0 +1,37 @@
+"""The calls that record_eager.py runs: every expression statement in a module's `main()`, one call each.
+
+The other statements of `main()` only prepare arguments and run unrecorded. Taking the calls from the
+module itself keeps them equal, in types, to the call sites that a checker reads there.
+"""
+import ast
+import os
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, Tuple
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+@dataclass
+class Call:
+    root: str
+    dialect: str
+    fn: Callable
+    args: Tuple = ()
+    kwargs: Dict[str, Any] = field(default_factory=dict)
+
+
+def main_of(path):
+    with open(path) as file:
+        tree = ast.parse(file.read())
+    return next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "main")
+
+
+def calls(module, dialect):
+    names = dict(vars(module))
+    path = os.path.join(HERE, module.__name__ + ".py")
+    for statement in main_of(path).body:
+        code = compile(ast.Module([statement], []), path, "exec")
+        if isinstance(statement, ast.Expr):
+            yield Call(ast.unparse(statement), dialect, exec, (code, names))
+        else:
+            exec(code, names)

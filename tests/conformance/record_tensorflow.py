@@ -1,0 +1,236 @@
+"""Record what real TensorFlow stages in the modules of this folder.
+
+    python record_tensorflow.py --recorder RECORDER.py tensorflow/*.py
+    python record_tensorflow.py --output RECORDED.json tensorflow/loops.py
+
+RECORDER.py runs the examples of a module under `tf.function` and reports every
+condition and loop that ran. This script adds comprehension conditions, keeps
+what a static checker can be held against, and writes it beside the module.
+"""
+
+import argparse
+import ast
+import importlib.util
+import json
+import math
+import re
+import sys
+from pathlib import Path
+
+MESSAGE_LENGTH = 300
+
+
+def import_file(path):
+    name = path.stem
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def constants(source, name, default):
+    """The value of a module-level `NAME = <literal>`, without importing the module."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == name:
+            return ast.literal_eval(node.value)
+    return default
+
+
+# Comprehension conditions stay Python under AutoGraph, so no operator reports them.
+
+
+def record_comprehension_conditions(recorder):
+    operators = recorder.api._TRANSPILER.get_extra_locals()["ag__"]
+
+    def comprehension_test(value, _site=None):
+        recorder._event(_site, recorder.tensor_util.is_tf_type(value), cond=recorder._describe(value))
+        return value
+
+    def visit_comprehension(self, node):
+        origins = [recorder._origin(test) for test in node.ifs]
+        node = self.generic_visit(node)
+        for index, (test, origin) in enumerate(zip(node.ifs, origins)):
+            call = recorder.templates.replace_as_expression("ag__.comprehension_test(test)", test=test)
+            recorder._tag(call, recorder._new_site("comprehension_if", test, origin))
+            node.ifs[index] = call
+        return node
+
+    operators.comprehension_test = comprehension_test
+    recorder.c_logic.LogicalExpressionTransformer.visit_comprehension = visit_comprehension
+
+    listed = recorder.static_constructs
+
+    def static_constructs(path):
+        return listed(path) + comprehension_conditions(Path(path).read_text())
+
+    recorder.static_constructs = static_constructs
+
+
+def comprehension_conditions(source):
+    found = []
+
+    def walk(node, function):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            function = node.name
+        for test in getattr(node, "ifs", ()):
+            found.append(
+                {
+                    "function": function,
+                    "kind": "comprehension_if",
+                    "line": test.lineno,
+                    "col": test.col_offset,
+                }
+            )
+        for child in ast.iter_child_nodes(node):
+            walk(child, function)
+
+    walk(ast.parse(source), None)
+    return found
+
+
+def run_recorder(recorder, path):
+    module = import_file(path)
+    feature = getattr(module, "FEATURE", None)
+    features = feature and getattr(recorder.tf.autograph.experimental.Feature, feature)
+    results = [
+        recorder.run(module, str(path), expression, examples, features)
+        for expression, examples in module.EXAMPLES.items()
+    ]
+    return {"tensorflow": recorder.tf.__version__, "results": results}
+
+
+# What is kept.
+
+
+def slim(recorded, path):
+    source = path.read_text()
+    rules = constants(source, "RULES", None)
+    verdicts = module_verdicts(recorded["results"])
+    listed = set()
+    results = []
+    for result in recorded["results"]:
+        kept = {"function": result["function"]}
+        if rules is not None:
+            kept["rule"] = rules[result["function"]]
+        kept["constructs"] = []
+        for construct in result["constructs"]:
+            place = site(construct)
+            if place in listed:
+                continue
+            listed.add(place)
+            fields = {key: construct[key] for key in ("function", "kind", "line", "col")}
+            kept["constructs"].append(fields | {"verdict": verdicts[place]})
+        kept |= outcome(result, path)
+        results.append(kept)
+    return {"module": path.name, "tensorflow": recorded["tensorflow"], "results": results}
+
+
+def site(construct):
+    return construct["line"], construct["col"], construct["kind"]
+
+
+def module_verdicts(results):
+    """A construct reached from several examples is mixed when they disagree."""
+    verdicts = {}
+    for result in results:
+        for construct in result["constructs"]:
+            previous = verdicts.setdefault(site(construct), construct["verdict"])
+            if previous != construct["verdict"]:
+                verdicts[site(construct)] = "mixed"
+    return verdicts
+
+
+def outcome(result, path):
+    kept = {}
+    for run in result["runs"]:
+        error = run.get("error")
+        if error and "error" not in kept:
+            kept["error"] = {
+                "type": error["type"],
+                "message": message(error, path),
+                "line": error["line"],
+                "phase": error["phase"],
+            }
+        if "result" in run and "eager" in run and not same(run["eager"], run["result"]):
+            kept["differs"] = {"eager": run["eager"], "graph": run["result"]}
+    causes = [cause for cause in map(conversion_cause, result["warnings"]) if cause]
+    if causes:
+        kept["unconverted"] = sorted({place_free(cause, path)[:MESSAGE_LENGTH] for cause in causes})
+    return kept
+
+
+def message(error, path):
+    text = error.get("cause") or error["message"]
+    text = text.removeprefix(error["type"] + ": ")
+    return place_free(text, path)[:MESSAGE_LENGTH].strip()
+
+
+def conversion_cause(warning):
+    """AutoGraph's reason for running a function as it is."""
+    found = re.search(r"will run it as-is.*?\nCause: (.*?)(\nTo silence|\nMatch |\Z)", warning, re.DOTALL)
+    return found and found.group(1).strip()
+
+
+def place_free(text, path):
+    text = text.replace(str(path.parent) + "/", "")
+    text = re.sub(r"(/[\w.+-]+)+/(?=[\w.+-]+)", "", text)
+    return re.sub(r" at 0x[0-9a-f]+", "", text)
+
+
+def same(left, right):
+    if isinstance(left, dict) and isinstance(right, dict):
+        if "repr" in left or "repr" in right:
+            return True
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    # A Python number comes back from a graph as a scalar Tensor.
+    left, right = (side.get("tensor") if isinstance(side, dict) else side for side in (left, right))
+    if isinstance(left, (int, float)) and isinstance(right, (int, float)):
+        return math.isclose(left, right, rel_tol=1e-4, abs_tol=1e-5) or (left != left and right != right)
+    return left == right
+
+
+def disagreements(slimmed):
+    """Rules that TensorFlow does not confirm, and near misses that it refuses."""
+    for result in slimmed["results"]:
+        if "rule" not in result:
+            if "error" in result:
+                yield f"{result['function']} raises {result['error']}"
+            continue
+        faulty = any(key in result for key in ("error", "unconverted", "differs"))
+        if faulty != (result["rule"] is not None):
+            yield f"{result['function']}: rule {result['rule']}, but {result}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--recorder", type=Path, help="run this recorder on the modules")
+    source.add_argument("--output", type=Path, help="take what the recorder wrote about one module")
+    parser.add_argument("modules", nargs="+", type=Path)
+    arguments = parser.parse_args()
+
+    if arguments.recorder:
+        recorder = import_file(arguments.recorder.resolve())
+        recorder.install_conversion_hooks()
+        recorder.install_operator_hooks()
+        record_comprehension_conditions(recorder)
+    for module in arguments.modules:
+        path = module.resolve()
+        sys.path.insert(0, str(path.parent))
+        if arguments.recorder:
+            recorded = run_recorder(recorder, path)
+        else:
+            recorded = json.loads(arguments.output.read_text())
+        slimmed = slim(recorded, path)
+        path.with_suffix(".json").write_text(json.dumps(slimmed, indent=1) + "\n")
+        constructs = sum(len(result["constructs"]) for result in slimmed["results"])
+        print(f"{module}: {len(slimmed['results'])} functions, {constructs} constructs")
+        for line in disagreements(slimmed):
+            print(f"  {line}")
+
+
+if __name__ == "__main__":
+    main()

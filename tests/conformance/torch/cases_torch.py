@@ -1,0 +1,15 @@
+"""What record_eager.py runs for PyTorch: the `main()` of each module of this folder."""
+import torch
+
+from main_calls import calls
+
+MODULES = ("attention", "exported", "layers", "losses", "numerics", "recurrent", "reinforce", "sampling",
+           "scripted", "state", "training", "vision")
+
+
+def seeded(module, seed):
+    torch.manual_seed(seed)
+    yield from calls(module, "torch.compile")
+
+
+CASES = {name: seeded for name in MODULES}
