@@ -176,6 +176,7 @@ def conversion_cause(warning):
 def place_free(text, path):
     text = text.replace(str(path.parent) + "/", "")
     text = re.sub(r"(?<![\w:/.])(/[\w.+-]+)+/(?=[\w.+-])", "", text)
+    text = re.sub(r"\x1b\[\d+m", "", text)
     return re.sub(r" at 0x[0-9a-f]+", "", text)
 
 

@@ -29,7 +29,7 @@ def backtracking(x, direction, shrink=0.5, max_halvings=10):
 @tf.function
 def gradient_descent(x, rate, tolerance, max_steps):
     steps = 0
-    converged = False
+    converged = tf.constant(False)
     while not converged and steps < max_steps:
         _, gradient = value_and_gradient(quadratic, x)
         x = x - rate * gradient
@@ -207,7 +207,7 @@ def main():
     projected(tf.constant([0.0, 0.0]), -1.0)
     conjugate_gradient(tf.eye(2), tf.constant([1.0, 2.0]))
     golden_section(tf.constant(0.0), tf.constant(3.0))
-    anneal(tf.constant([0.0, 0.0]), 2.0, tf.constant(0.7))
+    anneal(tf.constant([0.0, 0.0]), tf.constant(2.0), tf.constant(0.7))
 
 
 EXAMPLES = {
@@ -223,7 +223,7 @@ EXAMPLES = {
     "projected": [(tf.constant([0.0, 0.0]), -1.0, 1.0), (tf.constant([0.0, 0.0]), -1.0)],
     "conjugate_gradient": [(tf.eye(2), tf.constant([1.0, 2.0]))],
     "golden_section": [(tf.constant(0.0), tf.constant(3.0))],
-    "anneal": [(tf.constant([0.0, 0.0]), 2.0, tf.constant(0.7))],
+    "anneal": [(tf.constant([0.0, 0.0]), tf.constant(2.0), tf.constant(0.7))],
 }
 
 

@@ -174,7 +174,7 @@ def edit_distance(a, b):
             if values.read(j) + 1 < best:
                 best = values.read(j) + 1
             values = values.write(j + 1, best)
-        row = values.stack()
+        row = tf.ensure_shape(values.stack(), previous.shape)
     return row[-1]
 
 

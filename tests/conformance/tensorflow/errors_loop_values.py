@@ -1,0 +1,373 @@
+"""Structures, objects, exits and mutations in staged loops. Every call in main() is a program of its own."""
+
+import tensorflow as tf
+
+
+class Box:
+    def __init__(self, value):
+        self.value = value
+
+
+@tf.function
+def pair_becomes_triple(n):
+    state = (0, 1)
+    for i in tf.range(n):
+        state = (i, i, i)
+    return state
+
+
+@tf.function
+def key_appears(n):
+    state = {"a": 0}
+    for i in tf.range(n):
+        state = {"a": i, "b": i}
+    return state
+
+
+@tf.function
+def list_grows(n):
+    items = [0]
+    for i in tf.range(n):
+        items = items + [i]
+    return items
+
+
+@tf.function
+def pair_stays(n):
+    state = (0, 1)
+    for i in tf.range(n):
+        state = (state[1], i)
+    return state
+
+
+@tf.function
+def unrolled_list_grows(x, n):
+    items = [x]
+    for _ in range(n):
+        items = items + [items[-1] + 1]
+    return items
+
+
+@tf.function
+def object_carried(n):
+    box = Box(0)
+    for i in tf.range(n):
+        box = Box(i)
+    return box.value
+
+
+@tf.function
+def set_carried(n):
+    seen = {1}
+    for i in tf.range(n):
+        seen = {2}
+    return len(seen)
+
+
+@tf.function
+def function_carried(x):
+    f = tf.sin
+    while x > 1.0:
+        x = f(x)
+        f = tf.cos
+    return x
+
+
+@tf.function
+def attribute_carried(n):
+    box = Box(0)
+    for i in tf.range(n):
+        box.value = box.value + i
+    return box.value
+
+
+@tf.function
+def string_read(x, mode):
+    while x > 1.0:
+        if mode == "fast":
+            x = x / 4.0
+        else:
+            x = x / 2.0
+    return x
+
+
+@tf.function
+def return_in_for(values):
+    for v in values:
+        if v > 1:
+            return v
+    return tf.constant(0)
+
+
+@tf.function
+def return_in_while(x):
+    while x > 0:
+        x = x - 3
+        if x < 2:
+            return x
+    return x
+
+
+@tf.function
+def return_in_dataset(dataset):
+    for v in dataset:
+        if v > 1:
+            return v
+    return tf.constant(0)
+
+
+@tf.function
+def break_with_flag(values):
+    found = tf.constant(0)
+    for v in values:
+        if v > 1:
+            found = v
+            break
+    return found
+
+
+@tf.function
+def return_in_python_loop(x, names):
+    for name in names:
+        if name == "stop":
+            return x
+        x = x - 1
+    return x
+
+
+def first_large(v):
+    if v > 1:
+        return v
+    return tf.constant(0)
+
+
+@tf.function
+def return_in_callee(values):
+    total = tf.constant(0)
+    for v in values:
+        total += first_large(v)
+    return total
+
+
+strategy = tf.distribute.MirroredStrategy(["cpu:0"])
+distributed = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices([1, 2, 3]).batch(1))
+
+
+@tf.function
+def break_distributed(dataset):
+    total = tf.constant(0)
+    for v in dataset:
+        if total > 1:
+            break
+        total += tf.reduce_sum(v)
+    return total
+
+
+@tf.function
+def return_distributed(dataset):
+    total = tf.constant(0)
+    for v in dataset:
+        total += tf.reduce_sum(v)
+        if total > 1:
+            return total
+    return total
+
+
+@tf.function
+def whole_distributed(dataset):
+    total = tf.constant(0)
+    for v in dataset:
+        if tf.reduce_sum(v) > 1:
+            total += tf.reduce_sum(v)
+    return total
+
+
+@tf.function
+def break_iterator(dataset):
+    total = tf.constant(0)
+    for v in iter(dataset):
+        if total > 1:
+            break
+        total += tf.reduce_sum(v)
+    return total
+
+
+@tf.function
+def list_append(n):
+    items = []
+    for i in tf.range(n):
+        items.append(i)
+    return tf.stack(items)
+
+
+@tf.function
+def dictionary_update(values):
+    table = {}
+    for v in values:
+        table["last"] = v
+    return table["last"]
+
+
+@tf.function
+def list_extended(values):
+    seen = []
+    for v in values:
+        if v > 1:
+            seen += [v]
+    return seen
+
+
+@tf.function
+def append_unrolled(x, n):
+    items = []
+    for i in range(n):
+        items.append(x + i)
+    return tf.stack(items)
+
+
+@tf.function
+def append_before_loop(values):
+    items = []
+    items.append(values[0])
+    total = items[0]
+    for v in values:
+        total += v + items[0]
+    return total
+
+
+@tf.function
+def variable_key(values):
+    totals = {"even": 0, "odd": 0}
+    for v in values:
+        for name in ("even", "odd"):
+            totals[name] += v
+    return totals
+
+
+@tf.function
+def variable_slot(values, heads):
+    totals = [0] * heads
+    for v in values:
+        for h in range(heads):
+            totals[h] = totals[h] + v
+    return totals
+
+
+@tf.function
+def literal_key(values):
+    totals = {"even": 0, "odd": 0}
+    for v in values:
+        totals["even"] += v
+        totals["odd"] -= v
+    return totals
+
+
+@tf.function
+def rebuilt_slot(values, heads):
+    totals = [0] * heads
+    for v in values:
+        totals = [t + v for t in totals]
+    return totals
+
+
+def main():
+    pair_becomes_triple(tf.constant(3))
+    key_appears(tf.constant(3))
+    list_grows(tf.constant(3))
+    pair_stays(tf.constant(3))
+    unrolled_list_grows(tf.constant(3), 2)
+    object_carried(tf.constant(3))
+    set_carried(tf.constant(3))
+    function_carried(tf.constant(3.0))
+    attribute_carried(tf.constant(3))
+    string_read(tf.constant(3.0), "fast")
+    return_in_for(tf.constant([1, 2]))
+    return_in_while(tf.constant(9))
+    return_in_dataset(tf.data.Dataset.from_tensor_slices([1, 2]))
+    break_with_flag(tf.constant([1, 2]))
+    return_in_python_loop(tf.constant(1), ["a", "stop"])
+    return_in_callee(tf.constant([1, 2]))
+    break_distributed(distributed)
+    return_distributed(distributed)
+    whole_distributed(distributed)
+    break_iterator(tf.data.Dataset.from_tensor_slices([1, 2]))
+    list_append(tf.constant(3))
+    dictionary_update(tf.constant([1, 2]))
+    list_extended(tf.constant([1, 2]))
+    append_unrolled(tf.constant(3), 2)
+    append_before_loop(tf.constant([1, 2]))
+    variable_key(tf.constant([1, 2]))
+    variable_slot(tf.constant([1, 2]), 2)
+    literal_key(tf.constant([1, 2]))
+    rebuilt_slot(tf.constant([1, 2]), 2)
+
+
+EXAMPLES = {
+    "pair_becomes_triple": [(tf.constant(3),)],
+    "key_appears": [(tf.constant(3),)],
+    "list_grows": [(tf.constant(3),)],
+    "pair_stays": [(tf.constant(3),)],
+    "unrolled_list_grows": [(tf.constant(3), 2)],
+    "object_carried": [(tf.constant(3),)],
+    "set_carried": [(tf.constant(3),)],
+    "function_carried": [(tf.constant(3.0),)],
+    "attribute_carried": [(tf.constant(3),)],
+    "string_read": [(tf.constant(3.0), "fast")],
+    "return_in_for": [(tf.constant([1, 2]),)],
+    "return_in_while": [(tf.constant(9),)],
+    "return_in_dataset": [(tf.data.Dataset.from_tensor_slices([1, 2]),)],
+    "break_with_flag": [(tf.constant([1, 2]),)],
+    "return_in_python_loop": [(tf.constant(1), ["a", "stop"])],
+    "return_in_callee": [(tf.constant([1, 2]),)],
+    "break_distributed": [(distributed,)],
+    "return_distributed": [(distributed,)],
+    "whole_distributed": [(distributed,)],
+    "break_iterator": [(tf.data.Dataset.from_tensor_slices([1, 2]),)],
+    "list_append": [(tf.constant(3),)],
+    "dictionary_update": [(tf.constant([1, 2]),)],
+    "list_extended": [(tf.constant([1, 2]),)],
+    "append_unrolled": [(tf.constant(3), 2)],
+    "append_before_loop": [(tf.constant([1, 2]),)],
+    "variable_key": [(tf.constant([1, 2]),)],
+    "variable_slot": [(tf.constant([1, 2]), 2)],
+    "literal_key": [(tf.constant([1, 2]),)],
+    "rebuilt_slot": [(tf.constant([1, 2]), 2)],
+}
+
+
+
+RULES = {
+    "pair_becomes_triple": "AG206",
+    "key_appears": "AG206",
+    "list_grows": "AG206",
+    "pair_stays": None,
+    "unrolled_list_grows": None,
+    "object_carried": "AG207",
+    "set_carried": "AG207",
+    "function_carried": "AG207",
+    "attribute_carried": None,
+    "string_read": None,
+    "return_in_for": "AG208",
+    "return_in_while": "AG208",
+    "return_in_dataset": "AG208",
+    "break_with_flag": None,
+    "return_in_python_loop": None,
+    "return_in_callee": None,
+    "break_distributed": "AG209",
+    "return_distributed": "AG209",
+    "whole_distributed": None,
+    "break_iterator": None,
+    "list_append": "AG210",
+    "dictionary_update": "AG210",
+    "list_extended": "AG210",
+    "append_unrolled": None,
+    "append_before_loop": None,
+    "variable_key": "AG211",
+    "variable_slot": "AG211",
+    "literal_key": None,
+    "rebuilt_slot": None,
+}
+
+
+if __name__ == "__main__":
+    main()
