@@ -1,20 +1,34 @@
 //! The settings of a project: `[tool.ag-lsp]` in `pyproject.toml`, or `ag-lsp.toml`.
 //!
-//! [`Options`] is what a file says, key by key (and the source of the JSON schema); [`Settings`]
-//! is what it means after defaults and the command line.
+//! [`Options`] is what a file or a command line says, key by key (and the source of the JSON
+//! schema); [`Settings`] is what all of it means together.
 
+mod discovery;
+mod error;
 mod options;
 mod selection;
 
-pub use options::{ConfigError, Options};
-pub use selection::{RuleTable, Selector, SelectorError};
+pub use discovery::{ConfigFile, closest, project_root};
+pub use error::ConfigError;
+pub use options::Options;
+pub use selection::{Level, RuleTable, Selection, Selector, SelectorError};
 
-use ruff_db::system::SystemPathBuf;
+use std::borrow::Cow;
+
+use globset::{Glob, GlobMatcher};
+use ruff_db::system::{SystemPath, SystemPathBuf};
 
 use crate::staging::dialect::Dialect;
 
+/// Folders that hold no code of the project.
+pub const DEFAULT_EXCLUDE: &[&str] = &[
+    ".bzr", ".direnv", ".eggs", ".git", ".git-rewrite", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox",
+    ".pants.d", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__",
+    "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages", "venv",
+];
+
 /// Everything a run is told, resolved.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Which rules run, and how severe they are.
     pub rules: RuleTable,
@@ -32,4 +46,74 @@ pub struct Settings {
     pub python: Option<SystemPathBuf>,
     /// Globs of files and folders that are passed over.
     pub exclude: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            rules: RuleTable::default(),
+            per_file_ignores: Vec::new(),
+            dialects: Dialect::ALL.to_vec(),
+            roots: Vec::new(),
+            all_roots: false,
+            src: Vec::new(),
+            python: None,
+            exclude: DEFAULT_EXCLUDE.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+impl Settings {
+    /// The meaning of options, the strongest last; relative paths count from `root`.
+    pub fn resolve(layers: &[Options], root: &SystemPath) -> Self {
+        let selections: Vec<Selection> = layers.iter().map(Options::selection).collect();
+        let mut settings = Self { rules: RuleTable::resolve(&selections), ..Self::default() };
+        settings.src = vec![root.to_path_buf(), root.join("src")];
+        let mut extend_exclude = Vec::new();
+        for layer in layers {
+            if let Some(dialects) = &layer.dialects {
+                settings.dialects.clone_from(dialects);
+            }
+            if let Some(roots) = &layer.roots {
+                settings.roots.clone_from(roots);
+            }
+            if let Some(src) = &layer.src {
+                settings.src = src.iter().map(|path| SystemPath::absolute(path, root)).collect();
+            }
+            if let Some(python) = &layer.python {
+                settings.python = Some(SystemPath::absolute(python, root));
+            }
+            if let Some(exclude) = &layer.exclude {
+                settings.exclude.clone_from(exclude);
+            }
+            extend_exclude.extend_from_slice(&layer.extend_exclude);
+            let ignores = &layer.per_file_ignores;
+            settings.per_file_ignores.extend(ignores.iter().map(|(glob, rules)| (glob.clone(), rules.clone())));
+        }
+        settings.exclude.append(&mut extend_exclude);
+        settings
+    }
+
+    /// The rules for one file, given by its path relative to the project's root.
+    pub fn rules_for(&self, relative: &SystemPath) -> Cow<'_, RuleTable> {
+        let mut rules = Cow::Borrowed(&self.rules);
+        for (glob, ignored) in &self.per_file_ignores {
+            if matcher(glob).is_some_and(|glob| matches(&glob, relative)) {
+                rules.to_mut().switch_off(ignored);
+            }
+        }
+        rules
+    }
+}
+
+/// Options refuse a wrong glob when they are read, so that `None` does not happen later.
+fn matcher(glob: &str) -> Option<GlobMatcher> {
+    Some(Glob::new(glob.strip_suffix('/').unwrap_or(glob)).ok()?.compile_matcher())
+}
+
+/// `tests/*` and `*_test.py` alike: a glob is tried on the path, on the name, and on the folders above.
+fn matches(glob: &GlobMatcher, relative: &SystemPath) -> bool {
+    relative.ancestors().any(|path| {
+        glob.is_match(path.as_std_path()) || path.file_name().is_some_and(|name| glob.is_match(name))
+    })
 }

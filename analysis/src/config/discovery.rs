@@ -1,0 +1,52 @@
+//! Where the configuration is: the closest file, upwards from a folder.
+
+use ruff_db::system::{System, SystemPath, SystemPathBuf};
+
+use super::error::ConfigError;
+use super::options::Options;
+
+/// In one folder, the first of these that exists speaks.
+const NAMES: [&str; 3] = [".ag-lsp.toml", "ag-lsp.toml", "pyproject.toml"];
+
+/// A configuration and where it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigFile {
+    pub path: SystemPathBuf,
+    pub options: Options,
+}
+
+impl ConfigFile {
+    /// Reads one file; a `pyproject.toml` without `[tool.ag-lsp]` says nothing.
+    pub fn read(system: &dyn System, path: &SystemPath) -> Result<Option<Self>, ConfigError> {
+        let text =
+            system.read_to_string(path).map_err(|error| ConfigError::io(path.to_path_buf(), &error))?;
+        let options = match path.file_name() {
+            Some("pyproject.toml") => Options::from_pyproject(&text),
+            _ => Options::from_toml(&text).map(Some),
+        };
+        let options = options.map_err(|error| error.in_file(path.to_path_buf()))?;
+        Ok(options.map(|options| Self { path: path.to_path_buf(), options }))
+    }
+}
+
+/// The configuration closest to `folder`, looking upwards.
+pub fn closest(system: &dyn System, folder: &SystemPath) -> Result<Option<ConfigFile>, ConfigError> {
+    for folder in folder.ancestors() {
+        for path in NAMES.map(|name| folder.join(name)) {
+            if system.is_file(&path)
+                && let Some(found) = ConfigFile::read(system, &path)?
+            {
+                return Ok(Some(found));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The folder of the project that `folder` is in: the closest one that says it is a project.
+pub fn project_root(system: &dyn System, folder: &SystemPath) -> Option<SystemPathBuf> {
+    let marked = |folder: &&SystemPath| {
+        NAMES.iter().any(|name| system.is_file(&folder.join(name))) || system.path_exists(&folder.join(".git"))
+    };
+    folder.ancestors().find(marked).map(SystemPath::to_path_buf)
+}
