@@ -4,8 +4,8 @@
 
 Every top-level statement, and every expression statement of `main()`, runs on its own, so that one error does
 not hide the next. NAME.json gets, for each function in the module's RULES, {function, dialect, raises, error,
-message, line}: `line` is the innermost line of the module that the framework blames. torch.compile is asked for
-the whole graph (`fullgraph=True`), so that a graph break is an error.
+message, line}: `line` is the innermost line of the module that the framework blames. A graph break of torch.compile counts as
+an error: the first one that `torch._dynamo.explain` lists, or that `fullgraph=True` raises.
 """
 import ast
 import contextlib
@@ -21,11 +21,25 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 
 
-def whole_graph(compile_function):
-    def compiled(function=None, **options):
+class GraphBreak(Exception):
+    """torch.compile gave the rest of the function back to Python."""
+
+
+def explained(compile_function, dynamo):
+    """Stands for torch.compile: a call reports its first graph break."""
+    def compiled(function=None, **_):
         if function is None:
-            return lambda f: compiled(f, **options)
-        return compile_function(function, **{"fullgraph": True, "backend": "eager", **options})
+            return compiled
+
+        def call(*args, **kwargs):
+            dynamo.reset()
+            for found in dynamo.explain(function)(*args, **kwargs).break_reasons:
+                place = found.user_stack[-1]
+                raise GraphBreak(f'{found.reason}\n  File "{place.filename}", line {place.lineno}')
+            dynamo.reset()
+            return compile_function(function, fullgraph=True, backend="eager")(*args, **kwargs)
+
+        return call
 
     return compiled
 
@@ -106,7 +120,7 @@ def main():
     if framework == "torch":
         import torch
         torch.set_num_threads(1)
-        torch.compile = whole_graph(torch.compile)
+        torch.compile = explained(torch.compile, torch._dynamo)
     for path in [folder / f"{m}.py" for m in modules] or sorted(folder.glob("errors*.py")):
         rows = ",\n  ".join(json.dumps(row) for row in record(path))
         path.with_suffix(".json").write_text(f'{{"module": "{path.stem}",\n "errors": [\n  {rows}\n ]}}\n')

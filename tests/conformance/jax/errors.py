@@ -168,12 +168,12 @@ def range_of_length(x):
 RULES = {
     "if_on_value": "jax-branch", "if_on_shape": None, "elif_on_value": "jax-branch", "while_on_value": "jax-loop",
     "while_on_counter": None, "ternary_on_value": "jax-branch", "ternary_as_where": None, "ternary_on_none": None,
-    "and_on_values": "jax-branch", "and_of_values_as_ufunc": None, "and_with_value_last": None, "or_on_values":
-    "jax-branch", "not_on_value": "jax-branch", "not_as_ufunc": None, "assert_on_value": "jax-branch",
-    "assert_on_rank": None, "bool_of_value": "jax-branch", "chained_compare": "jax-branch", "break_on_value":
-    "jax-branch", "comprehension_condition": "jax-branch", "comprehension_over_rows": None, "maximum_of_builtin":
-    "jax-branch", "membership": "jax-branch", "range_of_value": "jax-concretize", "range_of_static": None,
-    "range_of_length": None,
+    "and_on_values": "jax-branch", "and_of_values_as_ufunc": None, "and_with_value_last": None,
+    "or_on_values": "jax-branch", "not_on_value": "jax-branch", "not_as_ufunc": None,
+    "assert_on_value": "jax-branch", "assert_on_rank": None, "bool_of_value": "jax-branch",
+    "chained_compare": "jax-branch", "break_on_value": "jax-branch", "comprehension_condition": "jax-branch",
+    "comprehension_over_rows": None, "maximum_of_builtin": "jax-branch", "membership": "jax-branch",
+    "range_of_value": "jax-concretize", "range_of_static": None, "range_of_length": None,
 }
 
 

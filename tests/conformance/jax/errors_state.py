@@ -284,11 +284,10 @@ RULES = {
     "unregistered_self": "jax-argument", "cond_dtypes": "jax-lax-types", "cond_shapes": "jax-lax-types",
     "cond_none": "jax-lax-types", "cond_alike": None, "if_inside_cond_branch": "jax-branch",
     "scan_carry_dtype": "jax-lax-types", "scan_carry_weak": None, "scan_carry_alike": None,
-    "scan_without_pair": "jax-lax-types",
-    "if_inside_scan": "jax-branch", "while_carry_shape": "jax-lax-types", "while_condition_rank": "jax-lax-types",
-    "while_alike": None, "fori_python_index": "jax-concretize", "fori_array_index": None,
-    "gradient_of_vector": "jax-grad", "gradient_of_scalar": None, "gradient_of_integer": "jax-grad",
-    "branch_under_grad": None, "branch_under_vmap": "jax-branch",
+    "scan_without_pair": "jax-lax-types", "if_inside_scan": "jax-branch", "while_carry_shape": "jax-lax-types",
+    "while_condition_rank": "jax-lax-types", "while_alike": None, "fori_python_index": "jax-concretize",
+    "fori_array_index": None, "gradient_of_vector": "jax-grad", "gradient_of_scalar": None,
+    "gradient_of_integer": "jax-grad", "branch_under_grad": None, "branch_under_vmap": "jax-branch",
 }
 
 

@@ -125,14 +125,15 @@ def printed_value(x):
 
 
 RULES = {
-    "int_of_value": "jax-concretize", "float_of_value": "jax-concretize", "float_of_size": None, "item_of_value":
-    "jax-concretize", "tolist_of_value": "jax-concretize", "list_indexed_by_value": "jax-concretize",
-    "array_indexed_by_value": None, "slice_by_value": "jax-dynamic-shape", "slice_by_size": None,
-    "shape_from_value": "jax-dynamic-shape", "arange_of_value": "jax-dynamic-shape", "arange_of_shape": None,
-    "numpy_on_value": "jax-numpy", "numpy_asarray_on_value": "jax-numpy", "numpy_on_constant": None, "boolean_mask":
-    "jax-dynamic-shape", "boolean_mask_as_where": None, "nonzero_of_value": "jax-dynamic-shape",
-    "nonzero_with_size": None, "unique_of_value": "jax-dynamic-shape", "iterate_scalar": "jax-iterate",
-    "formatted_value": "jax-concretize", "printed_value": None,
+    "int_of_value": "jax-concretize", "float_of_value": "jax-concretize", "float_of_size": None,
+    "item_of_value": "jax-concretize", "tolist_of_value": "jax-concretize",
+    "list_indexed_by_value": "jax-concretize", "array_indexed_by_value": None,
+    "slice_by_value": "jax-dynamic-shape", "slice_by_size": None, "shape_from_value": "jax-dynamic-shape",
+    "arange_of_value": "jax-dynamic-shape", "arange_of_shape": None, "numpy_on_value": "jax-numpy",
+    "numpy_asarray_on_value": "jax-numpy", "numpy_on_constant": None, "boolean_mask": "jax-dynamic-shape",
+    "boolean_mask_as_where": None, "nonzero_of_value": "jax-dynamic-shape", "nonzero_with_size": None,
+    "unique_of_value": "jax-dynamic-shape", "iterate_scalar": "jax-iterate", "formatted_value": "jax-concretize",
+    "printed_value": None,
 }
 
 
