@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 
 MESSAGE_LENGTH = 300
+GRAPH_TRACEBACK = re.compile(r"Graph execution error|Detected at node|<stack traces|  File ")
 
 
 def import_file(path):
@@ -164,6 +165,8 @@ def outcome(result, path, compare):
 def message(error, path):
     text = error.get("cause") or error["message"]
     text = text.removeprefix(error["type"] + ": ")
+    if error["phase"] == "run":
+        text = "\n".join(line for line in text.splitlines() if line and not GRAPH_TRACEBACK.match(line))
     return place_free(text, path)[:MESSAGE_LENGTH].strip()
 
 

@@ -53,6 +53,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

@@ -259,6 +259,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

@@ -264,6 +264,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

@@ -174,7 +174,6 @@ EXAMPLES = {
 }
 
 
-
 RULES = {
     "integer_and_float": "AG104",
     "cast_in_one_branch": "AG104",

@@ -213,7 +213,6 @@ EXAMPLES = {
 }
 
 
-
 RULES = {
     "one_branch": "AG101",
     "elif_without_else": "AG101",

@@ -142,7 +142,6 @@ EXAMPLES = {
 }
 
 
-
 RULES = {
     "keras_layer": "AG014",
     "keras_model": "AG014",

@@ -170,7 +170,6 @@ EXAMPLES = {
 }
 
 
-
 RULES = {
     "constructor": "AG014",
     "method_after_constructor": None,

@@ -259,7 +259,6 @@ EXAMPLES = {
 }
 
 
-
 RULES = {
     "number_as_condition": "AG107",
     "number_as_loop_condition": "AG107",

@@ -191,7 +191,6 @@ EXAMPLES = {
 }
 
 
-
 RULES = {
     "for_else": "AG001",
     "for_else_python": "AG001",

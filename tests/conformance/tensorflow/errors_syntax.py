@@ -84,8 +84,6 @@ async def coroutine(x):
     return x
 
 
-
-
 @tf.function
 def nested_coroutine(x):
     async def later():
@@ -180,7 +178,6 @@ EXAMPLES = {
     "options_outside_loop": [(tf.constant(3),)],
     "options_first": [(tf.constant(3),)],
 }
-
 
 
 RULES = {

@@ -285,6 +285,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

@@ -232,6 +232,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

@@ -205,6 +205,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

@@ -214,6 +214,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

@@ -241,6 +241,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

@@ -227,6 +227,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

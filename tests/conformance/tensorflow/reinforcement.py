@@ -229,7 +229,9 @@ def main():
     advantages([tf.constant(1.0), tf.constant(2.0)], [tf.constant(1.0), tf.constant(1.0)], 0.9, 0.8)
     bandit(tf.constant([0.1, 0.5]), tf.constant(6), 0.2)
     value_iteration(tf.constant([0.0, 0.0, 1.0]), 0.5, 1e-3)
-    q_update(tf.zeros([2, 2]), tf.constant(0), tf.constant(1), tf.constant(2.0), tf.constant(1), tf.constant(False))
+    q_update(
+        tf.zeros([2, 2]), tf.constant(0), tf.constant(1), tf.constant(2.0), tf.constant(1), tf.constant(False)
+    )
     q_update(tf.zeros([2, 2]), tf.constant(0), tf.constant(1), tf.constant(2.0), tf.constant(1), False, True)
     clipped_objective(tf.constant(1.5), tf.constant(1.0), 0.2)
     tf.function(Replay(3).add)(tf.constant(1.0))
@@ -249,7 +251,14 @@ EXAMPLES = {
     "bandit": [(tf.constant([0.1, 0.5]), tf.constant(6), 0.2)],
     "value_iteration": [(tf.constant([0.0, 0.0, 1.0]), 0.5, 0.001)],
     "q_update": [
-        (tf.zeros([2, 2]), tf.constant(0), tf.constant(1), tf.constant(2.0), tf.constant(1), tf.constant(False)),
+        (
+            tf.zeros([2, 2]),
+            tf.constant(0),
+            tf.constant(1),
+            tf.constant(2.0),
+            tf.constant(1),
+            tf.constant(False),
+        ),
         (tf.zeros([2, 2]), tf.constant(0), tf.constant(1), tf.constant(2.0), tf.constant(1), False, True),
     ],
     "clipped_objective": [(tf.constant(1.5), tf.constant(1.0), 0.2)],
@@ -258,7 +267,6 @@ EXAMPLES = {
     "Replay(3, True).sample": [(0,)],
     "walk": [(tf.constant([[1, 2], [3, 4]]), (tf.constant(0), tf.constant(0)), ["down", "right", "right"])],
 }
-
 
 
 if __name__ == "__main__":

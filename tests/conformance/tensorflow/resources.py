@@ -213,6 +213,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

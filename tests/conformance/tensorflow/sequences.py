@@ -223,6 +223,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

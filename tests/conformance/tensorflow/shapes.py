@@ -82,6 +82,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

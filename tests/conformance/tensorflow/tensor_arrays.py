@@ -172,6 +172,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

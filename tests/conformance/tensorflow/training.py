@@ -219,6 +219,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

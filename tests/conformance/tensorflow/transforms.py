@@ -62,6 +62,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()
