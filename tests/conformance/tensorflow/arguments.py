@@ -89,6 +89,16 @@ def scalar_or_tensor(x, rate):
 
 
 @tf.function
+def rate_in_range(x, rate=0.5, floor=None):
+    if not 0.0 <= rate < 1.0:
+        raise ValueError("rate must be in [0, 1)")
+    usable = floor is not None and 0.0 < floor < rate
+    if usable and floor < x < rate:
+        x = x / (1.0 - rate)
+    return x
+
+
+@tf.function
 def loop_count(x, steps):
     for _ in range(steps):
         x = x + 1
@@ -196,6 +206,8 @@ def main():
     optional_tensor(tf.constant([1.0, 2.0]), tf.constant([0.0, 1.0]))
     scalar_or_tensor(tf.constant(1.0), 0.7)
     scalar_or_tensor(tf.constant(1.0), tf.constant(0.7))
+    rate_in_range(tf.constant(0.3))
+    rate_in_range(tf.constant(0.3), 0.4, 0.2)
     loop_count(tf.constant(1), 3)
     loop_count(tf.constant(1), tf.constant(3))
     with_signature(tf.constant([1.0, 2.0]), tf.constant(True))
@@ -216,6 +228,7 @@ EXAMPLES = {
     "forwards_all": [(tf.constant([1.0, 2.0]),)],
     "optional_tensor": [(tf.constant([1.0, 2.0]),), (tf.constant([1.0, 2.0]), tf.constant([0.0, 1.0]))],
     "scalar_or_tensor": [(tf.constant(1.0), 0.7), (tf.constant(1.0), tf.constant(0.7))],
+    "rate_in_range": [(tf.constant(0.3),), (tf.constant(0.3), 0.4, 0.2)],
     "loop_count": [(tf.constant(1), 3), (tf.constant(1), tf.constant(3))],
     "with_signature": [(tf.constant([1.0, 2.0]), tf.constant(True))],
     "annotated": [(tf.constant(1.0), 2, True)],
