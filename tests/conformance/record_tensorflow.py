@@ -177,8 +177,10 @@ def conversion_cause(warning):
 
 
 def place_free(text, path):
+    """Without what differs from one machine or run to the next."""
     text = text.replace(str(path.parent) + "/", "")
     text = re.sub(r"(?<![\w:/.])(/[\w.+-]+)+/(?=[\w.+-])", "", text)
+    text = re.sub(r" ?\[Op:__inference\w+\]|(?<=/)_\d+\b", "", text)
     text = re.sub(r"\x1b\[\d+m", "", text)
     return re.sub(r" at 0x[0-9a-f]+", "", text)
 
