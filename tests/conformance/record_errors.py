@@ -4,8 +4,8 @@
 
 Every top-level statement, and every expression statement of `main()`, runs on its own, so that one error does
 not hide the next. NAME.json gets, for each function in the module's RULES, {function, dialect, raises, error,
-message, line}: `line` is the innermost line of the module that the framework blames. A graph break of torch.compile counts as
-an error: the first one that `torch._dynamo.explain` lists, or that `fullgraph=True` raises.
+message, line}: `line` is the innermost line of the module that the framework blames. A graph break of
+torch.compile counts as an error: the first that `torch._dynamo.explain` lists, or that `fullgraph=True` raises.
 """
 import ast
 import contextlib
