@@ -36,10 +36,15 @@ pub fn is_stub_path(path: &SystemPath) -> bool {
 pub fn models() -> Vec<&'static str> {
     let mut names: Vec<_> = STUBS
         .dirs()
+        .filter(|dir| has_files(dir))
         .filter_map(|dir| dir.path().file_name()?.to_str())
         .collect();
     names.sort_unstable();
     names
+}
+
+fn has_files(dir: &Dir) -> bool {
+    dir.files().next().is_some() || dir.dirs().any(has_files)
 }
 
 /// A file system with the bundled models in it.
