@@ -31,7 +31,7 @@ pub struct Document {
 }
 
 /// The documents that are analysed together.
-#[salsa::input(debug)]
+#[salsa::input(singleton, debug)]
 pub struct Project {
     #[returns(ref)]
     pub root: SystemPathBuf,

@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 
 MESSAGE_LENGTH = 300
+GRAPH_TRACEBACK = re.compile(r"Graph execution error|Detected at node|<stack traces|  File ")
 
 
 def import_file(path):
@@ -121,7 +122,7 @@ def slim(recorded, path):
             listed.add(place)
             fields = {key: construct[key] for key in ("function", "kind", "line", "col")}
             kept["constructs"].append(fields | {"verdict": verdicts[place]})
-        kept |= outcome(result, path)
+        kept |= outcome(result, path, compare=rules is not None)
         results.append(kept)
     return {"module": path.name, "tensorflow": recorded["tensorflow"], "results": results}
 
@@ -141,7 +142,8 @@ def module_verdicts(results):
     return verdicts
 
 
-def outcome(result, path):
+def outcome(result, path, compare):
+    """How the examples ended. Sound functions may keep state, so only faulty ones are compared."""
     kept = {}
     for run in result["runs"]:
         error = run.get("error")
@@ -152,7 +154,7 @@ def outcome(result, path):
                 "line": error["line"],
                 "phase": error["phase"],
             }
-        if "result" in run and "eager" in run and not same(run["eager"], run["result"]):
+        if compare and {"eager", "result"} <= run.keys() and not same(run["eager"], run["result"]):
             kept["differs"] = {"eager": run["eager"], "graph": run["result"]}
     causes = [cause for cause in map(conversion_cause, result["warnings"]) if cause]
     if causes:
@@ -163,6 +165,8 @@ def outcome(result, path):
 def message(error, path):
     text = error.get("cause") or error["message"]
     text = text.removeprefix(error["type"] + ": ")
+    if error["phase"] == "run":
+        text = "\n".join(line for line in text.splitlines() if line and not GRAPH_TRACEBACK.match(line))
     return place_free(text, path)[:MESSAGE_LENGTH].strip()
 
 
@@ -173,8 +177,11 @@ def conversion_cause(warning):
 
 
 def place_free(text, path):
+    """Without what differs from one machine or run to the next."""
     text = text.replace(str(path.parent) + "/", "")
-    text = re.sub(r"(/[\w.+-]+)+/(?=[\w.+-]+)", "", text)
+    text = re.sub(r"(?<![\w:/.])(/[\w.+-]+)+/(?=[\w.+-])", "", text)
+    text = re.sub(r" ?\[Op:__inference\w+\]|(?<=/)_\d+\b", "", text)
+    text = re.sub(r"\x1b\[\d+m", "", text)
     return re.sub(r" at 0x[0-9a-f]+", "", text)
 
 
@@ -193,15 +200,12 @@ def same(left, right):
 
 
 def disagreements(slimmed):
-    """Rules that TensorFlow does not confirm, and near misses that it refuses."""
+    """Rules that TensorFlow does not confirm, and sound functions that it refuses."""
     for result in slimmed["results"]:
-        if "rule" not in result:
-            if "error" in result:
-                yield f"{result['function']} raises {result['error']}"
-            continue
-        faulty = any(key in result for key in ("error", "unconverted", "differs"))
-        if faulty != (result["rule"] is not None):
-            yield f"{result['function']}: rule {result['rule']}, but {result}"
+        faults = {key: result[key] for key in ("error", "unconverted", "differs") if key in result}
+        rule = result.get("rule")
+        if bool(faults) != (rule is not None):
+            yield f"{result['function']}: rule {rule}, but {faults}"
 
 
 def main():
@@ -212,6 +216,8 @@ def main():
     parser.add_argument("modules", nargs="+", type=Path)
     arguments = parser.parse_args()
 
+    # The folders beside this script bear the names of the frameworks.
+    sys.path.remove(str(Path(__file__).resolve().parent))
     if arguments.recorder:
         recorder = import_file(arguments.recorder.resolve())
         recorder.install_conversion_hooks()

@@ -19,6 +19,8 @@ use crate::staging::assumptions::{Parameter, Stage};
 use crate::staging::construct::{Construct, ConstructKind, ConstructNode};
 use crate::staging::dialect::{Dialect, RootKind};
 use crate::staging::facts::{Binding, Fact};
+use crate::staging::types::Facts;
+use crate::staging::why::Reasons;
 use crate::syntax::expressions;
 use crate::syntax::functions::{FunctionAst, FunctionPath};
 use crate::syntax::imports::Imports;
@@ -34,7 +36,7 @@ pub struct FunctionContext<'a> {
     pub constructs: &'a [Construct],
     /// The syntax of `constructs`, index by index.
     pub nodes: Vec<ConstructNode<'a>>,
-    pub facts: &'a [Fact],
+    pub facts: &'a Facts,
     pub imports: &'a Imports,
     pub diagnostics: RefCell<Vec<Diagnostic>>,
 }
@@ -71,19 +73,27 @@ impl<'a> FunctionContext<'a> {
     pub fn fact(&self, expression: &Expr) -> &'a Fact {
         static UNKNOWN: std::sync::LazyLock<Fact> = std::sync::LazyLock::new(Fact::unknown);
         expressions::id(expression)
-            .and_then(|id| self.facts.get(id.0 as usize))
+            .and_then(|id| self.facts.get(id))
             .unwrap_or(&UNKNOWN)
     }
 
     /// The binding time of an expression's value; `not`, `and`, `or` and comparisons are judged by
     /// their operands, as AutoGraph does.
     pub fn binding(&self, expression: &Expr) -> Binding {
-        crate::staging::binding::of_test(expression, &|e| self.fact(e).clone(), self.stage.converts)
+        crate::staging::binding::of_test(expression, &|expression| Some(self.fact(expression)))
     }
 
     /// Why an expression has its binding time.
     pub fn why(&self, expression: &Expr) -> Why {
-        crate::staging::why::of_expression(self, expression)
+        let reasons = Reasons {
+            document: self.document,
+            path: &self.path,
+            ast: self.ast,
+            flow: self.flow,
+            stage: self.stage,
+            lookup: &|expression| Some(self.fact(expression)),
+        };
+        reasons.of_expression(expression)
     }
 
     /// The imported name an expression spells: `tf.print` -> `tensorflow.print`, `jit` -> `jax.jit`.

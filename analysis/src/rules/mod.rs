@@ -4,10 +4,11 @@
 //! (`ag-lsp explain`), and a check function. Checks see one function or one file through
 //! [`context`], report, and never panic.
 
-pub mod catalogue;
 pub mod context;
 mod declare;
+mod engine;
 pub mod registry;
+pub mod run;
 
 use serde::Serialize;
 

@@ -1,11 +1,11 @@
 //! The expressions of one function in pre-order: the common numbering of the real text and the ghost view.
 //!
-//! Numbered: everything evaluated when the function runs, lambda bodies and comprehensions
-//! included. Not numbered: annotations, and what belongs to nested functions and classes, save
-//! the decorators, defaults and bases that are evaluated in this function.
+//! Numbered: everything evaluated when the function runs; lambda bodies, comprehensions and class
+//! bodies included. Not numbered: annotations, and nested functions, save their decorators and
+//! defaults, which are evaluated in this function.
 
-use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor, TraversalSignal};
-use ruff_python_ast::{self as ast, AnyNodeRef, Expr, NodeIndex, Stmt};
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, NodeIndex, Stmt};
 
 /// The number of an expression within its function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,13 +14,13 @@ pub struct ExprId(pub u32);
 /// All expressions of `def` in pre-order. Equal functions give equal sequences, whatever
 /// annotations their parameters have.
 pub fn of_function(def: &ast::StmtFunctionDef) -> Vec<&Expr> {
+    of_body(&def.body)
+}
+
+/// All expressions of a module that belong to no function, in pre-order.
+pub fn of_body(body: &[Stmt]) -> Vec<&Expr> {
     let mut collector = Collector { expressions: Vec::new() };
-    for parameter in def.parameters.iter() {
-        if let Some(default) = parameter.default() {
-            collector.visit_expr(default);
-        }
-    }
-    collector.visit_body(&def.body);
+    collector.visit_body(body);
     collector.expressions
 }
 
@@ -43,10 +43,6 @@ struct Collector<'a> {
 }
 
 impl<'a> SourceOrderVisitor<'a> for Collector<'a> {
-    fn enter_node(&mut self, _node: AnyNodeRef<'a>) -> TraversalSignal {
-        TraversalSignal::Traverse
-    }
-
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
             Stmt::FunctionDef(def) => {
@@ -57,20 +53,6 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'a> {
                     if let Some(default) = parameter.default() {
                         self.visit_expr(default);
                     }
-                }
-            }
-            Stmt::ClassDef(class) => {
-                for decorator in &class.decorator_list {
-                    self.visit_expr(&decorator.expression);
-                }
-                if let Some(arguments) = &class.arguments {
-                    self.visit_arguments(arguments);
-                }
-            }
-            Stmt::AnnAssign(assign) => {
-                self.visit_expr(&assign.target);
-                if let Some(value) = &assign.value {
-                    self.visit_expr(value);
                 }
             }
             _ => source_order::walk_stmt(self, statement),

@@ -4,6 +4,7 @@ use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, ModModule, PySourceType, Stmt};
 use ruff_python_parser::{ParseOptions, Parsed};
 use ruff_text_size::{Ranged, TextRange, TextSize};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 use super::expressions;
@@ -48,6 +49,8 @@ pub struct ClassEntry {
 pub struct Definitions {
     pub functions: Vec<FunctionEntry>,
     pub classes: Vec<ClassEntry>,
+    by_path: FxHashMap<FunctionPath, u32>,
+    by_qualname: FxHashMap<Name, u16>,
 }
 
 impl Definitions {
@@ -73,11 +76,8 @@ impl Definitions {
     }
 
     pub fn find(&self, path: &FunctionPath) -> Option<(u32, &FunctionEntry)> {
-        self.functions
-            .iter()
-            .enumerate()
-            .find(|(_, entry)| entry.path == *path)
-            .map(|(index, entry)| (index as u32, entry))
+        let index = *self.by_path.get(path)?;
+        Some((index, self.functions.get(index as usize)?))
     }
 }
 
@@ -193,8 +193,12 @@ impl Collector<'_> {
 
     fn function(&mut self, def: &ast::StmtFunctionDef) {
         let qualname = self.qualname(&def.name);
-        let occurrence =
-            self.definitions.functions.iter().filter(|f| f.path.qualname == qualname).count();
+        let path = {
+            let seen = self.definitions.by_qualname.entry(qualname.clone()).or_default();
+            let path = FunctionPath { qualname: qualname.clone(), occurrence: *seen };
+            *seen = seen.saturating_add(1);
+            path
+        };
         let index = self.definitions.functions.len() as u32;
         let class = match self.scopes.last() {
             Some(Scope { kind: ScopeKind::Class(class), .. }) => Some(*class),
@@ -207,11 +211,9 @@ impl Collector<'_> {
         if let Some(class) = class {
             self.definitions.classes[class as usize].methods.push(index);
         }
+        self.definitions.by_path.insert(path.clone(), index);
         self.definitions.functions.push(FunctionEntry {
-            path: FunctionPath {
-                qualname: qualname.clone(),
-                occurrence: u16::try_from(occurrence).unwrap_or(u16::MAX),
-            },
+            path,
             range: TextRange::new(keyword_start(self.text, def), def.end()),
             name_range: def.name.range(),
             class,

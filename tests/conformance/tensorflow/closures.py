@@ -53,16 +53,15 @@ def closure_over_flag(x, flag):
 
 
 @tf.function
-def nonlocal_counter(values):
-    count = 0
-
-    def visit(v):
-        nonlocal count
-        if v > 0:
+def counting_function(values, floor):
+    def visit(v, count):
+        if v > floor:
             count += 1
+        return count
 
+    count = 0
     for v in values:
-        visit(v)
+        count = visit(v, count)
     return count
 
 
@@ -221,7 +220,7 @@ def main():
     closure_over_tensor(tf.constant(8), tf.constant(20))
     closure_over_flag(tf.constant(8), False)
     closure_over_flag(tf.constant(8), True)
-    nonlocal_counter(tf.constant([1, -1, 2]))
+    counting_function(tf.constant([1, -1, 2]), 0)
     lambda_argument(tf.constant(1))
     higher_order(tf.constant(4))
     partials(tf.constant(4.0))
@@ -243,7 +242,7 @@ EXAMPLES = {
     "nested_function": [(tf.constant(8), True)],
     "closure_over_tensor": [(tf.constant(8), tf.constant(20))],
     "closure_over_flag": [(tf.constant(8), False), (tf.constant(8), True)],
-    "nonlocal_counter": [(tf.constant([1, -1, 2]),)],
+    "counting_function": [(tf.constant([1, -1, 2]), 0)],
     "lambda_argument": [(tf.constant(1),)],
     "higher_order": [(tf.constant(4),)],
     "partials": [(tf.constant(4.0),)],
@@ -258,7 +257,6 @@ EXAMPLES = {
     "default_captures": [(tf.constant(3), 3)],
     "make_clip(2)": [(tf.constant(3),)],
 }
-
 
 
 if __name__ == "__main__":

@@ -150,6 +150,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

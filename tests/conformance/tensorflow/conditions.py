@@ -272,6 +272,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

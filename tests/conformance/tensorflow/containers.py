@@ -15,7 +15,7 @@ class State(typing.NamedTuple):
     name: str = "state"
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Config:
     units: int = 2
     dropout: float = 0.0
@@ -233,7 +233,7 @@ def main():
     starred([tf.constant(1), tf.constant(4), tf.constant(2)])
     nested_structure({"w": [tf.constant(1.0), tf.constant(2.0)], "b": [tf.constant(3.0)]})
     flattened({"w": tf.constant([1.0, 5.0]), "b": [tf.constant(3.0)]})
-    membership(tf.constant(-1.0), {"relu"})
+    membership(tf.constant(-1.0), frozenset(["relu"]))
     table_lookup(tf.constant(3.0), [(1, 0.5), (2, 0.7), (11, 1.0)])
     ragged_rows(tf.ragged.constant([[1, 2], [3]]))
     gather_rows(tf.constant([[1.0], [2.0]]), [0, 1])
@@ -256,13 +256,12 @@ EXAMPLES = {
     "starred": [([tf.constant(1), tf.constant(4), tf.constant(2)],)],
     "nested_structure": [({"w": [tf.constant(1.0), tf.constant(2.0)], "b": [tf.constant(3.0)]},)],
     "flattened": [({"w": tf.constant([1.0, 5.0]), "b": [tf.constant(3.0)]},)],
-    "membership": [(tf.constant(-1.0), {"relu"})],
+    "membership": [(tf.constant(-1.0), frozenset(["relu"]))],
     "table_lookup": [(tf.constant(3.0), [(1, 0.5), (2, 0.7), (11, 1.0)])],
     "ragged_rows": [(tf.ragged.constant([[1, 2], [3]]),)],
     "gather_rows": [(tf.constant([[1.0], [2.0]]), [0, 1])],
     "grouped": [(tf.constant([1.0, 2.0, 3.0]), ["a", "b", "a"])],
 }
-
 
 
 if __name__ == "__main__":

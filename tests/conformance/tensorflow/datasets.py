@@ -236,6 +236,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

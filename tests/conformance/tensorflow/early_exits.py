@@ -258,6 +258,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

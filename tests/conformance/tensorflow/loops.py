@@ -273,6 +273,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

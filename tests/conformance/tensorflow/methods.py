@@ -238,6 +238,5 @@ EXAMPLES = {
 }
 
 
-
 if __name__ == "__main__":
     main()

@@ -88,12 +88,14 @@ def two_arrays(values, threshold):
 
 @tf.function
 def list_of_arrays(values, heads):
-    arrays = [tf.TensorArray(tf.float32, size=tf.size(values)) for _ in range(heads)]
-    for i in tf.range(tf.size(values)):
-        for h in range(heads):
-            scale = 2.0 if h % 2 else 1.0
-            arrays[h] = arrays[h].write(i, values[i] * scale)
-    return tf.stack([a.stack() for a in arrays])
+    rows = []
+    for h in range(heads):
+        array = tf.TensorArray(tf.float32, size=tf.size(values))
+        scale = 2.0 if h % 2 else 1.0
+        for i in tf.range(tf.size(values)):
+            array = array.write(i, values[i] * scale)
+        rows.append(array.stack())
+    return tf.stack(rows)
 
 
 @tf.function
@@ -168,7 +170,6 @@ EXAMPLES = {
     "run_length": [(tf.constant([1, 1, 3]),)],
     "tile_until": [(tf.constant([1.0, 1.0]), 10.0)],
 }
-
 
 
 if __name__ == "__main__":

@@ -1,0 +1,132 @@
+//! The salsa database: ruff's files and parser, ty's type engine, and our own queries on top.
+//!
+//! Cloning a [`Database`] gives a snapshot that another thread may query. Setting an input waits
+//! until every snapshot is dropped or has unwound, so never keep one where inputs are set.
+
+use std::panic::RefUnwindSafe;
+use std::sync::Arc;
+
+use ruff_db::diagnostic::Diagnostic;
+use ruff_db::files::{File, Files};
+use ruff_db::system::System;
+use ruff_db::vendored::VendoredFileSystem;
+use ty_python_core::program::ProgramSettings;
+use ty_python_core::{Program, ProgramFile};
+use ty_python_semantic::lint::{LintRegistry, RuleSelection};
+use ty_python_semantic::{AnalysisSettings, PythonVersionWithSource, default_lint_registry};
+
+/// A file system that snapshots may share.
+pub type SharedSystem = Arc<dyn System + Send + Sync + RefUnwindSafe>;
+
+/// Called for every query that is executed (not for one that is reused): the proof of incrementality.
+pub type QueryListener = Box<dyn Fn(&salsa::Event) + Send + Sync>;
+
+/// What our queries ask of their database.
+#[salsa::db]
+pub trait Db: ty_python_semantic::Db {}
+
+#[salsa::db]
+#[derive(Clone)]
+pub struct Database {
+    storage: salsa::Storage<Self>,
+    files: Files,
+    system: SharedSystem,
+    program: Arc<ProgramSettings>,
+    lints: Arc<RuleSelection>,
+    analysis: Arc<AnalysisSettings>,
+}
+
+impl Database {
+    pub fn new(system: SharedSystem, listener: Option<QueryListener>) -> Self {
+        let listener = listener
+            .map(|listener| -> Box<dyn Fn(salsa::Event) + Send + Sync> { Box::new(move |event| listener(&event)) });
+        Self {
+            storage: salsa::Storage::new(listener),
+            files: Files::default(),
+            system,
+            program: Arc::new(ProgramSettings::empty(ty_vendored::file_system())),
+            lints: Arc::new(RuleSelection::from_registry(default_lint_registry())),
+            analysis: Arc::default(),
+        }
+    }
+
+    /// Sets Python's version and the import search paths. Call before the first query.
+    pub fn set_program(&mut self, settings: ProgramSettings) {
+        settings.search_paths.try_register_static_roots(self);
+        self.program = Arc::new(settings);
+    }
+
+    pub fn program(&self) -> Program<'_> {
+        Program::from_settings(self, &self.program)
+    }
+}
+
+#[salsa::db]
+impl salsa::Database for Database {}
+
+#[salsa::db]
+impl ruff_db::Db for Database {
+    fn vendored(&self) -> &VendoredFileSystem {
+        ty_vendored::file_system()
+    }
+
+    fn system(&self) -> &dyn System {
+        &*self.system
+    }
+
+    fn files(&self) -> &Files {
+        &self.files
+    }
+}
+
+#[salsa::db]
+impl ty_module_resolver::Db for Database {}
+
+#[salsa::db]
+impl ty_python_core::Db for Database {
+    fn should_check_file(&self, _file: File) -> bool {
+        false
+    }
+}
+
+#[salsa::db]
+impl ty_python_semantic::Db for Database {
+    fn check_file(&self, _file: File) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
+    fn program_file(&self, file: File) -> ProgramFile<'_> {
+        self.program().program_file(self, file)
+    }
+
+    fn python_version_with_source(&self, _file: File) -> &PythonVersionWithSource {
+        &self.program.python_version
+    }
+
+    fn rule_selection(&self, _file: File) -> &RuleSelection {
+        &self.lints
+    }
+
+    fn lint_registry(&self) -> &LintRegistry {
+        default_lint_registry()
+    }
+
+    fn analysis_settings(&self, _file: File) -> &AnalysisSettings {
+        &self.analysis
+    }
+
+    fn verbose(&self) -> bool {
+        false
+    }
+
+    fn is_open_file(&self, _file: File) -> bool {
+        false
+    }
+
+    fn dyn_clone(&self) -> Box<dyn ty_python_semantic::Db> {
+        Box::new(self.clone())
+    }
+}
+
+#[salsa::db]
+impl Db for Database {}

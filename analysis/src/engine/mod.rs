@@ -1,0 +1,276 @@
+//! The engine: a project's files in, findings and stages out.
+//!
+//! An [`Engine`] owns the database. Files are added, [`Engine::settle`] finds roots and moves
+//! assumptions until nothing changes, then every question is a query. A clone is a snapshot for
+//! another thread; drop it before the next edit.
+
+pub mod environment;
+mod imports;
+
+use std::panic::RefUnwindSafe;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use ruff_db::Db as _;
+use ruff_db::files::{File, system_path_to_file};
+use ruff_db::source::{SourceText, source_text};
+use ruff_db::system::{System, SystemPath, SystemPathBuf};
+use rustc_hash::FxHashMap;
+use salsa::Setter;
+
+use crate::check::{self, Finding, StagedFunction};
+use crate::config::Settings;
+use crate::db::{Database, QueryListener};
+use crate::project::{self, Document, Project};
+use crate::staging::fixpoint::{Fixpoint, MAX_ROUNDS, Scope};
+use crate::staging::index::file_index;
+use crate::staging::stages;
+use crate::staging::stubs::WithStubs;
+use crate::staging::{ghost, types};
+
+pub use environment::{Environment, EnvironmentError};
+
+/// Why an engine could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    #[error("the import search paths cannot be used: {0}")]
+    SearchPaths(String),
+}
+
+#[derive(Clone)]
+pub struct Engine {
+    db: Database,
+    project: Project,
+    environment: Environment,
+    /// Import roots are derived from the files, so the search paths are set when they are known.
+    import_roots: Vec<SystemPathBuf>,
+}
+
+impl Engine {
+    /// An engine without files. `root` is what relative settings and module names count from.
+    pub fn open(
+        system: impl System + Clone + Send + Sync + RefUnwindSafe + 'static,
+        root: &SystemPath,
+        settings: Settings,
+        environment: Environment,
+    ) -> Result<Self, EngineError> {
+        Self::open_with_listener(system, root, settings, environment, None)
+    }
+
+    /// [`Self::open`], and be told of every query that is executed.
+    pub fn open_with_listener(
+        system: impl System + Clone + Send + Sync + RefUnwindSafe + 'static,
+        root: &SystemPath,
+        settings: Settings,
+        environment: Environment,
+        listener: Option<QueryListener>,
+    ) -> Result<Self, EngineError> {
+        let db = Database::new(Arc::new(WithStubs::new(system)), listener);
+        let project = Project::new(&db, root.to_path_buf(), Arc::new(settings), Arc::default());
+        let mut engine = Self { db, project, environment, import_roots: Vec::new() };
+        engine.set_import_roots(&[])?;
+        Ok(engine)
+    }
+
+    /// Adds files to be analysed. Unreadable ones become findings, not errors.
+    pub fn add_files(&mut self, paths: impl IntoIterator<Item = SystemPathBuf>) -> Result<(), EngineError> {
+        let paths: Vec<_> = paths.into_iter().collect();
+        self.set_import_roots(&paths)?;
+        let mut documents = FxHashMap::clone(self.project.documents(&self.db));
+        for path in paths {
+            let absolute = SystemPath::absolute(&path, self.db.system().current_directory());
+            let Ok(file) = system_path_to_file(&self.db, &absolute) else { continue };
+            documents
+                .entry(file)
+                .or_insert_with(|| Document::new(&self.db, file, None, Arc::default()));
+        }
+        self.project.set_documents(&mut self.db).to(Arc::new(documents));
+        Ok(())
+    }
+
+    /// Replaces the text of a file, as an editor or standard input has it.
+    pub fn set_text(&mut self, path: &SystemPath, text: String) {
+        let absolute = SystemPath::absolute(path, self.db.system().current_directory());
+        let known = system_path_to_file(&self.db, &absolute)
+            .ok()
+            .and_then(|file| self.project.documents(&self.db).get(&file).copied());
+        let document = match known {
+            Some(document) => document,
+            None => self.add_virtual(&absolute),
+        };
+        let source = project::text(&self.db, document).with_text(text, &ruff_diagnostics::SourceMap::default());
+        document.set_own_text(&mut self.db).to(Some(source.clone()));
+        document.file(&self.db).set_source_text_override(&mut self.db).to(Some(source));
+    }
+
+    /// A document that is not on disk.
+    fn add_virtual(&mut self, path: &SystemPath) -> Document {
+        let virtual_path = ruff_db::system::SystemVirtualPath::new(path.as_str());
+        let file = self.db.files().virtual_file(&self.db, virtual_path).file();
+        let mut documents = FxHashMap::clone(self.project.documents(&self.db));
+        let document =
+            *documents.entry(file).or_insert_with(|| Document::new(&self.db, file, None, Arc::default()));
+        self.project.set_documents(&mut self.db).to(Arc::new(documents));
+        document
+    }
+
+    fn set_import_roots(&mut self, files: &[SystemPathBuf]) -> Result<(), EngineError> {
+        let settings = self.project.settings(&self.db).clone();
+        let root = self.project.root(&self.db).clone();
+        let roots = imports::roots(self.db.system(), &root, &settings, files, &self.import_roots);
+        if roots == self.import_roots && !roots.is_empty() {
+            return Ok(());
+        }
+        let program = imports::program(&self.db, &roots, &self.environment)
+            .map_err(|error| EngineError::SearchPaths(error.to_string()))?;
+        self.db.set_program(program);
+        self.import_roots = roots;
+        Ok(())
+    }
+
+    /// Indexes all files, finds the roots, and runs the fixpoint of assumptions.
+    pub fn settle(&mut self, progress: &(dyn Fn(usize, usize) + Sync)) {
+        let documents = self.documents();
+        let total = documents.len();
+        let done = std::sync::atomic::AtomicUsize::new(0);
+        self.warm(&documents, |db, document| {
+            file_index(db, *document);
+            progress(done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1, total);
+        });
+        for document in &documents {
+            if file_index(&self.db, *document).too_deep {
+                self.show(*document, String::new());
+            }
+        }
+        let settings = self.project.settings(&self.db).clone();
+        let mut fixpoint = Fixpoint::new(&self.db, documents.clone(), settings);
+        let mut shown: FxHashMap<u32, String> = FxHashMap::default();
+        if !fixpoint.is_idle() {
+            for _ in 0..MAX_ROUNDS {
+                self.show_ghosts(&fixpoint, &documents, &mut shown);
+                let scopes = fixpoint.scopes();
+                self.warm(&scopes, |db, scope| {
+                    fixpoint.ask(db, *scope);
+                });
+                let answers: Vec<_> =
+                    scopes.iter().map(|scope| (*scope, fixpoint.ask(&self.db, *scope))).collect();
+                if !fixpoint.absorb(&self.db, &answers) {
+                    break;
+                }
+            }
+            self.show_ghosts(&fixpoint, &documents, &mut shown);
+        }
+        for (document, stages) in stages::of_documents(&self.db, &fixpoint, &documents) {
+            if **document.stages(&self.db) != stages {
+                document.set_stages(&mut self.db).to(Arc::new(stages));
+            }
+        }
+    }
+
+    /// Executes a query for every item, on all threads, so that asking again is a look-up.
+    fn warm<T: Sync>(&self, items: &[T], query: impl Fn(&Database, &T) + Sync + Send) {
+        let snapshot = self.db.clone();
+        items.par_iter().for_each_with(snapshot, |db, item| query(db, item));
+    }
+
+    /// Rewrites the ghost views that changed.
+    fn show_ghosts(&mut self, fixpoint: &Fixpoint, documents: &[Document], shown: &mut FxHashMap<u32, String>) {
+        let mut numbers: Vec<_> =
+            fixpoint.parameters.keys().map(|scope: &Scope| scope.document).collect();
+        numbers.dedup();
+        for number in numbers {
+            let document = documents[number as usize];
+            let index = file_index(&self.db, document);
+            let module = types::module_key_of(&self.db, document);
+            let text = project::text(&self.db, document);
+            let assumptions = fixpoint.assumptions(&self.db, number);
+            let view = ghost::view(text.as_str(), index, &module, &assumptions);
+            if shown.get(&number).is_none_or(|known| *known != view) {
+                shown.insert(number, view.clone());
+                self.show(document, view);
+            }
+        }
+    }
+
+    /// Lets the inference engine see `view` in the place of the document's text.
+    fn show(&mut self, document: Document, view: String) {
+        let real = project::text(&self.db, document);
+        if document.own_text(&self.db).is_none() {
+            document.set_own_text(&mut self.db).to(Some(real.clone()));
+        }
+        let file = document.file(&self.db);
+        let shown = real.with_text(view, &ruff_diagnostics::SourceMap::default());
+        if source_text(&self.db, file).as_str() != shown.as_str() {
+            file.set_source_text_override(&mut self.db).to(Some(shown));
+        }
+    }
+
+    /// The documents, ordered by path.
+    pub fn documents(&self) -> Vec<Document> {
+        let mut documents: Vec<_> = self.project.documents(&self.db).values().copied().collect();
+        documents.sort_by_cached_key(|document| self.path(document.file(&self.db)));
+        documents
+    }
+
+    pub fn document(&self, path: &SystemPath) -> Option<Document> {
+        let absolute = SystemPath::absolute(path, self.db.system().current_directory());
+        let file = system_path_to_file(&self.db, &absolute).ok();
+        let file = file.or_else(|| {
+            let path = ruff_db::system::SystemVirtualPath::new(absolute.as_str());
+            self.db.files().try_virtual_file(path).map(|file| file.file())
+        })?;
+        self.project.documents(&self.db).get(&file).copied()
+    }
+
+    /// The path of a file, for people; that of a bundled model for library code.
+    pub fn path(&self, file: File) -> SystemPathBuf {
+        SystemPathBuf::from(file.path(&self.db).as_str())
+    }
+
+    /// The real text of a file.
+    pub fn text(&self, file: File) -> SourceText {
+        match self.project.documents(&self.db).get(&file) {
+            Some(document) => project::text(&self.db, *document),
+            None => source_text(&self.db, file),
+        }
+    }
+
+    /// The file's part of the view that types are inferred from: for people who debug an assumption.
+    pub fn ghost_view(&self, document: Document) -> SourceText {
+        source_text(&self.db, document.file(&self.db))
+    }
+
+    /// All findings of a document by the settings, in source order.
+    pub fn findings(&self, document: Document) -> Vec<Finding> {
+        check::findings(&self.db, self.project.settings(&self.db), self.project.root(&self.db), document)
+    }
+
+    /// The staged functions of a document with all decisions.
+    pub fn stages(&self, document: Document) -> Vec<StagedFunction> {
+        check::stages(&self.db, document)
+    }
+
+    /// How many functions of the project are roots.
+    pub fn root_count(&self) -> usize {
+        self.documents()
+            .iter()
+            .flat_map(|document| document.stages(&self.db).values())
+            .filter(|stage| stage.root.is_some())
+            .count()
+    }
+
+    pub fn settings(&self) -> &Settings {
+        self.project.settings(&self.db)
+    }
+
+    /// The database, for queries that this facade does not offer.
+    pub fn db(&self) -> &Database {
+        &self.db
+    }
+
+    /// How many scopes of all kinds the files have; for progress and statistics.
+    pub fn function_count(&self) -> usize {
+        self.documents().iter().map(|document| file_index(&self.db, *document).definitions.functions.len()).sum()
+    }
+}
+

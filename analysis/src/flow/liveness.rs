@@ -1,0 +1,96 @@
+//! Liveness: which names may be read before they are bound anew.
+//!
+//! A read of `a.b` makes `a` and `a.b` live; binding `a` ends the life of both. Names declared
+//! `global` or `nonlocal` are live everywhere: somebody else may read them. What a nested function
+//! captures is live wherever its definition reaches, since it may be called there; nothing else is
+//! live at the end of the function.
+
+use super::activity::Activity;
+use super::bits::{self, BitMatrix};
+use super::cfg::{Cfg, EdgeKind, NodeId, NodeKind};
+use super::reaching::Reaching;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Liveness {
+    before: BitMatrix,
+    /// Names that are live everywhere.
+    always: Vec<u64>,
+}
+
+impl Liveness {
+    pub(super) fn build(cfg: &Cfg, activity: &Activity, reaching: &Reaching) -> Self {
+        let (rows, columns) = (cfg.node_count(), activity.names.len());
+        let mut killed = BitMatrix::new(rows, columns);
+        let mut before = BitMatrix::new(rows, columns);
+        let mut always = before.empty_row();
+        for (id, name) in activity.names.iter() {
+            if activity.scope.is_declared_outer(name.root()) {
+                bits::insert(&mut always, id.0);
+            }
+        }
+        for (node, step) in cfg.nodes() {
+            let row = node.index();
+            for effect in activity.effects_of(node).iter().filter(|effect| effect.certain) {
+                killed.insert(row, effect.name.0);
+                for longer in activity.names.dependents(effect.name) {
+                    killed.insert(row, longer.0);
+                }
+            }
+            bits::union(before.row_mut(row), activity.reads_row(node));
+            bits::union(before.row_mut(row), &always);
+            // Only where something is evaluated, a function can be called.
+            if !matches!(step.kind, NodeKind::Exit | NodeKind::Join) {
+                for capture in &activity.captures {
+                    let alive = activity
+                        .effects_of(capture.node)
+                        .iter()
+                        .any(|effect| reaching.reaches(capture.node, effect.name, node));
+                    for name in capture.names.iter().filter(|_| alive) {
+                        before.insert(row, name.0);
+                    }
+                }
+            }
+        }
+        let mut liveness = Self { before, always };
+        liveness.solve(cfg, &killed);
+        liveness
+    }
+
+    fn solve(&mut self, cfg: &Cfg, killed: &BitMatrix) {
+        let mut after = self.before.empty_row();
+        loop {
+            let mut again = false;
+            for &node in cfg.reverse_post_order().iter().rev() {
+                after.fill(0);
+                for edge in cfg.successors(node) {
+                    bits::union(&mut after, self.before.row(edge.to.index()));
+                }
+                for (word, killed) in after.iter_mut().zip(killed.row(node.index())) {
+                    *word &= !killed;
+                }
+                // What an exception leaves behind may be from before the node.
+                for edge in
+                    cfg.successors(node).iter().filter(|edge| edge.kind == EdgeKind::Exception)
+                {
+                    bits::union(&mut after, self.before.row(edge.to.index()));
+                }
+                again |= bits::union(self.before.row_mut(node.index()), &after);
+            }
+            if !again {
+                return;
+            }
+        }
+    }
+
+    pub(super) fn before(&self, node: NodeId) -> &[u64] {
+        self.before.row(node.index())
+    }
+
+    pub(super) fn after(&self, cfg: &Cfg, node: NodeId) -> Vec<u64> {
+        let mut after = self.always.clone();
+        for edge in cfg.successors(node) {
+            bits::union(&mut after, self.before.row(edge.to.index()));
+        }
+        after
+    }
+}

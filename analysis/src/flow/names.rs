@@ -1,0 +1,121 @@
+//! The names of one function, numbered in their order, and sets of them.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::bits;
+use crate::syntax::qname::QName;
+
+/// A name by its rank in the function's [`Names`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct NameId(pub(super) u32);
+
+/// All names a function reads or binds, sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Names {
+    sorted: Vec<QName>,
+    /// Those with a variable among their keys: `d[i]`.
+    keyed: Vec<NameId>,
+}
+
+impl Names {
+    pub(super) fn new(mut names: Vec<QName>) -> Self {
+        names.sort_unstable();
+        names.dedup();
+        let keyed = names
+            .iter()
+            .enumerate()
+            .filter(|(_, name)| name.key_names().next().is_some())
+            .map(|(index, _)| NameId(index as u32))
+            .collect();
+        Self { sorted: names, keyed }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.sorted.len()
+    }
+
+    pub(super) fn id(&self, name: &QName) -> Option<NameId> {
+        self.sorted.binary_search(name).ok().map(|index| NameId(index as u32))
+    }
+
+    pub(super) fn get(&self, id: NameId) -> Option<&QName> {
+        self.sorted.get(id.0 as usize)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (NameId, &QName)> {
+        self.sorted.iter().enumerate().map(|(index, name)| (NameId(index as u32), name))
+    }
+
+    /// The longer names that denote something else once `bound` is bound anew: `a.b`, `d[a]` of `a`.
+    pub(super) fn dependents(&self, bound: NameId) -> impl Iterator<Item = NameId> + '_ {
+        let name = self.get(bound);
+        let extensions = (bound.0 + 1..self.len() as u32).map(NameId).take_while(move |&id| {
+            matches!((name, self.get(id)), (Some(name), Some(longer)) if name.is_prefix_of(longer))
+        });
+        let keyed = self.keyed.iter().copied().filter(move |&id| {
+            matches!((name, self.get(id)), (Some(name), Some(item)) if item.depends_on(name) && !name.is_prefix_of(item))
+        });
+        extensions.chain(keyed)
+    }
+}
+
+/// A set of names, in order.
+#[derive(Clone)]
+pub struct NameSet<'a> {
+    names: &'a Names,
+    members: Cow<'a, [u64]>,
+}
+
+impl<'a> NameSet<'a> {
+    pub(super) fn new(names: &'a Names, members: impl Into<Cow<'a, [u64]>>) -> Self {
+        Self { names, members: members.into() }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &'a QName> + '_ {
+        bits::iter(&self.members).filter_map(|id| self.names.get(NameId(id)))
+    }
+
+    pub fn contains(&self, name: &QName) -> bool {
+        self.names.id(name).is_some_and(|id| bits::contains(&self.members, id.0))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.members.iter().all(|word| *word == 0)
+    }
+
+    pub fn to_set(&self) -> BTreeSet<QName> {
+        self.iter().cloned().collect()
+    }
+
+    /// The names of both sets, which must be of one function.
+    pub fn union(mut self, other: &NameSet<'_>) -> Self {
+        bits::union(self.members.to_mut(), &other.members);
+        self
+    }
+}
+
+impl PartialEq for NameSet<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+impl Eq for NameSet<'_> {}
+
+/// As a Python programmer would list them: `a, a.b, d['k']`.
+impl fmt::Display for NameSet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, name) in self.iter().enumerate() {
+            let comma = if index > 0 { ", " } else { "" };
+            write!(f, "{comma}{name}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for NameSet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{{{self}}}")
+    }
+}

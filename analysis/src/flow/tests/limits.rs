@@ -1,0 +1,128 @@
+//! Any input gives an answer: deep nesting, broken syntax, empty names.
+
+use super::*;
+
+/// Builds on a small stack, as the threads of a pool have it.
+fn build(source: String) -> Flow {
+    let work = move || {
+        let parsed = parse(&source);
+        let flow = Flow::build(function(&parsed));
+        // The parser's own tree is dropped by recursion.
+        std::mem::forget(parsed);
+        flow
+    };
+    std::thread::Builder::new()
+        .stack_size(2 << 20)
+        .spawn(work)
+        .unwrap()
+        .join()
+        .expect("no overflow")
+}
+
+fn nested_ifs(depth: usize) -> String {
+    let mut source = "def f():\n".to_owned();
+    for level in 1..=depth {
+        source.push_str(&format!("{}if a:\n", " ".repeat(level)));
+    }
+    source + &" ".repeat(depth + 1) + "x = 1\n"
+}
+
+#[test]
+fn blocks_are_followed_as_deep_as_python_goes() {
+    let flow = build(nested_ifs(100));
+    assert!(!flow.too_deep());
+    assert_eq!(flow.cfg.statements().count(), 101);
+    let flow = build(nested_ifs(3_000));
+    assert!(flow.too_deep());
+    assert_eq!(flow.cfg.statements().count(), 0);
+}
+
+#[test]
+fn expressions_may_be_as_deep_as_they_like() {
+    let depth = 3_000;
+    let chains = [
+        format!("{}b{}", "(a + ".repeat(depth), ")".repeat(depth)),
+        format!("b{}", " + a".repeat(depth)),
+        format!("b{}", ".a".repeat(depth)),
+        format!("b{}", "(a)".repeat(depth)),
+        format!("{}b", "not ".repeat(depth)),
+        format!("{}b{}", "[".repeat(depth), "]".repeat(depth)),
+    ];
+    for chain in chains {
+        let flow = build(format!("def f():\n    return {chain}\n"));
+        assert!(!flow.too_deep());
+        assert!(flow.scope().free.contains("b"));
+    }
+}
+
+#[test]
+fn scopes_are_followed_to_a_limit() {
+    let lambdas = |depth| format!("def f(b):\n    return {}b\n", "lambda: ".repeat(depth));
+    let flow = build(lambdas(60));
+    assert!(!flow.too_deep());
+    assert_eq!(flow.live_in(Cfg::ENTRY).to_string(), "b");
+    assert!(build(lambdas(3_000)).too_deep());
+    assert!(
+        build(format!("def f():\n    return {}1{}\n", "[".repeat(500), " for x in y]".repeat(500)))
+            .too_deep()
+    );
+}
+
+#[test]
+fn long_chains_are_not_deep() {
+    let clauses: String =
+        (0..5_000).map(|i| format!("    elif a == {i}:\n        x = {i}\n")).collect();
+    let flow = build(format!("def f(a):\n    if a:\n        pass\n{clauses}    return x\n"));
+    assert!(!flow.too_deep());
+    assert_eq!(flow.cfg.statements().count(), 10_003);
+}
+
+#[test]
+fn nested_finally_bodies_do_not_explode() {
+    let mut source = "def f():\n".to_owned();
+    for level in 0..40 {
+        let indent = " ".repeat(level + 1);
+        source.push_str(&format!("{indent}try:\n{indent} g()\n{indent}finally:\n"));
+    }
+    source.push_str(&format!("{}x = 1\n", " ".repeat(41)));
+    let flow = build(source);
+    assert!(!flow.too_deep());
+    assert!(flow.cfg.node_count() < 2_000);
+}
+
+#[test]
+fn broken_code_has_a_flow() {
+    let sources = [
+        "def f(",
+        "def f(x, x, *, **):\n    x.\n",
+        "def f():\n    if\n    elif:\n        x =\n    else\n",
+        "def f():\n    for in :\n        break\n    with :\n    try:\n    return\n",
+        "def f():\n    break\n    continue\n    x. = 1\n    d[] = 2\n    f() = 3\n    del\n",
+        "def f():\n    match :\n        case :\n        case {**}: pass\n        case [*]: pass\n",
+        "def f():\n    (x := )\n    [for in]\n    lambda x, : \n    import\n    from . import (\n    nonlocal\n",
+        "def f():\n    try: pass\n    except as e: pass\n    except : \n    finally\n",
+        "def f():\n    if a: x\n    else: y\n    elif b: z\n    else: w\n",
+        "async def f():\n    async for x in\n    async with a as\n    await\n",
+    ];
+    for source in sources {
+        let flow = build(source.to_owned());
+        for (stmt, _) in flow.cfg.statements() {
+            flow.live_before(stmt);
+            flow.live_after(stmt);
+            flow.block_variables(stmt);
+        }
+        for (node, step) in flow.cfg.nodes() {
+            flow.cfg.node_at(step.range);
+            for name in flow.activity.reads(node).iter() {
+                assert!(!name.root().is_empty(), "{source}");
+                flow.definitions_at(node, name);
+            }
+        }
+    }
+}
+
+#[test]
+fn equal_functions_have_equal_flows() {
+    let source = "def f(x):\n    while x:\n        x = g(x)\n    return x\n";
+    assert_eq!(build(source.to_owned()), build(source.to_owned()));
+}

@@ -1,0 +1,18 @@
+//! All rules, by code.
+
+use super::{Rule, engine};
+
+/// Sorted by code.
+pub static RULES: &[&Rule] = &[
+    &engine::SYNTAX_ERROR,
+    &engine::IO_ERROR,
+    &engine::UNUSED_IGNORE,
+    &engine::INTERNAL_ERROR,
+    &engine::TOO_DEEP,
+    &engine::INVALID_IGNORE,
+];
+
+/// The rule of a code (`AG101`) or name (`undefined-branch`).
+pub fn find(code_or_name: &str) -> Option<&'static Rule> {
+    RULES.iter().copied().find(|rule| rule.code == code_or_name || rule.name == code_or_name)
+}

@@ -1,0 +1,65 @@
+//! Runs the rules on a function or a file. All rules run; the settings choose among the findings.
+
+use std::cell::RefCell;
+
+use super::context::{FileContext, FunctionContext};
+use super::registry::RULES;
+use super::{Check, Rule};
+use crate::db::Db;
+use crate::diagnostic::Diagnostic;
+use crate::project::{Document, source_type, text};
+use crate::staging::index::{FunctionId, function_ast, parse};
+use crate::staging::{decisions, queries};
+
+/// The findings of one staged function, in offsets from its `def`.
+#[salsa::tracked(returns(ref))]
+pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Vec<Diagnostic> {
+    let (Some(ast), Some(stage), Some(flow)) =
+        (function_ast(db, function), queries::stage(db, function), queries::flow(db, function))
+    else {
+        return Vec::new();
+    };
+    let document = function.document(db);
+    let context = FunctionContext {
+        document,
+        path: function.path(db).clone(),
+        ast,
+        flow,
+        stage,
+        constructs: queries::constructs(db, function),
+        nodes: decisions::nodes(ast.def()).into_iter().map(|(node, _)| node).collect(),
+        facts: queries::facts(db, function),
+        imports: queries::imports(db, document),
+        diagnostics: RefCell::default(),
+    };
+    for rule in speaking(stage.dialect) {
+        if let Check::Function(check) = rule.check {
+            check(&context);
+        }
+    }
+    context.diagnostics.into_inner()
+}
+
+/// The findings about a file as a whole.
+#[salsa::tracked(returns(ref))]
+pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
+    let source = text(db, document);
+    let Some(parsed) = parse(source.as_str(), source_type(db, document)) else { return Vec::new() };
+    let context = FileContext {
+        document,
+        text: source.as_str(),
+        parsed: &parsed,
+        imports: queries::imports(db, document),
+        diagnostics: RefCell::default(),
+    };
+    for rule in RULES {
+        if let Check::File(check) = rule.check {
+            check(&context);
+        }
+    }
+    context.diagnostics.into_inner()
+}
+
+fn speaking(dialect: crate::staging::dialect::Dialect) -> impl Iterator<Item = &'static Rule> {
+    RULES.iter().copied().filter(move |rule| rule.dialects.contains(&dialect))
+}

@@ -1,0 +1,125 @@
+//! The binding time of a test: a type checker's answer, corrected where staging differs from Python.
+//!
+//! To a type checker `not t`, `a and t` and `t in xs` are `bool`s. AutoGraph rewrites them into
+//! operators on Tensors, and the eager libraries test their operands: so they are judged by those.
+
+use ruff_python_ast::{self as ast, CmpOp, Expr};
+
+use super::facts::{Binding, Fact};
+
+/// Looks up what is known of an expression.
+pub type Lookup<'a> = &'a dyn Fn(&Expr) -> Option<&'a Fact>;
+
+/// The binding of the value of `expression` when it is tested.
+pub fn of_test(expression: &Expr, fact: Lookup) -> Binding {
+    match expression {
+        Expr::UnaryOp(ast::ExprUnaryOp { op: ast::UnaryOp::Not, operand, .. }) => of_test(operand, fact),
+        Expr::BoolOp(operation) => of_bool_op(operation, expression, fact),
+        Expr::Compare(compare) => of_compare(compare, expression, fact),
+        Expr::Named(named) => of_test(&named.value, fact),
+        Expr::If(conditional) => {
+            let test = of_test(&conditional.test, fact);
+            let value = of_test(&conditional.body, fact).join(of_test(&conditional.orelse, fact));
+            if test == Binding::Staged { Binding::Staged } else { value }
+        }
+        _ => fact(expression).map_or(Binding::Unknown, Fact::binding),
+    }
+}
+
+/// The binding of the construct `a and b`, `a or b`: staged when an operand other than the last is a
+/// Tensor (the last one is not tested by the operator).
+pub fn of_operands(operation: &ast::ExprBoolOp, fact: Lookup) -> Binding {
+    let Some((_, tested)) = operation.values.split_last() else { return Binding::Unknown };
+    let bindings: Vec<_> = tested.iter().map(|value| of_test(value, fact)).collect();
+    for decisive in [Binding::Staged, Binding::Mixed, Binding::Unknown] {
+        if bindings.contains(&decisive) {
+            return decisive;
+        }
+    }
+    Binding::Python
+}
+
+/// The *value* of `a and b`.
+fn of_bool_op(operation: &ast::ExprBoolOp, expression: &Expr, fact: Lookup) -> Binding {
+    let tested = of_operands(operation, fact);
+    if tested != Binding::Python {
+        return tested;
+    }
+    let last = operation.values.last().map_or(Binding::Unknown, |value| of_test(value, fact));
+    if last == Binding::Python {
+        return Binding::Python;
+    }
+    // `flag and t`: `False` or a Tensor. The type tells when `flag` is known.
+    match fact(expression) {
+        Some(known) if !known.unknown && !known.never && known.binding() == Binding::Staged => Binding::Staged,
+        Some(known) if !known.unknown && !known.alternatives.is_empty() && always_short(operation, fact) => {
+            Binding::Python
+        }
+        _ if last == Binding::Staged => Binding::Mixed,
+        _ => last,
+    }
+}
+
+/// An operand before the last is known to end the evaluation: `None is not None and …`.
+fn always_short(operation: &ast::ExprBoolOp, fact: Lookup) -> bool {
+    use super::facts::Alternative;
+    let ends = operation.op == ast::BoolOp::Or;
+    let Some((_, tested)) = operation.values.split_last() else { return false };
+    tested.iter().any(|value| {
+        fact(value).is_some_and(|known| {
+            !known.unknown && matches!(known.alternatives.as_slice(), [Alternative::Bool(Some(truth))] if *truth == ends)
+        })
+    })
+}
+
+/// The construct `a < b < c`: staged when a comparison other than the last is on Tensors.
+pub fn of_chain(compare: &ast::ExprCompare, fact: Lookup) -> Binding {
+    let mut pairs: Vec<_> = pairs(compare).collect();
+    pairs.pop();
+    let bindings: Vec<_> = pairs.into_iter().map(|(left, op, right)| of_pair(left, op, right, fact)).collect();
+    for decisive in [Binding::Staged, Binding::Mixed, Binding::Unknown] {
+        if bindings.contains(&decisive) {
+            return decisive;
+        }
+    }
+    Binding::Python
+}
+
+fn of_compare(compare: &ast::ExprCompare, expression: &Expr, fact: Lookup) -> Binding {
+    // `Never` is how the engine spells some comparisons of `Unknown & Tensor`: ask the operands.
+    if compare.ops.len() == 1
+        && let Some(known) = fact(expression)
+        && !known.unknown
+        && !known.never
+        && !known.alternatives.is_empty()
+        && known.binding() != Binding::Mixed
+    {
+        return known.binding();
+    }
+    let bindings: Vec<_> = pairs(compare).map(|(left, op, right)| of_pair(left, op, right, fact)).collect();
+    for decisive in [Binding::Staged, Binding::Mixed, Binding::Unknown] {
+        if bindings.contains(&decisive) {
+            return decisive;
+        }
+    }
+    Binding::Python
+}
+
+fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
+    if matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn) {
+        return Binding::Python;
+    }
+    let value = |expression: &Expr| fact(expression).map_or(Binding::Unknown, Fact::binding);
+    match (value(left), value(right)) {
+        (Binding::Staged, _) | (_, Binding::Staged) => Binding::Staged,
+        (left, right) => left.join(right),
+    }
+}
+
+fn pairs(compare: &ast::ExprCompare) -> impl Iterator<Item = (&Expr, CmpOp, &Expr)> {
+    let lefts = std::iter::once(compare.left.as_ref()).chain(compare.comparators.iter());
+    lefts
+        .zip(compare.ops.iter())
+        .zip(compare.comparators.iter())
+        .map(|((left, op), right)| (left, *op, right))
+}

@@ -1,0 +1,663 @@
+//! The fixpoint of assumptions: what every staged function is called with, over the whole project.
+//!
+//! 1. Roots are staged, and so is what they call.
+//! 2. Around them lies *evidence*: code that calls a staged function (or constructs its class), code
+//!    that calls that code, a few steps far. It is never reported on, but its arguments speak.
+//! 3. Each round asks the types of all these scopes, moves arguments into parameters and returns into
+//!    results, and rewrites the ghost views. It stops when nothing changes.
+//!
+//! The result is a function of the project's texts and settings alone: every run starts from nothing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ruff_python_ast::name::Name;
+use ruff_text_size::TextRange;
+use rustc_hash::FxHashMap;
+
+use super::assumed::AssumedType;
+use super::assumptions::{RootOptions, Source};
+use super::dialect::{Dialect, RootKind};
+use super::ghost::Assumption;
+use super::index::{DefaultValue, FileIndex, FunctionId, MODULE, ParameterKind, file_index};
+use super::roots::RootTarget;
+use super::types::{ArgumentPlace, CallSite, ScopeTypes, Target, function_types, module_types};
+use crate::config::Settings;
+use crate::db::Db;
+use crate::project::Document;
+
+/// Types travel at most this many calls per run; more rounds change little and never everything.
+pub const MAX_ROUNDS: usize = 8;
+/// How many calls away from staged code evidence is looked for.
+const MAX_DISTANCE: u8 = 4;
+/// How many scopes of evidence are read; the nearest first.
+const MAX_EVIDENCE: usize = 1_500;
+
+/// A function of a document by its position in the file index, or the module's own code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Scope {
+    /// Position in the list of documents.
+    pub document: u32,
+    pub function: u32,
+}
+
+/// How a function comes to be staged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Staged {
+    pub dialect: Dialect,
+    pub root: Option<RootKind>,
+    pub converts: bool,
+    /// Where the root is declared, or the call that reaches the function.
+    pub cause: Cause,
+    pub options: RootOptions,
+}
+
+/// A place inside a scope; the range counts from the function's `def`, or from the file's start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    pub scope: Scope,
+    pub range: TextRange,
+}
+
+/// What one call gives to one parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contribution {
+    pub cause: Cause,
+    pub assumed: AssumedType,
+}
+
+/// What is assumed of a parameter, and on whose word.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ParameterAssumption {
+    pub source: Option<Source>,
+    pub assumed: AssumedType,
+    /// The call sites that spoke, in source order.
+    pub sites: Vec<Contribution>,
+}
+
+/// The state of a run.
+pub struct Fixpoint {
+    documents: Vec<Document>,
+    numbers: FxHashMap<Document, u32>,
+    settings: Arc<Settings>,
+    /// Functions and classes by their last name: who may be meant by a call of that name.
+    callers: FxHashMap<Name, Vec<Scope>>,
+    pub staged: BTreeMap<Scope, Staged>,
+    evidence: BTreeMap<Scope, u8>,
+    contributions: BTreeMap<Scope, Vec<(Scope, u32, Contribution)>>,
+    pub parameters: BTreeMap<Scope, Vec<ParameterAssumption>>,
+    returns: BTreeMap<Scope, AssumedType>,
+}
+
+impl Fixpoint {
+    pub fn new(db: &dyn Db, documents: Vec<Document>, settings: Arc<Settings>) -> Self {
+        let numbers =
+            documents.iter().enumerate().map(|(number, document)| (*document, number as u32)).collect();
+        let mut fixpoint = Self {
+            documents,
+            numbers,
+            settings,
+            callers: FxHashMap::default(),
+            staged: BTreeMap::new(),
+            evidence: BTreeMap::new(),
+            contributions: BTreeMap::new(),
+            parameters: BTreeMap::new(),
+            returns: BTreeMap::new(),
+        };
+        fixpoint.find_roots(db);
+        if !fixpoint.is_idle() {
+            fixpoint.index_callers(db);
+            fixpoint.find_evidence(db);
+        }
+        fixpoint
+    }
+
+    /// Nothing is staged anywhere, and nothing needs types to tell.
+    pub fn is_idle(&self) -> bool {
+        self.staged.is_empty() && self.evidence.is_empty()
+    }
+
+    /// All scopes whose types matter, in order.
+    pub fn scopes(&self) -> Vec<Scope> {
+        let mut scopes: Vec<_> = self.staged.keys().chain(self.evidence.keys()).copied().collect();
+        scopes.sort_unstable();
+        scopes.dedup();
+        scopes
+    }
+
+    fn index<'db>(&self, db: &'db dyn Db, scope: Scope) -> &'db FileIndex {
+        file_index(db, self.documents[scope.document as usize])
+    }
+
+    pub fn document(&self, scope: Scope) -> Document {
+        self.documents[scope.document as usize]
+    }
+
+    fn find_roots(&mut self, db: &dyn Db) {
+        for number in 0..self.documents.len() as u32 {
+            let index = file_index(db, self.documents[number as usize]);
+            for site in &index.roots {
+                if !self.settings.dialects.is_empty() && !self.settings.dialects.contains(&site.dialect) {
+                    continue;
+                }
+                let function = match &site.target {
+                    RootTarget::Own(function) => Some(*function),
+                    RootTarget::Reference(reference) if site.receiver.is_none() => {
+                        index.lookup(reference, site.scope)
+                    }
+                    RootTarget::Reference(_) => None,
+                };
+                let declared = Scope { document: number, function: site.scope };
+                match function {
+                    Some(function) => {
+                        let cause = Cause { scope: declared, range: relative(index, site.scope, site.range) };
+                        self.stage(
+                            Scope { document: number, function },
+                            Staged {
+                                dialect: site.dialect,
+                                root: Some(site.kind),
+                                converts: site.converts,
+                                cause,
+                                options: site.options.clone(),
+                            },
+                        );
+                    }
+                    None => {
+                        self.evidence.insert(declared, 0);
+                    }
+                }
+            }
+            self.find_configured_roots(db, number, index);
+        }
+    }
+
+    /// Roots named in the configuration, and `--roots all`.
+    fn find_configured_roots(&mut self, db: &dyn Db, number: u32, index: &FileIndex) {
+        if self.settings.roots.is_empty() && !self.settings.all_roots {
+            return;
+        }
+        let document = self.documents[number as usize];
+        let module = super::types::module_name_of(db, document).unwrap_or_default();
+        for (function, entry) in index.definitions.functions.iter().enumerate() {
+            let named = self.settings.roots.iter().any(|root| {
+                root.strip_prefix(module.as_str())
+                    .and_then(|rest| rest.strip_prefix('.'))
+                    .is_some_and(|qualname| qualname == entry.path.qualname)
+            });
+            let scope = Scope { document: number, function: function as u32 };
+            let nested_in_staged = entry.parent.is_some();
+            let initializer = index.short_name(scope.function).starts_with("__");
+            if !named && (!self.settings.all_roots || nested_in_staged || initializer) {
+                continue;
+            }
+            let dialect = self.dialect_of(index);
+            self.stage(
+                scope,
+                Staged {
+                    dialect,
+                    root: Some(RootKind::Configured),
+                    converts: dialect.converts(),
+                    cause: Cause { scope: Scope { document: number, function: MODULE }, range: entry.name_range },
+                    options: RootOptions::default(),
+                },
+            );
+        }
+    }
+
+    /// The dialect of a file that does not say: the configured one, else what it imports.
+    fn dialect_of(&self, index: &FileIndex) -> Dialect {
+        if let [only] = self.settings.dialects.as_slice() {
+            return *only;
+        }
+        let imported = [
+            ("tensorflow", Dialect::Tensorflow),
+            ("tf_keras", Dialect::Tensorflow),
+            ("autograph", Dialect::Autograph),
+            ("torch", Dialect::Torch),
+            ("jax", Dialect::Jax),
+            ("keras", Dialect::Keras),
+            ("pennylane", Dialect::Pennylane),
+        ];
+        imported
+            .iter()
+            .find(|(package, _)| index.imports.uses(package))
+            .map_or(Dialect::Tensorflow, |(_, dialect)| *dialect)
+    }
+
+    /// Marks a scope staged; the first root wins, a root wins over being reached.
+    fn stage(&mut self, scope: Scope, staged: Staged) -> bool {
+        match self.staged.get_mut(&scope) {
+            None => {
+                self.staged.insert(scope, staged);
+                true
+            }
+            Some(known) if known.root.is_none() && staged.root.is_some() => {
+                *known = staged;
+                true
+            }
+            Some(known) if known.root.is_none() && !known.converts && staged.converts => {
+                known.converts = true;
+                true
+            }
+            Some(_) => false,
+        }
+    }
+
+    fn index_callers(&mut self, db: &dyn Db) {
+        for number in 0..self.documents.len() as u32 {
+            for (function, name) in &file_index(db, self.documents[number as usize]).calls {
+                let scope = Scope { document: number, function: *function };
+                self.callers.entry(name.clone()).or_default().push(scope);
+            }
+        }
+        for scopes in self.callers.values_mut() {
+            scopes.sort_unstable();
+        }
+    }
+
+    /// Breadth first from the staged functions along "is called by", "constructs" and "sets attributes".
+    fn find_evidence(&mut self, db: &dyn Db) {
+        let mut frontier: Vec<(Scope, u8)> = self.staged.keys().map(|scope| (*scope, 0)).collect();
+        frontier.extend(self.evidence.iter().map(|(scope, distance)| (*scope, *distance)));
+        let mut at = 0;
+        while let Some((scope, distance)) = frontier.get(at).copied() {
+            at += 1;
+            if distance >= MAX_DISTANCE {
+                continue;
+            }
+            for neighbour in self.neighbours(db, scope) {
+                if self.staged.contains_key(&neighbour) || self.evidence.contains_key(&neighbour) {
+                    continue;
+                }
+                if self.evidence.len() >= MAX_EVIDENCE {
+                    return;
+                }
+                self.evidence.insert(neighbour, distance + 1);
+                frontier.push((neighbour, distance + 1));
+            }
+        }
+    }
+
+    fn neighbours(&self, db: &dyn Db, scope: Scope) -> Vec<Scope> {
+        if scope.function == MODULE {
+            return Vec::new();
+        }
+        let index = self.index(db, scope);
+        let mut neighbours = Vec::new();
+        let mut called = |name: &str| {
+            if let Some(callers) = self.callers.get(name) {
+                neighbours.extend(callers.iter().copied());
+            }
+        };
+        let name = index.short_name(scope.function);
+        // `x.call(…)` and `x.forward(…)` are rarely spelled, and mean any of a hundred classes.
+        if !matches!(name, "call" | "forward" | "__call__" | "__init__") {
+            called(name);
+        }
+        if let Some(class) = index.class_around(scope.function)
+            && let Some(class) = index.definitions.classes.get(class as usize)
+        {
+            called(class.qualname.rsplit('.').next().unwrap_or_default());
+            neighbours.extend(class.methods.iter().filter_map(|method| {
+                let sets = index.signatures.get(*method as usize)?.sets_attributes;
+                sets.then_some(Scope { document: scope.document, function: *method })
+            }));
+        }
+        if let Some(parent) = index.definitions.functions.get(scope.function as usize).and_then(|f| f.parent) {
+            neighbours.push(Scope { document: scope.document, function: parent });
+        }
+        neighbours
+    }
+
+    /// The types of a scope: the question that a round asks, from any thread.
+    pub fn ask<'db>(&self, db: &'db dyn Db, scope: Scope) -> &'db ScopeTypes {
+        let document = self.document(scope);
+        if scope.function == MODULE {
+            return module_types(db, document);
+        }
+        let path = self.index(db, scope).definitions.functions[scope.function as usize].path.clone();
+        function_types(db, FunctionId::new(db, document, path))
+    }
+
+    /// Takes the answers of a round in. Returns the documents whose ghost view must be rewritten.
+    pub fn absorb(&mut self, db: &dyn Db, answers: &[(Scope, &ScopeTypes)]) -> bool {
+        let mut changed = false;
+        for (scope, types) in answers {
+            changed |= self.absorb_roots(db, *scope, types);
+            changed |= self.absorb_calls(db, *scope, types);
+            if scope.function != MODULE {
+                let returns = types.returns.clone();
+                if self.returns.get(scope) != Some(&returns) {
+                    self.returns.insert(*scope, returns);
+                    changed = true;
+                }
+            }
+        }
+        self.recompute(db);
+        changed
+    }
+
+    fn scope_of(&self, db: &dyn Db, target: &Target) -> Option<Scope> {
+        let document = *self.numbers.get(&target.document)?;
+        let (function, _) = file_index(db, target.document).definitions.find(&target.path)?;
+        Some(Scope { document, function })
+    }
+
+    fn absorb_roots(&mut self, db: &dyn Db, scope: Scope, types: &ScopeTypes) -> bool {
+        let mut changed = false;
+        let index = self.index(db, scope);
+        for (position, target) in &types.roots {
+            let Some(site) = index.roots.get(*position as usize) else { continue };
+            let Some(function) = self.scope_of(db, target) else { continue };
+            if !self.settings.dialects.is_empty() && !self.settings.dialects.contains(&site.dialect) {
+                continue;
+            }
+            let cause = Cause { scope, range: relative(index, site.scope, site.range) };
+            changed |= self.stage(
+                function,
+                Staged {
+                    dialect: site.dialect,
+                    root: Some(site.kind),
+                    converts: site.converts,
+                    cause,
+                    options: site.options.clone(),
+                },
+            );
+        }
+        changed
+    }
+
+    fn absorb_calls(&mut self, db: &dyn Db, scope: Scope, types: &ScopeTypes) -> bool {
+        let mut changed = false;
+        let mut contributions = Vec::new();
+        let staged = self.staged.get(&scope).cloned();
+        let distance = self.evidence.get(&scope).copied();
+        for call in &types.calls {
+            for target in &call.targets {
+                let Some(callee) = self.scope_of(db, target) else { continue };
+                if let Some(caller) = &staged {
+                    changed |= self.reach(db, scope, caller, callee, call);
+                } else if let Some(distance) = distance
+                    && distance < MAX_DISTANCE
+                    && self.evidence.len() < MAX_EVIDENCE
+                    && !self.staged.contains_key(&callee)
+                    && !self.evidence.contains_key(&callee)
+                {
+                    self.evidence.insert(callee, distance + 1);
+                    changed = true;
+                }
+                self.contribute(db, scope, call, target, callee, &mut contributions);
+            }
+        }
+        if self.contributions.get(&scope) != Some(&contributions) {
+            self.contributions.insert(scope, contributions);
+            changed = true;
+        }
+        changed
+    }
+
+    /// A call from staged code stages its callee.
+    fn reach(&mut self, db: &dyn Db, scope: Scope, caller: &Staged, callee: Scope, call: &CallSite) -> bool {
+        let index = self.index(db, callee);
+        let Some(signature) = index.signatures.get(callee.function as usize) else { return false };
+        let kept_python = signature.is_generator
+            || index.short_name(callee.function) == "__init__"
+            || signature.decorators.iter().any(|name| {
+                matches!(name.as_str(), "do_not_convert" | "lru_cache" | "cache" | "contextmanager" | "py_function")
+            });
+        let staged = Staged {
+            dialect: caller.dialect,
+            root: None,
+            converts: caller.converts && !kept_python,
+            cause: Cause { scope, range: call.range },
+            options: RootOptions::default(),
+        };
+        self.stage(callee, staged)
+    }
+
+    fn contribute(
+        &self,
+        db: &dyn Db,
+        scope: Scope,
+        call: &CallSite,
+        target: &Target,
+        callee: Scope,
+        contributions: &mut Vec<(Scope, u32, Contribution)>,
+    ) {
+        let index = self.index(db, callee);
+        let Some(signature) = index.signatures.get(callee.function as usize) else { return };
+        let is_method = index
+            .definitions
+            .functions
+            .get(callee.function as usize)
+            .is_some_and(|entry| entry.class.is_some());
+        let skip = usize::from(target.bound && is_method && !signature.is_static);
+        let mut given = vec![false; signature.parameters.len()];
+        for (place, assumed) in &call.arguments {
+            let position = match place {
+                ArgumentPlace::Position(position) => {
+                    let position = *position as usize + skip;
+                    match signature.parameters.get(position).map(|parameter| parameter.kind) {
+                        Some(ParameterKind::PositionalOnly | ParameterKind::Positional) => position,
+                        _ => continue,
+                    }
+                }
+                ArgumentPlace::Keyword(name) => {
+                    match signature.parameters.iter().position(|parameter| parameter.name == *name) {
+                        Some(position) => position,
+                        None => continue,
+                    }
+                }
+            };
+            given[position] = true;
+            contributions.push((
+                callee,
+                position as u32,
+                Contribution {
+                    cause: Cause { scope, range: call.range },
+                    assumed: assumed.clone(),
+                },
+            ));
+        }
+        if call.open {
+            return;
+        }
+        for (position, parameter) in signature.parameters.iter().enumerate().skip(skip) {
+            if !given[position]
+                && let Some(default) = parameter.default.annotation()
+            {
+                contributions.push((
+                    callee,
+                    position as u32,
+                    Contribution {
+                        cause: Cause { scope, range: TextRange::default() },
+                        assumed: AssumedType::of(default),
+                    },
+                ));
+            }
+        }
+    }
+
+    /// Derives the parameters' types from all that is known now.
+    fn recompute(&mut self, db: &dyn Db) {
+        let mut sites: BTreeMap<(Scope, u32), Vec<Contribution>> = BTreeMap::new();
+        for contributions in self.contributions.values() {
+            for (callee, position, contribution) in contributions {
+                sites.entry((*callee, *position)).or_default().push(contribution.clone());
+            }
+        }
+        let mut parameters = BTreeMap::new();
+        for scope in self.scopes() {
+            if scope.function == MODULE {
+                continue;
+            }
+            let index = self.index(db, scope);
+            let Some(signature) = index.signatures.get(scope.function as usize) else { continue };
+            let is_method = index.definitions.functions[scope.function as usize].class.is_some();
+            let staged = self.staged.get(&scope);
+            let assumptions = signature
+                .parameters
+                .iter()
+                .enumerate()
+                .map(|(position, parameter)| {
+                    if position == 0 && is_method && !signature.is_static {
+                        return ParameterAssumption { source: Some(Source::Receiver), ..Default::default() };
+                    }
+                    if parameter.annotated {
+                        return ParameterAssumption { source: Some(Source::Annotation), ..Default::default() };
+                    }
+                    if matches!(parameter.kind, ParameterKind::VarArgs | ParameterKind::VarKeywords) {
+                        return ParameterAssumption { source: Some(Source::Unknown), ..Default::default() };
+                    }
+                    let spoken = sites.get(&(scope, position as u32)).cloned().unwrap_or_default();
+                    let static_parameter = staged.is_some_and(|staged| {
+                        staged.options.static_parameters.iter().any(|name| {
+                            *name == parameter.name || name.parse() == Ok(position)
+                        })
+                    });
+                    assume(parameter.default, &parameter.name, spoken, staged, static_parameter)
+                })
+                .collect();
+            parameters.insert(scope, assumptions);
+        }
+        self.parameters = parameters;
+    }
+
+    /// What the ghost views of a document should say.
+    pub fn assumptions(&self, db: &dyn Db, document: u32) -> FxHashMap<u32, Assumption> {
+        let range = Scope { document, function: 0 }..Scope { document, function: MODULE };
+        let mut assumptions = FxHashMap::default();
+        for (scope, parameters) in self.parameters.range(range) {
+            let index = self.index(db, *scope);
+            let Some(signature) = index.signatures.get(scope.function as usize) else { continue };
+            let returns = self
+                .returns
+                .get(scope)
+                .filter(|returns| !returns.is_empty() && !signature.is_generator)
+                .cloned();
+            assumptions.insert(
+                scope.function,
+                Assumption {
+                    parameters: parameters
+                        .iter()
+                        .map(|parameter| (!parameter.assumed.is_empty()).then(|| parameter.assumed.clone()))
+                        .collect(),
+                    returns,
+                    converts: self.staged.get(scope).is_some_and(|staged| staged.converts),
+                },
+            );
+        }
+        assumptions
+    }
+}
+
+/// Precedence: call sites > literal default > assumption.
+fn assume(
+    default: DefaultValue,
+    name: &str,
+    spoken: Vec<Contribution>,
+    staged: Option<&Staged>,
+    is_static: bool,
+) -> ParameterAssumption {
+    let mut assumed = AssumedType::default();
+    for contribution in &spoken {
+        for alternative in contribution.assumed.alternatives() {
+            assumed.insert(alternative);
+        }
+    }
+    let root = staged.filter(|staged| staged.root.is_some());
+    if !assumed.is_empty() {
+        // `jax.jit` turns every number that is not static into a tracer.
+        if let Some(staged) = root
+            && staged.dialect == Dialect::Jax
+            && matches!(staged.root, Some(RootKind::JaxJit | RootKind::ControlFlowBody))
+            && !is_static
+        {
+            assumed = traced(&spoken);
+        }
+        // A parameter that is only ever None where we look is not None everywhere.
+        if assumed.alternatives().all(|alternative| alternative == "None") {
+            assumed.unknown = true;
+        }
+        return ParameterAssumption { source: Some(Source::CallSites), assumed, sites: spoken };
+    }
+    if let Some(text) = default.annotation() {
+        let mut assumed = AssumedType::of(text);
+        assumed.unknown = default == DefaultValue::None;
+        if default == DefaultValue::None
+            && name == "training"
+            && root.is_some_and(|staged| staged.root == Some(RootKind::KerasMethod))
+        {
+            assumed = AssumedType::of("bool");
+        }
+        return ParameterAssumption { source: Some(Source::Default), assumed, sites: Vec::new() };
+    }
+    if default == DefaultValue::Absent
+        && let Some(staged) = root
+        && !is_static
+    {
+        if name == "training" && staged.root == Some(RootKind::KerasMethod) {
+            return ParameterAssumption {
+                source: Some(Source::Default),
+                assumed: AssumedType::of("bool"),
+                sites: Vec::new(),
+            };
+        }
+        let (module, class) = staged.dialect.tensor_class();
+        return ParameterAssumption {
+            source: Some(Source::Assumption),
+            assumed: AssumedType::class(module, class),
+            sites: Vec::new(),
+        };
+    }
+    ParameterAssumption { source: Some(Source::Unknown), ..Default::default() }
+}
+
+/// The arguments of a jitted call as they arrive: numbers, alone or in containers, are tracers.
+fn traced(spoken: &[Contribution]) -> AssumedType {
+    const NUMBERS: [&str; 4] = ["int", "float", "bool", "complex"];
+    let mut assumed = AssumedType::default();
+    for contribution in spoken {
+        // An omitted argument keeps its default, a Python value.
+        let omitted = contribution.cause.range == TextRange::default();
+        for alternative in contribution.assumed.alternatives() {
+            if omitted {
+                assumed.insert(alternative);
+                continue;
+            }
+            let mut text = String::with_capacity(alternative.len());
+            let mut word = String::new();
+            let mut braces = 0usize;
+            for c in alternative.chars().chain(['\0']) {
+                if c.is_alphanumeric() || c == '_' {
+                    word.push(c);
+                    continue;
+                }
+                if braces == 0 && NUMBERS.contains(&word.as_str()) {
+                    text.push_str("{jax:Array}");
+                } else {
+                    text.push_str(&word);
+                }
+                word.clear();
+                match c {
+                    '{' => braces += 1,
+                    '}' => braces = braces.saturating_sub(1),
+                    _ => {}
+                }
+                if c != '\0' {
+                    text.push(c);
+                }
+            }
+            assumed.insert(text.replace("{numpy:ndarray}", "{jax:Array}"));
+        }
+    }
+    assumed
+}
+
+/// A range of the file, counted from the start of the scope it lies in.
+fn relative(index: &FileIndex, scope: u32, range: TextRange) -> TextRange {
+    match index.definitions.functions.get(scope as usize) {
+        Some(entry) => range.checked_sub(entry.range.start()).unwrap_or(range),
+        None => range,
+    }
+}

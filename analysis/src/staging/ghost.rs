@@ -1,0 +1,145 @@
+//! The ghost view of a file: its text with assumed annotations, for the inference engine alone.
+//!
+//! ```python
+//! def step(x, training=False):                                   # the real text
+//! def step(x: "ag_m0.Tensor", training: "bool"=False) -> "…":    # the ghost view
+//! ```
+//!
+//! Only annotations are inserted, names of builtins are replaced by the names of AutoGraph's overloads
+//! in converted functions, and imports are appended. So both trees have the same functions in the
+//! same order, with the same expressions in the same order ([`crate::syntax::expressions`]).
+
+use std::fmt::Write;
+
+use ruff_text_size::TextSize;
+use rustc_hash::FxHashMap;
+
+use super::assumed::{AssumedType, resolve_classes};
+use super::index::{FileIndex, ParameterKind};
+
+/// What is assumed of one function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assumption {
+    /// By parameter position; `None` where nothing is inserted.
+    pub parameters: Vec<Option<AssumedType>>,
+    pub returns: Option<AssumedType>,
+    /// AutoGraph converts the function: `range(t)`, `int(t)`, … are overloaded in it.
+    pub converts: bool,
+}
+
+/// The builtins that AutoGraph overloads for Tensors or Datasets (autograph `SUPPORTED_BUILTINS`).
+pub const OVERLOADED_BUILTINS: &[&str] =
+    &["int", "float", "range", "enumerate", "zip", "map", "filter", "len", "sorted"];
+
+/// Writes the ghost view. `module` is the file's own dotted name (or path, outside import roots).
+pub fn view(
+    text: &str,
+    index: &FileIndex,
+    module: &str,
+    assumptions: &FxHashMap<u32, Assumption>,
+) -> String {
+    let mut writer = Writer { module, edits: Vec::new(), imports: Vec::new() };
+    for (number, signature) in index.signatures.iter().enumerate() {
+        let Some(assumption) = assumptions.get(&(number as u32)) else { continue };
+        for (parameter, assumed) in signature.parameters.iter().zip(&assumption.parameters) {
+            let plain =
+                !matches!(parameter.kind, ParameterKind::VarArgs | ParameterKind::VarKeywords);
+            if let Some(annotation) = assumed.as_ref().and_then(|assumed| writer.annotation(assumed))
+                && plain
+                && !parameter.annotated
+            {
+                writer.insert(parameter.name_range.end(), format!(": \"{annotation}\""));
+            }
+        }
+        if let Some(annotation) =
+            assumption.returns.as_ref().and_then(|assumed| writer.annotation(assumed))
+            && !signature.has_return_annotation
+        {
+            writer.insert(signature.returns_at, format!(" -> \"{annotation}\""));
+        }
+    }
+    for (scope, range) in &index.builtin_calls {
+        if assumptions.get(scope).is_some_and(|assumption| assumption.converts)
+            && let Some(name) = text.get(std::ops::Range::<usize>::from(*range))
+        {
+            writer.edits.push((range.start(), range.len(), format!("ag_{name}_")));
+        }
+    }
+    writer.finish(text)
+}
+
+struct Writer<'a> {
+    module: &'a str,
+    /// (offset, length replaced, text).
+    edits: Vec<(TextSize, TextSize, String)>,
+    /// Modules imported at the end of the file; the position is the alias's number.
+    imports: Vec<String>,
+}
+
+impl Writer<'_> {
+    fn insert(&mut self, at: TextSize, text: String) {
+        self.edits.push((at, TextSize::default(), text));
+    }
+
+    fn annotation(&mut self, assumed: &AssumedType) -> Option<String> {
+        let mut annotation = String::new();
+        for alternative in assumed.alternatives() {
+            let text = resolve_classes(alternative, &mut |module, qualname| self.name(module, qualname))?;
+            if !annotation.is_empty() {
+                annotation.push_str(" | ");
+            }
+            annotation.push_str(&text);
+        }
+        if annotation.is_empty() {
+            return None;
+        }
+        if assumed.unknown {
+            let any = self.name("typing", "Any")?;
+            let _ = write!(annotation, " | {any}");
+        }
+        Some(annotation)
+    }
+
+    /// A name for a class that resolves in this file.
+    fn name(&mut self, module: &str, qualname: &str) -> Option<String> {
+        if module == self.module {
+            return (!qualname.is_empty()).then(|| qualname.to_owned());
+        }
+        // A path: the class lives in a script that no other file can import.
+        if module.contains(['/', '\\', '-', ' ']) {
+            return None;
+        }
+        let number = self.imports.iter().position(|known| known == module).unwrap_or_else(|| {
+            self.imports.push(module.to_owned());
+            self.imports.len() - 1
+        });
+        Some(if qualname.is_empty() { alias(number) } else { format!("{}.{qualname}", alias(number)) })
+    }
+
+    fn finish(mut self, text: &str) -> String {
+        self.edits.sort_by_key(|(offset, ..)| *offset);
+        let mut view = String::with_capacity(text.len() + 32 * self.edits.len());
+        let mut position = 0usize;
+        for (offset, length, inserted) in &self.edits {
+            let offset = offset.to_usize();
+            if offset < position || offset > text.len() {
+                continue;
+            }
+            view.push_str(text.get(position..offset).unwrap_or_default());
+            view.push_str(inserted);
+            position = offset + length.to_usize();
+        }
+        view.push_str(text.get(position..).unwrap_or_default());
+        for (number, module) in self.imports.iter().enumerate() {
+            let _ = write!(view, "\nimport {module} as {}", alias(number));
+        }
+        if !self.imports.is_empty() {
+            view.push('\n');
+        }
+        view
+    }
+}
+
+fn alias(number: usize) -> String {
+    format!("ag_m{number}")
+}

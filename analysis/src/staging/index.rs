@@ -1,0 +1,442 @@
+//! What one file says before any types: its functions, imports, calls and roots. One walk, then the
+//! tree is dropped; a file that stages nothing costs its parse and this.
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, ModModule, PySourceType, PythonVersion, Stmt};
+use ruff_python_parser::{ParseOptions, Parsed};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::ghost::OVERLOADED_BUILTINS;
+use super::roots::{self, Reference, RootSite};
+use crate::db::Db;
+use crate::project::{Document, source_type, text};
+use crate::syntax::expressions::ExprId;
+use crate::syntax::functions::{Definitions, FunctionAst, FunctionPath};
+use crate::syntax::imports::Imports;
+use crate::syntax::nesting;
+
+/// The scope of code that belongs to no function.
+pub const MODULE: u32 = u32::MAX;
+
+/// The index of a file; lists run parallel to `definitions.functions`.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct FileIndex {
+    pub definitions: Definitions,
+    pub signatures: Vec<Signature>,
+    pub imports: Imports,
+    /// (function index or [`MODULE`], last name of the callee): `self.model.call(x)` -> `call`.
+    pub calls: FxHashSet<(u32, Name)>,
+    pub roots: Vec<RootSite>,
+    /// Names of overloaded builtins that are called: (scope, range of the name).
+    pub builtin_calls: Vec<(u32, TextRange)>,
+    pub syntax_errors: Vec<(TextRange, String)>,
+    /// The text nests too deeply to be walked; everything else is empty.
+    pub too_deep: bool,
+}
+
+/// How a function is called and what its body does to the outside, from syntax alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Signature {
+    pub parameters: Vec<ParameterSyntax>,
+    /// Where ` -> T` is inserted: after the closing parenthesis.
+    pub returns_at: TextSize,
+    pub has_return_annotation: bool,
+    pub is_generator: bool,
+    pub is_static: bool,
+    pub is_property: bool,
+    /// `self.x = …` occurs in it.
+    pub sets_attributes: bool,
+    /// Names of decorators that stop conversion: `do_not_convert`, `lru_cache`, …
+    pub decorators: Vec<Name>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParameterSyntax {
+    pub name: Name,
+    pub name_range: TextRange,
+    pub kind: ParameterKind,
+    pub annotated: bool,
+    pub default: DefaultValue,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParameterKind {
+    PositionalOnly,
+    Positional,
+    KeywordOnly,
+    VarArgs,
+    VarKeywords,
+}
+
+/// The literal type of a default value; a fact of every call that omits the argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefaultValue {
+    Absent,
+    None,
+    Bool(bool),
+    Int,
+    Float,
+    Str,
+    Other,
+}
+
+#[salsa::tracked(returns(ref), no_eq)]
+pub fn file_index(db: &dyn Db, document: Document) -> FileIndex {
+    let source = text(db, document);
+    match parse(source.as_str(), source_type(db, document)) {
+        Some(parsed) => FileIndex::build(source.as_str(), &parsed),
+        None => FileIndex { too_deep: true, ..FileIndex::default() },
+    }
+}
+
+/// Parses a whole file; `None` when its tree would be too deep to walk.
+pub fn parse(text: &str, source_type: PySourceType) -> Option<Parsed<ModModule>> {
+    if nesting::is_too_deep(text) {
+        return None;
+    }
+    let options = ParseOptions::from(source_type).with_target_version(PythonVersion::latest());
+    ruff_python_parser::parse_unchecked(text, options).try_into_module()
+}
+
+/// A function of a document, by name: the key of all per-function queries.
+#[salsa::interned(debug)]
+pub struct FunctionId<'db> {
+    #[returns(copy)]
+    pub document: Document,
+    #[returns(ref)]
+    pub path: FunctionPath,
+}
+
+/// The firewall: the text of one function, from `def` to its end. Positions elsewhere in the file
+/// do not enter it.
+#[salsa::tracked(returns(ref))]
+pub fn function_slice<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<std::sync::Arc<str>> {
+    let document = function.document(db);
+    let (_, entry) = file_index(db, document).definitions.find(function.path(db))?;
+    let source = text(db, document);
+    source.as_str().get(std::ops::Range::<usize>::from(entry.range)).map(Into::into)
+}
+
+#[salsa::tracked(returns(ref))]
+pub fn function_ast<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<FunctionAst> {
+    let slice = function_slice(db, function).clone()?;
+    FunctionAst::parse(slice, source_type(db, function.document(db)))
+}
+
+impl FileIndex {
+    fn build(text: &str, parsed: &Parsed<ModModule>) -> Self {
+        let definitions = Definitions::collect(text, parsed.suite());
+        let imports = Imports::collect(parsed.suite());
+        let mut walk = Walk {
+            index: Self {
+                signatures: vec![Signature::default(); definitions.functions.len()],
+                syntax_errors: parsed
+                    .errors()
+                    .iter()
+                    .map(|error| (error.location, error.error.to_string()))
+                    .collect(),
+                definitions,
+                imports,
+                ..Self::default()
+            },
+            scope: MODULE,
+            next: 0,
+            counters: FxHashMap::default(),
+            awaited: FxHashMap::default(),
+        };
+        walk.visit_body(parsed.suite());
+        roots::add_methods(&mut walk.index);
+        walk.index
+    }
+
+    /// The index of the function or class method that a reference in `scope` names, within this file.
+    pub fn lookup(&self, reference: &Reference, scope: u32) -> Option<u32> {
+        match reference {
+            Reference::Name(name) => self.lookup_name(name, scope),
+            Reference::SelfAttribute(name) => {
+                let class = self.class_around(scope)?;
+                let class = self.definitions.classes.get(class as usize)?;
+                class.methods.iter().rev().copied().find(|method| {
+                    self.definitions.functions[*method as usize].path.qualname.rsplit('.').next()
+                        == Some(name.as_str())
+                })
+            }
+            Reference::Other => None,
+        }
+    }
+
+    /// Python's scoping: nested functions of the enclosing functions, then the module's.
+    fn lookup_name(&self, name: &str, scope: u32) -> Option<u32> {
+        let mut current = scope;
+        loop {
+            let parent = (current != MODULE).then_some(current);
+            let found = self.definitions.functions.iter().enumerate().rev().find(|(_, entry)| {
+                entry.parent == parent
+                    && entry.class.is_none()
+                    && entry.path.qualname.rsplit('.').next() == Some(name)
+            });
+            if let Some((index, _)) = found {
+                return Some(index as u32);
+            }
+            if current == MODULE {
+                return None;
+            }
+            current = self.definitions.functions[current as usize].parent.unwrap_or(MODULE);
+        }
+    }
+
+    /// The class whose method `scope` is, or is nested in.
+    pub fn class_around(&self, scope: u32) -> Option<u32> {
+        let mut current = scope;
+        while current != MODULE {
+            let entry = self.definitions.functions.get(current as usize)?;
+            if entry.class.is_some() {
+                return entry.class;
+            }
+            current = entry.parent.unwrap_or(MODULE);
+        }
+        None
+    }
+
+    /// The last part of a function's qualified name.
+    pub fn short_name(&self, function: u32) -> &str {
+        self.definitions
+            .functions
+            .get(function as usize)
+            .and_then(|entry| entry.path.qualname.rsplit('.').next())
+            .unwrap_or_default()
+    }
+}
+
+struct Walk {
+    index: FileIndex,
+    scope: u32,
+    next: u32,
+    /// How many expressions of each scope have been met: the numbering of
+    /// [`crate::syntax::expressions`].
+    counters: FxHashMap<u32, u32>,
+    /// Expressions that root sites refer to and that are not numbered yet.
+    awaited: FxHashMap<*const Expr, Vec<(usize, Awaited)>>,
+}
+
+#[derive(Clone, Copy)]
+enum Awaited {
+    Function,
+    Receiver,
+}
+
+impl Walk {
+    fn signature(&mut self) -> Option<&mut Signature> {
+        self.index.signatures.get_mut(self.scope as usize)
+    }
+
+    fn function(&mut self, def: &ast::StmtFunctionDef) {
+        let function = self.next;
+        self.next += 1;
+        for decorator in &def.decorator_list {
+            if let Some(site) =
+                roots::of_decorator(&self.index.imports, decorator, function, self.scope)
+            {
+                self.index.roots.push(site);
+            }
+            self.visit_expr(&decorator.expression);
+        }
+        for parameter in def.parameters.iter() {
+            if let Some(default) = parameter.default() {
+                self.visit_expr(default);
+            }
+        }
+        if let Some(slot) = self.index.signatures.get_mut(function as usize) {
+            *slot = Signature::of(def);
+        }
+        let outer = std::mem::replace(&mut self.scope, function);
+        self.visit_body(&def.body);
+        self.scope = outer;
+    }
+
+    fn call(&mut self, call: &ast::ExprCall) {
+        if let Some(name) = last_name(&call.func) {
+            self.index.calls.insert((self.scope, name.clone()));
+        }
+        if let Expr::Name(name) = call.func.as_ref()
+            && self.scope != MODULE
+            && OVERLOADED_BUILTINS.contains(&name.id.as_str())
+            && self.index.imports.get(&name.id).is_none()
+        {
+            self.index.builtin_calls.push((self.scope, name.range()));
+        }
+        for found in roots::of_call(&self.index.imports, call, self.scope) {
+            let site = self.index.roots.len();
+            if let Some(function) = found.function {
+                self.awaited.entry(function).or_default().push((site, Awaited::Function));
+            }
+            if let Some(receiver) = found.receiver {
+                self.awaited.entry(receiver).or_default().push((site, Awaited::Receiver));
+            }
+            self.index.roots.push(found.site);
+        }
+    }
+
+    fn targets(&mut self, targets: &[Expr]) {
+        let sets = targets.iter().any(|target| match target {
+            Expr::Attribute(attribute) => {
+                attribute.value.as_name_expr().is_some_and(|name| name.id == "self")
+            }
+            Expr::Tuple(tuple) => tuple.elts.iter().any(|element| {
+                element
+                    .as_attribute_expr()
+                    .and_then(|attribute| attribute.value.as_name_expr())
+                    .is_some_and(|name| name.id == "self")
+            }),
+            _ => false,
+        });
+        if sets && let Some(signature) = self.signature() {
+            signature.sets_attributes = true;
+        }
+    }
+}
+
+impl<'a> SourceOrderVisitor<'a> for Walk {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(def) => self.function(def),
+            Stmt::Assign(assign) => {
+                self.targets(&assign.targets);
+                source_order::walk_stmt(self, statement);
+            }
+            Stmt::AnnAssign(assign) => {
+                self.targets(std::slice::from_ref(&assign.target));
+                source_order::walk_stmt(self, statement);
+            }
+            _ => source_order::walk_stmt(self, statement),
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        let counter = self.counters.entry(self.scope).or_default();
+        let id = ExprId(*counter);
+        *counter += 1;
+        for (site, awaited) in self.awaited.remove(&std::ptr::from_ref(expression)).unwrap_or_default() {
+            match awaited {
+                Awaited::Function => self.index.roots[site].expression = Some(id),
+                Awaited::Receiver => self.index.roots[site].receiver = Some(id),
+            }
+        }
+        match expression {
+            Expr::Call(call) => self.call(call),
+            Expr::Yield(_) | Expr::YieldFrom(_) => {
+                if let Some(signature) = self.signature() {
+                    signature.is_generator = true;
+                }
+            }
+            _ => {}
+        }
+        source_order::walk_expr(self, expression);
+    }
+
+    fn visit_annotation(&mut self, _annotation: &'a Expr) {}
+}
+
+/// `a.b.c` -> `c`; `f` -> `f`; `tf.function(f)(x)` -> nothing.
+pub fn last_name(callee: &Expr) -> Option<&Name> {
+    match callee {
+        Expr::Name(name) => Some(&name.id),
+        Expr::Attribute(attribute) => Some(&attribute.attr.id),
+        _ => None,
+    }
+}
+
+impl Signature {
+    fn of(def: &ast::StmtFunctionDef) -> Self {
+        let decorators: Vec<Name> = def
+            .decorator_list
+            .iter()
+            .filter_map(|decorator| {
+                let expression = match &decorator.expression {
+                    Expr::Call(call) => &call.func,
+                    other => other,
+                };
+                last_name(expression).cloned()
+            })
+            .collect();
+        let parameters = &def.parameters;
+        let plain = |list: &[ast::ParameterWithDefault], kind: ParameterKind| {
+            list.iter()
+                .map(|parameter| ParameterSyntax {
+                    name: parameter.parameter.name.id.clone(),
+                    name_range: parameter.parameter.name.range(),
+                    kind,
+                    annotated: parameter.parameter.annotation.is_some(),
+                    default: DefaultValue::of(parameter.default()),
+                })
+                .collect::<Vec<_>>()
+        };
+        let variadic = |parameter: Option<&ast::Parameter>, kind: ParameterKind| {
+            parameter.map(|parameter| ParameterSyntax {
+                name: parameter.name.id.clone(),
+                name_range: parameter.name.range(),
+                kind,
+                annotated: parameter.annotation.is_some(),
+                default: DefaultValue::Absent,
+            })
+        };
+        let mut all = plain(&parameters.posonlyargs, ParameterKind::PositionalOnly);
+        all.extend(plain(&parameters.args, ParameterKind::Positional));
+        all.extend(variadic(parameters.vararg.as_deref(), ParameterKind::VarArgs));
+        all.extend(plain(&parameters.kwonlyargs, ParameterKind::KeywordOnly));
+        all.extend(variadic(parameters.kwarg.as_deref(), ParameterKind::VarKeywords));
+        Self {
+            parameters: all,
+            returns_at: parameters.end(),
+            has_return_annotation: def.returns.is_some(),
+            is_generator: false,
+            is_static: decorators.iter().any(|name| name == "staticmethod"),
+            is_property: decorators
+                .iter()
+                .any(|name| matches!(name.as_str(), "property" | "cached_property")),
+            sets_attributes: false,
+            decorators,
+        }
+    }
+}
+
+impl DefaultValue {
+    fn of(default: Option<&Expr>) -> Self {
+        match default {
+            None => Self::Absent,
+            Some(Expr::NoneLiteral(_)) => Self::None,
+            Some(Expr::BooleanLiteral(literal)) => Self::Bool(literal.value),
+            Some(Expr::StringLiteral(_)) => Self::Str,
+            Some(Expr::NumberLiteral(literal)) => Self::number(&literal.value),
+            Some(Expr::UnaryOp(ast::ExprUnaryOp { op: ast::UnaryOp::USub, operand, .. })) => {
+                match operand.as_ref() {
+                    Expr::NumberLiteral(literal) => Self::number(&literal.value),
+                    _ => Self::Other,
+                }
+            }
+            Some(_) => Self::Other,
+        }
+    }
+
+    fn number(number: &ast::Number) -> Self {
+        match number {
+            ast::Number::Int(_) => Self::Int,
+            ast::Number::Float(_) => Self::Float,
+            ast::Number::Complex { .. } => Self::Other,
+        }
+    }
+
+    /// The annotation of its type.
+    pub fn annotation(self) -> Option<&'static str> {
+        match self {
+            Self::None => Some("None"),
+            Self::Bool(_) => Some("bool"),
+            Self::Int => Some("int"),
+            Self::Float => Some("float"),
+            Self::Str => Some("str"),
+            Self::Absent | Self::Other => None,
+        }
+    }
+}

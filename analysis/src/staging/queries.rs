@@ -1,0 +1,66 @@
+//! The per-function queries: each depends on its function's slice, its stage and its facts, and on
+//! nothing else of the file.
+
+use std::sync::Arc;
+
+use super::assumptions::Stage;
+use super::construct::Construct;
+use super::index::{FunctionId, file_index, function_ast};
+use super::types::{Facts, function_types};
+use super::{decisions, why};
+use crate::db::Db;
+use crate::flow::Flow;
+use crate::project::Document;
+use crate::syntax::expressions;
+use crate::syntax::imports::Imports;
+
+/// How a function is staged; `None` when it is not.
+#[salsa::tracked(returns(ref))]
+pub fn stage<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Stage> {
+    function.document(db).stages(db).get(function.path(db)).cloned()
+}
+
+/// Control flow, activity, reaching definitions and liveness.
+#[salsa::tracked(returns(ref))]
+pub fn flow<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Flow> {
+    let ast = function_ast(db, function).as_ref()?;
+    Some(Flow::build(ast.def()))
+}
+
+/// What is known of every expression.
+#[salsa::tracked(returns(ref))]
+pub fn facts<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Facts {
+    function_types(db, function).facts.clone()
+}
+
+/// The imports of a file, by value.
+#[salsa::tracked(returns(ref))]
+pub fn imports(db: &dyn Db, document: Document) -> Imports {
+    file_index(db, document).imports.clone()
+}
+
+/// The decisions of a function with their binding times and reasons.
+#[salsa::tracked(returns(ref))]
+pub fn constructs<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Arc<[Construct]> {
+    let (Some(ast), Some(stage), Some(flow)) =
+        (function_ast(db, function), stage(db, function), flow(db, function))
+    else {
+        return Arc::from([]);
+    };
+    let facts = facts(db, function);
+    let nodes = decisions::nodes(ast.def());
+    let lookup = |expression: &ruff_python_ast::Expr| facts.get(expressions::id(expression)?);
+    let mut constructs = decisions::constructs(&nodes, &lookup);
+    let reasons = why::Reasons {
+        document: function.document(db),
+        path: function.path(db),
+        ast,
+        flow,
+        stage,
+        lookup: &lookup,
+    };
+    for (construct, (node, _)) in constructs.iter_mut().zip(&nodes) {
+        construct.why = reasons.of_construct(*node, construct.binding);
+    }
+    Arc::from(constructs)
+}

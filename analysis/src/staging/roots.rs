@@ -1,0 +1,393 @@
+//! Where staging starts: decorators, calls and Keras methods, found from syntax and imports.
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::assumptions::RootOptions;
+use super::callbacks;
+use super::dialect::{Dialect, RootKind};
+use super::index::FileIndex;
+use crate::syntax::expressions::ExprId;
+use crate::syntax::imports::Imports;
+
+/// A place that makes a function a root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RootSite {
+    pub target: RootTarget,
+    /// The function around it, or [`super::index::MODULE`].
+    pub scope: u32,
+    pub dialect: Dialect,
+    pub kind: RootKind,
+    /// The decorator or call, or the method's name.
+    pub range: TextRange,
+    /// AutoGraph converts the function.
+    pub converts: bool,
+    pub options: RootOptions,
+    /// The number of the expression that refers to the function, within `scope`.
+    pub expression: Option<ExprId>,
+    /// The number of the expression that must be a Dataset for this to be a root.
+    pub receiver: Option<ExprId>,
+}
+
+/// The function that becomes a root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RootTarget {
+    /// A function of the same file, by index.
+    Own(u32),
+    /// What the expression refers to: by name when it is one, else by its type.
+    Reference(Reference),
+}
+
+/// What an expression that should be a function spells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reference {
+    Name(Name),
+    /// `self.method`.
+    SelfAttribute(Name),
+    Other,
+}
+
+/// A root site whose expressions have no numbers yet.
+pub struct Found {
+    pub site: RootSite,
+    pub function: Option<*const Expr>,
+    pub receiver: Option<*const Expr>,
+}
+
+/// How a public name makes roots.
+struct RootMaker {
+    name: &'static str,
+    dialect: Dialect,
+    kind: RootKind,
+}
+
+const fn maker(name: &'static str, dialect: Dialect, kind: RootKind) -> RootMaker {
+    RootMaker { name, dialect, kind }
+}
+
+/// Usable as decorators and as calls whose first argument is the function.
+static MAKERS: &[RootMaker] = &[
+    maker("tensorflow.function", Dialect::Tensorflow, RootKind::Function),
+    maker("tensorflow.autograph.to_graph", Dialect::Tensorflow, RootKind::Convert),
+    maker("autograph.convert", Dialect::Autograph, RootKind::Convert),
+    maker("autograph.function", Dialect::Autograph, RootKind::Function),
+    maker("autograph.to_graph", Dialect::Autograph, RootKind::Convert),
+    maker("torch.compile", Dialect::Torch, RootKind::TorchCompile),
+    maker("torch.jit.script", Dialect::Torch, RootKind::TorchScript),
+    maker("torch.jit.script_method", Dialect::Torch, RootKind::TorchScript),
+    maker("torch.export.export", Dialect::Torch, RootKind::TorchExport),
+    maker("torch.export", Dialect::Torch, RootKind::TorchExport),
+    maker("jax.jit", Dialect::Jax, RootKind::JaxJit),
+    maker("jax.pmap", Dialect::Jax, RootKind::JaxJit),
+    maker("jax.vmap", Dialect::Jax, RootKind::JaxJit),
+    maker("jax.experimental.pjit.pjit", Dialect::Jax, RootKind::JaxJit),
+    maker("equinox.filter_jit", Dialect::Jax, RootKind::JaxJit),
+    maker("flax.nnx.jit", Dialect::Jax, RootKind::JaxJit),
+    maker("pennylane.qjit", Dialect::Pennylane, RootKind::Qjit),
+    maker("catalyst.qjit", Dialect::Pennylane, RootKind::Qjit),
+    maker("malt.to_graph", Dialect::Pennylane, RootKind::Convert),
+    maker("malt.convert", Dialect::Pennylane, RootKind::Convert),
+];
+
+fn maker_of(imports: &Imports, expression: &Expr) -> Option<&'static RootMaker> {
+    let name = imports.resolve(expression)?;
+    MAKERS.iter().find(|maker| maker.name == name)
+}
+
+/// `@tf.function`, `@tf.function(jit_compile=True)`, `@partial(jax.jit, static_argnums=0)`.
+pub fn of_decorator(
+    imports: &Imports,
+    decorator: &ast::Decorator,
+    function: u32,
+    scope: u32,
+) -> Option<RootSite> {
+    let (maker, arguments) = match &decorator.expression {
+        Expr::Call(call) if is_partial(imports, &call.func) => {
+            (maker_of(imports, call.arguments.args.first()?)?, Some(&call.arguments))
+        }
+        Expr::Call(call) => (maker_of(imports, &call.func)?, Some(&call.arguments)),
+        other => (maker_of(imports, other)?, None),
+    };
+    site(maker, arguments, RootTarget::Own(function), decorator.range(), scope)
+}
+
+/// `tf.function(f)`, `jax.jit(partial(f, …))`, `tf.function(jit_compile=True)(f)`, `lax.scan(f, …)`,
+/// `dataset.map(f)`.
+pub fn of_call(imports: &Imports, call: &ast::ExprCall, scope: u32) -> Vec<Found> {
+    let found = |site: RootSite, function: &Expr, receiver: Option<&Expr>| Found {
+        site,
+        function: Some(std::ptr::from_ref(function)),
+        receiver: receiver.map(std::ptr::from_ref),
+    };
+    if let Some(maker) = maker_of(imports, &call.func) {
+        const KEYWORDS: [&str; 7] = ["func", "fun", "f", "fn", "obj", "mod", "model"];
+        let function = call.arguments.args.first().or_else(|| {
+            KEYWORDS.iter().find_map(|keyword| Some(&call.arguments.find_keyword(keyword)?.value))
+        });
+        let Some(function) = function.map(|function| innermost(imports, function)) else {
+            return Vec::new();
+        };
+        let target = RootTarget::Reference(reference(function));
+        let site = site(maker, Some(&call.arguments), target, call.range(), scope);
+        return site.map(|site| found(site, function, None)).into_iter().collect();
+    }
+    // `tf.function(jit_compile=True)(f)`
+    if let Expr::Call(inner) = call.func.as_ref()
+        && let Some(maker) = maker_of(imports, &inner.func)
+        && inner.arguments.args.is_empty()
+        && let Some(function) = call.arguments.args.first()
+    {
+        let function = innermost(imports, function);
+        let target = RootTarget::Reference(reference(function));
+        let site = site(maker, Some(&inner.arguments), target, call.range(), scope);
+        return site.map(|site| found(site, function, None)).into_iter().collect();
+    }
+    let plain = |function: &Expr, dialect, kind, converts| RootSite {
+        target: RootTarget::Reference(reference(function)),
+        scope,
+        dialect,
+        kind,
+        range: call.range(),
+        converts,
+        options: RootOptions::default(),
+        expression: None,
+        receiver: None,
+    };
+    if let Some(caller) = imports.resolve(&call.func).and_then(|name| callbacks::caller(&name)) {
+        return caller
+            .functions_of(call)
+            .into_iter()
+            .map(|function| {
+                let function = innermost(imports, function);
+                let site = plain(function, caller.dialect, RootKind::ControlFlowBody, caller.converts);
+                found(site, function, None)
+            })
+            .collect();
+    }
+    if let Some(method) = callbacks::dataset_method(call) {
+        let function = innermost(imports, method.function);
+        let site = plain(function, Dialect::Tensorflow, RootKind::DatasetCallback, true);
+        return vec![found(site, function, Some(method.receiver))];
+    }
+    Vec::new()
+}
+
+/// The function that wrappers wrap: `functools.partial(f, …)`, `jax.grad(f)` -> `f`.
+fn innermost<'a>(imports: &Imports, mut expression: &'a Expr) -> &'a Expr {
+    while let Expr::Call(call) = expression
+        && (is_partial(imports, &call.func)
+            || maker_of(imports, &call.func).is_some()
+            || is_transparent(imports, &call.func))
+        && let Some(inner) = call.arguments.args.first()
+    {
+        expression = inner;
+    }
+    expression
+}
+
+/// `f` -> Name, `self.f` -> `SelfAttribute`.
+pub fn reference(expression: &Expr) -> Reference {
+    match expression {
+        Expr::Name(name) => Reference::Name(name.id.clone()),
+        Expr::Attribute(attribute) => match attribute.value.as_ref() {
+            Expr::Name(name) if name.id == "self" => {
+                Reference::SelfAttribute(attribute.attr.id.clone())
+            }
+            _ => Reference::Other,
+        },
+        _ => Reference::Other,
+    }
+}
+
+fn is_partial(imports: &Imports, callee: &Expr) -> bool {
+    imports.resolve(callee).is_some_and(|name| name == "functools.partial" || name == "jax.tree_util.Partial")
+}
+
+/// Transformations that stage what they are given only when staged themselves: `jax.jit(jax.grad(f))`.
+fn is_transparent(imports: &Imports, callee: &Expr) -> bool {
+    imports.resolve(callee).is_some_and(|name| {
+        matches!(
+            name.as_str(),
+            "jax.grad"
+                | "jax.value_and_grad"
+                | "jax.vmap"
+                | "jax.jacfwd"
+                | "jax.jacrev"
+                | "jax.hessian"
+                | "jax.checkpoint"
+                | "jax.remat"
+        )
+    })
+}
+
+fn site(
+    maker: &RootMaker,
+    arguments: Option<&ast::Arguments>,
+    target: RootTarget,
+    range: TextRange,
+    scope: u32,
+) -> Option<RootSite> {
+    let mut options = RootOptions::default();
+    let mut converts = maker.dialect.converts();
+    let mut autograph = None;
+    for keyword in arguments.iter().flat_map(|arguments| arguments.keywords.iter()) {
+        let Some(name) = &keyword.arg else { continue };
+        let value = &keyword.value;
+        match name.as_str() {
+            "autograph" => autograph = boolean(value),
+            "input_signature" => options.input_signature = !value.is_none_literal_expr(),
+            "experimental_autograph_options" => options.features = attribute_names(value),
+            "fullgraph" => options.full_graph = boolean(value) == Some(true),
+            "static_argnames" | "static_argnums" | "static_broadcasted_argnums" => {
+                options.static_parameters.extend(literals(value));
+            }
+            "disable" if boolean(value) == Some(true) => return None,
+            _ => {}
+        }
+    }
+    match maker.kind {
+        RootKind::Qjit => {
+            // Without `autograph=True` qjit traces Python as it is.
+            converts = autograph == Some(true);
+        }
+        _ if autograph == Some(false) => converts = false,
+        _ => {}
+    }
+    Some(RootSite {
+        target,
+        scope,
+        dialect: maker.dialect,
+        kind: maker.kind,
+        range,
+        converts,
+        options,
+        expression: None,
+        receiver: None,
+    })
+}
+
+fn boolean(value: &Expr) -> Option<bool> {
+    value.as_boolean_literal_expr().map(|literal| literal.value)
+}
+
+/// `Feature.ALL`, `[Feature.LISTS, Feature.ASSERT_STATEMENTS]` -> the last names.
+fn attribute_names(value: &Expr) -> Vec<Name> {
+    let elements: &[Expr] = match value {
+        Expr::List(list) => &list.elts,
+        Expr::Tuple(tuple) => &tuple.elts,
+        Expr::Set(set) => &set.elts,
+        other => std::slice::from_ref(other),
+    };
+    elements
+        .iter()
+        .filter_map(|element| Some(element.as_attribute_expr()?.attr.id.clone()))
+        .collect()
+}
+
+/// Names and numbers of static arguments, numbers as text: `(0, "mode")` -> `0`, `mode`.
+fn literals(value: &Expr) -> Vec<Name> {
+    let elements: &[Expr] = match value {
+        Expr::List(list) => &list.elts,
+        Expr::Tuple(tuple) => &tuple.elts,
+        Expr::Set(set) => &set.elts,
+        other => std::slice::from_ref(other),
+    };
+    elements
+        .iter()
+        .filter_map(|element| match element {
+            Expr::StringLiteral(literal) => Some(Name::new(literal.value.to_str())),
+            Expr::NumberLiteral(literal) => match &literal.value {
+                ast::Number::Int(number) => Some(Name::new(number.to_string())),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect()
+}
+
+/// Keras classes and the methods that Keras calls while tracing.
+const KERAS_METHODS: &[(&str, &[&str])] = &[
+    ("Layer", &["call"]),
+    ("Model", &["call", "train_step", "test_step", "predict_step", "compute_loss"]),
+    ("Sequential", &["train_step", "test_step", "predict_step"]),
+    ("Loss", &["call"]),
+    ("Metric", &["update_state", "result"]),
+    ("Cell", &["call"]),
+];
+
+/// Adds the methods of the file's Keras classes; bases are followed within the file.
+pub fn add_methods(index: &mut FileIndex) {
+    if index.definitions.classes.is_empty()
+        || !(index.imports.uses("keras")
+            || index.imports.uses("tf_keras")
+            || index.imports.uses("tensorflow"))
+    {
+        return;
+    }
+    let mut sites = Vec::new();
+    for class in 0..index.definitions.classes.len() {
+        let Some((library, methods)) = keras_base(index, class, 0) else { continue };
+        for method in &index.definitions.classes[class].methods {
+            if !methods.contains(&index.short_name(*method)) {
+                continue;
+            }
+            let entry = &index.definitions.functions[*method as usize];
+            sites.push(RootSite {
+                target: RootTarget::Own(*method),
+                scope: super::index::MODULE,
+                dialect: if library == "tf_keras" { Dialect::Tensorflow } else { Dialect::Keras },
+                kind: RootKind::KerasMethod,
+                range: entry.name_range,
+                converts: library == "tf_keras",
+                options: RootOptions::default(),
+                expression: None,
+                receiver: None,
+            });
+        }
+    }
+    // A `@tf.function` on the method itself is said before and wins.
+    index.roots.extend(sites);
+}
+
+/// The Keras library and the traced methods of a class, if it derives from a Keras class.
+fn keras_base(index: &FileIndex, class: usize, depth: usize) -> Option<(&'static str, &'static [&'static str])> {
+    if depth > 8 {
+        return None;
+    }
+    let entry = index.definitions.classes.get(class)?;
+    entry.bases.iter().find_map(|base| {
+        let mut parts = base.split('.');
+        let head = parts.next()?;
+        let tail: Vec<&str> = parts.collect();
+        if let Some(imported) = index.imports.get(head) {
+            let dotted = std::iter::once(imported.as_str()).chain(tail).collect::<Vec<_>>().join(".");
+            let dotted = dotted.replace("tensorflow.keras", "keras");
+            let library = match dotted.split('.').next()? {
+                "keras" => "keras",
+                "tf_keras" => "tf_keras",
+                _ => return None,
+            };
+            let name = dotted.rsplit('.').next()?;
+            let (_, methods) = KERAS_METHODS.iter().find(|(class, _)| *class == name).or_else(|| {
+                // Concrete layers, metrics and losses: `keras.layers.Dense`.
+                let family = dotted.rsplit('.').nth(1)?;
+                let class = match family {
+                    "layers" => "Layer",
+                    "metrics" => "Metric",
+                    "losses" => "Loss",
+                    _ => return None,
+                };
+                KERAS_METHODS.iter().find(|(known, _)| *known == class)
+            })?;
+            return Some((library, *methods));
+        }
+        if !tail.is_empty() {
+            return None;
+        }
+        let base_class = index.definitions.classes[..class]
+            .iter()
+            .rposition(|candidate| candidate.qualname == head)?;
+        keras_base(index, base_class, depth + 1)
+    })
+}

@@ -1,0 +1,200 @@
+//! The outcome of the fixpoint, said in words: [`Stage`] with a why for every parameter.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::assumed::AssumedType;
+use super::assumptions::{Parameter, Source, Stage};
+use super::dialect::RootKind;
+use super::facts::Binding;
+use super::fixpoint::{Cause, Contribution, Fixpoint, ParameterAssumption, Staged};
+use super::index::{DefaultValue, FunctionId, MODULE, ParameterSyntax, file_index};
+use super::types::function_types;
+use crate::db::Db;
+use crate::diagnostic::{Span, Step, Why};
+use crate::project::Document;
+use crate::syntax::functions::FunctionPath;
+use ruff_python_ast::name::Name;
+use ruff_text_size::TextRange;
+
+/// Call sites named in a why; more do not help.
+const MAX_SITES: usize = 2;
+
+/// The stages of every document, documents without staged functions included.
+pub fn of_documents(
+    db: &dyn Db,
+    fixpoint: &Fixpoint,
+    documents: &[Document],
+) -> Vec<(Document, FxHashMap<FunctionPath, Stage>)> {
+    let mut all: Vec<_> =
+        documents.iter().map(|document| (*document, FxHashMap::default())).collect();
+    for (scope, staged) in &fixpoint.staged {
+        let document = fixpoint.document(*scope);
+        let index = file_index(db, document);
+        let Some(entry) = index.definitions.functions.get(scope.function as usize) else { continue };
+        let Some(signature) = index.signatures.get(scope.function as usize) else { continue };
+        let assumptions = fixpoint.parameters.get(scope).map(Vec::as_slice).unwrap_or_default();
+        let facts = &function_types(db, FunctionId::new(db, document, entry.path.clone())).parameters;
+        let nothing = ParameterAssumption::default();
+        let parameters = signature
+            .parameters
+            .iter()
+            .enumerate()
+            .map(|(position, syntax)| {
+                let assumption = assumptions.get(position).unwrap_or(&nothing);
+                let place = Span {
+                    document,
+                    function: Some(entry.path.clone()),
+                    range: syntax
+                        .name_range
+                        .checked_sub(entry.range.start())
+                        .unwrap_or(syntax.name_range),
+                };
+                let source = assumption.source.unwrap_or(Source::Unknown);
+                let fact = facts.get(position);
+                let binding = match source {
+                    Source::Receiver => Binding::Python,
+                    _ => fact.map_or(Binding::Unknown, super::facts::Fact::binding),
+                };
+                let shown = match source {
+                    Source::Annotation => fact.map_or_else(Name::empty, |fact| fact.shown.clone()),
+                    _ => Name::new(assumption.assumed.shown()),
+                };
+                let why = why(db, fixpoint, staged, syntax, assumption, source, binding, &shown, place);
+                Parameter { name: syntax.name.clone(), source, binding, shown, why }
+            })
+            .collect();
+        let stage = Stage {
+            dialect: staged.dialect,
+            root: staged.root,
+            cause: Some(span(db, fixpoint, &staged.cause)),
+            converts: staged.converts,
+            parameters,
+            options: staged.options.clone(),
+        };
+        if let Some((_, stages)) = all.get_mut(scope.document as usize) {
+            stages.insert(entry.path.clone(), stage);
+        }
+    }
+    all
+}
+
+fn span(db: &dyn Db, fixpoint: &Fixpoint, cause: &Cause) -> Span {
+    let document = fixpoint.document(cause.scope);
+    let function = (cause.scope.function != MODULE)
+        .then(|| {
+            let definitions = &file_index(db, document).definitions;
+            definitions.functions.get(cause.scope.function as usize).map(|entry| entry.path.clone())
+        })
+        .flatten();
+    Span { document, function, range: cause.range }
+}
+
+#[expect(clippy::too_many_arguments, reason = "one sentence is made of all of these")]
+fn why(
+    db: &dyn Db,
+    fixpoint: &Fixpoint,
+    staged: &Staged,
+    syntax: &ParameterSyntax,
+    assumption: &ParameterAssumption,
+    source: Source,
+    binding: Binding,
+    shown: &str,
+    place: Span,
+) -> Why {
+    let name = &syntax.name;
+    let what = description(binding, shown);
+    let step = |message: String, span: Option<Span>| Step { message, span };
+    let mut steps = Vec::new();
+    match source {
+        Source::Receiver | Source::Unknown => {}
+        Source::Annotation => {
+            steps.push(step(format!("`{name}` is annotated `{shown}`: {what}"), Some(place)));
+        }
+        Source::Default => {
+            let default = match syntax.default {
+                DefaultValue::Bool(true) => "default `True`".to_owned(),
+                DefaultValue::Bool(false) => "default `False`".to_owned(),
+                DefaultValue::None => "default `None`".to_owned(),
+                _ => format!("its default is {}", article(shown)),
+            };
+            steps.push(step(format!("`{name}` is {what}: {default}"), Some(place)));
+        }
+        Source::CallSites => {
+            steps.push(step(format!("parameter `{name}` is {what}"), Some(place)));
+            for site in distinct(&assumption.sites) {
+                let omitted = site.cause.range == TextRange::default();
+                let span = (!omitted).then(|| span(db, fixpoint, &site.cause));
+                let given = site.assumed.shown();
+                let message = if omitted {
+                    format!("its default is {}", article(&given))
+                } else {
+                    format!("called with {}", article(&given))
+                };
+                steps.push(step(message, span));
+            }
+        }
+        Source::Assumption => {
+            let root = root_name(staged);
+            steps.push(step(
+                format!("parameter `{name}` of {root} has no annotation, default or call: taken for a Tensor"),
+                Some(place),
+            ));
+        }
+    }
+    Arc::from(steps)
+}
+
+/// One site for each type that was given, the first in source order.
+fn distinct(sites: &[Contribution]) -> Vec<&Contribution> {
+    let mut seen: Vec<&AssumedType> = Vec::new();
+    let mut distinct = Vec::new();
+    for site in sites {
+        if !site.assumed.is_empty() && !seen.contains(&&site.assumed) && distinct.len() < MAX_SITES {
+            seen.push(&site.assumed);
+            distinct.push(site);
+        }
+    }
+    distinct
+}
+
+/// `a Tensor`, `a Python bool`.
+pub fn description(binding: Binding, shown: &str) -> String {
+    match binding {
+        Binding::Staged => "a Tensor".to_owned(),
+        Binding::Mixed => format!("sometimes a Tensor, sometimes not (`{shown}`)"),
+        Binding::Unknown => "of unknown type".to_owned(),
+        Binding::Python => match shown {
+            "bool" | "int" | "float" | "str" => format!("a Python {shown}"),
+            "" => "a Python value".to_owned(),
+            "None" => "None".to_owned(),
+            _ => format!("a Python value (`{shown}`)"),
+        },
+    }
+}
+
+fn article(shown: &str) -> String {
+    match shown {
+        "None" => "None".to_owned(),
+        _ => format!("`{shown}`"),
+    }
+}
+
+/// `a tf.function`, `a function staged by torch.compile`.
+pub fn root_name(staged: &Staged) -> &'static str {
+    match staged.root {
+        Some(RootKind::Function) => "a tf.function",
+        Some(RootKind::Convert) => "a converted function",
+        Some(RootKind::DatasetCallback) => "a Dataset callback",
+        Some(RootKind::ControlFlowBody) => "a control flow body",
+        Some(RootKind::KerasMethod) => "a Keras method",
+        Some(RootKind::TorchCompile) => "a torch.compile'd function",
+        Some(RootKind::TorchExport) => "an exported function",
+        Some(RootKind::TorchScript) => "a TorchScript function",
+        Some(RootKind::JaxJit) => "a jitted function",
+        Some(RootKind::Qjit) => "a qjit function",
+        Some(RootKind::Configured) => "a root",
+        None => "a staged function",
+    }
+}

@@ -1,0 +1,371 @@
+//! The only room that knows `ty_python_semantic`: it asks about the ghost view and answers in our words.
+//!
+//! Everything returned is free of ty's types and of positions, so that it can be compared and kept
+//! across edits.
+
+mod classify;
+mod locate;
+mod render;
+mod resolve;
+
+use ruff_db::files::File;
+use ruff_db::parsed::parsed_module;
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+use rustc_hash::FxHashMap;
+use ty_python_semantic::types::Type;
+use ty_python_semantic::{HasType, ProgramEnvironment, SemanticModel};
+
+use super::assumed::AssumedType;
+use super::callbacks::{self, Caller, Given};
+use super::facts::{Alternative, Fact, TensorKind};
+use super::index::{FunctionId, MODULE, file_index};
+use super::roots::RootTarget;
+use crate::db::Db;
+use crate::project::Document;
+use crate::syntax::expressions::{self, ExprId};
+use crate::syntax::functions::FunctionPath;
+
+/// Facts by expression number; equal facts are stored once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    index: Vec<u32>,
+    table: Vec<Fact>,
+}
+
+impl Facts {
+    pub fn get(&self, id: ExprId) -> Option<&Fact> {
+        self.table.get(*self.index.get(id.0 as usize)? as usize)
+    }
+}
+
+/// A function of the project that an expression refers to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    pub document: Document,
+    pub path: FunctionPath,
+    /// The first parameter is already given.
+    pub bound: bool,
+}
+
+/// What one call gives to the functions of the project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallSite {
+    pub targets: Vec<Target>,
+    /// The call, counted like the scope's other positions (from the `def`, or the file's start).
+    pub range: TextRange,
+    pub arguments: Vec<(ArgumentPlace, AssumedType)>,
+    /// `*args` or `**kwargs` are passed: parameters without an argument may still have a value.
+    pub open: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArgumentPlace {
+    Position(u32),
+    Keyword(Name),
+}
+
+/// The types of one scope, in our words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScopeTypes {
+    pub facts: Facts,
+    pub calls: Vec<CallSite>,
+    /// What its `return` statements return.
+    pub returns: AssumedType,
+    /// Whether any `return` has a value.
+    pub returns_value: bool,
+    /// The parameters' types, in the order of the signature.
+    pub parameters: Vec<Fact>,
+    /// The functions that the scope's root sites refer to, by the site's position in the file index.
+    pub roots: Vec<(u32, Target)>,
+}
+
+/// The types of one function. Re-executed when its file's ghost view or a file it imports changes;
+/// equal answers stop there.
+#[salsa::tracked(returns(ref))]
+pub fn function_types<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> ScopeTypes {
+    let document = function.document(db);
+    let index = file_index(db, document);
+    let Some((number, _)) = index.definitions.find(function.path(db)) else {
+        return ScopeTypes::default();
+    };
+    let inference = Inference::new(db, document);
+    let module = parsed_module(db, inference.model.python_file()).load(db);
+    match locate::function(db, document, &module, function.path(db)) {
+        Some(def) => {
+            let expressions = expressions::of_function(def.node);
+            let mut types = inference.scope(number, def.base, &expressions, &def.node.body);
+            types.parameters = inference.parameters(def.node);
+            types
+        }
+        None => ScopeTypes::default(),
+    }
+}
+
+/// The types of the code outside all functions.
+#[salsa::tracked(returns(ref))]
+pub fn module_types(db: &dyn Db, document: Document) -> ScopeTypes {
+    let inference = Inference::new(db, document);
+    let module = parsed_module(db, inference.model.python_file()).load(db);
+    let expressions = expressions::of_body(module.suite());
+    inference.scope(MODULE, TextSize::default(), &expressions, &[])
+}
+
+pub(super) struct Inference<'db> {
+    pub(super) db: &'db dyn Db,
+    pub(super) document: Document,
+    pub(super) model: SemanticModel<'db>,
+    pub(super) env: ProgramEnvironment<'db>,
+}
+
+impl<'db> Inference<'db> {
+    fn new(db: &'db dyn Db, document: Document) -> Self {
+        let file = document.file(db);
+        let model = SemanticModel::new(db, db.program_file(file));
+        let env = model.program_environment();
+        Self { db, document, model, env }
+    }
+
+    pub(super) fn type_of(&self, expression: &Expr) -> Option<Type<'db>> {
+        expression.inferred_type(&self.model)
+    }
+
+    /// In the order of [`super::index::Signature`].
+    fn parameters(&self, def: &ast::StmtFunctionDef) -> Vec<Fact> {
+        let parameters = &def.parameters;
+        let fact = |ty: Option<Type<'db>>| ty.map_or_else(Fact::unknown, |ty| self.fact(ty));
+        let plain = |list: &[ast::ParameterWithDefault]| {
+            list.iter().map(|parameter| fact(parameter.inferred_type(&self.model))).collect::<Vec<_>>()
+        };
+        let mut facts = plain(&parameters.posonlyargs);
+        facts.extend(plain(&parameters.args));
+        facts.extend(parameters.vararg.iter().map(|_| Fact::unknown()));
+        facts.extend(plain(&parameters.kwonlyargs));
+        facts.extend(parameters.kwarg.iter().map(|_| Fact::unknown()));
+        facts
+    }
+
+    fn scope(
+        &self,
+        scope: u32,
+        base: TextSize,
+        expressions: &[&Expr],
+        body: &[Stmt],
+    ) -> ScopeTypes {
+        let mut types = ScopeTypes::default();
+        let mut seen: FxHashMap<Type<'db>, u32> = FxHashMap::default();
+        let index = file_index(self.db, self.document);
+        types.facts.table.push(Fact::unknown());
+        for expression in expressions {
+            let number = match self.type_of(expression) {
+                Some(ty) => *seen.entry(ty).or_insert_with(|| {
+                    types.facts.table.push(self.fact(ty));
+                    types.facts.table.len() as u32 - 1
+                }),
+                None => 0,
+            };
+            types.facts.index.push(number);
+            if let Expr::Call(call) = expression {
+                let range = call.range().checked_sub(base).unwrap_or_default();
+                self.call(call, range, index, &mut types.calls);
+            }
+        }
+        self.returns(body, &mut types);
+        self.roots(scope, expressions, &mut types);
+        types
+    }
+
+    /// The call itself, and the calls that a library function will make for it.
+    fn call(
+        &self,
+        call: &ast::ExprCall,
+        range: TextRange,
+        index: &super::index::FileIndex,
+        calls: &mut Vec<CallSite>,
+    ) {
+        if let Some(caller) = index.imports.resolve(&call.func).and_then(|name| callbacks::caller(&name)) {
+            let given = self.given(caller, call);
+            for function in caller.functions_of(call) {
+                let targets = self.targets(function);
+                if !targets.is_empty() {
+                    calls.push(CallSite { targets, range, arguments: given.clone(), open: false });
+                }
+            }
+            return;
+        }
+        if let Some(method) = callbacks::dataset_method(call)
+            && let Some(receiver) = self.type_of(method.receiver)
+            && self.fact(receiver).tensor_kind() == Some(TensorKind::Dataset)
+        {
+            let targets = self.targets(method.function);
+            if !targets.is_empty() {
+                let arguments = self.dataset_elements(receiver, call);
+                calls.push(CallSite { targets, range, arguments, open: false });
+            }
+            return;
+        }
+        let mut targets = self.targets(&call.func);
+        let mut skip = 0;
+        if targets.is_empty() {
+            // `strategy.run(step, args=(x, y))`, `partial(f, x)`, `jax.jit(f)(x)`, `jax.vmap(f)(x)`.
+            let Some((function, skipped)) = resolve::applied_function(&index.imports, call) else { return };
+            targets = self.targets(function);
+            skip = skipped;
+            if targets.is_empty() {
+                return;
+            }
+        }
+        let mut open = false;
+        let mut arguments = Vec::new();
+        for (position, argument) in call.arguments.args.iter().skip(skip).enumerate() {
+            if argument.is_starred_expr() {
+                open = true;
+                break;
+            }
+            arguments.push((ArgumentPlace::Position(position as u32), self.assumed(argument)));
+        }
+        for keyword in &call.arguments.keywords {
+            match &keyword.arg {
+                Some(name) => arguments.push((
+                    ArgumentPlace::Keyword(name.id.clone()),
+                    self.assumed(&keyword.value),
+                )),
+                None => open = true,
+            }
+        }
+        calls.push(CallSite { targets, range, arguments, open });
+    }
+
+    fn given(&self, caller: &Caller, call: &ast::ExprCall) -> Vec<(ArgumentPlace, AssumedType)> {
+        let mut types = Vec::new();
+        let (module, tensor) = caller.dialect.tensor_class();
+        for given in caller.given {
+            match given {
+                Given::Argument(position, keyword) => {
+                    let argument = callbacks::argument(call, *position, keyword);
+                    types.push(argument.map_or_else(AssumedType::unknown, |a| self.assumed(a)));
+                }
+                Given::Spread(position, keyword) => {
+                    match callbacks::argument(call, *position, keyword) {
+                        Some(Expr::List(list)) => types.extend(list.elts.iter().map(|e| self.staged_operand(caller, e))),
+                        Some(Expr::Tuple(tuple)) => types.extend(tuple.elts.iter().map(|e| self.staged_operand(caller, e))),
+                        _ => {}
+                    }
+                }
+                Given::Rest(position) => {
+                    let rest = call.arguments.args.iter().skip(*position);
+                    types.extend(rest.map(|e| self.staged_operand(caller, e)));
+                }
+                Given::Slice(position, keyword) => {
+                    if let Some(argument) = callbacks::argument(call, *position, keyword) {
+                        types.push(self.staged_operand(caller, argument));
+                    }
+                }
+                Given::Tensor => types.push(AssumedType::class(module, tensor)),
+            }
+        }
+        types
+            .into_iter()
+            .enumerate()
+            .map(|(position, assumed)| (ArgumentPlace::Position(position as u32), assumed))
+            .collect()
+    }
+
+    /// An operand of staged control flow: numbers become Tensors on the way in.
+    fn staged_operand(&self, caller: &Caller, expression: &Expr) -> AssumedType {
+        let (module, tensor) = caller.dialect.tensor_class();
+        let fact = self.type_of(expression).map(|ty| self.fact(ty));
+        let is_number = fact.is_some_and(|fact| {
+            use Alternative::{Bool, Float, Int};
+            !fact.unknown
+                && !fact.alternatives.is_empty()
+                && fact.alternatives.iter().all(|a| matches!(a, Bool(_) | Int(_) | Float))
+        });
+        if is_number { AssumedType::class(module, tensor) } else { self.assumed(expression) }
+    }
+
+    fn returns(&self, body: &[Stmt], types: &mut ScopeTypes) {
+        use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
+        struct Returns<'a>(Vec<&'a Expr>, bool);
+        impl<'a> StatementVisitor<'a> for Returns<'a> {
+            fn visit_stmt(&mut self, statement: &'a Stmt) {
+                match statement {
+                    Stmt::Return(node) => match &node.value {
+                        Some(value) => self.0.push(value),
+                        None => self.1 = true,
+                    },
+                    Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
+                    _ => walk_stmt(self, statement),
+                }
+            }
+        }
+        let mut returns = Returns(Vec::new(), false);
+        returns.visit_body(body);
+        types.returns_value = !returns.0.is_empty();
+        if types.returns_value && returns.1 {
+            types.returns.insert("None");
+        }
+        for value in returns.0 {
+            types.returns.join(&self.assumed(value));
+        }
+    }
+
+    /// The functions that root sites of this scope refer to, where the name alone does not tell.
+    fn roots(&self, scope: u32, expressions: &[&Expr], types: &mut ScopeTypes) {
+        let index = file_index(self.db, self.document);
+        let expression = |id: Option<ExprId>| expressions.get(id?.0 as usize).copied();
+        for (position, site) in index.roots.iter().enumerate() {
+            let RootTarget::Reference(reference) = &site.target else { continue };
+            if site.scope != scope {
+                continue;
+            }
+            if let Some(receiver) = expression(site.receiver) {
+                let is_dataset = self.type_of(receiver).is_some_and(|ty| {
+                    self.fact(ty).alternatives.iter().any(|alternative| {
+                        matches!(alternative, Alternative::Tensor { kind: TensorKind::Dataset, .. })
+                    })
+                });
+                if !is_dataset {
+                    continue;
+                }
+            } else if index.lookup(reference, scope).is_some() {
+                continue;
+            }
+            let Some(function) = expression(site.expression) else { continue };
+            for target in self.targets(function) {
+                types.roots.push((position as u32, target));
+            }
+        }
+    }
+}
+
+/// The base classes of a class that are written in Python: (file, range of the class's name).
+#[salsa::tracked(returns(ref), no_eq)]
+fn bases(db: &dyn Db, document: Document, class: u32) -> Vec<(File, TextRange)> {
+    let inference = Inference::new(db, document);
+    let module = parsed_module(db, inference.model.python_file()).load(db);
+    let file = document.file(db);
+    let Some(entry) = locate::definitions(db, file).classes.get(class as usize) else {
+        return Vec::new();
+    };
+    let Some(node) = locate::class(&module, entry.name_range) else { return Vec::new() };
+    let arguments = node.arguments.iter().flat_map(|arguments| arguments.args.iter());
+    arguments
+        .filter_map(|base| {
+            let definition = inference.type_of(base)?.definition(db, &inference.env)?;
+            let place = definition.focus_range(db)?;
+            Some((place.file(), place.range()))
+        })
+        .collect()
+}
+
+/// The dotted name under which a document is imported.
+pub fn module_name_of(db: &dyn Db, document: Document) -> Option<Name> {
+    Inference::new(db, document).module_name(document.file(db))
+}
+
+/// The name by which [`AssumedType`]s refer to a document: dotted, or its path.
+pub fn module_key_of(db: &dyn Db, document: Document) -> Name {
+    Inference::new(db, document).module_key(document.file(db))
+}

@@ -1,0 +1,202 @@
+//! ty's types as annotations that another file can write: [`AssumedType`].
+//!
+//! ty prints a type with the definition of every class in it; the print is parsed as an expression,
+//! each class is replaced by its full name, literals are widened to their classes, and what cannot
+//! be written as an annotation becomes `Any`, or nothing.
+
+use ruff_db::files::File;
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{self as ast, Expr, Operator};
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::FxHashMap;
+use ty_module_resolver::{ResolverFile, file_to_module};
+
+use ty_python_semantic::types::{Type, TypeDefinition, TypeDetail};
+
+use super::Inference;
+use crate::staging::assumed::AssumedType;
+
+const ANY: &str = "{typing:Any}";
+
+impl<'db> Inference<'db> {
+    /// The type of an expression, as an annotation.
+    pub(super) fn assumed(&self, expression: &Expr) -> AssumedType {
+        let mut assumed = AssumedType::default();
+        match self.type_of(expression) {
+            Some(ty) => self.add_assumed(ty, &mut assumed),
+            None => assumed.unknown = true,
+        }
+        assumed
+    }
+
+    pub(super) fn add_assumed(&self, ty: Type<'db>, assumed: &mut AssumedType) {
+        match ty {
+            Type::Union(union) => {
+                for element in union.elements(self.db) {
+                    self.add_assumed(*element, assumed);
+                }
+            }
+            Type::Intersection(intersection) => {
+                let mut positive =
+                    intersection.iter_positive(self.db).filter(|ty| !matches!(ty, Type::Dynamic(_)));
+                match positive.next() {
+                    Some(first) => self.add_assumed(first, assumed),
+                    None => assumed.unknown = true,
+                }
+            }
+            Type::Dynamic(_) | Type::Divergent(_) | Type::TypeVar(_) => assumed.unknown = true,
+            // Not reached yet in this round, or a contradiction: says nothing.
+            Type::Never => {}
+            Type::TypeAlias(alias) => self.add_assumed(alias.value_type(self.db), assumed),
+            Type::TypeIs(_) | Type::TypeGuard(_) => assumed.insert("bool"),
+            Type::FunctionLiteral(_) | Type::ClassLiteral(_) | Type::ModuleLiteral(_) => {
+                match self.type_of_definition(ty) {
+                    Some(text) => assumed.insert(text),
+                    None => assumed.unknown = true,
+                }
+            }
+            _ => match self.annotation(ty) {
+                Some(text) => assumed.insert(text),
+                None => assumed.unknown = true,
+            },
+        }
+    }
+
+    /// `TypeOf[module.function]`: the one way to write the type of a function or class object.
+    fn type_of_definition(&self, ty: Type<'db>) -> Option<String> {
+        let definition = ty.definition(self.db, &self.env)?;
+        let name = match definition {
+            TypeDefinition::Module(module) => format!("{{{}:}}", module.name(self.db)),
+            _ => self.full_name(&definition)?,
+        };
+        Some(format!("{{ty_extensions:TypeOf}}[{name}]"))
+    }
+
+    /// `{module:qualname}` of a class or function that other files can name.
+    fn full_name(&self, definition: &TypeDefinition<'db>) -> Option<String> {
+        let definition = *definition.definition()?;
+        let file = definition.file(self.db);
+        let range = definition
+            .focus_range(self.db, &ruff_db::parsed::parsed_module(self.db, definition.python_file(self.db)).load(self.db))
+            .range();
+        let qualname = self.qualname(file, range)?;
+        Some(format!("{{{}:{qualname}}}", self.module_key(file)))
+    }
+
+    /// The module's dotted name; for a script outside all import roots, its path (usable in itself only).
+    pub(super) fn module_key(&self, file: File) -> Name {
+        self.module_name(file)
+            .unwrap_or_else(|| Name::new(file.path(self.db).as_str().replace([':', '{', '}'], "_")))
+    }
+
+    pub(super) fn module_name(&self, file: File) -> Option<Name> {
+        let program = self.db.program_file(file).program(self.db);
+        let resolver = ResolverFile::new(self.db, file, program.resolver_environment(self.db));
+        file_to_module(self.db, resolver).map(|module| Name::new(module.name(self.db).as_str()))
+    }
+
+    /// The dotted name of the definition whose name stands at `range`; not for what is local to a function.
+    fn qualname(&self, file: File, range: TextRange) -> Option<Name> {
+        let definitions = super::locate::definitions(self.db, file);
+        let within_function = |range: TextRange| {
+            definitions
+                .functions
+                .iter()
+                .any(|function| function.range.contains_range(range) && function.name_range != range)
+        };
+        if within_function(range) {
+            return None;
+        }
+        let class = definitions.classes.iter().find(|class| class.name_range == range);
+        if let Some(class) = class {
+            return Some(class.qualname.clone());
+        }
+        let function = definitions.functions.iter().find(|function| function.name_range == range)?;
+        Some(function.path.qualname.clone())
+    }
+
+    fn annotation(&self, ty: Type<'db>) -> Option<String> {
+        let details = ty.display(self.db, &self.env).to_string_parts();
+        let mut names: FxHashMap<TextRange, Type<'db>> = FxHashMap::default();
+        for (range, detail) in details.targets.iter().zip(&details.details) {
+            if let TypeDetail::Type(ty) = detail {
+                names.entry(*range).or_insert(*ty);
+            }
+        }
+        let parsed = ruff_python_parser::parse_expression(&details.label).ok()?;
+        let text = self.rewrite(parsed.expr(), &names)?;
+        (text != ANY).then_some(text)
+    }
+
+    fn rewrite(&self, expression: &Expr, names: &FxHashMap<TextRange, Type<'db>>) -> Option<String> {
+        if let Some(ty) = names.get(&expression.range())
+            && let Some(text) = self.rewrite_name(*ty, expression)
+        {
+            return Some(text);
+        }
+        Some(match expression {
+            Expr::NoneLiteral(_) => "None".to_owned(),
+            Expr::EllipsisLiteral(_) => "...".to_owned(),
+            Expr::Name(name) => match name.id.as_str() {
+                "Unknown" | "Any" | "Todo" | "Never" | "Divergent" | "LiteralString" => ANY.to_owned(),
+                _ => return None,
+            },
+            Expr::Subscript(subscript) => {
+                if subscript.value.as_name_expr().is_some_and(|name| name.id == "Literal") {
+                    return widened(&subscript.slice);
+                }
+                let value = self.rewrite(&subscript.value, names)?;
+                format!("{value}[{}]", self.rewrite(&subscript.slice, names)?)
+            }
+            Expr::Tuple(tuple) => {
+                let elements: Option<Vec<_>> =
+                    tuple.elts.iter().map(|element| self.rewrite(element, names)).collect();
+                match elements?.as_slice() {
+                    [] => "()".to_owned(),
+                    elements => elements.join(", "),
+                }
+            }
+            Expr::BinOp(ast::ExprBinOp { left, op: Operator::BitOr, right, .. }) => {
+                let (left, right) = (self.rewrite(left, names)?, self.rewrite(right, names)?);
+                if left == right { left } else { format!("{left} | {right}") }
+            }
+            // Intersections keep their first part.
+            Expr::BinOp(ast::ExprBinOp { left, op: Operator::BitAnd, .. }) => self.rewrite(left, names)?,
+            Expr::Starred(starred) => format!("*{}", self.rewrite(&starred.value, names)?),
+            _ => return None,
+        })
+    }
+
+    fn rewrite_name(&self, ty: Type<'db>, expression: &Expr) -> Option<String> {
+        match ty {
+            Type::Dynamic(_) | Type::Divergent(_) | Type::Never | Type::TypeVar(_) => Some(ANY.to_owned()),
+            Type::SpecialForm(_) => None,
+            _ if matches!(expression, Expr::Name(_) | Expr::Attribute(_)) => {
+                let definition = ty.definition(self.db, &self.env)?;
+                let name = self.full_name(&definition)?;
+                // Builtins are visible everywhere.
+                Some(match name.strip_prefix("{builtins:").and_then(|rest| rest.strip_suffix('}')) {
+                    Some(builtin) => builtin.to_owned(),
+                    None => name,
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// `Literal[1, 2]` -> `int`: a value seen at one call is not a promise about the next.
+fn widened(slice: &Expr) -> Option<String> {
+    let first = match slice {
+        Expr::Tuple(tuple) => tuple.elts.first()?,
+        other => other,
+    };
+    let class = match first {
+        Expr::BooleanLiteral(_) => "bool",
+        Expr::NumberLiteral(_) | Expr::UnaryOp(_) => "int",
+        Expr::StringLiteral(_) => "str",
+        Expr::BytesLiteral(_) => "bytes",
+        _ => return None,
+    };
+    Some(class.to_owned())
+}

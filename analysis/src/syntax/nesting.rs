@@ -1,0 +1,115 @@
+//! How deeply a text nests, found without recursion: the guard of everything that walks a tree.
+//!
+//! Trees are walked and dropped recursively. A text nested (or chained: `1 + 1 + …`) beyond
+//! [`LIMIT`] is not parsed at all.
+
+use ruff_python_ast::token::TokenKind;
+use ruff_python_parser::{Mode, lexer};
+
+/// Brackets, blocks and operator chains together. CPython's own parser gives up at 100 blocks and
+/// 200 brackets; chains of a few thousand operators occur in generated code.
+const LIMIT: usize = 2_000;
+
+/// Whether a tree of this text would be too deep to walk.
+pub fn is_too_deep(text: &str) -> bool {
+    looks_deep(text.as_bytes()) && depth(text) > LIMIT
+}
+
+/// A cheap over-approximation on bytes, so that ordinary files are not lexed twice. String contents
+/// may make it say yes; then the lexer decides.
+fn looks_deep(bytes: &[u8]) -> bool {
+    const SEGMENT: usize = LIMIT;
+    const BRACKETS: usize = 150;
+    const INDENTATION: usize = 300;
+    let (mut brackets, mut segment, mut indentation) = (0usize, 0usize, Some(0usize));
+    for byte in bytes {
+        segment += 1;
+        match byte {
+            b'(' | b'[' | b'{' => brackets += 1,
+            b')' | b']' | b'}' => brackets = brackets.saturating_sub(1),
+            b',' => segment = 0,
+            b'\n' if brackets == 0 => segment = 0,
+            _ => {}
+        }
+        indentation = match (byte, indentation) {
+            (b'\n', _) => Some(0),
+            (b' ' | b'\t', Some(columns)) => Some(columns + 1),
+            _ => None,
+        };
+        if segment > SEGMENT
+            || brackets > BRACKETS
+            || indentation.is_some_and(|columns| columns > INDENTATION)
+        {
+            return true;
+        }
+    }
+    false
+}
+
+/// Open blocks + open brackets + length of the current chain of operators, at its greatest.
+fn depth(text: &str) -> usize {
+    let mut lexer = lexer::lex(text, Mode::Module);
+    let (mut blocks, mut deepest) = (0usize, 0usize);
+    // Chain length at each open bracket; the last one is the innermost.
+    let mut chains = vec![0usize];
+    let mut chained = 0usize;
+    loop {
+        let kind = lexer.next_token();
+        match kind {
+            TokenKind::EndOfFile => return deepest,
+            TokenKind::Indent => blocks += 1,
+            TokenKind::Dedent => blocks = blocks.saturating_sub(1),
+            TokenKind::Lpar | TokenKind::Lsqb | TokenKind::Lbrace => {
+                chains.push(0);
+                chained += 1;
+            }
+            TokenKind::Rpar | TokenKind::Rsqb | TokenKind::Rbrace => {
+                if chains.len() > 1 {
+                    chained -= chains.pop().unwrap_or(0) + 1;
+                }
+                // A call or subscript after it continues the chain: `f()()()`.
+                bump(&mut chains, &mut chained);
+            }
+            TokenKind::Comma | TokenKind::Newline | TokenKind::Semi => {
+                if let Some(last) = chains.last_mut() {
+                    chained -= *last;
+                    *last = 0;
+                }
+            }
+            _ if kind.is_operator() || kind.is_keyword() => bump(&mut chains, &mut chained),
+            _ => {}
+        }
+        deepest = deepest.max(blocks + chained);
+    }
+}
+
+fn bump(chains: &mut [usize], chained: &mut usize) {
+    if let Some(last) = chains.last_mut() {
+        *last += 1;
+        *chained += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_too_deep;
+
+    #[test]
+    fn ordinary_code_is_walked() {
+        assert!(!is_too_deep("def f(x):\n    return [x + 1, (x * 2).sum()]\n"));
+        let table = format!("TABLE = [{}]\n", "(1, -2, 'a.b.c'), ".repeat(5_000));
+        assert!(!is_too_deep(&table));
+        let prose = format!("'''{}'''\n", "a sentence (with. dots) and - dashes\n".repeat(2_000));
+        assert!(!is_too_deep(&prose));
+    }
+
+    #[test]
+    fn deep_code_is_not() {
+        assert!(is_too_deep(&format!("x = {}1{}\n", "(".repeat(5_000), ")".repeat(5_000))));
+        assert!(is_too_deep(&format!("x = {}1\n", "1 + ".repeat(50_000))));
+        assert!(is_too_deep(&format!("x = {}1\n", "not ".repeat(50_000))));
+        assert!(is_too_deep(&format!("x = a{}\n", "()".repeat(50_000))));
+        let blocks: String = (0..3_000).map(|n| format!("{}if x:\n", " ".repeat(n))).collect();
+        assert!(is_too_deep(&blocks));
+    }
+}

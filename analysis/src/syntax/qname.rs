@@ -1,0 +1,263 @@
+//! Qualified names: the places a function reads and binds, `a`, `a.b`, `a.b['k']`, `d[0]`, `d[i]`.
+//!
+//! A qualified name is syntax: two names are equal when they are spelt alike, whatever objects
+//! they denote. This room knows expressions only.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{self as ast, Expr, Number, UnaryOp};
+
+/// The longest chain of attributes and keys that is still a name; a longer one is an expression.
+const MAX_SEGMENTS: usize = 16;
+
+/// A name with any number of attributes and simple keys. The order is that of the root, then of
+/// the path, so that all names that start with `a` stand together, `a` first.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QName {
+    root: Name,
+    path: Option<Arc<[Segment]>>,
+}
+
+/// What follows a dot, or stands between brackets.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Segment {
+    Attribute(Name),
+    Key(Key),
+}
+
+/// A subscript that says by itself which item is meant.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Key {
+    Int(i64),
+    Str(Arc<str>),
+    /// `d[i]`: another item once `i` is bound anew.
+    Name(Name),
+}
+
+impl QName {
+    pub fn simple(name: impl Into<Name>) -> Self {
+        Self { root: name.into(), path: None }
+    }
+
+    /// The name an expression spells, whatever its context (load, store or delete). `None` for
+    /// calls, slices, computed keys, and for the empty identifiers of error recovery.
+    pub fn from_expr(expression: &Expr) -> Option<Self> {
+        let mut path = Vec::new();
+        let mut rest = expression;
+        loop {
+            match rest {
+                Expr::Name(name) if !name.id.is_empty() => {
+                    path.reverse();
+                    let path = (!path.is_empty()).then(|| path.into());
+                    return Some(Self { root: name.id.clone(), path });
+                }
+                _ if path.len() == MAX_SEGMENTS => return None,
+                Expr::Attribute(attribute) if !attribute.attr.id.is_empty() => {
+                    path.push(Segment::Attribute(attribute.attr.id.clone()));
+                    rest = &attribute.value;
+                }
+                Expr::Subscript(subscript) => {
+                    path.push(Segment::Key(Key::from_expr(&subscript.slice)?));
+                    rest = &subscript.value;
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// `a` of `a.b['k']`.
+    pub fn root(&self) -> &str {
+        self.root.as_str()
+    }
+
+    pub fn root_name(&self) -> &Name {
+        &self.root
+    }
+
+    /// The attributes and keys after the root.
+    pub fn segments(&self) -> &[Segment] {
+        self.path.as_deref().unwrap_or_default()
+    }
+
+    /// Whether it is a plain identifier.
+    pub fn is_simple(&self) -> bool {
+        self.path.is_none()
+    }
+
+    /// Whether it is exactly the identifier `name`.
+    pub fn is(&self, name: &str) -> bool {
+        self.is_simple() && self.root() == name
+    }
+
+    /// `a` of `a.b`, `a.b` of `a.b['k']`; `None` for a plain identifier.
+    pub fn parent(&self) -> Option<Self> {
+        let (_, path) = self.segments().split_last()?;
+        Some(Self { root: self.root.clone(), path: (!path.is_empty()).then(|| path.into()) })
+    }
+
+    /// Whether `other` is this name or starts with it: `a.b` of `a.b` and of `a.b.c`.
+    pub fn is_prefix_of(&self, other: &Self) -> bool {
+        self.root == other.root && other.segments().starts_with(self.segments())
+    }
+
+    /// The variables among its keys: `i` of `d[i].x`.
+    pub fn key_names(&self) -> impl Iterator<Item = &Name> {
+        self.segments().iter().filter_map(|segment| match segment {
+            Segment::Key(Key::Name(name)) => Some(name),
+            _ => None,
+        })
+    }
+
+    /// Whether binding `bound` changes what this name denotes: `bound` is a prefix or a key of it.
+    pub fn depends_on(&self, bound: &Self) -> bool {
+        bound.is_prefix_of(self)
+            || (bound.is_simple() && self.key_names().any(|key| *key == bound.root))
+    }
+}
+
+impl Key {
+    fn from_expr(slice: &Expr) -> Option<Self> {
+        match slice {
+            Expr::Name(name) if !name.id.is_empty() => Some(Self::Name(name.id.clone())),
+            Expr::StringLiteral(string) => Some(Self::Str(string.value.to_str().into())),
+            Expr::NumberLiteral(number) => small_int(number).map(Self::Int),
+            Expr::UnaryOp(ast::ExprUnaryOp { op: UnaryOp::USub, operand, .. }) => {
+                small_int(operand.as_number_literal_expr()?)?.checked_neg().map(Self::Int)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether two keys of one container can mean the same item: `d[i]` and `d[0]`, `d[-1]` and `d[2]`.
+    pub fn may_equal(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Name(_), _) | (_, Self::Name(_)) => true,
+            (Self::Int(a), Self::Int(b)) => a == b || (*a < 0) != (*b < 0),
+            (Self::Str(a), Self::Str(b)) => a == b,
+            (Self::Int(_), Self::Str(_)) | (Self::Str(_), Self::Int(_)) => false,
+        }
+    }
+}
+
+fn small_int(number: &ast::ExprNumberLiteral) -> Option<i64> {
+    match &number.value {
+        Number::Int(int) => int.as_i64(),
+        _ => None,
+    }
+}
+
+impl From<&Name> for QName {
+    fn from(name: &Name) -> Self {
+        Self::simple(name.clone())
+    }
+}
+
+/// As Python spells it.
+impl fmt::Display for QName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.root())?;
+        for segment in self.segments() {
+            match segment {
+                Segment::Attribute(name) => write!(f, ".{}", name.as_str())?,
+                Segment::Key(Key::Int(int)) => write!(f, "[{int}]")?,
+                Segment::Key(Key::Name(name)) => write!(f, "[{}]", name.as_str())?,
+                Segment::Key(Key::Str(string)) => {
+                    f.write_str("['")?;
+                    for character in string.chars() {
+                        match character {
+                            '\\' => f.write_str("\\\\")?,
+                            '\'' => f.write_str("\\'")?,
+                            '\n' => f.write_str("\\n")?,
+                            '\r' => f.write_str("\\r")?,
+                            '\t' => f.write_str("\\t")?,
+                            c if c.is_ascii_control() => write!(f, "\\x{:02x}", u32::from(c))?,
+                            c => write!(f, "{c}")?,
+                        }
+                    }
+                    f.write_str("']")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(source: &str) -> Option<QName> {
+        let parsed = ruff_python_parser::parse_expression(source).expect("a valid expression");
+        QName::from_expr(parsed.expr())
+    }
+
+    fn spelt(source: &str) -> Option<String> {
+        name(source).map(|name| name.to_string())
+    }
+
+    #[test]
+    fn names_are_spelt_as_in_python() {
+        for source in ["a", "a.b", "a.b['k']", "d[0]", "d[-1]", "d[i].x", r"d['it\'s']['\n']"] {
+            assert_eq!(spelt(source).as_deref(), Some(source));
+        }
+        assert_eq!(spelt("d[\"k\"]").as_deref(), Some("d['k']"));
+    }
+
+    #[test]
+    fn expressions_are_not_names() {
+        for source in
+            ["f()", "f().x", "d[i + 1]", "d[1:2]", "d[0, 1]", "d[1.0]", "d[x.y]", "1", "d[f'']"]
+        {
+            assert_eq!(name(source), None, "{source}");
+        }
+        assert_eq!(name(&format!("a{}", ".b".repeat(10_000))), None);
+    }
+
+    #[test]
+    fn prefixes_are_whole_segments() {
+        let [a, ab, abc, ax] = ["a", "a.b", "a.b.c", "a.bc"].map(|source| name(source).unwrap());
+        assert!(a.is_prefix_of(&a) && a.is_prefix_of(&abc) && ab.is_prefix_of(&abc));
+        assert!(!ab.is_prefix_of(&a) && !ab.is_prefix_of(&ax));
+        assert_eq!(abc.parent(), Some(ab));
+        assert_eq!(a.parent(), None);
+    }
+
+    #[test]
+    fn a_name_depends_on_its_prefixes_and_its_keys() {
+        let item = name("d[i].x").unwrap();
+        for (bound, changes) in
+            [("d", true), ("i", true), ("d[i]", true), ("x", false), ("i.x", false)]
+        {
+            assert_eq!(item.depends_on(&name(bound).unwrap()), changes, "{bound}");
+        }
+    }
+
+    #[test]
+    fn keys_that_may_be_equal() {
+        let key = |source: &str| match name(source).unwrap().segments().last() {
+            Some(Segment::Key(key)) => key.clone(),
+            _ => panic!("{source} ends in a key"),
+        };
+        let cases = [
+            ("d[0]", "d[0]", true),
+            ("d[0]", "d[1]", false),
+            ("d[0]", "d[-1]", true),
+            ("d['k']", "d['l']", false),
+            ("d['k']", "d[0]", false),
+            ("d[i]", "d['k']", true),
+        ];
+        for (a, b, expected) in cases {
+            assert_eq!(key(a).may_equal(&key(b)), expected, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn names_that_start_alike_stand_together() {
+        let mut names =
+            ["b", "a.c", "a['k']", "a", "a.b", "ab"].map(|source| name(source).unwrap());
+        names.sort();
+        assert_eq!(names.map(|name| name.to_string()), ["a", "a.b", "a.c", "a['k']", "ab", "b"]);
+    }
+}

@@ -1,0 +1,4 @@
+# flax.training.common_utils 0.12.
+from typing import Any
+
+def __getattr__(name: str) -> Any: ...

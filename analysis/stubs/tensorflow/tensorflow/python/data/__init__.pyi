@@ -1,0 +1,4 @@
+# tensorflow.python.data of TensorFlow 2.21, the private tree: nothing is promised about it.
+from typing import Any
+
+def __getattr__(name: str) -> Any: ...

@@ -1,0 +1,13 @@
+# torch.nn.parameter of PyTorch 2.11.
+from typing import Any
+
+from torch import Tensor
+
+class Parameter(Tensor):
+    def __init__(self, data: Any = ..., requires_grad: Any = ...) -> None: ...
+
+class Buffer(Tensor):
+    def __init__(self, data: Any = ..., *, persistent: Any = ...) -> None: ...
+
+class UninitializedParameter(Parameter): ...
+class UninitializedBuffer(Buffer): ...

@@ -1,0 +1,61 @@
+# torch.special of PyTorch 2.11.
+from torch._ops import Op
+
+airy_ai: Op
+bessel_j0: Op
+bessel_j1: Op
+bessel_y0: Op
+bessel_y1: Op
+chebyshev_polynomial_t: Op
+chebyshev_polynomial_u: Op
+chebyshev_polynomial_v: Op
+chebyshev_polynomial_w: Op
+digamma: Op
+entr: Op
+erf: Op
+erfc: Op
+erfcx: Op
+erfinv: Op
+exp2: Op
+expit: Op
+expm1: Op
+gammainc: Op
+gammaincc: Op
+gammaln: Op
+hermite_polynomial_h: Op
+hermite_polynomial_he: Op
+i0: Op
+i0e: Op
+i1: Op
+i1e: Op
+laguerre_polynomial_l: Op
+legendre_polynomial_p: Op
+log1p: Op
+log_ndtr: Op
+log_softmax: Op
+logit: Op
+logsumexp: Op
+modified_bessel_i0: Op
+modified_bessel_i1: Op
+modified_bessel_k0: Op
+modified_bessel_k1: Op
+multigammaln: Op
+ndtr: Op
+ndtri: Op
+polygamma: Op
+psi: Op
+round: Op
+scaled_modified_bessel_k0: Op
+scaled_modified_bessel_k1: Op
+shifted_chebyshev_polynomial_t: Op
+shifted_chebyshev_polynomial_u: Op
+shifted_chebyshev_polynomial_v: Op
+shifted_chebyshev_polynomial_w: Op
+sinc: Op
+softmax: Op
+spherical_bessel_j0: Op
+xlog1py: Op
+xlogy: Op
+zeta: Op
+
+def __getattr__(name: str) -> Op: ...

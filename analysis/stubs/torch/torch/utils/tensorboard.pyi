@@ -1,0 +1,6 @@
+# torch.utils.tensorboard of PyTorch 2.11.
+from typing import Any
+
+class SummaryWriter:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...

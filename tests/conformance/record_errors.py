@@ -1,0 +1,130 @@
+"""Records what the framework itself says about the functions of the errors*.py modules of a folder.
+
+    python record_errors.py torch|jax [MODULE ...]
+
+Every top-level statement, and every expression statement of `main()`, runs on its own, so that one error does
+not hide the next. NAME.json gets, for each function in the module's RULES, {function, dialect, raises, error,
+message, line}: `line` is the innermost line of the module that the framework blames. A graph break of
+torch.compile counts as an error: the first that `torch._dynamo.explain` lists, or that `fullgraph=True` raises.
+"""
+import ast
+import contextlib
+import json
+import os
+import re
+import sys
+import traceback
+import types
+import warnings
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+
+class GraphBreak(Exception):
+    """torch.compile gave the rest of the function back to Python."""
+
+
+def explained(compile_function, dynamo):
+    """Stands for torch.compile: a call reports its first graph break."""
+    def compiled(function=None, **_):
+        if function is None:
+            return compiled
+
+        def call(*args, **kwargs):
+            dynamo.reset()
+            for found in dynamo.explain(function)(*args, **kwargs).break_reasons:
+                place = found.user_stack[-1]
+                raise GraphBreak(f'{found.reason}\n  File "{place.filename}", line {place.lineno}')
+            dynamo.reset()
+            return compile_function(function, fullgraph=True, backend="eager")(*args, **kwargs)
+
+        return call
+
+    return compiled
+
+
+def scrubbed(message, path):
+    message = message.replace(str(path), path.name)
+    message = re.sub(r"[^\s\"']*/site-packages/", "", message)
+    return re.sub(r" at 0x[0-9a-f]+| with object id \d+|\x1b\[[0-9;]*m", "", message)[:300].rstrip()
+
+
+def blamed_line(error, path):
+    """Compilers name the user's lines in their message, tracers leave them on the stack."""
+    named = re.findall(rf'File "[^"]*{re.escape(path.name)}", line (\d+)', str(error))
+    script = "<--- HERE" in str(error)
+    if named:
+        return int(named[0] if script else named[-1])
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    frames = [f for f in frames if f.name != "<module>"] or frames
+    return frames[-1].lineno if frames else None
+
+
+def attempt(code, names, path):
+    try:
+        with open(os.devnull, "w") as printed, contextlib.redirect_stdout(printed):
+            exec(code, names)
+        return {"raises": False}
+    except Exception as error:
+        return {"raises": True, "error": type(error).__name__, "message": scrubbed(str(error), path),
+                "line": blamed_line(error, path)}
+
+
+def mentioned(node, rules):
+    """The functions of RULES that a statement of main() names; a class stands for its methods."""
+    words = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return [rule for rule in rules if rule.split(".")[0] in words]
+
+
+def record(path):
+    module = types.ModuleType(path.stem)
+    module.__file__ = str(path)
+    sys.modules[path.stem] = module
+    names, outcomes = vars(module), {}
+    tree = ast.parse(path.read_text())
+
+    def run(node):
+        return attempt(compile(ast.Module([node], []), str(path), "exec"), names, path)
+
+    def note(function, outcome):
+        if not outcomes.get(function, {}).get("raises"):
+            outcomes[function] = outcome
+
+    main = None
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == "main":
+            main = node
+        elif not isinstance(node, ast.If):
+            outcome = run(node)
+            if outcome["raises"]:
+                note(node.name, outcome)
+    rules, dialect = names["RULES"], names["DIALECT"]
+    for node in main.body:
+        outcome = run(node)
+        for function in mentioned(node, rules) if isinstance(node, ast.Expr) else ():
+            note(function, outcome)
+    silent = [function for function in rules if function not in outcomes]
+    if silent:
+        sys.exit(f"{path.name}: never called: {', '.join(silent)}")
+    for function, kind in rules.items():
+        if (kind is not None) != outcomes[function]["raises"]:
+            print(f"{path.name}: {function}: expected {kind}, got {outcomes[function]}", file=sys.stderr)
+    return [{"function": function, "dialect": dialect, **outcomes[function]} for function in rules]
+
+
+def main():
+    framework, modules = sys.argv[1], sys.argv[2:]
+    folder = HERE / framework
+    warnings.simplefilter("ignore")
+    if framework == "torch":
+        import torch
+        torch.set_num_threads(1)
+        torch.compile = explained(torch.compile, torch._dynamo)
+    for path in [folder / f"{m}.py" for m in modules] or sorted(folder.glob("errors*.py")):
+        rows = ",\n  ".join(json.dumps(row) for row in record(path))
+        path.with_suffix(".json").write_text(f'{{"module": "{path.stem}",\n "errors": [\n  {rows}\n ]}}\n')
+
+
+if __name__ == "__main__":
+    main()
