@@ -40,7 +40,7 @@ pub struct Settings {
     pub roots: Vec<String>,
     /// Every function of the given files is a root (`--roots all`).
     pub all_roots: bool,
-    /// Import roots inside the project, by default the root and `src/`.
+    /// Import roots inside the project; when there are none, the root and `src/`.
     pub src: Vec<SystemPathBuf>,
     /// A virtual environment or an interpreter; by default the active one, then `.venv`.
     pub python: Option<SystemPathBuf>,
@@ -68,7 +68,6 @@ impl Settings {
     pub fn resolve(layers: &[Options], root: &SystemPath) -> Self {
         let selections: Vec<Selection> = layers.iter().map(Options::selection).collect();
         let mut settings = Self { rules: RuleTable::resolve(&selections), ..Self::default() };
-        settings.src = vec![root.to_path_buf(), root.join("src")];
         let mut extend_exclude = Vec::new();
         for layer in layers {
             if let Some(dialects) = &layer.dialects {

@@ -47,24 +47,24 @@ pub(crate) fn fix(session: &mut Session, least: Applicability) -> Fixed {
             }
             let (edits, count) = choose(findings, least);
             if count > 0 {
-                round.push((path.clone(), replace(&text, &edits), text, count));
+                round.push((path.clone(), *document, replace(&text, &edits), text, count));
             }
         }
         if round.is_empty() {
             break;
         }
-        for (path, after, _, _) in &round {
-            session.engine.set_source(path, after.clone());
+        for (_, document, after, ..) in &round {
+            session.engine.set_source(*document, after.clone());
         }
         session.settle();
         let mut checked = session.check();
-        for (path, after, before, count) in round {
+        for (path, document, after, before, count) in round {
             let broken = |checked: &[Checked]| {
                 checked.iter().any(|checked| checked.path == path && breaks_syntax(checked))
             };
             if broken(&checked) && !broken(&fixed.remaining) {
                 printer::warning(&format!("{path}: the fixes would break its syntax, so they are not applied; this is a bug in ag-lsp"));
-                session.engine.set_source(&path, before);
+                session.engine.set_source(document, before);
                 session.settle();
                 checked = session.check();
                 spoiled.insert(path);

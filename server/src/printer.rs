@@ -4,32 +4,29 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use anstream::{AutoStream, ColorChoice};
+use anstream::ColorChoice;
 use anyhow::Context;
 
 /// Where the answer goes; messages about the run go to standard error.
 pub(crate) struct Printer {
     out: Box<dyn Write>,
-    /// Whether a person reads it, who wants colours.
-    pub(crate) colour: bool,
 }
 
 impl Printer {
     /// Standard output, or a file (with the folders above it).
     pub(crate) fn new(file: Option<&Path>) -> anyhow::Result<Self> {
         let Some(path) = file else {
-            let choice = AutoStream::choice(&io::stdout());
-            let out = Box::new(AutoStream::new(io::stdout(), choice));
-            return Ok(Self { out, colour: choice != ColorChoice::Never });
+            return Ok(Self { out: Box::new(anstream::stdout()) });
         };
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).with_context(|| format!("cannot create `{}`", folder.display()))?;
         }
         let file = std::fs::File::create(path).with_context(|| format!("cannot write `{}`", path.display()))?;
-        let colour = ColorChoice::global() == ColorChoice::Always;
-        let out: Box<dyn Write> =
-            if colour { Box::new(file) } else { Box::new(anstream::StripStream::new(file)) };
-        Ok(Self { out, colour })
+        let out: Box<dyn Write> = match ColorChoice::global() {
+            ColorChoice::Always => Box::new(file),
+            _ => Box::new(anstream::StripStream::new(file)),
+        };
+        Ok(Self { out })
     }
 
     pub(crate) fn write(&mut self, text: &str) -> anyhow::Result<()> {

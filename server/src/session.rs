@@ -74,6 +74,7 @@ impl Session {
         }
         let (inputs, unreadable) = match stdin {
             Some(stdin) => {
+                anyhow::ensure!(!stdin.name.ends_with(".ipynb"), "a notebook cannot be read from standard input");
                 let path = SystemPath::absolute(&stdin.name, &cwd);
                 (vec![Input { path, given: stdin.name.clone() }], Vec::new())
             }
@@ -82,7 +83,7 @@ impl Session {
         let jobs = arguments.jobs.unwrap_or(0);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).stack_size(STACK).build()?;
         let mut engine = Engine::open(system, &root, settings.clone(), environment)?;
-        engine.add_files(inputs.iter().map(|input| input.path.clone()));
+        engine.add_files(inputs.iter().map(|input| input.path.clone()))?;
         let inputs = inputs.into_iter().map(|input| (input.path.clone(), input)).collect();
         let mut session = Self { cwd, settings, engine, unreadable, inputs, pool, quiet: verbosity < 0 };
         if let Some(stdin) = stdin {

@@ -37,10 +37,6 @@ impl Source {
         self.text.as_ref().map_or("", |text| text.as_str())
     }
 
-    pub(crate) fn is_notebook(&self) -> bool {
-        self.text.as_ref().is_some_and(SourceText::is_notebook)
-    }
-
     /// The row within the whole text, and within its cell.
     fn rows(&self, offset: TextSize) -> (OneIndexed, OneIndexed) {
         let row = self.lines.line_index(offset);
