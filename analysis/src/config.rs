@@ -15,7 +15,7 @@ pub use selection::{Level, RuleTable, Selection, Selector, SelectorError};
 
 use std::borrow::Cow;
 
-use globset::{Glob, GlobMatcher};
+use globset::{Glob, GlobMatcher, GlobSet, GlobSetBuilder};
 use ruff_db::system::{SystemPath, SystemPathBuf};
 
 use crate::staging::dialect::Dialect;
@@ -40,7 +40,7 @@ pub struct Settings {
     pub roots: Vec<String>,
     /// Every function of the given files is a root (`--roots all`).
     pub all_roots: bool,
-    /// Import roots inside the project, by default the root and `src/`.
+    /// Import roots inside the project; when there are none, the root and `src/`.
     pub src: Vec<SystemPathBuf>,
     /// A virtual environment or an interpreter; by default the active one, then `.venv`.
     pub python: Option<SystemPathBuf>,
@@ -68,7 +68,6 @@ impl Settings {
     pub fn resolve(layers: &[Options], root: &SystemPath) -> Self {
         let selections: Vec<Selection> = layers.iter().map(Options::selection).collect();
         let mut settings = Self { rules: RuleTable::resolve(&selections), ..Self::default() };
-        settings.src = vec![root.to_path_buf(), root.join("src")];
         let mut extend_exclude = Vec::new();
         for layer in layers {
             if let Some(dialects) = &layer.dialects {
@@ -98,7 +97,7 @@ impl Settings {
     pub fn rules_for(&self, relative: &SystemPath) -> Cow<'_, RuleTable> {
         let mut rules = Cow::Borrowed(&self.rules);
         for (glob, ignored) in &self.per_file_ignores {
-            if matcher(glob).is_some_and(|glob| matches(&glob, relative)) {
+            if parse_glob(glob).is_some_and(|glob| matches(&glob.compile_matcher(), relative)) {
                 rules.to_mut().switch_off(ignored);
             }
         }
@@ -106,9 +105,28 @@ impl Settings {
     }
 }
 
+/// The files and folders that are passed over, compiled for a walk.
+#[derive(Clone, Debug)]
+pub struct Exclusion(GlobSet);
+
+impl Exclusion {
+    pub fn new(settings: &Settings) -> Self {
+        let mut globs = GlobSetBuilder::new();
+        for glob in settings.exclude.iter().filter_map(|glob| parse_glob(glob)) {
+            globs.add(glob);
+        }
+        Self(globs.build().unwrap_or_else(|_| GlobSet::empty()))
+    }
+
+    /// Whether a walk leaves out this file or folder, given by its path relative to the project's root.
+    pub fn covers(&self, relative: &SystemPath) -> bool {
+        self.0.is_match(relative.as_std_path()) || relative.file_name().is_some_and(|name| self.0.is_match(name))
+    }
+}
+
 /// Options refuse a wrong glob when they are read, so that `None` does not happen later.
-fn matcher(glob: &str) -> Option<GlobMatcher> {
-    Some(Glob::new(glob.strip_suffix('/').unwrap_or(glob)).ok()?.compile_matcher())
+fn parse_glob(glob: &str) -> Option<Glob> {
+    Glob::new(glob.strip_suffix('/').unwrap_or(glob)).ok()
 }
 
 /// `tests/*` and `*_test.py` alike: a glob is tried on the path, on the name, and on the folders above.

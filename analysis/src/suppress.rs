@@ -12,14 +12,15 @@ mod lines;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ruff_db::files::File;
-use ruff_python_ast::ModModule;
-use ruff_python_parser::Parsed;
+use ruff_python_ast::{ModModule, PySourceType};
+use ruff_python_parser::{Parsed, parse_unchecked_source};
 use ruff_text_size::{TextRange, TextSize};
 
 use crate::check::{Finding, FindingFix, Location};
 use crate::config::RuleTable;
 use crate::diagnostic::{Applicability, Edit};
 use crate::rules::{Check, Rule, registry};
+use crate::syntax::nesting;
 use directive::{Directive, Fault, Scope};
 use lines::Lines;
 
@@ -70,10 +71,14 @@ pub fn apply(
     kept
 }
 
-/// The edits that put a suppression comment on each of the findings.
-pub fn additions(findings: &[Finding], text: &str, parsed: &Parsed<ModModule>) -> Vec<Edit> {
+/// The edits that put a suppression comment on each of the findings of one text.
+pub fn additions(findings: &[Finding], text: &str, source_type: PySourceType) -> Vec<Edit> {
+    if nesting::is_too_deep(text) {
+        return Vec::new();
+    }
+    let parsed = parse_unchecked_source(text, source_type);
     let lines = Lines::new(text, parsed.tokens());
-    let directives = directive::collect(text, parsed, &lines);
+    let directives = directive::collect(text, &parsed, &lines);
     let mut codes: BTreeMap<TextSize, BTreeSet<&'static str>> = BTreeMap::new();
     for finding in findings.iter().filter(|finding| !is_engine(finding.code)) {
         if let Some(line) = lines.logical(finding.location.range.start()) {

@@ -1,1 +1,25 @@
-fn main() {}
+//! The binary `ag-lsp`: what the process is given, and what it answers with.
+//!
+//! Only this crate knows terminals, output formats and exit codes; what is right and wrong about a
+//! program it asks of `ag_analysis`.
+
+mod cli;
+mod discovery;
+mod fix;
+mod panics;
+mod printer;
+mod progress;
+mod report;
+mod session;
+mod watch;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    panics::record();
+    let status = panics::catch(cli::main).unwrap_or_else(|panic| {
+        printer::error(&format!("{panic}\nThis is a bug in ag-lsp."));
+        cli::ExitStatus::Panic
+    });
+    ExitCode::from(status as u8)
+}

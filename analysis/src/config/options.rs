@@ -111,7 +111,7 @@ impl Options {
 }
 
 fn checked<E: serde::de::Error>(glob: &str) -> Result<(), E> {
-    match super::matcher(glob) {
+    match super::parse_glob(glob) {
         Some(_) => Ok(()),
         None => Err(E::custom(format!("`{glob}` is not a glob"))),
     }

@@ -99,6 +99,11 @@ impl Engine {
             None => self.add_virtual(&absolute),
         };
         let source = project::text(&self.db, document).with_text(text, &ruff_diagnostics::SourceMap::default());
+        self.set_source(document, source);
+    }
+
+    /// Replaces the text of a document by one made from [`Self::text`], so that a notebook keeps its cells.
+    pub fn set_source(&mut self, document: Document, source: SourceText) {
         document.set_own_text(&mut self.db).to(Some(source.clone()));
         document.file(&self.db).set_source_text_override(&mut self.db).to(Some(source));
     }
@@ -220,6 +225,10 @@ impl Engine {
             self.db.files().try_virtual_file(path).map(|file| file.file())
         })?;
         self.project.documents(&self.db).get(&file).copied()
+    }
+
+    pub fn file(&self, document: Document) -> File {
+        document.file(&self.db)
     }
 
     /// The path of a file, for people; that of a bundled model for library code.

@@ -1,0 +1,128 @@
+//! The command line: a file per subcommand.
+
+pub(crate) mod arguments;
+mod check;
+mod config;
+mod explain;
+mod generate;
+mod stages;
+mod version;
+
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+
+use crate::printer;
+
+/// What the process answers with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum ExitStatus {
+    /// Nothing was found, or nothing worse than `info`.
+    Clean = 0,
+    /// There are errors or warnings.
+    Findings = 1,
+    /// The command line or the configuration is wrong.
+    Usage = 2,
+    /// A bug of ours.
+    Panic = 101,
+}
+
+/// Finds staging faults in Python that becomes graphs: tf.function, torch.compile, jax.jit and their kin.
+#[derive(Parser)]
+#[command(name = "ag-lsp", version, about, max_term_width = 100)]
+#[command(after_help = "Run `ag-lsp help COMMAND` for more about a command.")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+
+    #[command(flatten)]
+    global: Global,
+}
+
+#[derive(clap::Args, Clone, Copy)]
+#[command(next_help_heading = "Messages")]
+struct Global {
+    /// Print findings and errors only.
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+
+    /// Tell what is done.
+    #[arg(long, short, global = true)]
+    verbose: bool,
+
+    /// When to use colours.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: Colour,
+}
+
+impl Global {
+    fn verbosity(self) -> i8 {
+        i8::from(self.verbose) - i8::from(self.quiet)
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Colour {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Look for staging faults in files and folders.
+    Check(Box<check::Check>),
+    /// Show what is decided in Python and what in the graph, function by function.
+    Stages(stages::Stages),
+    /// Explain a rule.
+    #[command(alias = "rule")]
+    Explain(explain::Explain),
+    /// Show the options that a configuration file may set.
+    Config(config::Config),
+    /// Show the version.
+    Version(version::Version),
+    /// Write the completions of a shell to standard output.
+    GenerateShellCompletion(generate::ShellCompletion),
+    /// Write the JSON schema of the configuration to standard output.
+    #[command(hide = true)]
+    GenerateSchema,
+    /// Write the manual page to standard output.
+    #[command(hide = true)]
+    GenerateMan,
+    /// Write the catalogue of rules, in Markdown, to standard output.
+    #[command(hide = true)]
+    GenerateDocs,
+}
+
+/// Reads the command line and does what it says.
+pub(crate) fn main() -> ExitStatus {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // `--help` and `--version` come this way too; a closed pipe is nobody's error.
+            let _ = error.print();
+            return if error.use_stderr() { ExitStatus::Usage } else { ExitStatus::Clean };
+        }
+    };
+    match arguments.global.color {
+        Colour::Auto => anstream::ColorChoice::Auto,
+        Colour::Always => anstream::ColorChoice::Always,
+        Colour::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
+    let verbosity = arguments.global.verbosity();
+    let result = match arguments.command {
+        Command::Check(command) => command.run(verbosity),
+        Command::Stages(command) => command.run(verbosity),
+        Command::Explain(command) => command.run(),
+        Command::Config(command) => command.run(),
+        Command::Version(command) => command.run(),
+        Command::GenerateShellCompletion(command) => command.run(&mut Arguments::command()),
+        Command::GenerateSchema => generate::schema(),
+        Command::GenerateMan => generate::manual(Arguments::command()),
+        Command::GenerateDocs => generate::catalogue(),
+    };
+    result.unwrap_or_else(|error| {
+        printer::error(&format!("{error:#}"));
+        ExitStatus::Usage
+    })
+}

@@ -1,0 +1,78 @@
+//! Which files a run is about: those named, and the Python files of the folders named.
+
+use ag_analysis::config::{Exclusion, Settings};
+use ignore::{DirEntry, WalkBuilder};
+use ruff_db::system::{SystemPath, SystemPathBuf};
+
+const EXTENSIONS: [&str; 3] = ["py", "pyi", "ipynb"];
+
+/// A file to check.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Input {
+    pub(crate) path: SystemPathBuf,
+    /// As given: the argument, or the argument's folder with the path below it.
+    pub(crate) given: String,
+}
+
+/// A path that cannot be read.
+pub(crate) struct Unreadable {
+    pub(crate) path: SystemPathBuf,
+    pub(crate) message: String,
+}
+
+/// Finds the files below `paths`, sorted. Git's ignore files and `exclude` hold for what is found
+/// in a folder, not for what is named. Links are not followed, so there are no loops.
+pub(crate) fn discover(
+    paths: &[String],
+    cwd: &SystemPath,
+    root: &SystemPath,
+    settings: &Settings,
+) -> (Vec<Input>, Vec<Unreadable>) {
+    let (mut inputs, mut unreadable) = (Vec::new(), Vec::new());
+    let exclusion = Exclusion::new(settings);
+    for given in paths {
+        let path = SystemPath::absolute(given, cwd);
+        match std::fs::metadata(path.as_std_path()) {
+            Err(error) => unreadable.push(Unreadable { path, message: error.to_string() }),
+            Ok(metadata) if metadata.is_dir() => {
+                for entry in walk(&path, root, exclusion.clone()) {
+                    match entry {
+                        Ok(entry) => inputs.extend(input(&entry, &path, given)),
+                        Err(error) => unreadable.push(Unreadable { path: path.clone(), message: error.to_string() }),
+                    }
+                }
+            }
+            Ok(_) => inputs.push(Input { path, given: given.clone() }),
+        }
+    }
+    inputs.sort();
+    inputs.dedup_by(|a, b| a.path == b.path);
+    (inputs, unreadable)
+}
+
+fn walk(folder: &SystemPath, root: &SystemPath, exclusion: Exclusion) -> ignore::Walk {
+    let root = root.to_path_buf();
+    WalkBuilder::new(folder.as_std_path())
+        .require_git(false)
+        .filter_entry(move |entry| {
+            let Some(path) = SystemPath::from_std_path(entry.path()) else {
+                return false;
+            };
+            entry.depth() == 0 || !exclusion.covers(path.strip_prefix(&root).unwrap_or(path))
+        })
+        .build()
+}
+
+fn input(entry: &DirEntry, folder: &SystemPath, given: &str) -> Option<Input> {
+    let path = SystemPath::from_std_path(entry.path())?;
+    let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+    if !is_file || !path.extension().is_some_and(|extension| EXTENSIONS.contains(&extension)) {
+        return None;
+    }
+    let below = path.strip_prefix(folder).ok()?;
+    let given = match given {
+        "." | "./" => below.to_string(),
+        _ => SystemPath::new(given).join(below).to_string(),
+    };
+    Some(Input { path: path.to_path_buf(), given })
+}

@@ -1,0 +1,29 @@
+//! Panics: a bug of ours must not take the answers about other files with it.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    /// Message and place of this thread's last panic; the payload that unwinds has no place.
+    static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Keeps what panics say for [`catch`], instead of printing it (`RUST_BACKTRACE` prints all the same).
+pub(crate) fn record() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        LAST.set(Some(panic.to_string()));
+        if std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0") {
+            print(panic);
+        }
+    }));
+}
+
+/// Runs `action`; if it panics, says so on one line.
+pub(crate) fn catch<T>(action: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(action)).map_err(|_| {
+        let message = LAST.take().unwrap_or_default();
+        let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        format!("internal error: {message}")
+    })
+}

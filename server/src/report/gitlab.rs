@@ -1,0 +1,46 @@
+//! GitLab's code quality report.
+
+use std::collections::HashMap;
+
+use ag_analysis::diagnostic::Severity;
+use serde_json::json;
+
+use super::source::Position;
+use super::{Report, Violation, pretty};
+
+pub(super) fn render(report: &Report) -> anyhow::Result<String> {
+    let mut seen = HashMap::new();
+    let item = |violation: &Violation| {
+        let severity = match violation.severity {
+            Severity::Error => "major",
+            Severity::Warning => "minor",
+            Severity::Info => "info",
+        };
+        let key = format!("{}\n{}\n{}", violation.place.source.shown, violation.code, violation.message);
+        let occurrence = seen.entry(key.clone()).and_modify(|count| *count += 1).or_insert(0);
+        json!({
+            "check_name": violation.code,
+            "description": format!("{}: {}", violation.name, violation.message),
+            "fingerprint": format!("{:016x}", fingerprint(&format!("{key}\n{occurrence}"))),
+            "severity": severity,
+            "location": {
+                "path": violation.place.source.shown,
+                "positions": {
+                    "begin": position(violation.place.start()),
+                    "end": position(violation.place.end()),
+                },
+            },
+        })
+    };
+    pretty(&report.violations.iter().map(item).collect::<Vec<_>>())
+}
+
+fn position(position: Position) -> serde_json::Value {
+    json!({ "line": position.row, "column": position.column })
+}
+
+/// FNV-1a. It has to be the same in every run and release, or GitLab takes old findings for new
+/// ones; so there is no line in what is hashed, and no hasher of the standard library here.
+fn fingerprint(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}

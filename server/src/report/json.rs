@@ -1,0 +1,98 @@
+//! JSON with ruff's keys, so that what reads ruff's reads ours; and ours besides: `name`,
+//! `severity`, `why`.
+
+use serde::Serialize;
+
+use super::source::Position;
+use super::{Fix, Remark, Report, Violation, pretty};
+
+#[derive(Serialize)]
+struct Item<'a> {
+    code: &'a str,
+    name: &'a str,
+    severity: &'a str,
+    message: &'a str,
+    filename: &'a str,
+    /// Of a notebook; rows count from the start of the cell.
+    cell: Option<usize>,
+    location: Position,
+    end_location: Position,
+    fix: Option<FixItem<'a>>,
+    help: Option<&'a str>,
+    labels: Vec<RemarkItem<'a>>,
+    why: Vec<RemarkItem<'a>>,
+    url: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct FixItem<'a> {
+    applicability: &'a str,
+    message: &'a str,
+    edits: Vec<EditItem<'a>>,
+}
+
+#[derive(Serialize)]
+struct EditItem<'a> {
+    content: &'a str,
+    location: Position,
+    end_location: Position,
+}
+
+#[derive(Serialize)]
+struct RemarkItem<'a> {
+    message: &'a str,
+    filename: Option<&'a str>,
+    location: Option<Position>,
+    end_location: Option<Position>,
+}
+
+pub(super) fn render(report: &Report) -> anyhow::Result<String> {
+    pretty(&report.violations.iter().map(item).collect::<Vec<_>>())
+}
+
+pub(super) fn render_lines(report: &Report) -> anyhow::Result<String> {
+    report.violations.iter().map(|violation| Ok(serde_json::to_string(&item(violation))? + "\n")).collect()
+}
+
+fn item(violation: &Violation) -> Item<'_> {
+    Item {
+        code: violation.code,
+        name: violation.name,
+        severity: violation.severity.as_str(),
+        message: &violation.message,
+        filename: violation.place.source.path.as_str(),
+        cell: violation.place.cell(),
+        location: violation.place.start(),
+        end_location: violation.place.end(),
+        fix: violation.fix.as_ref().map(fix),
+        help: violation.help.as_deref(),
+        labels: violation.labels.iter().map(remark).collect(),
+        why: violation.why.iter().map(remark).collect(),
+        url: None,
+    }
+}
+
+fn fix(fix: &Fix) -> FixItem<'_> {
+    use ag_analysis::diagnostic::Applicability;
+    let applicability = match fix.applicability {
+        Applicability::Safe => "safe",
+        Applicability::Unsafe => "unsafe",
+        Applicability::Display => "display",
+    };
+    let edits = fix.edits.iter().map(|(place, content)| EditItem {
+        content,
+        location: place.start(),
+        end_location: place.end(),
+    });
+    FixItem { applicability, message: &fix.message, edits: edits.collect() }
+}
+
+fn remark(remark: &Remark) -> RemarkItem<'_> {
+    let place = remark.place.as_ref();
+    RemarkItem {
+        message: &remark.message,
+        filename: place.map(|place| place.source.path.as_str()),
+        location: place.map(super::Place::start),
+        end_location: place.map(super::Place::end),
+    }
+}

@@ -1,0 +1,47 @@
+//! `JUnit`'s XML: a test suite for each file, a failed test for each finding.
+
+use std::sync::Arc;
+
+use ag_analysis::diagnostic::Severity;
+use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
+
+use super::{Report, Violation};
+
+pub(super) fn render(report: &Report) -> anyhow::Result<String> {
+    let mut xml = quick_junit::Report::new("ag-lsp");
+    let same_file = |a: &Violation, b: &Violation| Arc::ptr_eq(&a.place.source, &b.place.source);
+    for group in report.violations.chunk_by(same_file) {
+        let Some(first) = group.first() else { continue };
+        let mut suite = TestSuite::new(first.place.source.path.as_str());
+        suite.add_test_cases(group.iter().map(case));
+        xml.add_test_suite(suite);
+    }
+    if report.violations.is_empty() {
+        // Readers take a report without tests for a run that broke.
+        let mut suite = TestSuite::new("ag-lsp");
+        suite.add_test_case(TestCase::new("No findings", TestCaseStatus::success()));
+        xml.add_test_suite(suite);
+    }
+    Ok(xml.to_string()? + "\n")
+}
+
+fn case(violation: &Violation) -> TestCase {
+    let kind = match violation.severity {
+        Severity::Error => NonSuccessKind::Error,
+        Severity::Warning | Severity::Info => NonSuccessKind::Failure,
+    };
+    let mut status = TestCaseStatus::non_success(kind);
+    status.set_type(violation.severity.as_str()).set_message(violation.message.as_str());
+    let mut description = format!("{}: {}", violation.place.shown(), violation.message);
+    for remark in &violation.why {
+        description.push('\n');
+        description.push_str(&remark.sentence());
+    }
+    status.set_description(description);
+    let mut case = TestCase::new(format!("{} ({})", violation.code, violation.name), status);
+    let position = violation.place.start();
+    case.set_classname(violation.place.source.shown.as_str());
+    case.add_property(("line", position.row.to_string().as_str()));
+    case.add_property(("column", position.column.to_string().as_str()));
+    case
+}

@@ -1,0 +1,112 @@
+//! SARIF 2.1.0, for code scanning.
+
+use ag_analysis::diagnostic::Severity;
+use ag_analysis::rules::{Rule, registry};
+use serde_json::{Value, json};
+
+use super::{Fix, Place, Remark, Report, Violation, pretty};
+
+const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+
+pub(super) fn render(report: &Report) -> anyhow::Result<String> {
+    let broken: Vec<&Rule> = registry::RULES
+        .iter()
+        .copied()
+        .filter(|rule| report.violations.iter().any(|violation| violation.code == rule.code))
+        .collect();
+    let results: Vec<Value> = report.violations.iter().map(|violation| result(violation, &broken)).collect();
+    pretty(&json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {
+                "driver": {
+                    "name": "ag-lsp",
+                    "version": env!("CARGO_PKG_VERSION"),
+                    "rules": broken.iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
+                },
+            },
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    }))
+}
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "note",
+    }
+}
+
+fn descriptor(rule: &Rule) -> Value {
+    json!({
+        "id": rule.code,
+        "name": rule.name,
+        "shortDescription": { "text": rule.summary },
+        "help": { "text": rule.docs, "markdown": rule.docs },
+        "defaultConfiguration": { "level": level(rule.severity), "enabled": rule.default },
+    })
+}
+
+fn result(violation: &Violation, rules: &[&Rule]) -> Value {
+    let remarks: Vec<Value> =
+        violation.labels.iter().chain(&violation.why).enumerate().filter_map(related).collect();
+    let mut result = json!({
+        "ruleId": violation.code,
+        "ruleIndex": rules.iter().position(|rule| rule.code == violation.code),
+        "level": level(violation.severity),
+        "message": { "text": violation.message },
+        "locations": [{ "physicalLocation": physical(&violation.place) }],
+        "relatedLocations": remarks,
+    });
+    if let Some(fix) = &violation.fix {
+        result["fixes"] = json!([replacement(fix, &violation.place)]);
+    }
+    result
+}
+
+fn related((id, remark): (usize, &Remark)) -> Option<Value> {
+    let location = physical(remark.place.as_ref()?);
+    Some(json!({ "id": id, "physicalLocation": location, "message": { "text": remark.message } }))
+}
+
+fn replacement(fix: &Fix, place: &Place) -> Value {
+    let replacements = fix.edits.iter().map(|(place, text)| {
+        json!({ "deletedRegion": region(place), "insertedContent": { "text": text } })
+    });
+    json!({
+        "description": { "text": fix.message },
+        "artifactChanges": [{
+            "artifactLocation": artifact(place),
+            "replacements": replacements.collect::<Vec<_>>(),
+        }],
+    })
+}
+
+fn physical(place: &Place) -> Value {
+    json!({ "artifactLocation": artifact(place), "region": region(place) })
+}
+
+/// A URI, relative to the folder of the run where the file is below it.
+fn artifact(place: &Place) -> Value {
+    let shown = place.source.shown.replace('\\', "/");
+    let scheme = if place.source.path.as_str() == place.source.shown { "file://" } else { "" };
+    let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    let encoded: String = shown
+        .bytes()
+        .map(|byte| if unreserved(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect();
+    json!({ "uri": format!("{scheme}{encoded}") })
+}
+
+fn region(place: &Place) -> Value {
+    let (start, end) = (place.start(), place.end());
+    json!({
+        "startLine": start.row,
+        "startColumn": start.column,
+        "endLine": end.row,
+        "endColumn": end.column,
+    })
+}

@@ -1,0 +1,125 @@
+//! Offsets to lines and columns, as people and tools count them.
+
+use std::sync::Arc;
+
+use ruff_db::source::SourceText;
+use ruff_db::system::{SystemPath, SystemPathBuf};
+use ruff_source_file::{LineIndex, OneIndexed};
+use ruff_text_size::{TextRange, TextSize};
+use serde::Serialize;
+
+/// A file that findings speak of.
+pub(crate) struct Source {
+    /// Absolute.
+    pub(crate) path: SystemPathBuf,
+    /// Relative to the current directory where that is shorter.
+    pub(crate) shown: String,
+    /// Empty for a file that could not be read.
+    text: Option<SourceText>,
+    lines: LineIndex,
+}
+
+/// From 1; columns count characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Position {
+    pub(crate) row: usize,
+    pub(crate) column: usize,
+}
+
+impl Source {
+    pub(crate) fn new(path: SystemPathBuf, cwd: &SystemPath, text: Option<SourceText>) -> Arc<Self> {
+        let shown = path.strip_prefix(cwd).unwrap_or(&path).to_string();
+        let lines = LineIndex::from_source_text(text.as_ref().map_or("", |text| text.as_str()));
+        Arc::new(Self { path, shown, text, lines })
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        self.text.as_ref().map_or("", |text| text.as_str())
+    }
+
+    /// The row within the whole text, and within its cell.
+    fn rows(&self, offset: TextSize) -> (OneIndexed, OneIndexed) {
+        let row = self.lines.line_index(offset);
+        let notebook = self.text.as_ref().and_then(|text| text.as_notebook());
+        (row, notebook.and_then(|notebook| notebook.index().cell_row(row)).unwrap_or(row))
+    }
+
+    pub(crate) fn position(&self, offset: TextSize) -> Position {
+        let column = self.lines.line_column(offset, self.text()).column.get();
+        Position { row: self.rows(offset).1.get(), column }
+    }
+
+    /// The same with the column in bytes of UTF-8.
+    pub(crate) fn byte_position(&self, offset: TextSize) -> Position {
+        let (row, shown) = self.rows(offset);
+        let column = offset - self.lines.line_start(row, self.text());
+        Position { row: shown.get(), column: column.to_usize() + 1 }
+    }
+
+    /// The cell of a notebook, from 1.
+    pub(crate) fn cell(&self, offset: TextSize) -> Option<usize> {
+        let notebook = self.text.as_ref().and_then(|text| text.as_notebook())?;
+        notebook.index().cell(self.lines.line_index(offset)).map(OneIndexed::get)
+    }
+
+    /// The whole lines that `range` touches with `context` lines around them, within one cell.
+    pub(crate) fn window(&self, range: TextRange, context: usize) -> TextRange {
+        let text = self.text();
+        let cell = self.cell(range.start());
+        let same_cell = |row: &OneIndexed| self.cell(self.lines.line_start(*row, text)) == cell;
+        let first = self.lines.line_index(range.start());
+        let last = self.lines.line_index(range.end());
+        let above = (0..=context).map(|distance| first.saturating_sub(distance)).take_while(same_cell).last();
+        let below = (0..=context).map(|distance| last.saturating_add(distance)).take_while(same_cell).last();
+        let start = self.lines.line_start(above.unwrap_or(first), text);
+        let end = self.lines.line_end(below.unwrap_or(last), text);
+        let lines = text[TextRange::new(start, end.max(start))].trim_end_matches(['\r', '\n']);
+        TextRange::at(start, TextSize::of(lines))
+    }
+}
+
+/// A range of a file.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) source: Arc<Source>,
+    pub(crate) range: TextRange,
+}
+
+impl Place {
+    /// A range that the engine reports may be one of an older text, never one of this text's outside.
+    pub(crate) fn new(source: &Arc<Source>, range: TextRange) -> Self {
+        let end = TextSize::of(source.text());
+        let range = TextRange::new(range.start().min(end), range.end().min(end));
+        Self { source: Arc::clone(source), range }
+    }
+
+    pub(crate) fn start(&self) -> Position {
+        self.source.position(self.range.start())
+    }
+
+    pub(crate) fn end(&self) -> Position {
+        self.source.position(self.range.end())
+    }
+
+    pub(crate) fn cell(&self) -> Option<usize> {
+        self.source.cell(self.range.start())
+    }
+
+    pub(crate) fn is_in(&self, source: &Arc<Source>) -> bool {
+        Arc::ptr_eq(&self.source, source)
+    }
+
+    /// `model.py:3:7`, `notebook.ipynb:cell 2:3:7`.
+    pub(crate) fn shown(&self) -> String {
+        let Position { row, column } = self.start();
+        format!("{}:{row}:{column}", self.file())
+    }
+
+    /// The file, with the cell of a notebook.
+    pub(crate) fn file(&self) -> String {
+        match self.cell() {
+            Some(cell) => format!("{}:cell {cell}", self.source.shown),
+            None => self.source.shown.clone(),
+        }
+    }
+}
