@@ -1,9 +1,15 @@
 # TensorFlow 2.21, the top-level namespace. The kinds of ops: `_ops.pyi`; the values: `_tensor.pyi`.
+import builtins as _py
 from typing import Any, Callable, Generic, Mapping, NamedTuple, Sequence, overload
 from typing_extensions import ParamSpec, Self, TypeVar
 
+from keras import (
+    initializers as initializers,
+    losses as losses,
+    metrics as metrics,
+    optimizers as optimizers,
+)
 from numpy import ndarray as _ndarray
-
 from tensorflow import (
     audio as audio,
     autograph as autograph,
@@ -178,13 +184,6 @@ from tensorflow.math import (
     truediv as truediv,
 )
 from tensorflow.strings import as_string as as_string
-
-import builtins as _py
-
-import keras.initializers as initializers
-import keras.losses as losses
-import keras.metrics as metrics
-import keras.optimizers as optimizers
 
 _T = TypeVar("_T")
 _S = TypeVar("_S")
