@@ -1,6 +1,7 @@
 # The element types of TensorFlow 2.21 as marker classes, and the dtype objects that carry them.
 #
 # A marker is the argument of `Tensor[...]`; it has no values. Its base says how `/` treats it.
+from builtins import bool as _bool
 from typing import Any, Generic
 from typing_extensions import TypeVar
 
@@ -54,5 +55,3 @@ class DType(Generic[D]):
     def __hash__(self) -> int: ...
     def __int__(self) -> int: ...
     def is_compatible_with(self, other: Any) -> _bool: ...
-
-from builtins import bool as _bool
