@@ -69,18 +69,12 @@ enum Colour {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Look for staging faults in files and folders.
     Check(Box<check::Check>),
-    /// Show what is decided in Python and what in the graph, function by function.
     Stages(stages::Stages),
-    /// Explain a rule.
     #[command(alias = "rule")]
     Explain(explain::Explain),
-    /// Show the options that a configuration file may set.
     Config(config::Config),
-    /// Show the version.
     Version(version::Version),
-    /// Write the completions of a shell to standard output.
     GenerateShellCompletion(generate::ShellCompletion),
     /// Write the JSON schema of the configuration to standard output.
     #[command(hide = true)]

@@ -6,6 +6,7 @@
 mod cli;
 mod discovery;
 mod fix;
+mod manual;
 mod panics;
 mod printer;
 mod progress;

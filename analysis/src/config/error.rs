@@ -68,10 +68,12 @@ fn reword(message: &str, key: Option<&str>) -> (String, Option<String>) {
         "unknown key"
     } else if message.starts_with("unknown variant") {
         "unknown value"
+    } else if message.starts_with("unknown rule") {
+        return (message.to_owned(), Some("`ag-lsp explain` lists the rules".to_owned()));
     } else {
+        let message = message.trim().replace('\n', "; ").replace("a sequence", "a list").replace("a map", "a table");
         let option = key.map(|key| key.rsplit("ag-lsp.").next().unwrap_or(key).split('.').next().unwrap_or(key));
-        let help = option.map(|option| format!("`ag-lsp config {option}` shows what the option takes"));
-        return (message.trim().replace('\n', "; "), help);
+        return (message, option.map(|option| format!("`ag-lsp config {option}` shows what the option takes")));
     };
     let found = quoted.next().unwrap_or_default();
     let known: Vec<&str> = quoted.collect();

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use ruff_db::Db as _;
-use ruff_db::files::{File, system_path_to_file};
+use ruff_db::files::{File, system_path_to_file, vendored_path_to_file};
 use ruff_db::source::{SourceText, source_text};
 use ruff_db::system::{System, SystemPath, SystemPathBuf};
 use rustc_hash::FxHashMap;
@@ -98,8 +98,15 @@ impl Engine {
             Some(document) => document,
             None => self.add_virtual(&absolute),
         };
-        let source = project::text(&self.db, document).with_text(text, &ruff_diagnostics::SourceMap::default());
-        self.set_source(document, source);
+        let before = project::text(&self.db, document);
+        let before = if before.read_error().is_some() { self.blank().unwrap_or(before) } else { before };
+        self.set_source(document, before.with_text(text, &ruff_diagnostics::SourceMap::default()));
+    }
+
+    /// A text that was read without error, to make others of: an error would go on to them.
+    fn blank(&self) -> Option<SourceText> {
+        let bundled = vendored_path_to_file(&self.db, "stdlib/types.pyi").ok()?;
+        Some(source_text(&self.db, bundled))
     }
 
     /// Replaces the text of a document by one made from [`Self::text`], so that a notebook keeps its cells.

@@ -28,7 +28,7 @@ No staged functions found. Staging starts at functions that the code declares, s
 `Dataset.map`. Declare others with `roots = [\"package.module.function\"]` in the configuration, or check \
 all functions as if they were staged with `--roots all`.";
 
-/// Looks for staging faults in files and folders.
+/// Look for staging faults in files and folders.
 ///
 /// The exit code is 0 when nothing is found (or nothing worse than `info`), 1 when there are errors
 /// or warnings, 2 when the command line or the configuration is wrong, and 101 when ag-lsp itself

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::ExitStatus;
 use crate::printer::{self, Printer};
 
-/// Shows the options that a configuration file may set.
+/// Show the options that a configuration file may set.
 #[derive(Args)]
 pub(crate) struct Config {
     /// The option to explain.

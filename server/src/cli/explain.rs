@@ -5,9 +5,10 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::ExitStatus;
+use crate::manual;
 use crate::printer::Printer;
 
-/// Explains a rule; without one, lists them.
+/// Explain a rule, or list them all.
 #[derive(Args)]
 pub(crate) struct Explain {
     /// The code or the name of a rule.
@@ -57,7 +58,7 @@ impl Explain {
             Format::Json if self.rule.is_some() => serde_json::to_string_pretty(&rules.first().map(|rule| item(rule)))? + "\n",
             Format::Json => serde_json::to_string_pretty(&rules.iter().map(|rule| item(rule)).collect::<Vec<_>>())? + "\n",
             Format::Text if listed => rules.iter().map(|rule| line(rule)).collect(),
-            Format::Text => rules.iter().map(|rule| page(rule)).collect::<Vec<_>>().join("\n"),
+            Format::Text => rules.iter().map(|rule| manual::page(rule)).collect::<Vec<_>>().join("\n"),
         };
         Printer::new(None)?.write(&text)?;
         Ok(ExitStatus::Clean)
@@ -69,36 +70,6 @@ fn line(rule: &Rule) -> String {
     format!("{}  {:28} {}{off}\n", rule.code, rule.name, rule.summary)
 }
 
-/// A rule in Markdown, from its title on.
-pub(super) fn page(rule: &Rule) -> String {
-    let fix = match rule.fix {
-        FixAvailability::None => "No fix is available.",
-        FixAvailability::Sometimes => "A fix is sometimes available.",
-        FixAvailability::Always => "A fix is always available.",
-    };
-    let default = if rule.default { "on" } else { "off" };
-    format!(
-        "# {} ({})\n\n{}.\n\nSeverity: {}; {default} by default; since {}. Dialects: {}. {fix}\n\n{}\n",
-        rule.name,
-        rule.code,
-        rule.summary.trim_end_matches('.'),
-        rule.severity.as_str(),
-        rule.since,
-        dialects(rule).join(", "),
-        docs(rule),
-    )
-}
-
-/// Doc comments start each line with a space.
-fn docs(rule: &Rule) -> String {
-    let lines = rule.docs.lines().map(|line| line.strip_prefix(' ').unwrap_or(line));
-    lines.collect::<Vec<_>>().join("\n").trim_end().to_owned()
-}
-
-fn dialects(rule: &Rule) -> Vec<&'static str> {
-    rule.dialects.iter().map(|dialect| dialect.as_str()).collect()
-}
-
 fn item(rule: &Rule) -> Item {
     Item {
         code: rule.code,
@@ -108,7 +79,7 @@ fn item(rule: &Rule) -> Item {
         default: rule.default,
         since: rule.since,
         fix: rule.fix,
-        dialects: dialects(rule),
-        explanation: docs(rule),
+        dialects: manual::dialects(rule),
+        explanation: manual::body(rule),
     }
 }

@@ -5,10 +5,11 @@ use ag_analysis::rules::registry;
 use clap::Args;
 use clap_complete::Shell;
 
-use super::{ExitStatus, explain};
+use super::ExitStatus;
+use crate::manual;
 use crate::printer::Printer;
 
-/// Writes the completions of a shell to standard output.
+/// Write the completions of a shell to standard output.
 #[derive(Args)]
 pub(crate) struct ShellCompletion {
     shell: Shell,
@@ -33,7 +34,7 @@ pub(super) fn manual(command: clap::Command) -> anyhow::Result<ExitStatus> {
 }
 
 pub(super) fn catalogue() -> anyhow::Result<ExitStatus> {
-    let pages: Vec<String> = registry::RULES.iter().map(|rule| explain::page(rule)).collect();
+    let pages: Vec<String> = registry::RULES.iter().map(|rule| manual::page(rule)).collect();
     print(&pages.join("\n"))
 }
 

@@ -18,7 +18,7 @@ use crate::printer::{self, Printer};
 use crate::report::Source;
 use crate::session::Session;
 
-/// Shows what is decided in Python and what in the graph, function by function.
+/// Show what is decided in Python and what in the graph, function by function.
 #[derive(Args)]
 pub(crate) struct Stages {
     /// The files and folders to show.

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::ExitStatus;
 use crate::printer::Printer;
 
-/// Shows the version.
+/// Show the version.
 #[derive(Args)]
 pub(crate) struct Version {
     /// How the version is written.

@@ -22,7 +22,7 @@ pub(super) fn render(report: &Report) -> anyhow::Result<String> {
         suite.add_test_case(TestCase::new("No findings", TestCaseStatus::success()));
         xml.add_test_suite(suite);
     }
-    Ok(xml.to_string()? + "\n")
+    Ok(xml.to_string()?)
 }
 
 fn case(violation: &Violation) -> TestCase {

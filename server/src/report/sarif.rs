@@ -5,6 +5,7 @@ use ag_analysis::rules::{Rule, registry};
 use serde_json::{Value, json};
 
 use super::{Fix, Place, Remark, Report, Violation, pretty};
+use crate::manual;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
@@ -45,7 +46,7 @@ fn descriptor(rule: &Rule) -> Value {
         "id": rule.code,
         "name": rule.name,
         "shortDescription": { "text": rule.summary },
-        "help": { "text": rule.docs, "markdown": rule.docs },
+        "help": { "text": manual::body(rule), "markdown": manual::body(rule) },
         "defaultConfiguration": { "level": level(rule.severity), "enabled": rule.default },
     })
 }
