@@ -2,7 +2,8 @@
 #
 # What an Array answers on the host (shape, ndim, size, dtype, item) is a Python type here;
 # everything else is an Array. A namespace declares each function as an instance of its kind.
-from typing import Any, Iterator, TypeVar, final
+from typing import Any, Iterator, final
+from typing_extensions import TypeVar
 
 from numpy import dtype as _dtype
 
@@ -10,7 +11,7 @@ from numpy import dtype as _dtype
 @final
 class _Nothing: ...
 
-Unknown = TypeVar("Unknown", bound=_Nothing)
+Unknown = TypeVar("Unknown", bound=_Nothing, default=Any)
 Float = TypeVar("Float", bound=float)
 
 class Op:
@@ -118,8 +119,8 @@ class Array:
     def __le__(self, other: Any) -> Array: ...
     def __gt__(self, other: Any) -> Array: ...
     def __ge__(self, other: Any) -> Array: ...
-    def __eq__(self, other: Any) -> Array: ...  # type: ignore[override]
-    def __ne__(self, other: Any) -> Array: ...  # type: ignore[override]
+    def __eq__(self, other: Any) -> Array: ...  # type: ignore
+    def __ne__(self, other: Any) -> Array: ...  # type: ignore
     def __invert__(self) -> Array: ...
     def __neg__(self) -> Array: ...
     def __pos__(self) -> Array: ...

@@ -11,7 +11,7 @@ class KerasTensor(_Tensor[Any]):
 
 class Variable(_Variable[Any]):
     path: str
-    value: _Tensor[Any]  # type: ignore[assignment]
+    value: _Tensor[Any]  # type: ignore
     def __init__(self, initializer: Any, *args: Any, **kwargs: Any) -> None: ...
 
 class InputSpec:

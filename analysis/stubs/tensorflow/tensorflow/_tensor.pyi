@@ -14,7 +14,7 @@ from tensorflow._dtypes import D, DType
 @final
 class _Nothing: ...
 
-Unknown = TypeVar("Unknown", bound=_Nothing)
+Unknown = TypeVar("Unknown", bound=_Nothing, default=Any)
 
 # Bounded variables instead of plain parameter types keep a half-known argument (`int | Unknown`)
 # from matching several overloads with different results.
@@ -136,8 +136,8 @@ class Tensor(Generic[D]):
     def __le__(self, other: Any) -> Tensor[_d.bool]: ...
     def __gt__(self, other: Any) -> Tensor[_d.bool]: ...
     def __ge__(self, other: Any) -> Tensor[_d.bool]: ...
-    def __eq__(self, other: Any) -> Tensor[_d.bool]: ...  # type: ignore[override]
-    def __ne__(self, other: Any) -> Tensor[_d.bool]: ...  # type: ignore[override]
+    def __eq__(self, other: Any) -> Tensor[_d.bool]: ...  # type: ignore
+    def __ne__(self, other: Any) -> Tensor[_d.bool]: ...  # type: ignore
 
 # A Variable stands wherever a Tensor does: it is a subclass for our purpose.
 class Variable(Tensor[D]):
@@ -280,8 +280,8 @@ class RaggedTensor(Generic[D]):
     def __le__(self, other: Any) -> RaggedTensor[_d.bool]: ...
     def __gt__(self, other: Any) -> RaggedTensor[_d.bool]: ...
     def __ge__(self, other: Any) -> RaggedTensor[_d.bool]: ...
-    def __eq__(self, other: Any) -> RaggedTensor[_d.bool]: ...  # type: ignore[override]
-    def __ne__(self, other: Any) -> RaggedTensor[_d.bool]: ...  # type: ignore[override]
+    def __eq__(self, other: Any) -> RaggedTensor[_d.bool]: ...  # type: ignore
+    def __ne__(self, other: Any) -> RaggedTensor[_d.bool]: ...  # type: ignore
 
 class TypeSpec:
     value_type: Any

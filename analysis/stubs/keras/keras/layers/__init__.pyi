@@ -22,7 +22,7 @@ class _Recurrent(Layer, Generic[R]):
     states: Any
     unroll: bool
     units: int
-    def __call__(self, sequences: Any, *args: Any, **kwargs: Any) -> R: ...  # type: ignore[override]
+    def __call__(self, sequences: Any, *args: Any, **kwargs: Any) -> R: ...  # type: ignore
     def get_initial_state(self, *args: Any, **kwargs: Any) -> list[Tensor[Any]]: ...
     def reset_state(self) -> None: ...
     def reset_states(self, *args: Any, **kwargs: Any) -> None: ...
@@ -83,7 +83,7 @@ class _Cell(Layer):
     recurrent_kernel: Variable
     state_size: Any
     units: int
-    def __call__(self, inputs: Any, states: Any, *args: Any, **kwargs: Any) -> tuple[Tensor[Any], list[Tensor[Any]]]: ...  # type: ignore[override]
+    def __call__(self, inputs: Any, states: Any, *args: Any, **kwargs: Any) -> tuple[Tensor[Any], list[Tensor[Any]]]: ...  # type: ignore
     def get_initial_state(self, *args: Any, **kwargs: Any) -> list[Tensor[Any]]: ...
 
 class AbstractRNNCell(_Cell): ...
@@ -94,7 +94,7 @@ class StackedRNNCells(_Cell): ...
 
 # ---- attention: with `return_attention_scores` the scores come along
 class _Attention(Layer):
-    @overload  # type: ignore[override]
+    @overload  # type: ignore
     def __call__(self, *args: Any, return_attention_scores: Literal[True], **kwargs: Any) -> tuple[Tensor[Any], Tensor[Any]]: ...
     @overload
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor[Any]: ...

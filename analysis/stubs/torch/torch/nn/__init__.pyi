@@ -157,8 +157,8 @@ class LSTM(RNNBase):
     def forward(self, input: Any, hx: Any = ...) -> tuple[Tensor, tuple[Tensor, Tensor]]: ...
 
 class LSTMCell(_RNNCell):
-    def __call__(self, input: Any, hx: Any = ...) -> tuple[Tensor, Tensor]: ...  # type: ignore[override]
-    def forward(self, input: Any, hx: Any = ...) -> tuple[Tensor, Tensor]: ...  # type: ignore[override]
+    def __call__(self, input: Any, hx: Any = ...) -> tuple[Tensor, Tensor]: ...  # type: ignore
+    def forward(self, input: Any, hx: Any = ...) -> tuple[Tensor, Tensor]: ...  # type: ignore
 
 class MultiheadAttention(Module):
     batch_first: bool
