@@ -126,6 +126,8 @@ impl Flow {
         let live_in = self.live_before(stmt);
         let live_out = self.live_after(stmt);
         let ends = Ends::new(&self.cfg, stmt, body, is_loop);
+        let after_body = self.reaching.leaving(&ends.body);
+        let after_orelse = self.reaching.leaving(&ends.orelse);
         let scope = self.activity.scope();
         let variables = in_body.clone().union(&in_orelse);
         let variables = variables.iter().map(|name| {
@@ -151,8 +153,8 @@ impl Flow {
                 modified_in_body: in_body.contains(name),
                 modified_in_orelse: in_orelse.contains(name),
                 before,
-                after_body: self.defined_at(&ends.body, name),
-                after_orelse: self.defined_at(&ends.orelse, name),
+                after_body: self.defined_among(&after_body, name),
+                after_orelse: self.defined_among(&after_orelse, name),
                 undefined: name.is_simple() && !outer && before == Definedness::Never,
                 name: name.clone(),
             }
@@ -166,13 +168,13 @@ impl Flow {
 
     /// Whether `name` has a value where a statement starts.
     pub fn defined_before(&self, stmt: StmtId, name: &QName) -> Definedness {
-        let Some(id) = self.activity.names.id(name) else { return Definedness::Never };
+        let Some(id) = self.activity.tracked(name) else { return Definedness::Never };
         judge(self.cfg.points(stmt).flat_map(|(entry, _)| self.reaching.before(entry, id)))
     }
 
-    fn defined_at(&self, ends: &[NodeId], name: &QName) -> Definedness {
-        let Some(id) = self.activity.names.id(name) else { return Definedness::Never };
-        judge(ends.iter().flat_map(|&node| self.reaching.after(node, id)))
+    fn defined_among(&self, row: &[u64], name: &QName) -> Definedness {
+        let Some(id) = self.activity.tracked(name) else { return Definedness::Never };
+        judge(self.reaching.among(row, id))
     }
 
     /// How the statements of a block leave it.
