@@ -6,7 +6,7 @@ from typing import Any, Callable, TypeVar, overload
 
 from autograph import experimental as experimental
 from tensorflow import _dtypes as _d
-from tensorflow._dtypes import D, DType as DType
+from tensorflow._dtypes import D, DType as DType, Spec
 from tensorflow._ops import Convert, Fill, Imitate, Range
 from tensorflow._tensor import (
     Tensor as Tensor,
@@ -57,7 +57,7 @@ ones: Fill[_d.float32]
 zeros_like: Imitate
 ones_like: Imitate
 
-def cast(x: Any, dtype: DType[D] | str) -> Tensor[D]: ...
+def cast(x: Any, dtype: Spec[D]) -> Tensor[D]: ...
 def is_tensor(x: Any) -> _bool: ...
 def print(*args: Any, **kwargs: Any) -> None: ...
 def __getattr__(name: str) -> Any: ...

@@ -9,6 +9,7 @@ from jax import (
     dtypes as dtypes,
     errors as errors,
     experimental as experimental,
+    flatten_util as flatten_util,
     image as image,
     lax as lax,
     nn as nn,

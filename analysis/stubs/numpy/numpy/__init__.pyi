@@ -2,7 +2,7 @@
 import builtins as _py
 from typing import Any, Callable, overload
 
-from numpy import fft as fft, linalg as linalg, random as random, typing as typing
+from numpy import fft as fft, linalg as linalg, random as random, testing as testing, typing as typing
 from numpy._array import Op, Pair, Parts, Pieces
 from numpy._array import (
     bool_ as bool_,
