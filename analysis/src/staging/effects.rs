@@ -30,7 +30,7 @@ const MAX_ROUNDS: usize = 6;
 /// The facts of a converted function with the effects of its staged statements.
 pub fn apply(def: &ast::StmtFunctionDef, flow: &Flow, facts: &Facts) -> Facts {
     let nodes = decisions::nodes(def);
-    if flow.too_deep() || !nodes.iter().any(|(node, _)| node.branches().is_some()) {
+    if flow.is_opaque() || !nodes.iter().any(|(node, _)| node.branches().is_some()) {
         return facts.clone();
     }
     let mut raised = Raised {
