@@ -9,7 +9,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use crate::diagnostic::Severity;
-use crate::rules::{Rule, registry};
+use crate::rules::{Check, Rule, registry};
 
 /// One or more rules, as people write them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -180,11 +180,6 @@ impl RuleTable {
         *self.severities.get(index)?
     }
 
-    /// Whether every rule runs that would run without configuration.
-    pub fn covers_defaults(&self) -> bool {
-        registry::RULES.iter().zip(&self.severities).all(|(rule, severity)| severity.is_some() || !rule.default)
-    }
-
     pub(super) fn switch_off(&mut self, selectors: &[Selector]) {
         for (rule, severity) in registry::RULES.iter().zip(&mut self.severities) {
             if selectors.iter().any(|selector| selector.matches(rule)) {
@@ -198,6 +193,8 @@ fn resolve_rule(rule: &Rule, selections: &[Selection]) -> Option<Severity> {
     let best = |selectors: &[Selector]| {
         selectors.iter().filter(|selector| selector.matches(rule)).map(Selector::specificity).max()
     };
+    // That a file cannot be checked is said whatever was selected.
+    let unselected = matches!(rule.check, Check::Engine) && rule.severity == Severity::Error;
     let mut enabled = rule.default;
     let mut severity = Some(rule.severity);
     // The strongest `ignore` so far.
@@ -211,7 +208,7 @@ fn resolve_rule(rule: &Rule, selections: &[Selection]) -> Option<Severity> {
         } else if selected.is_some() {
             enabled = selected >= ignored;
         } else if selection.select.is_some() {
-            enabled = false;
+            enabled = unselected;
         }
         let level = selection.severity.iter().filter(|(selector, _)| selector.matches(rule));
         if let Some((_, level)) = level.max_by_key(|(selector, _)| selector.specificity()) {
