@@ -3,19 +3,26 @@
 //! A read of `a.b` is also a read of `a`. Binding `a.b` reads `a` and binds `a.b` alone; binding
 //! `d[0]` likewise. What a call does to its arguments or receiver is invisible. A nested function
 //! reads the names it captures where it is defined, and binds none there.
+//!
+//! In a function of extreme size attributes and items are not followed: they come and go with
+//! their root. Beyond that the function is opaque.
 
 use std::borrow::Cow;
 
 use ruff_python_ast as ast;
+use ruff_python_ast::name::Name;
 use ruff_text_size::TextRange;
 
 use super::accesses::{self, Accesses, DefKind};
 use super::bits::{self, BitMatrix};
 use super::build::Syntax;
 use super::cfg::{self, Block, BlockKind, Cfg, NodeId, NodeKind, StmtId};
-use super::names::{NameId, NameSet, Names};
-use super::scope::Scope;
+use super::names::{NameId, NameSet, Names, Ranks};
+use super::scope::{self, Scope};
 use crate::syntax::qname::{QName, Segment};
+
+/// The most bits that one matrix of the analyses may have: 64 MB.
+const MAX_BITS: usize = 1 << 29;
 
 /// A binding or deletion at a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,13 +42,15 @@ pub(super) struct Capture {
     pub(super) names: Vec<NameId>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
     pub(super) names: Names,
     pub(super) scope: Scope,
     pub(super) effects: Vec<Effect>,
     pub(super) effect_start: Vec<u32>,
     pub(super) captures: Vec<Capture>,
+    /// Whether attributes and items have definitions of their own.
+    followed: bool,
     reads: BitMatrix,
     binds: BitMatrix,
     deletes: BitMatrix,
@@ -50,7 +59,7 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// `None` when nested scopes are too deep to be followed.
+    /// `None` when nested scopes are too deep to be followed, or the function is too large.
     pub(super) fn build(
         def: &ast::StmtFunctionDef,
         cfg: &Cfg,
@@ -58,19 +67,23 @@ impl Activity {
     ) -> Option<Self> {
         let found: Vec<Accesses> = syntax.iter().map(|&syntax| accesses::of_node(syntax)).collect();
         let too_deep = found.iter().any(|accesses| accesses.too_deep);
-        (!too_deep).then(|| Self::new(def, cfg, found))
+        if too_deep { None } else { Self::new(def, cfg, found) }
     }
 
-    fn new(def: &ast::StmtFunctionDef, cfg: &Cfg, found: Vec<Accesses>) -> Self {
-        let scope = Scope::new(def, found.iter());
-        let mut all: Vec<QName> = scope.parameters.iter().map(QName::from).collect();
-        for accesses in &found {
-            all.extend(accesses.reads.iter().chain(&accesses.captures).cloned());
-            all.extend(accesses.writes.iter().map(|write| write.name.clone()));
-        }
-        let names = Names::new(all);
+    fn new(def: &ast::StmtFunctionDef, cfg: &Cfg, found: Vec<Accesses>) -> Option<Self> {
+        let parameters: Vec<QName> = scope::parameters(&def.parameters).map(QName::from).collect();
+        let written = found.iter().flat_map(|accesses| &accesses.writes).map(|write| &write.name);
+        let read =
+            found.iter().flat_map(|accesses| accesses.reads.iter().chain(&accesses.captures));
+        let (names, ranks) = Names::new(parameters.iter().chain(written).chain(read));
         let (rows, columns) = (found.len(), names.len());
+        let limit = MAX_BITS / rows.max(1);
+        let bindings: usize = found.iter().map(|accesses| accesses.writes.len()).sum();
+        if columns + bindings > limit {
+            return None;
+        }
         let mut activity = Self {
+            followed: columns + definitions(&found, &names, &ranks, limit) <= limit,
             reads: BitMatrix::new(rows, columns),
             binds: BitMatrix::new(rows, columns),
             deletes: BitMatrix::new(rows, columns),
@@ -78,34 +91,49 @@ impl Activity {
             effect_start: vec![0],
             captures: Vec::new(),
             handlers: Vec::new(),
+            scope: Scope::declared(def, &found),
             names,
-            scope,
         };
         for (row, accesses) in found.into_iter().enumerate() {
-            activity.add(row, accesses);
+            activity.add(row, accesses, &ranks);
         }
         activity.handlers(cfg);
-        activity
+        activity.place_names();
+        Some(activity)
     }
 
-    /// Of a function of which nothing is known.
+    /// Of a function of which nothing is known, save its parameters.
     pub(super) fn opaque(def: &ast::StmtFunctionDef, cfg: &Cfg) -> Self {
-        Self::new(def, cfg, cfg.nodes().map(|_| Accesses::default()).collect())
+        let nothing = cfg.nodes().map(|_| Accesses::default()).collect();
+        Self::new(def, cfg, nothing).unwrap_or_default()
     }
 
-    fn add(&mut self, row: usize, accesses: Accesses) {
-        for name in accesses.reads.iter().chain(&accesses.captures) {
-            if let Some(id) = self.names.id(name) {
-                self.reads.insert(row, id.0);
-            }
+    /// The number of a name, or else of the longest prefix that has definitions here.
+    pub(super) fn tracked(&self, name: &QName) -> Option<NameId> {
+        let id = Some(name).filter(|name| self.followed || name.is_simple());
+        id.and_then(|name| self.names.id(name)).or_else(|| self.tracked(&name.parent()?))
+    }
+
+    /// The names that are bound together with `bound`.
+    pub(super) fn dependents(&self, bound: NameId) -> impl Iterator<Item = NameId> + '_ {
+        self.followed.then(|| self.names.dependents(bound)).into_iter().flatten()
+    }
+
+    fn add(&mut self, row: usize, accesses: Accesses, ranks: &Ranks) {
+        for name in accesses.reads.iter().filter_map(|name| ranks.of(name)) {
+            self.reads.insert(row, name.0);
         }
         let captures: Vec<NameId> =
-            accesses.captures.iter().filter_map(|name| self.names.id(name)).collect();
+            accesses.captures.iter().filter_map(|name| ranks.of(name)).collect();
+        for name in &captures {
+            self.reads.insert(row, name.0);
+        }
         if !captures.is_empty() {
             self.captures.push(Capture { node: NodeId(row as u32), names: captures });
         }
         // The other items that `d[i] = v` may bind; the item itself follows and is certain.
-        for (container, range) in accesses.items {
+        let items = accesses.items.into_iter().filter(|_| self.followed);
+        for (container, range) in items.collect::<Vec<_>>() {
             let own = accesses.writes.iter().find(|write| write.range == range);
             for name in self.other_items(&container, own.map(|write| &write.name)) {
                 let kind = DefKind::Item;
@@ -113,7 +141,7 @@ impl Activity {
             }
         }
         for write in accesses.writes {
-            let Some(name) = self.names.id(&write.name) else { continue };
+            let Some(name) = ranks.of(&write.name) else { continue };
             match write.kind {
                 DefKind::Closure => {}
                 DefKind::Delete => self.deletes.insert(row, name.0),
@@ -123,6 +151,31 @@ impl Activity {
             self.effects.push(Effect { name, kind, range, value, certain });
         }
         self.effect_start.push(self.effects.len() as u32);
+    }
+
+    /// Completes the scope.
+    fn place_names(&mut self) {
+        let simple = |id: NameId| {
+            self.names.get(id).filter(|name| name.is_simple()).map(|name| name.root_name().clone())
+        };
+        let (closures, own): (Vec<&Effect>, Vec<&Effect>) =
+            self.effects.iter().partition(|effect| effect.kind == DefKind::Closure);
+        let bound = own.iter().filter_map(|effect| simple(effect.name));
+        let scope = &mut self.scope;
+        let locals: Vec<Name> = bound.filter(|name| !scope.is_declared_outer(name)).collect();
+        scope.locals.extend(locals);
+        let closures = closures.iter().filter_map(|effect| simple(effect.name));
+        scope.closure_written = closures.filter(|name| scope.is_local(name)).collect();
+        let captures = self.captures.iter().flat_map(|capture| &capture.names);
+        let captures = captures.filter_map(|&name| simple(name));
+        scope.captured = captures.filter(|name| scope.is_local(name)).collect();
+        // Whatever reads `a.b` reads `a`.
+        let mut read = self.reads.empty_row();
+        for row in 0..self.effect_start.len() - 1 {
+            bits::union(&mut read, self.reads.row(row));
+        }
+        let read = bits::iter(&read).filter_map(|id| simple(NameId(id)));
+        scope.free = read.filter(|name| !scope.is_local(name)).collect();
     }
 
     /// The items of `container` that may be the one bound as `own`, or under a computed key.
@@ -221,6 +274,10 @@ impl Activity {
             if matches!(step.kind, NodeKind::HandlerName(_) | NodeKind::Unbind(_)) {
                 continue;
             }
+            if self.handlers.is_empty() {
+                bits::union(&mut members, rows.row(node.index()));
+                continue;
+            }
             row.copy_from_slice(rows.row(node.index()));
             for (handler, name) in &self.handlers {
                 let within = handler.start >= block.start && handler.end <= block.end;
@@ -235,4 +292,20 @@ impl Activity {
         }
         NameSet::new(&self.names, members)
     }
+}
+
+/// How many definitions there are, one for each name that a binding concerns. Stops beyond `limit`.
+fn definitions(found: &[Accesses], names: &Names, ranks: &Ranks, limit: usize) -> usize {
+    let mut count = 0;
+    for accesses in found {
+        let written = accesses.writes.iter().map(|write| &write.name);
+        let containers = accesses.items.iter().map(|(container, _)| container);
+        for id in written.chain(containers).filter_map(|name| ranks.of(name)) {
+            count += names.dependents_cost(id);
+            if count > limit {
+                return count;
+            }
+        }
+    }
+    count
 }

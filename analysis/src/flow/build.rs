@@ -3,11 +3,12 @@
 //! The frontier holds the edges whose target is not there yet: the next node gets them all. It is
 //! empty after `return`, `raise`, `break` and `continue`, so the node after them has no way in.
 
+mod compound;
+mod guarded;
+
 use std::mem::take;
 
-use ruff_python_ast::{
-    self as ast, ElifElseClause, ExceptHandler, Expr, Identifier, Number, Pattern, Stmt,
-};
+use ruff_python_ast::{self as ast, Expr, Identifier, Pattern, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::cfg::{
@@ -16,8 +17,6 @@ use super::cfg::{
 
 /// CPython refuses blocks nested deeper than this.
 const MAX_NESTING: u32 = 100;
-/// How often the body of a `finally` within the body of a `finally` … is doubled.
-const MAX_DOUBLING: u32 = 3;
 
 /// What a node evaluates or binds.
 #[derive(Clone, Copy)]
@@ -274,10 +273,10 @@ impl<'a> Builder<'a> {
 
     fn end_block(&mut self, stmt: StmtId, kind: BlockKind, start: StmtId) {
         let end = StmtId(self.next);
-        if let Some(statement) = self.statements.get_mut(stmt.index()) {
-            if !statement.blocks.iter().any(|block| block.kind == kind) {
-                statement.blocks.push(Block { kind, start, end });
-            }
+        if let Some(statement) = self.statements.get_mut(stmt.index())
+            && !statement.blocks.iter().any(|block| block.kind == kind)
+        {
+            statement.blocks.push(Block { kind, start, end });
         }
     }
 
@@ -326,238 +325,6 @@ impl<'a> Builder<'a> {
     fn catches(&self) -> bool {
         self.frames.iter().any(|frame| !matches!(frame, Frame::Loop { .. }))
     }
-
-    fn test(&mut self, stmt: StmtId, test: &'a Expr) -> Pending {
-        self.branch(NodeKind::Test, stmt, test.range(), Syntax::Evaluate(test))
-    }
-
-    fn if_(&mut self, node: &'a ast::StmtIf) {
-        let end = node.range.end();
-        let outer = self.parent;
-        let mut chain = vec![self.open(StatementKind::If, node.range)];
-        let mut complete = Vec::new();
-        let mut otherwise = self.test(chain[0], &node.test);
-        self.block(chain[0], BlockKind::Body, &node.body);
-        complete.append(&mut self.frontier);
-        self.frontier.push(otherwise);
-        for clause in &node.elif_else_clauses {
-            let inner = chain[chain.len() - 1];
-            match clause {
-                ElifElseClause { test: Some(test), body, range, .. } => {
-                    self.parent = Some(inner);
-                    let stmt = self.open(
-                        StatementKind::If,
-                        TextRange::new(range.start(), end.max(range.end())),
-                    );
-                    chain.push(stmt);
-                    otherwise = self.test(stmt, test);
-                    self.block(stmt, BlockKind::Body, body);
-                    complete.append(&mut self.frontier);
-                    self.frontier.push(otherwise);
-                }
-                ElifElseClause { body, .. } => self.block(inner, BlockKind::Else, body),
-            }
-        }
-        self.parent = outer;
-        self.frontier.append(&mut complete);
-        let join = self.join(chain[0], node.range);
-        for (index, &stmt) in chain.iter().enumerate() {
-            if let Some(&elif) = chain.get(index + 1) {
-                self.end_block(stmt, BlockKind::Else, elif);
-            }
-            self.close(stmt, join);
-        }
-    }
-
-    fn while_(&mut self, node: &'a ast::StmtWhile) {
-        let stmt = self.open(StatementKind::While, node.range);
-        let exhausted = self.test(stmt, &node.test);
-        let exhausted = (!is_always_true(&node.test)).then_some(exhausted);
-        self.loop_(stmt, node.range, exhausted, None, &node.body, &node.orelse);
-    }
-
-    fn for_(&mut self, node: &'a ast::StmtFor) {
-        let stmt = self.open(StatementKind::For, node.range);
-        self.node(NodeKind::Iter, stmt, node.iter.range(), Syntax::Evaluate(&node.iter));
-        let exhausted = self.branch(NodeKind::Next, stmt, node.range, Syntax::Nothing);
-        // An iterator may raise when it is asked for the next item.
-        self.raise_from(exhausted.0);
-        let target = Syntax::Target(&node.target, &node.iter);
-        let target = Some((node.target.range(), target));
-        self.loop_(stmt, node.range, Some(exhausted), target, &node.body, &node.orelse);
-    }
-
-    /// The rest of a loop whose head has just been built.
-    fn loop_(
-        &mut self,
-        stmt: StmtId,
-        range: TextRange,
-        exhausted: Option<Pending>,
-        target: Option<(TextRange, Syntax<'a>)>,
-        body: &'a [Stmt],
-        orelse: &'a [Stmt],
-    ) {
-        let Some(&(head, _)) = self.frontier.first() else { return };
-        self.frames.push(Frame::Loop { head, breaks: Vec::new() });
-        if let Some((range, syntax)) = target {
-            self.node(NodeKind::Target, stmt, range, syntax);
-        }
-        self.block(stmt, BlockKind::Body, body);
-        self.jump(Jump::Continue);
-        let breaks = match self.frames.pop() {
-            Some(Frame::Loop { breaks, .. }) => breaks,
-            _ => Vec::new(),
-        };
-        self.frontier.extend(exhausted);
-        if !orelse.is_empty() {
-            self.block(stmt, BlockKind::Else, orelse);
-        }
-        self.frontier.extend(breaks);
-        let join = self.join(stmt, range);
-        self.close(stmt, join);
-    }
-
-    fn with(&mut self, node: &'a ast::StmtWith) {
-        let stmt = self.open(StatementKind::With, node.range);
-        if node.items.is_empty() {
-            self.node(NodeKind::Enter, stmt, node.range, Syntax::Nothing);
-        }
-        for (index, item) in node.items.iter().enumerate() {
-            self.node(NodeKind::WithItem(index as u32), stmt, item.range, Syntax::WithItem(item));
-        }
-        self.block(stmt, BlockKind::Body, &node.body);
-        let join = self.join(stmt, node.range);
-        self.close(stmt, join);
-    }
-
-    fn match_(&mut self, node: &'a ast::StmtMatch) {
-        let stmt = self.open(StatementKind::Match, node.range);
-        self.node(NodeKind::Subject, stmt, node.subject.range(), Syntax::Evaluate(&node.subject));
-        let mut complete = Vec::new();
-        for (index, case) in node.cases.iter().enumerate() {
-            let index = index as u32;
-            let range = case.pattern.range();
-            let mut unmatched = vec![self.branch(
-                NodeKind::Pattern(index),
-                stmt,
-                range,
-                Syntax::Pattern(&case.pattern),
-            )];
-            if case.pattern.is_irrefutable() {
-                unmatched.clear();
-            }
-            let capture = Syntax::Capture(&case.pattern, &node.subject);
-            self.node(NodeKind::Capture(index), stmt, range, capture);
-            if let Some(guard) = &case.guard {
-                let syntax = Syntax::Evaluate(guard);
-                unmatched.push(self.branch(NodeKind::Guard(index), stmt, guard.range(), syntax));
-            }
-            self.block(stmt, BlockKind::Case(index), &case.body);
-            complete.append(&mut self.frontier);
-            self.frontier = unmatched;
-        }
-        self.frontier.append(&mut complete);
-        let join = self.join(stmt, node.range);
-        self.close(stmt, join);
-    }
-
-    fn try_(&mut self, node: &'a ast::StmtTry) {
-        let stmt = self.open(StatementKind::Try, node.range);
-        self.node(NodeKind::Enter, stmt, node.range, Syntax::Nothing);
-        if !node.finalbody.is_empty() {
-            self.frames.push(Frame::Finally { entries: Vec::new(), jumps: Vec::new() });
-        }
-        if node.handlers.is_empty() {
-            self.block(stmt, BlockKind::Body, &node.body);
-        } else {
-            let dispatch =
-                self.detached(NodeKind::Dispatch, Some(stmt), node.range, Syntax::Nothing);
-            self.frames.push(Frame::Handlers { dispatch });
-            self.block(stmt, BlockKind::Body, &node.body);
-            self.frames.pop();
-            if !node.orelse.is_empty() {
-                self.block(stmt, BlockKind::Else, &node.orelse);
-            }
-            let complete = take(&mut self.frontier);
-            self.frontier.push((dispatch, EdgeKind::Normal));
-            self.handlers(stmt, node);
-            self.frontier.extend(complete);
-        }
-        if !node.finalbody.is_empty() {
-            if let Some(Frame::Finally { entries, jumps }) = self.frames.pop() {
-                self.finally(stmt, &node.finalbody, entries, &jumps);
-            }
-        }
-        let join = self.join(stmt, node.range);
-        self.close(stmt, join);
-    }
-
-    /// The `except` clauses in order; the frontier is that of the exception, then of what was handled.
-    fn handlers(&mut self, stmt: StmtId, node: &'a ast::StmtTry) {
-        let mut handled = Vec::new();
-        for (index, handler) in node.handlers.iter().enumerate() {
-            let index = index as u32;
-            let ExceptHandler::ExceptHandler(handler) = handler;
-            let (range, syntax) = match &handler.type_ {
-                Some(class) => (class.range(), Syntax::Evaluate(class)),
-                None => (handler.range, Syntax::Nothing),
-            };
-            let other = self.branch(NodeKind::Handler(index), stmt, range, syntax);
-            if let Some(name) = &handler.name {
-                self.node(
-                    NodeKind::HandlerName(index),
-                    stmt,
-                    name.range,
-                    Syntax::HandlerName(name),
-                );
-            }
-            self.block(stmt, BlockKind::Handler(index), &handler.body);
-            if let Some(name) = &handler.name {
-                self.node(NodeKind::Unbind(index), stmt, name.range, Syntax::Unbind(name));
-            }
-            let mut unhandled = Vec::new();
-            if handler.type_.is_some() {
-                unhandled.push(other);
-            }
-            // Of `except*` clauses several may run, one after the other.
-            if node.is_star {
-                unhandled.extend(self.frontier.iter().copied());
-            }
-            handled.append(&mut self.frontier);
-            self.frontier = unhandled;
-        }
-        if node.is_star {
-            handled.extend(self.frontier.iter().copied());
-        }
-        self.jump(Jump::Raise);
-        self.frontier = handled;
-    }
-
-    fn finally(&mut self, stmt: StmtId, body: &'a [Stmt], entries: Vec<Pending>, jumps: &[Jump]) {
-        let doubled =
-            !entries.is_empty() && !self.frontier.is_empty() && self.doubling < MAX_DOUBLING;
-        let mixed = !doubled && !self.frontier.is_empty();
-        let mut complete = Vec::new();
-        self.doubling += u32::from(doubled);
-        if doubled {
-            let first = self.next;
-            self.block(stmt, BlockKind::Finally, body);
-            complete.append(&mut self.frontier);
-            self.next = first;
-        }
-        self.frontier.extend(entries);
-        self.block(stmt, BlockKind::Finally, body);
-        self.doubling -= u32::from(doubled);
-        let end = take(&mut self.frontier);
-        for &jump in jumps {
-            self.frontier.clone_from(&end);
-            self.jump(jump);
-        }
-        self.frontier = complete;
-        if mixed {
-            self.frontier.extend(end);
-        }
-    }
 }
 
 /// Whether a step within a `try` may raise.
@@ -575,16 +342,4 @@ fn may_raise(syntax: Syntax<'_>) -> bool {
                     | Stmt::Nonlocal(_)
             )
     )
-}
-
-/// `while True:` ends by `break` alone.
-fn is_always_true(test: &Expr) -> bool {
-    match test {
-        Expr::BooleanLiteral(literal) => literal.value,
-        Expr::NumberLiteral(literal) => match &literal.value {
-            Number::Int(int) => int.as_i64().is_none_or(|value| value != 0),
-            _ => false,
-        },
-        _ => false,
-    }
 }

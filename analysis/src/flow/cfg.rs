@@ -203,7 +203,7 @@ pub struct Cfg {
     order: Vec<NodeId>,
     /// One row.
     reachable: BitMatrix,
-    too_deep: bool,
+    opaque: bool,
 }
 
 /// Edges sorted by one of their ends, and where those of each node start.
@@ -254,7 +254,8 @@ impl Cfg {
     }
 
     fn assemble(builder: Builder<'_>) -> (Self, Vec<Syntax<'_>>) {
-        let Builder { nodes, edges, syntax, mut statements, mut copies, too_deep, .. } = builder;
+        let Builder { nodes, edges, syntax, mut statements, mut copies, too_deep: opaque, .. } =
+            builder;
         for statement in &mut statements {
             statement.blocks.shrink_to_fit();
         }
@@ -280,15 +281,16 @@ impl Cfg {
             of_stmt_start,
             order,
             reachable,
-            too_deep,
+            opaque,
         };
         (cfg, syntax)
     }
 
-    /// Whether blocks are nested deeper than CPython accepts (100 levels): then the graph has no
+    /// Whether the function is beyond what is followed: blocks deeper than CPython accepts (100
+    /// levels), scopes nested 64 levels, tens of thousands of bindings. Then the graph has no
     /// statements, and nothing is known of the function.
-    pub fn too_deep(&self) -> bool {
-        self.too_deep
+    pub fn is_opaque(&self) -> bool {
+        self.opaque
     }
 
     pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {

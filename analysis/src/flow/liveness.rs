@@ -32,7 +32,7 @@ impl Liveness {
             let row = node.index();
             for effect in activity.effects_of(node).iter().filter(|effect| effect.certain) {
                 killed.insert(row, effect.name.0);
-                for longer in activity.names.dependents(effect.name) {
+                for longer in activity.dependents(effect.name) {
                     killed.insert(row, longer.0);
                 }
             }

@@ -63,10 +63,10 @@ impl Flow {
         Self { cfg, activity, reaching, liveness }
     }
 
-    /// Blocks or scopes are nested so deep that nothing is known of the function: the graph has no
-    /// statements.
-    pub fn too_deep(&self) -> bool {
-        self.cfg.too_deep()
+    /// Whether nothing is known of the function, because it is nested too deep or too large: see
+    /// [`Cfg::is_opaque`].
+    pub fn is_opaque(&self) -> bool {
+        self.cfg.is_opaque()
     }
 
     pub fn scope(&self) -> &Scope {
@@ -97,13 +97,11 @@ impl Flow {
         sets.reduce(|all, set| all.union(&set)).unwrap_or_else(|| self.activity.set(Vec::new()))
     }
 
-    /// The definitions of `name` that reach `node`; none when the node cannot be reached.
+    /// The definitions of `name` that reach `node`; none when the node cannot be reached, and those
+    /// of `a` for an `a.b` that does not occur in the function.
     pub fn definitions_at(&self, node: NodeId, name: &QName) -> Vec<&Def> {
-        self.activity
-            .names
-            .id(name)
-            .map(|id| self.reaching.before(node, id).collect())
-            .unwrap_or_default()
+        let id = self.activity.tracked(name);
+        id.map(|id| self.reaching.before(node, id).collect()).unwrap_or_default()
     }
 
     /// The definitions that may have bound `name` where the expression at `range` is evaluated.
@@ -122,7 +120,7 @@ impl Flow {
     }
 
     fn defined_at_node(&self, node: NodeId, name: &QName) -> Definedness {
-        match self.activity.names.id(name) {
+        match self.activity.tracked(name) {
             Some(id) => block::judge(self.reaching.before(node, id)),
             None => Definedness::Never,
         }

@@ -4,6 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
+
 use super::bits;
 use crate::syntax::qname::QName;
 
@@ -19,17 +22,42 @@ pub(super) struct Names {
     keyed: Vec<NameId>,
 }
 
+/// The ranks of names that are yet to be looked up many times.
+pub(super) struct Ranks {
+    names: IndexSet<QName, FxBuildHasher>,
+    /// By position in `names`.
+    ranks: Vec<NameId>,
+}
+
+impl Ranks {
+    pub(super) fn of(&self, name: &QName) -> Option<NameId> {
+        self.ranks.get(self.names.get_index_of(name)?).copied()
+    }
+}
+
 impl Names {
-    pub(super) fn new(mut names: Vec<QName>) -> Self {
-        names.sort_unstable();
-        names.dedup();
-        let keyed = names
+    pub(super) fn new<'a>(all: impl Iterator<Item = &'a QName>) -> (Self, Ranks) {
+        let mut names = IndexSet::<QName, FxBuildHasher>::default();
+        for name in all {
+            if !names.contains(name) {
+                names.insert(name.clone());
+            }
+        }
+        let mut positions: Vec<usize> = (0..names.len()).collect();
+        positions.sort_unstable_by(|&a, &b| names[a].cmp(&names[b]));
+        let mut ranks = vec![NameId(0); names.len()];
+        for (rank, &position) in positions.iter().enumerate() {
+            ranks[position] = NameId(rank as u32);
+        }
+        let sorted: Vec<QName> =
+            positions.iter().map(|&position| names[position].clone()).collect();
+        let keyed = sorted
             .iter()
             .enumerate()
             .filter(|(_, name)| name.key_names().next().is_some())
             .map(|(index, _)| NameId(index as u32))
             .collect();
-        Self { sorted: names, keyed }
+        (Self { sorted, keyed }, Ranks { names, ranks })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -48,16 +76,27 @@ impl Names {
         self.sorted.iter().enumerate().map(|(index, name)| (NameId(index as u32), name))
     }
 
+    /// A bound for the number of names that binding `bound` concerns, itself included, and for
+    /// the work to list them.
+    pub(super) fn dependents_cost(&self, bound: NameId) -> usize {
+        1 + self.keyed.len() + self.extensions(bound).count()
+    }
+
+    fn extensions(&self, bound: NameId) -> impl Iterator<Item = NameId> + '_ {
+        let name = self.get(bound);
+        (bound.0 + 1..self.len() as u32).map(NameId).take_while(move |&id| {
+            matches!((name, self.get(id)), (Some(name), Some(longer)) if name.is_prefix_of(longer))
+        })
+    }
+
     /// The longer names that denote something else once `bound` is bound anew: `a.b`, `d[a]` of `a`.
     pub(super) fn dependents(&self, bound: NameId) -> impl Iterator<Item = NameId> + '_ {
         let name = self.get(bound);
-        let extensions = (bound.0 + 1..self.len() as u32).map(NameId).take_while(move |&id| {
-            matches!((name, self.get(id)), (Some(name), Some(longer)) if name.is_prefix_of(longer))
-        });
         let keyed = self.keyed.iter().copied().filter(move |&id| {
-            matches!((name, self.get(id)), (Some(name), Some(item)) if item.depends_on(name) && !name.is_prefix_of(item))
+            matches!((name, self.get(id)), (Some(name), Some(item))
+                if item.depends_on(name) && !name.is_prefix_of(item))
         });
-        extensions.chain(keyed)
+        self.extensions(bound).chain(keyed)
     }
 }
 

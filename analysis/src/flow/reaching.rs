@@ -11,7 +11,7 @@ use ruff_text_size::TextRange;
 use super::accesses::DefKind;
 use super::activity::Activity;
 use super::bits::{self, BitMatrix};
-use super::cfg::{self, Cfg, EdgeKind, NodeId};
+use super::cfg::{self, Cfg, Edge, EdgeKind, NodeId};
 use super::names::NameId;
 use crate::syntax::qname::QName;
 
@@ -78,10 +78,13 @@ impl Reaching {
         for (node, _) in cfg.nodes() {
             for effect in activity.effects_of(node) {
                 let Some(name) = names.get(effect.name) else { continue };
+                if activity.tracked(name) != Some(effect.name) {
+                    continue;
+                }
                 let def = defs.len() as u32;
                 let mut slot = |id| slots.push((id, def, node, effect.certain));
                 slot(effect.name);
-                names.dependents(effect.name).for_each(slot);
+                activity.dependents(effect.name).for_each(slot);
                 defs.push(Def {
                     name: name.clone(),
                     kind: effect.kind,
@@ -170,18 +173,40 @@ impl Reaching {
 
     /// The definitions of `name` that reach `node`, in the order of the text.
     pub(super) fn before(&self, node: NodeId, name: NameId) -> impl Iterator<Item = &Def> {
-        let row = self.before.row(node.index());
-        self.slots_of(name).filter(|&slot| bits::contains(row, slot)).map(|slot| self.def(slot))
+        self.among(self.before.row(node.index()), name)
     }
 
-    /// The definitions of `name` that leave `node`.
-    pub(super) fn after(&self, node: NodeId, name: NameId) -> Vec<&Def> {
-        let mut row = self.before.row(node.index()).to_vec();
-        self.transfer(node, &mut row);
-        self.slots_of(name)
-            .filter(|&slot| bits::contains(&row, slot))
-            .map(|slot| self.def(slot))
-            .collect()
+    /// Everything that leaves one of the nodes: a row for [`Reaching::among`].
+    pub(super) fn leaving(&self, nodes: &[NodeId]) -> Vec<u64> {
+        let mut all = self.before.empty_row();
+        let mut after = self.before.empty_row();
+        for &node in nodes {
+            after.copy_from_slice(self.before.row(node.index()));
+            self.transfer(node, &mut after);
+            bits::union(&mut all, &after);
+        }
+        all
+    }
+
+    /// Everything that goes along one of the edges: a row for [`Reaching::among`].
+    pub(super) fn along<'a>(&self, edges: impl Iterator<Item = &'a Edge>) -> Vec<u64> {
+        let mut all = self.before.empty_row();
+        for edge in edges {
+            bits::union(&mut all, &self.leaving(&[edge.from]));
+            if edge.kind == EdgeKind::Exception {
+                bits::union(&mut all, self.before.row(edge.from.index()));
+            }
+        }
+        all
+    }
+
+    /// The definitions of `name` in a row.
+    pub(super) fn among<'a>(
+        &'a self,
+        row: &[u64],
+        name: NameId,
+    ) -> impl Iterator<Item = &'a Def> {
+        self.slots_of(name).filter(|&slot| bits::contains(row, slot)).map(|slot| self.def(slot))
     }
 
     fn def(&self, slot: u32) -> &Def {

@@ -86,15 +86,10 @@ pub fn of_chain(compare: &ast::ExprCompare, fact: Lookup) -> Binding {
 }
 
 fn of_compare(compare: &ast::ExprCompare, expression: &Expr, fact: Lookup) -> Binding {
-    // `Never` is how the engine spells some comparisons of `Unknown & Tensor`: ask the operands.
-    if compare.ops.len() == 1
-        && let Some(known) = fact(expression)
-        && !known.unknown
-        && !known.never
-        && !known.alternatives.is_empty()
-        && known.binding() != Binding::Mixed
-    {
-        return known.binding();
+    // A staged result is believed. `bool` is believed of Python operands only: it is what an unknown
+    // operand gives as well, and `Never` is how the engine spells some comparisons of Tensors.
+    if compare.ops.len() == 1 && fact(expression).is_some_and(|known| known.binding() == Binding::Staged) {
+        return Binding::Staged;
     }
     let bindings: Vec<_> = pairs(compare).map(|(left, op, right)| of_pair(left, op, right, fact)).collect();
     for decisive in [Binding::Staged, Binding::Mixed, Binding::Unknown] {
@@ -109,7 +104,7 @@ fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
     if matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn) {
         return Binding::Python;
     }
-    let value = |expression: &Expr| fact(expression).map_or(Binding::Unknown, Fact::binding);
+    let value = |expression: &Expr| of_test(expression, fact);
     match (value(left), value(right)) {
         (Binding::Staged, _) | (_, Binding::Staged) => Binding::Staged,
         (left, right) => left.join(right),

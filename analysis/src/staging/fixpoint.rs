@@ -185,9 +185,7 @@ impl Fixpoint {
                     .is_some_and(|qualname| qualname == entry.path.qualname)
             });
             let scope = Scope { document: number, function: function as u32 };
-            let nested_in_staged = entry.parent.is_some();
-            let initializer = index.short_name(scope.function).starts_with("__");
-            if !named && (!self.settings.all_roots || nested_in_staged || initializer) {
+            if !named && !self.settings.all_roots {
                 continue;
             }
             let dialect = self.dialect_of(index);
@@ -433,17 +431,24 @@ impl Fixpoint {
             .is_some_and(|entry| entry.class.is_some());
         let skip = usize::from(target.bound && is_method && !signature.is_static);
         let mut given = vec![false; signature.parameters.len()];
+        let of_kind =
+            |kind| signature.parameters.iter().position(|parameter| parameter.kind == kind);
         for (place, assumed) in &call.arguments {
             let position = match place {
                 ArgumentPlace::Position(position) => {
                     let position = *position as usize + skip;
                     match signature.parameters.get(position).map(|parameter| parameter.kind) {
                         Some(ParameterKind::PositionalOnly | ParameterKind::Positional) => position,
-                        _ => continue,
+                        // The rest goes to `*args`.
+                        _ => match of_kind(ParameterKind::VarArgs) {
+                            Some(position) => position,
+                            None => continue,
+                        },
                     }
                 }
                 ArgumentPlace::Keyword(name) => {
-                    match signature.parameters.iter().position(|parameter| parameter.name == *name) {
+                    let named = signature.parameters.iter().position(|parameter| parameter.name == *name);
+                    match named.or_else(|| of_kind(ParameterKind::VarKeywords)) {
                         Some(position) => position,
                         None => continue,
                     }
@@ -506,16 +511,16 @@ impl Fixpoint {
                     if parameter.annotated {
                         return ParameterAssumption { source: Some(Source::Annotation), ..Default::default() };
                     }
-                    if matches!(parameter.kind, ParameterKind::VarArgs | ParameterKind::VarKeywords) {
-                        return ParameterAssumption { source: Some(Source::Unknown), ..Default::default() };
-                    }
                     let spoken = sites.get(&(scope, position as u32)).cloned().unwrap_or_default();
                     let static_parameter = staged.is_some_and(|staged| {
                         staged.options.static_parameters.iter().any(|name| {
                             *name == parameter.name || name.parse() == Ok(position)
                         })
                     });
-                    assume(parameter.default, &parameter.name, spoken, staged, static_parameter)
+                    let assumable = !static_parameter
+                        && !matches!(parameter.kind, ParameterKind::VarArgs | ParameterKind::VarKeywords)
+                        && index.short_name(scope.function) != "__init__";
+                    assume(parameter.default, &parameter.name, spoken, staged, static_parameter, assumable)
                 })
                 .collect();
             parameters.insert(scope, assumptions);
@@ -558,6 +563,7 @@ fn assume(
     spoken: Vec<Contribution>,
     staged: Option<&Staged>,
     is_static: bool,
+    assumable: bool,
 ) -> ParameterAssumption {
     let mut assumed = AssumedType::default();
     for contribution in &spoken {
@@ -594,7 +600,7 @@ fn assume(
     }
     if default == DefaultValue::Absent
         && let Some(staged) = root
-        && !is_static
+        && assumable
     {
         if name == "training" && staged.root == Some(RootKind::KerasMethod) {
             return ParameterAssumption {

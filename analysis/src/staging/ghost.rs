@@ -15,7 +15,7 @@ use ruff_text_size::TextSize;
 use rustc_hash::FxHashMap;
 
 use super::assumed::{AssumedType, resolve_classes};
-use super::index::{FileIndex, ParameterKind};
+use super::index::FileIndex;
 
 /// What is assumed of one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Assumption {
 
 /// The builtins that AutoGraph overloads for Tensors or Datasets (autograph `SUPPORTED_BUILTINS`).
 pub const OVERLOADED_BUILTINS: &[&str] =
-    &["int", "float", "range", "enumerate", "zip", "map", "filter", "len", "sorted"];
+    &["int", "float", "range", "enumerate", "zip", "map", "filter", "len", "sorted", "any", "all"];
 
 /// Writes the ghost view. `module` is the file's own dotted name (or path, outside import roots).
 pub fn view(
@@ -42,10 +42,7 @@ pub fn view(
     for (number, signature) in index.signatures.iter().enumerate() {
         let Some(assumption) = assumptions.get(&(number as u32)) else { continue };
         for (parameter, assumed) in signature.parameters.iter().zip(&assumption.parameters) {
-            let plain =
-                !matches!(parameter.kind, ParameterKind::VarArgs | ParameterKind::VarKeywords);
             if let Some(annotation) = assumed.as_ref().and_then(|assumed| writer.annotation(assumed))
-                && plain
                 && !parameter.annotated
             {
                 writer.insert(parameter.name_range.end(), format!(": \"{annotation}\""));

@@ -14,6 +14,7 @@ pub mod callbacks;
 pub mod construct;
 pub mod decisions;
 pub mod dialect;
+pub mod effects;
 pub mod facts;
 pub mod fixpoint;
 pub mod ghost;

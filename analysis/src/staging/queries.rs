@@ -7,7 +7,7 @@ use super::assumptions::Stage;
 use super::construct::Construct;
 use super::index::{FunctionId, file_index, function_ast};
 use super::types::{Facts, function_types};
-use super::{decisions, why};
+use super::{decisions, effects, why};
 use crate::db::Db;
 use crate::flow::Flow;
 use crate::project::Document;
@@ -27,10 +27,14 @@ pub fn flow<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Flow> {
     Some(Flow::build(ast.def()))
 }
 
-/// What is known of every expression.
+/// What is known of every expression, with the effects of staged statements.
 #[salsa::tracked(returns(ref))]
 pub fn facts<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Facts {
-    function_types(db, function).facts.clone()
+    let facts = &function_types(db, function).facts;
+    match (function_ast(db, function), flow(db, function), stage(db, function)) {
+        (Some(ast), Some(flow), Some(stage)) if stage.converts => effects::apply(ast.def(), flow, facts),
+        _ => facts.clone(),
+    }
 }
 
 /// The imports of a file, by value.

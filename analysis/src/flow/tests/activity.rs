@@ -78,8 +78,10 @@ fn a_walrus_binds_in_the_function() {
     check("g((n := h()) + n)", "g, h", "n");
     check("[(last := x) for x in xs]", "xs", "last");
     check("n + (n := 1)", "n", "n");
+    check("(c and (n := 1) and n) + d", "c, d", "n");
     // The right operand of `and` may not be evaluated.
-    check("c and (n := 1)\n    n", "c", "n");
+    check("(c and (n := 1)) + n", "c, n", "n");
+    check("((n := 1) if c else n) + n", "c, n", "n");
 }
 
 #[test]

@@ -30,10 +30,10 @@ fn nested_ifs(depth: usize) -> String {
 #[test]
 fn blocks_are_followed_as_deep_as_python_goes() {
     let flow = build(nested_ifs(100));
-    assert!(!flow.too_deep());
+    assert!(!flow.is_opaque());
     assert_eq!(flow.cfg.statements().count(), 101);
     let flow = build(nested_ifs(3_000));
-    assert!(flow.too_deep());
+    assert!(flow.is_opaque());
     assert_eq!(flow.cfg.statements().count(), 0);
 }
 
@@ -50,7 +50,7 @@ fn expressions_may_be_as_deep_as_they_like() {
     ];
     for chain in chains {
         let flow = build(format!("def f():\n    return {chain}\n"));
-        assert!(!flow.too_deep());
+        assert!(!flow.is_opaque());
         assert!(flow.scope().free.contains("b"));
     }
 }
@@ -59,12 +59,12 @@ fn expressions_may_be_as_deep_as_they_like() {
 fn scopes_are_followed_to_a_limit() {
     let lambdas = |depth| format!("def f(b):\n    return {}b\n", "lambda: ".repeat(depth));
     let flow = build(lambdas(60));
-    assert!(!flow.too_deep());
+    assert!(!flow.is_opaque());
     assert_eq!(flow.live_in(Cfg::ENTRY).to_string(), "b");
-    assert!(build(lambdas(3_000)).too_deep());
+    assert!(build(lambdas(3_000)).is_opaque());
     assert!(
         build(format!("def f():\n    return {}1{}\n", "[".repeat(500), " for x in y]".repeat(500)))
-            .too_deep()
+            .is_opaque()
     );
 }
 
@@ -73,7 +73,7 @@ fn long_chains_are_not_deep() {
     let clauses: String =
         (0..5_000).map(|i| format!("    elif a == {i}:\n        x = {i}\n")).collect();
     let flow = build(format!("def f(a):\n    if a:\n        pass\n{clauses}    return x\n"));
-    assert!(!flow.too_deep());
+    assert!(!flow.is_opaque());
     assert_eq!(flow.cfg.statements().count(), 10_003);
 }
 
@@ -86,8 +86,27 @@ fn nested_finally_bodies_do_not_explode() {
     }
     source.push_str(&format!("{}x = 1\n", " ".repeat(41)));
     let flow = build(source);
-    assert!(!flow.too_deep());
+    assert!(!flow.is_opaque());
     assert!(flow.cfg.node_count() < 2_000);
+}
+
+#[test]
+fn attributes_come_and_go_with_their_root_in_huge_functions() {
+    let pairs: String = (0..1_500).map(|i| format!("    a.b{i} = 1\n    a = g(a)\n")).collect();
+    let source = format!("def f(a):\n{pairs}    return a.b0\n");
+    let flow = build(source.clone());
+    assert!(!flow.is_opaque());
+    let place = TextSize::try_from(source.len() - 5).unwrap();
+    let parsed = ruff_python_parser::parse_expression("a.b0").unwrap();
+    let name = QName::from_expr(parsed.expr()).unwrap();
+    let definitions = flow.definitions_of(TextRange::empty(place), &name);
+    assert_eq!(definitions.iter().map(|def| def.name.to_string()).collect::<Vec<_>>(), ["a"]);
+}
+
+#[test]
+fn functions_beyond_measure_are_opaque() {
+    let lines: String = (0..30_000).map(|i| format!("    v{i} = 1\n")).collect();
+    assert!(build(format!("def f():\n{lines}")).is_opaque());
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod block;
 mod cfg;
 mod limits;
 mod liveness;
+mod paths;
 mod reaching;
 
 use ruff_python_ast as ast;

@@ -17,7 +17,7 @@ impl<'db> Inference<'db> {
     }
 
     fn shown(&self, ty: Type<'db>) -> Name {
-        let mut shown = ty.display(self.db, &self.env).to_string();
+        let mut shown = ty.display(self.db, &self.env).to_string().replace("float*", "float");
         if shown.len() > MAX_SHOWN {
             let cut = (0..=MAX_SHOWN).rev().find(|at| shown.is_char_boundary(*at)).unwrap_or(0);
             shown.truncate(cut);

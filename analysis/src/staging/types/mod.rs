@@ -13,7 +13,7 @@ use ruff_db::parsed::parsed_module;
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange, TextSize};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use ty_python_semantic::types::Type;
 use ty_python_semantic::{HasType, ProgramEnvironment, SemanticModel};
 
@@ -37,6 +37,19 @@ pub struct Facts {
 impl Facts {
     pub fn get(&self, id: ExprId) -> Option<&Fact> {
         self.table.get(*self.index.get(id.0 as usize)? as usize)
+    }
+
+    /// The same facts, but `fact` for all of `expressions`.
+    pub fn with(&self, expressions: &FxHashSet<ExprId>, fact: Fact) -> Self {
+        let mut facts = self.clone();
+        let number = facts.table.len() as u32;
+        facts.table.push(fact);
+        for expression in expressions {
+            if let Some(slot) = facts.index.get_mut(expression.0 as usize) {
+                *slot = number;
+            }
+        }
+        facts
     }
 }
 

@@ -123,7 +123,9 @@ impl<'db> Inference<'db> {
                 names.entry(*range).or_insert(*ty);
             }
         }
-        let parsed = ruff_python_parser::parse_expression(&details.label).ok()?;
+        // `float*` is how ty writes a float that is no int. One blank keeps the other places.
+        let label = details.label.replace("float*", "float ").replace("complex*", "complex ");
+        let parsed = ruff_python_parser::parse_expression(&label).ok()?;
         let text = self.rewrite(parsed.expr(), &names)?;
         (text != ANY).then_some(text)
     }

@@ -9,6 +9,7 @@ from jax import (
     dtypes as dtypes,
     errors as errors,
     experimental as experimental,
+    flatten_util as flatten_util,
     image as image,
     lax as lax,
     nn as nn,
@@ -29,7 +30,7 @@ from jax.custom_derivatives import (
     custom_jvp as custom_jvp,
     custom_vjp as custom_vjp,
 )
-from jax.sharding import NamedSharding as NamedSharding, PartitionSpec as PartitionSpec, set_mesh as set_mesh
+from jax.sharding import NamedSharding as NamedSharding, P as P, set_mesh as set_mesh
 from numpy import ndarray as _ndarray
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -40,7 +41,6 @@ _X = TypeVar("_X")
 _T = TypeVar("_T")
 
 __version__: str
-P = PartitionSpec
 config: Any
 float0: Any
 checkpoint_policies: Any

@@ -1,9 +1,15 @@
 # TensorFlow 2.21, the top-level namespace. The kinds of ops: `_ops.pyi`; the values: `_tensor.pyi`.
+import builtins as _py
 from typing import Any, Callable, Generic, Mapping, NamedTuple, Sequence, overload
 from typing_extensions import ParamSpec, Self, TypeVar
 
+from keras import (
+    initializers as initializers,
+    losses as losses,
+    metrics as metrics,
+    optimizers as optimizers,
+)
 from numpy import ndarray as _ndarray
-
 from tensorflow import (
     audio as audio,
     autograph as autograph,
@@ -42,7 +48,7 @@ from tensorflow import (
     types as types,
 )
 from tensorflow import _dtypes as _d
-from tensorflow._dtypes import D as _D, DType as DType
+from tensorflow._dtypes import D as _D, DType as DType, Spec as _Spec
 from tensorflow._ops import (
     Concat as _Concat,
     Convert as _Convert,
@@ -179,13 +185,6 @@ from tensorflow.math import (
 )
 from tensorflow.strings import as_string as as_string
 
-import builtins as _py
-
-import keras.initializers as initializers
-import keras.losses as losses
-import keras.metrics as metrics
-import keras.optimizers as optimizers
-
 _T = TypeVar("_T")
 _S = TypeVar("_S")
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -283,7 +282,7 @@ def where(condition: Any, x: _Like[_E], y: _Like[_E], name: Any = ...) -> Tensor
 @overload
 def searchsorted(sorted_sequence: Any, values: Any, side: Any = ..., *, name: Any = ...) -> Tensor[_d.int32]: ...
 @overload
-def searchsorted(sorted_sequence: Any, values: Any, side: Any = ..., *, out_type: DType[_E] | str, name: Any = ...) -> Tensor[_E]: ...
+def searchsorted(sorted_sequence: Any, values: Any, side: Any = ..., *, out_type: _Spec[_E], name: Any = ...) -> Tensor[_E]: ...
 def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape: ...
 def dynamic_partition(data: _Like[_E], partitions: Any, num_partitions: Any, name: Any = ...) -> list[Tensor[_E]]: ...
 def identity_n(input: Sequence[_Like[_E]] | Any, name: Any = ...) -> list[Tensor[_E]]: ...

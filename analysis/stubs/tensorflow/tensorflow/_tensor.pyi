@@ -7,14 +7,14 @@ from typing_extensions import TypeAlias, TypeVar
 
 from numpy import ndarray
 from tensorflow import _dtypes as _d
-from tensorflow._dtypes import D, DType
+from tensorflow._dtypes import D, DType, Spec
 
 # No value has the type of the bound, so this parameter takes an argument of unknown type alone.
 # Ordered first, it decides the overload of such an argument: the result is still a Tensor.
 @final
 class _Nothing: ...
 
-Unknown = TypeVar("Unknown", bound=_Nothing)
+Unknown = TypeVar("Unknown", bound=_Nothing, default=Any)
 
 # Bounded variables instead of plain parameter types keep a half-known argument (`int | Unknown`)
 # from matching several overloads with different results.
@@ -136,8 +136,8 @@ class Tensor(Generic[D]):
     def __le__(self, other: Any) -> Tensor[_d.bool]: ...
     def __gt__(self, other: Any) -> Tensor[_d.bool]: ...
     def __ge__(self, other: Any) -> Tensor[_d.bool]: ...
-    def __eq__(self, other: Any) -> Tensor[_d.bool]: ...  # type: ignore[override]
-    def __ne__(self, other: Any) -> Tensor[_d.bool]: ...  # type: ignore[override]
+    def __eq__(self, other: Any) -> Tensor[_d.bool]: ...  # type: ignore
+    def __ne__(self, other: Any) -> Tensor[_d.bool]: ...  # type: ignore
 
 # A Variable stands wherever a Tensor does: it is a subclass for our purpose.
 class Variable(Tensor[D]):
@@ -148,7 +148,7 @@ class Variable(Tensor[D]):
     handle: Tensor[Any]
     constraint: Any
     @overload
-    def __init__(self, initial_value: Any = ..., *, dtype: DType[D] | str, **kwargs: Any) -> None: ...
+    def __init__(self, initial_value: Any = ..., *, dtype: Spec[D], **kwargs: Any) -> None: ...
     @overload
     def __init__(self, initial_value: Tensor[D] | Unknown, *args: Any, **kwargs: Any) -> None: ...
     @overload
@@ -188,7 +188,7 @@ class TensorArray(Generic[D]):
     element_shape: TensorShape
     flow: Tensor[_d.float32]
     handle: Any
-    def __init__(self, dtype: DType[D] | str, size: Any = ..., *args: Any, **kwargs: Any) -> None: ...
+    def __init__(self, dtype: Spec[D], size: Any = ..., *args: Any, **kwargs: Any) -> None: ...
     def close(self, name: Any = ...) -> None: ...
     def concat(self, name: Any = ...) -> Tensor[D]: ...
     def gather(self, indices: Any, name: Any = ...) -> Tensor[D]: ...
@@ -280,8 +280,8 @@ class RaggedTensor(Generic[D]):
     def __le__(self, other: Any) -> RaggedTensor[_d.bool]: ...
     def __gt__(self, other: Any) -> RaggedTensor[_d.bool]: ...
     def __ge__(self, other: Any) -> RaggedTensor[_d.bool]: ...
-    def __eq__(self, other: Any) -> RaggedTensor[_d.bool]: ...  # type: ignore[override]
-    def __ne__(self, other: Any) -> RaggedTensor[_d.bool]: ...  # type: ignore[override]
+    def __eq__(self, other: Any) -> RaggedTensor[_d.bool]: ...  # type: ignore
+    def __ne__(self, other: Any) -> RaggedTensor[_d.bool]: ...  # type: ignore
 
 class TypeSpec:
     value_type: Any
@@ -294,7 +294,7 @@ class TensorSpec(TypeSpec, Generic[D]):
     shape: TensorShape
     dtype: DType[D]
     name: str
-    def __init__(self, shape: Any, dtype: DType[D] | str = ..., name: Any = ...) -> None: ...
+    def __init__(self, shape: Any, dtype: Spec[D] = ..., name: Any = ...) -> None: ...
     @classmethod
     def from_spec(cls, spec: Any, name: Any = ...) -> TensorSpec[Any]: ...
     @classmethod

@@ -2,7 +2,7 @@
 from typing import Any
 
 from tensorflow import _dtypes as _d
-from tensorflow._dtypes import DType as DType
+from tensorflow._dtypes import DType as DType, Spec as _Spec
 from tensorflow._ops import Gives as _Gives, cast as cast, saturate_cast as saturate_cast
 
 bfloat16: DType[_d.bfloat16]
@@ -33,5 +33,5 @@ quint16: DType[Any]
 
 complex: _Gives[Any]
 
-def as_dtype(type_value: DType[_d.D] | str | Any) -> DType[_d.D]: ...
+def as_dtype(type_value: _Spec[_d.D] | Any) -> DType[_d.D]: ...
 def __getattr__(name: str) -> Any: ...

@@ -2,7 +2,7 @@
 from typing import Any
 
 from tensorflow import _dtypes as _d
-from tensorflow._dtypes import D, DType
+from tensorflow._dtypes import D, Spec
 from tensorflow._ops import Gives, Keep, Op
 from tensorflow._tensor import Like, Tensor
 
@@ -71,7 +71,7 @@ transpose: Keep
 yiq_to_rgb: Keep
 yuv_to_rgb: Keep
 
-def convert_image_dtype(image: Any, dtype: DType[D] | str, saturate: Any = ..., name: Any = ...) -> Tensor[D]: ...
+def convert_image_dtype(image: Any, dtype: Spec[D], saturate: Any = ..., name: Any = ...) -> Tensor[D]: ...
 def image_gradients(image: Like[D]) -> tuple[Tensor[D], Tensor[D]]: ...
 def non_max_suppression_padded(*args: Any, **kwargs: Any) -> tuple[Tensor[_d.int32], Tensor[_d.int32]]: ...
 def non_max_suppression_with_scores(*args: Any, **kwargs: Any) -> tuple[Tensor[_d.int32], Tensor[_d.float32]]: ...

@@ -1,7 +1,8 @@
 # The kinds of PyTorch 2.11 ops, told apart by the structure of their result.
 #
 # A namespace declares each op as an instance of its kind: few signatures, quick to load.
-from typing import Any, Literal, SupportsIndex, TypeVar, final, overload
+from typing import Any, Literal, SupportsIndex, final, overload
+from typing_extensions import TypeVar
 
 from torch._tensor import Tensor
 from torch.return_types import values_indices
@@ -10,7 +11,7 @@ from torch.return_types import values_indices
 @final
 class _Nothing: ...
 
-Unknown = TypeVar("Unknown", bound=_Nothing)
+Unknown = TypeVar("Unknown", bound=_Nothing, default=Any)
 Int = TypeVar("Int", bound=int)
 Index = TypeVar("Index", bound=SupportsIndex)
 

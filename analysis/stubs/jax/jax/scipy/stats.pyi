@@ -1,4 +1,6 @@
 # jax.scipy.stats of JAX 0.10: a distribution is a namespace of functions that give Arrays.
+from typing import Any
+
 from jax._array import Op
 
 class _Distribution:
@@ -33,4 +35,4 @@ wrapcauchy: _Distribution
 rankdata: Op
 sem: Op
 
-def __getattr__(name: str) -> _Distribution: ...
+def __getattr__(name: str) -> Any: ...

@@ -1,0 +1,2 @@
+# autograph.experimental.
+from tensorflow.autograph.experimental import Feature as Feature

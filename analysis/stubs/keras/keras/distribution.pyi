@@ -1,0 +1,4 @@
+# keras.distribution of Keras 3.15.
+from typing import Any
+
+def __getattr__(name: str) -> Any: ...

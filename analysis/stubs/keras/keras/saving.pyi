@@ -1,0 +1,9 @@
+# keras.saving of Keras 3.15.
+from typing import Any
+
+from keras._model import Model
+from keras.utils import CustomObjectScope as CustomObjectScope, register_keras_serializable as register_keras_serializable
+
+def load_model(filepath: Any, *args: Any, **kwargs: Any) -> Model: ...
+def save_model(model: Any, filepath: Any, *args: Any, **kwargs: Any) -> None: ...
+def __getattr__(name: str) -> Any: ...

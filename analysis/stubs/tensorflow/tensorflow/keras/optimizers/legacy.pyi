@@ -1,0 +1,2 @@
+# tf.keras.optimizers.legacy: the optimizers of Keras 2 under their old base.
+from keras.optimizers import *

@@ -1,0 +1,2 @@
+# tf.keras.optimizers.schedules.
+from keras.optimizers.schedules import *

@@ -1,0 +1,2 @@
+# tf.keras.preprocessing.
+from keras.preprocessing import *
