@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::de::Error as _;
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer};
 
 use crate::diagnostic::Severity;
@@ -71,10 +71,24 @@ impl FromStr for Selector {
     }
 }
 
-// Not derived: a derived one would borrow from the input for the sake of `&'static str`.
 impl<'de> Deserialize<'de> for Selector {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+        // An error made inside the visitor gets the place of the string; a later one that of the list.
+        struct Text;
+
+        impl Visitor<'_> for Text {
+            type Value = Selector;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a rule")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Selector, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_str(Text)
     }
 }
 

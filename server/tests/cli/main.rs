@@ -12,4 +12,3 @@ mod robustness;
 mod selection;
 mod stages;
 mod stdin;
-mod suppression;

@@ -21,7 +21,7 @@ fn the_more_specific_wins() {
 #[test]
 fn the_command_line_answers_the_file() {
     assert_eq!(codes("ignore = ['AG905']", &["--select", "AG905"]), ["AG905"]);
-    assert_eq!(codes("ignore = ['AG905']", &["--extend-select", "invalid-ignore"]), ["AG905"]);
+    assert_eq!(codes("ignore = ['AG905']", &["--extend-select", "invalid-ignore"]), ["AG902", "AG905"]);
     assert_eq!(codes("select = ['AG905']", &["--ignore", "AG9"]), [""; 0]);
     assert_eq!(codes("select = ['AG905']", &["--extend-select", "AG902"]), ["AG902", "AG905"]);
 }
