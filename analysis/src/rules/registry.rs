@@ -1,9 +1,18 @@
 //! All rules, by code.
 
+use super::conditionals::{
+    branch_dtype, branch_structure, branch_type, missing_return, none_branch, undefined_branch,
+};
 use super::{Rule, engine};
 
 /// Sorted by code.
 pub static RULES: &[&Rule] = &[
+    &undefined_branch::UNDEFINED_BRANCH,
+    &missing_return::MISSING_RETURN,
+    &none_branch::NONE_BRANCH,
+    &branch_dtype::BRANCH_DTYPE,
+    &branch_structure::BRANCH_STRUCTURE,
+    &branch_type::BRANCH_TYPE,
     &engine::SYNTAX_ERROR,
     &engine::IO_ERROR,
     &engine::UNUSED_IGNORE,
