@@ -7,6 +7,7 @@
 pub mod context;
 mod declare;
 mod engine;
+mod loops;
 pub mod registry;
 pub mod run;
 

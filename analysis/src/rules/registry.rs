@@ -1,9 +1,12 @@
 //! All rules, by code.
 
-use super::{Rule, engine};
+use super::{Rule, engine, loops};
 
 /// Sorted by code.
 pub static RULES: &[&Rule] = &[
+    &loops::undefined_loop_var::UNDEFINED_LOOP_VAR,
+    &loops::none_before_loop::NONE_BEFORE_LOOP,
+    &loops::none_after_iteration::NONE_AFTER_ITERATION,
     &engine::SYNTAX_ERROR,
     &engine::IO_ERROR,
     &engine::UNUSED_IGNORE,
