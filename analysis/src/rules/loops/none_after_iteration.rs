@@ -102,7 +102,8 @@ fn is_of_nothing(ctx: &FunctionContext, definition: &Def) -> bool {
     let Some(callee) = call.and_then(|call| ctx.callee(call)) else { return false };
     let mut returns = Returns::default();
     returns.visit_body(&callee.def().body);
-    definition.kind == DefKind::Assign && returns.completes && !returns.a_value
+    let constructs = callee.def().name.as_str() == "__init__";
+    definition.kind == DefKind::Assign && returns.completes && !returns.a_value && !constructs
 }
 
 /// What a function's body may give to its caller.
