@@ -4,6 +4,7 @@
 //! (`ag-lsp explain`), and a check function. Checks see one function or one file through
 //! [`context`], report, and never panic.
 
+mod classes;
 pub mod context;
 mod declare;
 mod engine;

@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use ruff_python_ast::name::Name;
-
 use super::assumptions::Stage;
 use super::construct::Construct;
 use super::index::{FunctionId, file_index, function_ast};
@@ -12,7 +10,7 @@ use super::types::{Facts, function_types};
 use super::{decisions, effects, why};
 use crate::db::Db;
 use crate::flow::Flow;
-use crate::project::{Document, text};
+use crate::project::Document;
 use crate::syntax::expressions;
 use crate::syntax::imports::Imports;
 
@@ -43,22 +41,6 @@ pub fn facts<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Facts {
 #[salsa::tracked(returns(ref))]
 pub fn imports(db: &dyn Db, document: Document) -> Imports {
     file_index(db, document).imports.clone()
-}
-
-/// The classes of a file whose objects are certainly neither Tensors nor structures of Tensors: those
-/// without decorators and without bases, other than such classes.
-#[salsa::tracked(returns(ref))]
-pub fn plain_classes(db: &dyn Db, document: Document) -> Vec<Name> {
-    let source = text(db, document);
-    let mut plain: Vec<Name> = Vec::new();
-    for class in &file_index(db, document).definitions.classes {
-        let known = |base: &str| base == "object" || plain.iter().any(|class| class == base);
-        let decorated = source.as_str().get(usize::from(class.range.start())..).is_none_or(|text| text.starts_with('@'));
-        if !decorated && class.bases.iter().all(|base| known(base)) {
-            plain.push(class.qualname.clone());
-        }
-    }
-    plain
 }
 
 /// The decisions of a function with their binding times and reasons.
