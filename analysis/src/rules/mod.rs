@@ -4,10 +4,12 @@
 //! (`ag-lsp explain`), and a check function. Checks see one function or one file through
 //! [`context`], report, and never panic.
 
+mod classes;
 mod conditionals;
 pub mod context;
 mod declare;
 mod engine;
+mod loops;
 pub mod registry;
 pub mod run;
 

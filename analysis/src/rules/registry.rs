@@ -1,18 +1,18 @@
 //! All rules, by code.
 
-use super::conditionals::{
-    branch_dtype, branch_structure, branch_type, missing_return, none_branch, undefined_branch,
-};
-use super::{Rule, engine};
+use super::{Rule, conditionals, engine, loops};
 
 /// Sorted by code.
 pub static RULES: &[&Rule] = &[
-    &undefined_branch::UNDEFINED_BRANCH,
-    &missing_return::MISSING_RETURN,
-    &none_branch::NONE_BRANCH,
-    &branch_dtype::BRANCH_DTYPE,
-    &branch_structure::BRANCH_STRUCTURE,
-    &branch_type::BRANCH_TYPE,
+    &conditionals::undefined_branch::UNDEFINED_BRANCH,
+    &conditionals::missing_return::MISSING_RETURN,
+    &conditionals::none_branch::NONE_BRANCH,
+    &conditionals::branch_dtype::BRANCH_DTYPE,
+    &conditionals::branch_structure::BRANCH_STRUCTURE,
+    &conditionals::branch_type::BRANCH_TYPE,
+    &loops::undefined_loop_var::UNDEFINED_LOOP_VAR,
+    &loops::none_before_loop::NONE_BEFORE_LOOP,
+    &loops::none_after_iteration::NONE_AFTER_ITERATION,
     &engine::SYNTAX_ERROR,
     &engine::IO_ERROR,
     &engine::UNUSED_IGNORE,

@@ -8,6 +8,7 @@ use crate::flow::{Def, DefKind};
 use crate::rules::FunctionContext;
 use crate::staging::construct::{Construct, ConstructNode};
 use crate::staging::dialect::Dialect;
+use crate::syntax::qname::QName;
 
 /// A value that both branches give.
 pub(super) struct Outcome<'a> {
@@ -63,7 +64,7 @@ fn variables<'a>(ctx: &FunctionContext<'a>, construct: &'a Construct, outcomes: 
     for variable in variables.outputs() {
         let main = ctx.flow.definitions_after_body(stmt, &variable.name);
         let orelse = ctx.flow.definitions_after_orelse(stmt, &variable.name);
-        if let (Some(main), Some(orelse)) = (side(ctx, &main), side(ctx, &orelse)) {
+        if let (Some(main), Some(orelse)) = (side(ctx, &variable.name, &main), side(ctx, &variable.name, &orelse)) {
             let subject = format!("`{}`", variable.name);
             outcomes.push(Outcome { construct, place: head(construct), subject, main, orelse });
         }
@@ -72,13 +73,18 @@ fn variables<'a>(ctx: &FunctionContext<'a>, construct: &'a Construct, outcomes: 
 
 /// What the definitions at the end of a branch bind; `None` when the end is not reached, or reached
 /// without a value.
-fn side(ctx: &FunctionContext, definitions: &[&Def]) -> Option<Side> {
+fn side(ctx: &FunctionContext, name: &QName, definitions: &[&Def]) -> Option<Side> {
     if definitions.is_empty() || definitions.iter().any(|definition| !definition.kind.defines()) {
         return None;
     }
+    let value = |definition: &&Def| match definition.name == *name {
+        true => Value::of_definition(ctx, definition),
+        // Binding `a` gives another `a.b`, of which nothing is known.
+        false => Value::Unknown,
+    };
     let bound = |definition: &&&Def| !matches!(definition.kind, DefKind::Parameter(_) | DefKind::Outer);
     Some(Side {
-        value: Value::join(definitions.iter().map(|definition| Value::of_definition(ctx, definition))),
+        value: Value::join(definitions.iter().map(value)),
         origins: definitions.iter().filter(bound).map(|definition| definition.range).collect(),
     })
 }

@@ -112,6 +112,9 @@ impl Value {
             Alternative::Instance { module, class } if module == "builtins" && class == "object" => {
                 Self::Foreign("an `object`".to_owned())
             }
+            Alternative::Instance { module, class } if ctx.is_plain_class(module, class) => {
+                Self::Foreign(format!("a `{class}`"))
+            }
             Alternative::Instance { .. } => Self::Unknown,
         }
     }
