@@ -8,6 +8,7 @@ mod classes;
 mod conditionals;
 pub mod context;
 mod declare;
+mod effects;
 mod engine;
 mod loops;
 pub mod registry;
