@@ -16,15 +16,16 @@ use ruff_text_size::TextRange;
 use rustc_hash::FxHashMap;
 
 use super::assumed::AssumedType;
-use super::assumptions::{RootOptions, Source};
+use super::assumptions::{RootOptions, Source, Unconverted};
 use super::dialect::{Dialect, RootKind};
 use super::ghost::Assumption;
-use super::index::{DefaultValue, FileIndex, FunctionId, MODULE, ParameterKind, file_index};
-use super::roots::RootTarget;
+use super::index::{DefaultValue, FileIndex, FunctionId, MODULE, ParameterKind, file_index, function_ast};
+use super::roots::{RootSite, RootTarget};
 use super::types::{ArgumentPlace, CallSite, ScopeTypes, Target, function_types, module_types};
 use crate::config::Settings;
 use crate::db::Db;
 use crate::project::Document;
+use crate::syntax::unsupported;
 
 /// Types travel at most this many calls per run; more rounds change little and never everything.
 pub const MAX_ROUNDS: usize = 8;
@@ -47,6 +48,8 @@ pub struct Staged {
     pub dialect: Dialect,
     pub root: Option<RootKind>,
     pub converts: bool,
+    /// Why it is not converted, where its dialect would.
+    pub unconverted: Option<Unconverted>,
     /// Where the root is declared, or the call that reaches the function.
     pub cause: Cause,
     pub options: RootOptions,
@@ -64,6 +67,15 @@ pub struct Cause {
 pub struct Contribution {
     pub cause: Cause,
     pub assumed: AssumedType,
+}
+
+/// Whether AutoGraph refuses a function for its text, without optional features.
+#[salsa::tracked(returns(ref))]
+fn is_unsupported<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
+    let imports = &file_index(db, function.document(db)).imports;
+    function_ast(db, function)
+        .as_ref()
+        .is_some_and(|ast| !unsupported::find(ast, imports, &[]).is_empty())
 }
 
 /// What is assumed of a parameter, and on whose word.
@@ -87,6 +99,25 @@ pub struct Fixpoint {
     contributions: BTreeMap<Scope, Vec<(Scope, u32, Contribution)>>,
     pub parameters: BTreeMap<Scope, Vec<ParameterAssumption>>,
     returns: BTreeMap<Scope, AssumedType>,
+}
+
+impl Staged {
+    fn at(site: &RootSite, cause: Cause) -> Self {
+        let unconverted = match site.kind {
+            _ if site.converts || matches!(site.dialect, Dialect::Torch | Dialect::Jax) => None,
+            RootKind::KerasMethod => Some(Unconverted::Keras),
+            RootKind::ControlFlowBody => Some(Unconverted::Body),
+            _ => Some(Unconverted::Option),
+        };
+        Self {
+            dialect: site.dialect,
+            root: Some(site.kind),
+            converts: site.converts,
+            unconverted,
+            cause,
+            options: site.options.clone(),
+        }
+    }
 }
 
 impl Fixpoint {
@@ -151,16 +182,7 @@ impl Fixpoint {
                 match function {
                     Some(function) => {
                         let cause = Cause { scope: declared, range: relative(index, site.scope, site.range) };
-                        self.stage(
-                            Scope { document: number, function },
-                            Staged {
-                                dialect: site.dialect,
-                                root: Some(site.kind),
-                                converts: site.converts,
-                                cause,
-                                options: site.options.clone(),
-                            },
-                        );
+                        self.stage(db, Scope { document: number, function }, Staged::at(site, cause));
                     }
                     None => {
                         self.evidence.insert(declared, 0);
@@ -190,11 +212,13 @@ impl Fixpoint {
             }
             let dialect = self.dialect_of(index);
             self.stage(
+                db,
                 scope,
                 Staged {
                     dialect,
                     root: Some(RootKind::Configured),
                     converts: dialect.converts(),
+                    unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
                     cause: Cause { scope: Scope { document: number, function: MODULE }, range: entry.name_range },
                     options: RootOptions::default(),
                 },
@@ -223,7 +247,11 @@ impl Fixpoint {
     }
 
     /// Marks a scope staged; the first root wins, a root wins over being reached.
-    fn stage(&mut self, scope: Scope, staged: Staged) -> bool {
+    fn stage(&mut self, db: &dyn Db, scope: Scope, mut staged: Staged) -> bool {
+        if staged.converts && self.is_unsupported(db, scope, &staged.options) {
+            staged.converts = false;
+            staged.unconverted = Some(Unconverted::Syntax);
+        }
         match self.staged.get_mut(&scope) {
             None => {
                 self.staged.insert(scope, staged);
@@ -235,6 +263,14 @@ impl Fixpoint {
             }
             Some(known) if known.root.is_none() && !known.converts && staged.converts => {
                 known.converts = true;
+                known.unconverted = None;
+                true
+            }
+            Some(known)
+                if known.unconverted == Some(Unconverted::Caller)
+                    && staged.unconverted == Some(Unconverted::Syntax) =>
+            {
+                known.unconverted = staged.unconverted;
                 true
             }
             Some(_) => false,
@@ -331,8 +367,37 @@ impl Fixpoint {
                 }
             }
         }
+        changed |= self.convert_nested(db);
         self.recompute(db);
         changed
+    }
+
+    /// AutoGraph converts a function together with the functions nested in it, whoever calls them.
+    fn convert_nested(&mut self, db: &dyn Db) -> bool {
+        let nested: Vec<Scope> = self
+            .staged
+            .iter()
+            .filter(|(_, staged)| {
+                staged.unconverted.is_some_and(|reason| reason != Unconverted::Syntax)
+            })
+            .filter(|(scope, _)| {
+                let functions = &self.index(db, **scope).definitions.functions;
+                let entry = functions.get(scope.function as usize).filter(|entry| entry.class.is_none());
+                let parent = entry.and_then(|entry| entry.parent);
+                parent.is_some_and(|function| {
+                    let parent = self.staged.get(&Scope { document: scope.document, function });
+                    parent.is_some_and(|parent| parent.converts)
+                })
+            })
+            .map(|(scope, _)| *scope)
+            .collect();
+        for scope in &nested {
+            if let Some(staged) = self.staged.get_mut(scope) {
+                staged.converts = true;
+                staged.unconverted = None;
+            }
+        }
+        !nested.is_empty()
     }
 
     fn scope_of(&self, db: &dyn Db, target: &Target) -> Option<Scope> {
@@ -351,16 +416,7 @@ impl Fixpoint {
                 continue;
             }
             let cause = Cause { scope, range: relative(index, site.scope, site.range) };
-            changed |= self.stage(
-                function,
-                Staged {
-                    dialect: site.dialect,
-                    root: Some(site.kind),
-                    converts: site.converts,
-                    cause,
-                    options: site.options.clone(),
-                },
-            );
+            changed |= self.stage(db, function, Staged::at(site, cause));
         }
         changed
     }
@@ -398,19 +454,42 @@ impl Fixpoint {
     fn reach(&mut self, db: &dyn Db, scope: Scope, caller: &Staged, callee: Scope, call: &CallSite) -> bool {
         let index = self.index(db, callee);
         let Some(signature) = index.signatures.get(callee.function as usize) else { return false };
-        let kept_python = signature.is_generator
-            || index.short_name(callee.function) == "__init__"
-            || signature.decorators.iter().any(|name| {
-                matches!(name.as_str(), "do_not_convert" | "lru_cache" | "cache" | "contextmanager" | "py_function")
-            });
+        let decorated = |names: &[&str]| {
+            signature.decorators.iter().any(|decorator| names.contains(&decorator.as_str()))
+        };
+        if decorated(&["py_function", "numpy_function"]) {
+            return false;
+        }
+        let unconverted = match caller {
+            Staged { dialect: Dialect::Torch | Dialect::Jax, .. } => None,
+            Staged { converts: false, .. } => Some(Unconverted::Caller),
+            _ if index.short_name(callee.function) == "__init__" => Some(Unconverted::Constructor),
+            _ if decorated(&["do_not_convert"]) => Some(Unconverted::DoNotConvert),
+            _ if decorated(&["lru_cache", "cache"]) => Some(Unconverted::Cached),
+            _ => None,
+        };
         let staged = Staged {
             dialect: caller.dialect,
             root: None,
-            converts: caller.converts && !kept_python,
+            converts: caller.converts && unconverted.is_none(),
+            unconverted,
             cause: Cause { scope, range: call.range },
             options: RootOptions::default(),
         };
-        self.stage(callee, staged)
+        self.stage(db, callee, staged)
+    }
+
+    /// Whether AutoGraph refuses the function for its text.
+    fn is_unsupported(&self, db: &dyn Db, scope: Scope, options: &RootOptions) -> bool {
+        let index = self.index(db, scope);
+        let Some(entry) = index.definitions.functions.get(scope.function as usize) else { return false };
+        let function = FunctionId::new(db, self.document(scope), entry.path.clone());
+        if options.features.is_empty() {
+            return *is_unsupported(db, function);
+        }
+        function_ast(db, function)
+            .as_ref()
+            .is_some_and(|ast| !unsupported::find(ast, &index.imports, &options.features).is_empty())
     }
 
     fn contribute(

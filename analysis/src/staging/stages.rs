@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::assumed::AssumedType;
-use super::assumptions::{Parameter, Source, Stage};
+use super::assumptions::{Parameter, Source, Stage, Unconverted};
 use super::dialect::RootKind;
 use super::facts::Binding;
 use super::fixpoint::{Cause, Contribution, Fixpoint, ParameterAssumption, Staged};
@@ -70,6 +70,10 @@ pub fn of_documents(
             root: staged.root,
             cause: Some(span(db, fixpoint, &staged.cause)),
             converts: staged.converts,
+            unconverted: staged.unconverted.filter(|reason| {
+                // Called from eager code, such a body runs eagerly.
+                *reason != Unconverted::Body || fixpoint.staged.contains_key(&staged.cause.scope)
+            }),
             parameters,
             options: staged.options.clone(),
         };
