@@ -114,7 +114,7 @@ fn invalid(fault: &Fault, file: File, rules: &RuleTable) -> Option<Finding> {
     finding("AG905", file, fault.range, fault.message.clone(), None, rules)
 }
 
-/// A directive is judged only by rules that ran: `--select AG1` leaves `ignore[AG303]` alone.
+/// A code is judged only if its rule ran: `--select AG1,AG9` leaves `ignore[AG303]` alone.
 fn unused(
     directive: &Directive,
     used: &BTreeSet<&'static str>,
@@ -123,7 +123,7 @@ fn unused(
     rules: &RuleTable,
 ) -> Option<Finding> {
     let Some(list) = &directive.list else {
-        let idle = used.is_empty() && directive.faults.is_empty() && rules.covers_defaults();
+        let idle = used.is_empty() && directive.faults.is_empty();
         let fix = removal(directive, text);
         let message = "this comment suppresses nothing".to_owned();
         return idle.then(|| finding("AG902", file, directive.range, message, Some(fix), rules)).flatten();

@@ -27,3 +27,17 @@ pub(crate) fn catch<T>(action: impl FnOnce() -> T) -> Result<T, String> {
         format!("internal error: {message}")
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_answer() {
+        record();
+        assert_eq!(catch(|| 1), Ok(1));
+        let message = catch(|| -> u8 { panic!("no\nluck") }).unwrap_err();
+        assert!(message.starts_with("internal error: panicked at server/src/panics.rs:"), "{message}");
+        assert!(message.ends_with(" no luck"), "{message}");
+    }
+}

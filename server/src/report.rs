@@ -122,3 +122,6 @@ fn fixable(violation: &Violation) -> &'static str {
 fn pretty(value: &impl serde::Serialize) -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
 }
+
+#[cfg(test)]
+mod tests;

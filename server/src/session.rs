@@ -90,6 +90,9 @@ impl Session {
             session.read_stdin(stdin)?;
         }
         session.settle();
+        if session.inputs.is_empty() && session.unreadable.is_empty() && verbosity >= 0 {
+            printer::warning("no Python files found");
+        }
         if verbosity > 0 {
             let (files, roots) = (session.inputs.len(), session.engine.root_count());
             printer::note(&format!("{files} files, {roots} roots"));

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::de::Error as _;
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer};
 
 use crate::diagnostic::Severity;
-use crate::rules::{Rule, registry};
+use crate::rules::{Check, Rule, registry};
 
 /// One or more rules, as people write them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,10 +71,24 @@ impl FromStr for Selector {
     }
 }
 
-// Not derived: a derived one would borrow from the input for the sake of `&'static str`.
 impl<'de> Deserialize<'de> for Selector {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+        // An error made inside the visitor gets the place of the string; a later one that of the list.
+        struct Text;
+
+        impl Visitor<'_> for Text {
+            type Value = Selector;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a rule")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Selector, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_str(Text)
     }
 }
 
@@ -180,11 +194,6 @@ impl RuleTable {
         *self.severities.get(index)?
     }
 
-    /// Whether every rule runs that would run without configuration.
-    pub fn covers_defaults(&self) -> bool {
-        registry::RULES.iter().zip(&self.severities).all(|(rule, severity)| severity.is_some() || !rule.default)
-    }
-
     pub(super) fn switch_off(&mut self, selectors: &[Selector]) {
         for (rule, severity) in registry::RULES.iter().zip(&mut self.severities) {
             if selectors.iter().any(|selector| selector.matches(rule)) {
@@ -198,6 +207,8 @@ fn resolve_rule(rule: &Rule, selections: &[Selection]) -> Option<Severity> {
     let best = |selectors: &[Selector]| {
         selectors.iter().filter(|selector| selector.matches(rule)).map(Selector::specificity).max()
     };
+    // That a file cannot be checked is said whatever was selected.
+    let unselected = matches!(rule.check, Check::Engine) && rule.severity == Severity::Error;
     let mut enabled = rule.default;
     let mut severity = Some(rule.severity);
     // The strongest `ignore` so far.
@@ -211,7 +222,7 @@ fn resolve_rule(rule: &Rule, selections: &[Selection]) -> Option<Severity> {
         } else if selected.is_some() {
             enabled = selected >= ignored;
         } else if selection.select.is_some() {
-            enabled = false;
+            enabled = unselected;
         }
         let level = selection.severity.iter().filter(|(selector, _)| selector.matches(rule));
         if let Some((_, level)) = level.max_by_key(|(selector, _)| selector.specificity()) {

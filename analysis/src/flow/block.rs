@@ -166,10 +166,38 @@ impl Flow {
         })
     }
 
-    /// Whether `name` has a value where a statement starts.
+    /// Whether `name` has a value where a statement starts, and a loop its first round.
     pub fn defined_before(&self, stmt: StmtId, name: &QName) -> Definedness {
         let Some(id) = self.activity.tracked(name) else { return Definedness::Never };
-        judge(self.cfg.points(stmt).flat_map(|(entry, _)| self.reaching.before(entry, id)))
+        judge(self.reaching.among(&self.entering(stmt), id))
+    }
+
+    /// The definitions of `name` where a statement starts, without those of a loop's earlier rounds.
+    pub fn definitions_before(&self, stmt: StmtId, name: &QName) -> Vec<&Def> {
+        let Some(id) = self.activity.tracked(name) else { return Vec::new() };
+        self.reaching.among(&self.entering(stmt), id).collect()
+    }
+
+    /// The definitions of `name` at the normal end of the body of an `if`, `while` or `for`.
+    pub fn definitions_after_body(&self, stmt: StmtId, name: &QName) -> Vec<&Def> {
+        let body = self.cfg.block(stmt, BlockKind::Body);
+        let (Some(id), Some(body)) = (self.activity.tracked(name), body) else { return Vec::new() };
+        let is_loop = self.cfg.statement(stmt).is_some_and(|statement| statement.kind.is_loop());
+        let ends = Ends::new(&self.cfg, stmt, body, is_loop);
+        self.reaching.among(&self.reaching.leaving(&ends.body), id).collect()
+    }
+
+    /// Everything that reaches a statement from outside: a row for [`Reaching::among`].
+    ///
+    /// [`Reaching::among`]: super::Reaching
+    fn entering(&self, stmt: StmtId) -> Vec<u64> {
+        let within = self.cfg.extent(stmt);
+        let outside = |node: NodeId| {
+            let own = self.cfg.node(node).and_then(|node| node.stmt);
+            self.cfg.is_reachable(node) && own.is_none_or(|stmt| !within.contains(&stmt))
+        };
+        let entries = self.cfg.points(stmt).flat_map(|(entry, _)| self.cfg.predecessors(entry));
+        self.reaching.along(entries.filter(|edge| outside(edge.from)))
     }
 
     fn defined_among(&self, row: &[u64], name: &QName) -> Definedness {

@@ -11,7 +11,7 @@ use ruff_text_size::TextRange;
 use super::accesses::DefKind;
 use super::activity::Activity;
 use super::bits::{self, BitMatrix};
-use super::cfg::{self, Cfg, EdgeKind, NodeId};
+use super::cfg::{self, Cfg, Edge, EdgeKind, NodeId};
 use super::names::NameId;
 use crate::syntax::qname::QName;
 
@@ -188,10 +188,22 @@ impl Reaching {
         all
     }
 
+    /// Everything that goes along one of the edges: a row for [`Reaching::among`].
+    pub(super) fn along<'a>(&self, edges: impl Iterator<Item = &'a Edge>) -> Vec<u64> {
+        let mut all = self.before.empty_row();
+        for edge in edges {
+            bits::union(&mut all, &self.leaving(&[edge.from]));
+            if edge.kind == EdgeKind::Exception {
+                bits::union(&mut all, self.before.row(edge.from.index()));
+            }
+        }
+        all
+    }
+
     /// The definitions of `name` in a row.
     pub(super) fn among<'a>(
         &'a self,
-        row: &'a [u64],
+        row: &[u64],
         name: NameId,
     ) -> impl Iterator<Item = &'a Def> {
         self.slots_of(name).filter(|&slot| bits::contains(row, slot)).map(|slot| self.def(slot))

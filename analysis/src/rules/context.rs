@@ -4,7 +4,7 @@
 //! reports is moved to its place in the file later.
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, ModModule};
@@ -12,21 +12,26 @@ use ruff_python_parser::Parsed;
 use ruff_text_size::{Ranged, TextRange};
 
 use super::Rule;
+use crate::db::Db;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Label, Span, Step, Why};
-use crate::flow::Flow;
+use crate::flow::{Def, DefKind, Flow};
 use crate::project::Document;
 use crate::staging::assumptions::{Parameter, Stage};
 use crate::staging::construct::{Construct, ConstructKind, ConstructNode};
 use crate::staging::dialect::{Dialect, RootKind};
 use crate::staging::facts::{Binding, Fact};
-use crate::staging::types::Facts;
+use crate::staging::index::{FunctionId, function_ast};
+use crate::staging::types::{Facts, ScopeTypes};
 use crate::staging::why::Reasons;
 use crate::syntax::expressions;
 use crate::syntax::functions::{FunctionAst, FunctionPath};
 use crate::syntax::imports::Imports;
 
+static UNKNOWN: LazyLock<Fact> = LazyLock::new(Fact::unknown);
+
 /// A function that is staged: a root, or called from one.
 pub struct FunctionContext<'a> {
+    pub db: &'a dyn Db,
     pub document: Document,
     pub path: FunctionPath,
     pub ast: &'a FunctionAst,
@@ -37,6 +42,8 @@ pub struct FunctionContext<'a> {
     /// The syntax of `constructs`, index by index.
     pub nodes: Vec<ConstructNode<'a>>,
     pub facts: &'a Facts,
+    /// What the type checker says, before the effects of staging.
+    pub types: &'a ScopeTypes,
     pub imports: &'a Imports,
     pub diagnostics: RefCell<Vec<Diagnostic>>,
 }
@@ -71,10 +78,37 @@ impl<'a> FunctionContext<'a> {
 
     /// What is known of an expression of this function (not of one in a nested `def`).
     pub fn fact(&self, expression: &Expr) -> &'a Fact {
-        static UNKNOWN: std::sync::LazyLock<Fact> = std::sync::LazyLock::new(Fact::unknown);
-        expressions::id(expression)
-            .and_then(|id| self.facts.get(id))
-            .unwrap_or(&UNKNOWN)
+        expressions::id(expression).and_then(|id| self.facts.get(id)).unwrap_or(&UNKNOWN)
+    }
+
+    /// The same as Python would have it: `count += 1` stays an `int` in a staged loop.
+    pub fn python_fact(&self, expression: &Expr) -> &'a Fact {
+        expressions::id(expression).and_then(|id| self.types.facts.get(id)).unwrap_or(&UNKNOWN)
+    }
+
+    /// What is known of the value that a definition binds, as Python has it; of `x += e` only that it
+    /// is bound.
+    pub fn fact_of(&self, definition: &Def) -> &'a Fact {
+        let fact = match definition.kind {
+            DefKind::Parameter(position) => self.types.parameters.get(position as usize),
+            DefKind::AugAssign | DefKind::Undefined | DefKind::Delete => None,
+            _ => expressions::at(self.def(), definition.range).map(|bound| self.python_fact(bound)),
+        };
+        fact.unwrap_or(&UNKNOWN)
+    }
+
+    /// The right side of the assignment that a definition is.
+    pub fn value_of(&self, definition: &Def) -> Option<&'a Expr> {
+        let assigns = matches!(definition.kind, DefKind::Assign | DefKind::AugAssign | DefKind::Walrus);
+        expressions::at(self.def(), definition.value.filter(|_| assigns)?)
+    }
+
+    /// The function of the project that a call certainly runs, where it is known by its name.
+    pub fn callee(&self, call: &ast::ExprCall) -> Option<&'a FunctionAst> {
+        let site = self.types.calls.iter().find(|site| site.range == call.range())?;
+        let [target] = site.targets.as_slice() else { return None };
+        let function = FunctionId::new(self.db, target.document, target.path.clone());
+        function_ast(self.db, function).as_ref()
     }
 
     /// The binding time of an expression's value; `not`, `and`, `or` and comparisons are judged by

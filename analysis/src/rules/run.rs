@@ -9,6 +9,7 @@ use crate::db::Db;
 use crate::diagnostic::Diagnostic;
 use crate::project::{Document, source_type, text};
 use crate::staging::index::{FunctionId, function_ast, parse};
+use crate::staging::types::function_types;
 use crate::staging::{decisions, queries};
 
 /// The findings of one staged function, in offsets from its `def`.
@@ -21,6 +22,7 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
     };
     let document = function.document(db);
     let context = FunctionContext {
+        db,
         document,
         path: function.path(db).clone(),
         ast,
@@ -29,6 +31,7 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
         constructs: queries::constructs(db, function),
         nodes: decisions::nodes(ast.def()).into_iter().map(|(node, _)| node).collect(),
         facts: queries::facts(db, function),
+        types: function_types(db, function),
         imports: queries::imports(db, document),
         diagnostics: RefCell::default(),
     };

@@ -11,7 +11,6 @@
 
 use std::sync::Arc;
 
-use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
@@ -23,6 +22,7 @@ use super::stages::description;
 use crate::diagnostic::{Span, Step, Why};
 use crate::flow::{DefKind, Flow};
 use crate::project::Document;
+use crate::syntax::expressions;
 use crate::syntax::functions::{FunctionAst, FunctionPath};
 use crate::syntax::qname::QName;
 
@@ -161,7 +161,7 @@ impl Reasons<'_> {
                 DefKind::With => format!("`{name}` is bound by this `with`"),
                 _ => format!("`{name}` is bound here"),
             };
-            let value = definition.value.and_then(|range| find(self.ast.def(), range));
+            let value = definition.value.and_then(|range| expressions::at(self.ast.def(), range));
             let message = match value {
                 Some(value) if matches!(definition.kind, DefKind::Assign | DefKind::Walrus) => {
                     format!("`{name}` is bound to {} here: `{}`", self.word(value), self.text(value))
@@ -248,33 +248,4 @@ fn is_literal(expression: &Expr) -> bool {
             | Expr::BytesLiteral(_)
             | Expr::EllipsisLiteral(_)
     )
-}
-
-/// The expression that spans exactly `range`.
-fn find(def: &ast::StmtFunctionDef, range: TextRange) -> Option<&Expr> {
-    struct Finder<'a> {
-        range: TextRange,
-        found: Option<&'a Expr>,
-    }
-    impl<'a> SourceOrderVisitor<'a> for Finder<'a> {
-        fn visit_stmt(&mut self, statement: &'a ast::Stmt) {
-            if self.found.is_none() && statement.range().contains_range(self.range) {
-                source_order::walk_stmt(self, statement);
-            }
-        }
-
-        fn visit_expr(&mut self, expression: &'a Expr) {
-            if self.found.is_some() || !expression.range().contains_range(self.range) {
-                return;
-            }
-            if expression.range() == self.range {
-                self.found = Some(expression);
-            } else {
-                source_order::walk_expr(self, expression);
-            }
-        }
-    }
-    let mut finder = Finder { range, found: None };
-    finder.visit_body(&def.body);
-    finder.found
 }

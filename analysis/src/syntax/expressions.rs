@@ -6,6 +6,7 @@
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, NodeIndex, Stmt};
+use ruff_text_size::{Ranged, TextRange};
 
 /// The number of an expression within its function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,6 +37,37 @@ pub fn number(def: &ast::StmtFunctionDef) -> u32 {
 /// The number of an expression of a function that was [`number`]ed.
 pub fn id(expression: &Expr) -> Option<ExprId> {
     ast::HasNodeIndex::node_index(expression).load().as_u32().map(ExprId)
+}
+
+/// The outermost expression of `def` that spans exactly `range`.
+pub fn at(def: &ast::StmtFunctionDef, range: TextRange) -> Option<&Expr> {
+    let mut finder = Finder { range, found: None };
+    finder.visit_body(&def.body);
+    finder.found
+}
+
+struct Finder<'a> {
+    range: TextRange,
+    found: Option<&'a Expr>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Finder<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        if self.found.is_none() && statement.range().contains_range(self.range) {
+            source_order::walk_stmt(self, statement);
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if self.found.is_some() || !expression.range().contains_range(self.range) {
+            return;
+        }
+        if expression.range() == self.range {
+            self.found = Some(expression);
+        } else {
+            source_order::walk_expr(self, expression);
+        }
+    }
 }
 
 struct Collector<'a> {

@@ -231,7 +231,7 @@ impl<'a> Reporter<'a> {
     fn report(mut self, checked: Vec<Checked>) -> Report {
         let mut violations = Vec::new();
         for unreadable in &self.session.unreadable {
-            let source = Source::new(unreadable.path.clone(), &self.session.cwd, None);
+            let source = Source::new(unreadable.path.clone(), &self.session.cwd, String::new(), None);
             violations.extend(self.own("AG901", unreadable.message.clone(), &source));
         }
         for Checked { document, findings, .. } in checked {
@@ -270,7 +270,7 @@ impl<'a> Reporter<'a> {
 
     fn source(&mut self, file: File) -> Arc<Source> {
         let session = self.session;
-        let source = || Source::new(session.engine.path(file), &session.cwd, Some(session.engine.text(file)));
+        let source = || Source::of_file(&session.engine, file, &session.cwd);
         Arc::clone(self.sources.entry(file).or_insert_with(source))
     }
 

@@ -89,7 +89,7 @@ impl Stages {
         let mut items = Vec::new();
         for (path, document, functions) in session.each(Engine::stages) {
             let file = session.engine.file(document);
-            let source = Source::new(path.clone(), &session.cwd, Some(session.engine.text(file)));
+            let source = Source::of_file(&session.engine, file, &session.cwd);
             let functions = functions.unwrap_or_else(|panic| {
                 printer::error(&format!("{path}: {panic}; this is a bug in ag-lsp"));
                 status = ExitStatus::Panic;
@@ -157,12 +157,10 @@ impl Shower<'_> {
         };
         let engine = &self.session.engine;
         let path = engine.path(location.file);
+        let start = location.range.start();
         let row = match path == self.source.path {
-            true => self.source.position(location.range.start()).row,
-            false => {
-                let text = engine.text(location.file);
-                Source::new(path.clone(), &self.session.cwd, Some(text)).position(location.range.start()).row
-            }
+            true => self.source.position(start).row,
+            false => Source::of_file(engine, location.file, &self.session.cwd).position(start).row,
         };
         let shown = path.strip_prefix(&self.session.cwd).unwrap_or(&path);
         format!("{} at {shown}:{row}", note.message)

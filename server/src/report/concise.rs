@@ -30,7 +30,7 @@ pub(super) fn headline(violation: &Violation) -> String {
         violation.severity.as_str(),
         violation.code,
         fixable(violation),
-        violation.message,
+        violation.message.replace('\n', " "),
     )
 }
 

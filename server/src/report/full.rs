@@ -8,6 +8,8 @@ use super::{Fix, Place, Report, Violation};
 
 /// Lines shown around a finding.
 const CONTEXT: usize = 2;
+/// A longer stretch is shown without what lies between the marks.
+const WHOLE: usize = 10;
 /// A second place further away is a line of its own instead of a label in the picture.
 const NEAR: usize = 30;
 
@@ -59,7 +61,9 @@ fn context<'a>(label: &Place, message: &'a str, window: TextRange) -> Annotation
 }
 
 fn snippet<'a, T: Clone>(place: &'a Place, window: TextRange) -> Snippet<'a, T> {
-    Snippet::source(&place.source.text()[window])
+    let text = &place.source.text()[window];
+    Snippet::source(text)
+        .fold(text.lines().count() > WHOLE)
         .path(place.file())
         .line_start(place.source.position(window.start()).row)
 }
@@ -81,7 +85,9 @@ fn patch(fix: &Fix) -> Option<Group<'_>> {
     let covered = fix.edits.iter().fold(first.range, |covered, (place, _)| covered.cover(place.range));
     // A deleted newline joins the line that follows.
     let covered = TextRange::new(covered.start(), covered.end().min(TextSize::of(first.source.text())));
-    let window = first.source.window(covered, 0);
+    // An insertion shows its neighbours; what is taken out is shown by itself.
+    let inserts = fix.edits.iter().all(|(place, _)| place.range.is_empty());
+    let window = first.source.window(covered, usize::from(inserts));
     let patches = fix.edits.iter().map(|(place, text)| Patch::new(span(place, window), text.as_str()));
     let title = Level::HELP.secondary_title(format!("{}{note}", fix.message));
     Some(title.element(snippet(first, window).patches(patches)))

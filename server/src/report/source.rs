@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use ruff_db::source::SourceText;
+use ag_analysis::engine::Engine;
+use ruff_db::files::File;
 use ruff_db::system::{SystemPath, SystemPathBuf};
+use ruff_notebook::NotebookIndex;
 use ruff_source_file::{LineIndex, OneIndexed};
 use ruff_text_size::{TextRange, TextSize};
 use serde::Serialize;
@@ -14,8 +16,9 @@ pub(crate) struct Source {
     pub(crate) path: SystemPathBuf,
     /// Relative to the current directory where that is shorter.
     pub(crate) shown: String,
-    /// Empty for a file that could not be read.
-    text: Option<SourceText>,
+    /// Empty for a file that could not be read; the joined cells of a notebook.
+    text: String,
+    cells: Option<NotebookIndex>,
     lines: LineIndex,
 }
 
@@ -27,21 +30,27 @@ pub(crate) struct Position {
 }
 
 impl Source {
-    pub(crate) fn new(path: SystemPathBuf, cwd: &SystemPath, text: Option<SourceText>) -> Arc<Self> {
+    pub(crate) fn new(path: SystemPathBuf, cwd: &SystemPath, text: String, cells: Option<NotebookIndex>) -> Arc<Self> {
         let shown = path.strip_prefix(cwd).unwrap_or(&path).to_string();
-        let lines = LineIndex::from_source_text(text.as_ref().map_or("", |text| text.as_str()));
-        Arc::new(Self { path, shown, text, lines })
+        let lines = LineIndex::from_source_text(&text);
+        Arc::new(Self { path, shown, text, cells, lines })
+    }
+
+    /// A file as the engine has it.
+    pub(crate) fn of_file(engine: &Engine, file: File, cwd: &SystemPath) -> Arc<Self> {
+        let text = engine.text(file);
+        let cells = text.as_notebook().map(|notebook| notebook.index().clone());
+        Self::new(engine.path(file), cwd, text.as_str().to_owned(), cells)
     }
 
     pub(crate) fn text(&self) -> &str {
-        self.text.as_ref().map_or("", |text| text.as_str())
+        &self.text
     }
 
     /// The row within the whole text, and within its cell.
     fn rows(&self, offset: TextSize) -> (OneIndexed, OneIndexed) {
         let row = self.lines.line_index(offset);
-        let notebook = self.text.as_ref().and_then(|text| text.as_notebook());
-        (row, notebook.and_then(|notebook| notebook.index().cell_row(row)).unwrap_or(row))
+        (row, self.cells.as_ref().and_then(|cells| cells.cell_row(row)).unwrap_or(row))
     }
 
     pub(crate) fn position(&self, offset: TextSize) -> Position {
@@ -58,19 +67,20 @@ impl Source {
 
     /// The cell of a notebook, from 1.
     pub(crate) fn cell(&self, offset: TextSize) -> Option<usize> {
-        let notebook = self.text.as_ref().and_then(|text| text.as_notebook())?;
-        notebook.index().cell(self.lines.line_index(offset)).map(OneIndexed::get)
+        self.cells.as_ref()?.cell(self.lines.line_index(offset)).map(OneIndexed::get)
     }
 
     /// The whole lines that `range` touches with `context` lines around them, within one cell.
     pub(crate) fn window(&self, range: TextRange, context: usize) -> TextRange {
         let text = self.text();
         let cell = self.cell(range.start());
-        let same_cell = |row: &OneIndexed| self.cell(self.lines.line_start(*row, text)) == cell;
+        let exists = |row: &OneIndexed| {
+            row.get() <= self.lines.line_count() && self.cell(self.lines.line_start(*row, text)) == cell
+        };
         let first = self.lines.line_index(range.start());
         let last = self.lines.line_index(range.end());
-        let above = (0..=context).map(|distance| first.saturating_sub(distance)).take_while(same_cell).last();
-        let below = (0..=context).map(|distance| last.saturating_add(distance)).take_while(same_cell).last();
+        let above = (0..=context).map(|distance| first.saturating_sub(distance)).take_while(exists).last();
+        let below = (0..=context).map(|distance| last.saturating_add(distance)).take_while(exists).last();
         let start = self.lines.line_start(above.unwrap_or(first), text);
         let end = self.lines.line_end(below.unwrap_or(last), text);
         let lines = text[TextRange::new(start, end.max(start))].trim_end_matches(['\r', '\n']);

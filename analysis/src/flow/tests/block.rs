@@ -96,6 +96,30 @@ fn a_loop_has_its_target_and_what_its_body_binds() {
 }
 
 #[test]
+fn a_while_is_entered_before_its_first_round() {
+    let snippet = snippet(
+        "
+        def f(x):
+            s = 0
+            while x:
+                x = s
+                s = x
+                y = s
+            return y
+    ",
+    );
+    let stmt = snippet.stmt("while x");
+    let variables = snippet.flow.block_variables(stmt).unwrap();
+    assert_eq!(variables.get(&snippet.name("y")).unwrap().before, Definedness::Never);
+    let s = snippet.name("s");
+    let text = |definitions: Vec<&Def>| -> Vec<&str> {
+        definitions.iter().filter_map(|def| def.value).map(|range| &snippet.source[range]).collect()
+    };
+    assert_eq!(text(snippet.flow.definitions_before(stmt, &s)), ["0"]);
+    assert_eq!(text(snippet.flow.definitions_after_body(stmt, &s)), ["x"]);
+}
+
+#[test]
 fn attributes_and_items_are_state_when_their_object_comes_from_outside() {
     let snippet = snippet(
         "

@@ -447,9 +447,9 @@ slice_scatter: Op
 smm: Op
 softmax: Op
 sort: Ranked
-split_copy: Op
+split_copy: Parts
 split_with_sizes: Parts
-split_with_sizes_copy: Op
+split_with_sizes_copy: Parts
 spmm: Op
 sqrt: Op
 sqrt_: Op
@@ -494,7 +494,7 @@ true_divide: Op
 trunc: Op
 trunc_: Op
 unbind: Parts
-unbind_copy: Op
+unbind_copy: Parts
 unflatten: Op
 unfold_copy: Op
 unsafe_chunk: Parts

@@ -1,0 +1,106 @@
+//! Every output format of one project, and that machines can read those made for them.
+
+use crate::project::Project;
+
+/// A syntax error, a comment with an unknown rule, one that suppresses nothing.
+const FAULTY: &str = "x = (1\ny = 2  # ag: ignore[no-such-rule]\nz = 'ü'; w = 3  # ag: ignore\n";
+
+fn faulty() -> Project {
+    Project::new(&[("pkg/faulty.py", FAULTY), ("fine.py", "x = 1\n")])
+}
+
+fn check(format: &str) -> String {
+    let answer = faulty().run(&["check", "--output-format", format]);
+    assert_eq!(answer.code, Some(1), "{answer:?}");
+    answer.stdout
+}
+
+#[test]
+fn for_people() {
+    for format in ["full", "concise", "grouped"] {
+        insta::assert_snapshot!(format, check(format));
+    }
+}
+
+#[test]
+fn for_machines() {
+    for format in ["json", "json-lines", "github", "gitlab", "rdjson", "junit"] {
+        insta::assert_snapshot!(format, check(format));
+    }
+}
+
+/// Full text of the rules is in it, so the shape is tested instead of the letters.
+#[test]
+fn sarif() {
+    let sarif: serde_json::Value = serde_json::from_str(&check("sarif")).unwrap();
+    assert_eq!(sarif["version"], "2.1.0");
+    let run = &sarif["runs"][0];
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    let results = run["results"].as_array().unwrap();
+    assert!(!results.is_empty());
+    for result in results {
+        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(rules[index]["id"], result["ruleId"]);
+        let location = &result["locations"][0]["physicalLocation"];
+        assert_eq!(location["artifactLocation"]["uri"], "pkg/faulty.py");
+        let region = &location["region"];
+        assert!(region["startLine"].as_u64() <= region["endLine"].as_u64());
+        assert!(region["startColumn"].as_u64() >= Some(1));
+        assert!(["error", "warning", "note"].contains(&result["level"].as_str().unwrap()));
+    }
+    for rule in rules {
+        assert!(rule["help"]["markdown"].as_str().unwrap().starts_with("## "));
+    }
+}
+
+/// Columns count characters, from 1.
+#[test]
+fn columns_of_wide_letters() {
+    assert!(faulty().findings(&[]).contains(&"faulty.py:3:17: AG902".to_owned()));
+}
+
+#[test]
+fn output_file() {
+    let project = faulty();
+    let answer = project.run(&["check", "--output-format", "json", "--output-file", "out/findings.json"]);
+    assert_eq!((answer.code, answer.stdout.as_str()), (Some(1), ""));
+    let written: serde_json::Value = serde_json::from_str(&project.read("out/findings.json")).unwrap();
+    assert!(!written.as_array().unwrap().is_empty());
+}
+
+#[test]
+fn colours() {
+    let project = faulty();
+    let coloured = |when| project.run(&["check", "--output-format", "concise", "--color", when]).stdout.contains('\u{1b}');
+    assert!(coloured("always"));
+    assert!(!coloured("never"));
+    assert!(!coloured("auto"), "standard output is a pipe");
+}
+
+#[test]
+fn statistics() {
+    let answer = faulty().run(&["check", "--statistics", "--select", "AG902,AG905", "--ignore", "AG900"]);
+    assert_eq!(answer.stdout, "1  AG902  [*]  unused-ignore\n1  AG905  [ ]  invalid-ignore\n");
+    let answer = faulty().run(&["check", "--statistics", "--select", "AG905", "--ignore", "AG900", "--output-format", "json"]);
+    let rows: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
+    assert_eq!(rows, serde_json::json!([{ "code": "AG905", "name": "invalid-ignore", "count": 1, "fixable": 0 }]));
+}
+
+/// Rows count from the start of the cell.
+#[test]
+fn notebooks() {
+    let notebook = serde_json::json!({
+        "cells": [
+            { "cell_type": "markdown", "id": "a", "metadata": {}, "source": ["# Title"] },
+            { "cell_type": "code", "id": "b", "metadata": {}, "execution_count": null, "outputs": [], "source": ["x = 1\n", "y = 2"] },
+            { "cell_type": "code", "id": "c", "metadata": {}, "execution_count": null, "outputs": [], "source": ["a = 1\n", "b = 2  # ag: ignore"] },
+        ],
+        "metadata": { "language_info": { "name": "python" } }, "nbformat": 4, "nbformat_minor": 5,
+    });
+    let project = Project::new(&[("n.ipynb", &notebook.to_string())]);
+    let answer = project.run(&["check", "--output-format", "json"]);
+    let findings: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
+    assert_eq!(findings[0]["cell"], 3);
+    assert_eq!(findings[0]["location"], serde_json::json!({ "row": 2, "column": 8 }));
+    insta::assert_snapshot!("notebook-full", project.run(&["check"]).stdout);
+}

@@ -1,0 +1,14 @@
+//! The binary from outside: what it prints, what it writes, and what it exits with.
+
+mod config;
+mod discovery;
+mod exit_codes;
+mod explain;
+mod fixes;
+mod formats;
+mod generated;
+mod project;
+mod robustness;
+mod selection;
+mod stages;
+mod stdin;

@@ -1,0 +1,116 @@
+//! Whatever the files are, there is an answer and an exit code.
+
+use std::io::Read;
+use std::process::Stdio;
+
+use crate::project::Project;
+
+#[test]
+fn bytes_that_are_not_text() {
+    let project = Project::new(&[("fine.py", "x = 1  # ag: ignore\n")]);
+    project.write("latin.py", b"x = '\xe4'\n");
+    project.write("zeros.py", b"\0\0\0");
+    project.write("broken.ipynb", b"{\"cells\": [");
+    let findings = project.findings(&["--select", "ALL"]);
+    assert!(findings.contains(&"latin.py:1:1: AG901".to_owned()), "{findings:?}");
+    assert!(findings.contains(&"broken.ipynb:1:1: AG901".to_owned()), "{findings:?}");
+    assert!(findings.iter().any(|finding| finding.starts_with("zeros.py:1:1: AG900")), "{findings:?}");
+}
+
+#[test]
+fn empty() {
+    let project = Project::new(&[("a.py", ""), ("b.py", "\n"), ("c.py", "\u{feff}"), ("d.py", "\\")]);
+    let answer = project.run(&["check", "a.py", "b.py", "c.py"]);
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    assert_eq!(project.run(&["check", "d.py"]).code, Some(1));
+}
+
+#[test]
+fn nesting() {
+    let brackets = format!("x = {}{}\n", "(".repeat(100_000), ")".repeat(100_000));
+    let blocks: String = (0..3_000).map(|depth| format!("{}if x:\n", " ".repeat(depth))).collect();
+    let chain = format!("import tensorflow as tf\n@tf.function\ndef f(x):\n    return {}1\n", "x + ".repeat(100_000));
+    let unclosed = format!("def f(x):\n    return {}", "[".repeat(50_000));
+    let project =
+        Project::new(&[("brackets.py", &brackets), ("blocks.py", &blocks), ("chain.py", &chain), ("unclosed.py", &unclosed)]);
+    assert_eq!(
+        project.findings(&[]),
+        ["blocks.py:1:1: AG904", "brackets.py:1:1: AG904", "chain.py:1:1: AG904", "unclosed.py:1:1: AG904"]
+    );
+}
+
+/// Ten megabytes of data, as generated code has them.
+#[test]
+fn large() {
+    let data = format!("DATA = [\n{}]\nx = 1  # ag: ignore\n", "    'a line of some length',\n".repeat(380_000));
+    let project = Project::new(&[("data.py", &data)]);
+    assert_eq!(project.findings(&[]), ["data.py:380003:8: AG902"]);
+    assert_eq!(project.run(&["check"]).code, Some(1));
+}
+
+#[test]
+fn half_written() {
+    let text = "import tensorflow as tf\n\n@tf.function\ndef f(x, ):\n    if x > 0:\n        y = tf.\n    for in x:\n    while\n    return y[\n";
+    let project = Project::new(&[("a.py", text)]);
+    let cuts: Vec<String> = (0..text.len()).map(|cut| format!("cut{cut}.py")).collect();
+    for (cut, name) in cuts.iter().enumerate() {
+        project.write(name, &text[..cut]);
+    }
+    let answer = project.run(&["check", "--output-format", "json", "--select", "ALL"]);
+    assert_eq!(answer.code, Some(1), "{}", answer.stderr);
+    let answer = project.run(&["stages", ".", "--output-format", "json"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+}
+
+#[cfg(unix)]
+#[test]
+fn links() {
+    let project = Project::new(&[("pkg/a.py", "x = (\n")]);
+    std::os::unix::fs::symlink("..", project.path("pkg/loop")).unwrap();
+    std::os::unix::fs::symlink("nowhere.py", project.path("dangling.py")).unwrap();
+    std::os::unix::fs::symlink("pkg/a.py", project.path("linked.py")).unwrap();
+    assert_eq!(project.findings(&[]).len(), 1, "links are not followed");
+    assert_eq!(project.findings(&["dangling.py"]), ["dangling.py:1:1: AG901"]);
+    assert_eq!(project.findings(&["linked.py"]), ["linked.py:2:1: AG900"]);
+}
+
+/// For root everything is readable, so this shows something on other accounts only.
+#[cfg(unix)]
+#[test]
+fn unreadable() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::new(&[("locked.py", "x = 1\n"), ("b.py", "x = 1  # ag: ignore\n")]);
+    std::fs::set_permissions(project.path("locked.py"), std::fs::Permissions::from_mode(0o000)).unwrap();
+    let findings = project.findings(&[]);
+    assert!(findings.contains(&"b.py:1:8: AG902".to_owned()), "{findings:?}");
+    if std::fs::read(project.path("locked.py")).is_err() {
+        assert!(findings.contains(&"locked.py:1:1: AG901".to_owned()), "{findings:?}");
+    }
+}
+
+/// `ag-lsp … | head -1`
+#[test]
+fn closed_pipe() {
+    let project = Project::new(&[]);
+    let faults: String = (0..20_000).map(|line| format!("x = {line}  # ag: ignore\n")).collect();
+    project.write("a.py", faults);
+    let mut command = project.command(&["check", "--output-format", "concise"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 16];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{stderr}");
+    assert!(!stderr.contains("error"), "{stderr}");
+}
+
+/// The same question gives the same answer, however many threads work on it.
+#[test]
+fn jobs() {
+    let project = Project::new(&[]);
+    for number in 0..20 {
+        project.write(&format!("m{number}.py"), "x = 1  # ag: ignore\ny = (\n");
+    }
+    let answer = |jobs| project.run(&["check", "--jobs", jobs]).stdout;
+    assert_eq!(answer("1"), answer("8"));
+}

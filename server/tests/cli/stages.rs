@@ -1,0 +1,94 @@
+//! `ag-lsp stages`.
+
+use serde_json::{Value, json};
+
+use crate::project::Project;
+
+const STEP: &str = "\
+import tensorflow as tf
+
+
+@tf.function
+def step(x: tf.Tensor, flag: bool):
+    'größe'; y = x if x > 0 else -x
+    if flag:
+        y += 1
+    return y
+";
+
+fn stages(project: &Project, arguments: &[&str]) -> Value {
+    let answer = project.run(&[&["stages"], arguments].concat());
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    serde_json::from_str(&answer.stdout).unwrap()
+}
+
+/// The places and verdicts, without the reasons.
+fn verdicts(function: &Value) -> Vec<Value> {
+    let constructs = function["constructs"].as_array().unwrap();
+    let verdict = |construct: &Value| {
+        json!([construct["kind"], construct["text"], construct["binding"], construct["line"], construct["column"], construct["end_line"], construct["end_column"]])
+    };
+    constructs.iter().map(verdict).collect()
+}
+
+#[test]
+fn of_a_root() {
+    let project = Project::new(&[("step.py", STEP)]);
+    let stages = stages(&project, &["step.py"]);
+    assert_eq!(stages[0]["file"], "step.py");
+    let function = &stages[0]["functions"][0];
+    assert_eq!(function["qualname"], "step");
+    assert_eq!(function["line"], 5);
+    assert_eq!(function["root"], true);
+    assert_eq!(function["dialect"], "tensorflow");
+    let parameters = function["parameters"].as_array().unwrap();
+    let bindings: Vec<_> = parameters.iter().map(|parameter| (&parameter["name"], &parameter["binding"])).collect();
+    assert_eq!(bindings, [(&json!("x"), &json!("staged")), (&json!("flag"), &json!("python"))]);
+    assert_eq!(
+        verdicts(function),
+        [json!(["ifexp", "x > 0", "staged", 6, 18, 6, 36]), json!(["if", "flag", "python", 7, 5, 8, 15])]
+    );
+    for construct in function["constructs"].as_array().unwrap() {
+        let why = construct["why"].as_array().unwrap();
+        assert!(why.iter().any(|step| step.as_str().unwrap().contains(" at step.py:")), "{why:?}");
+    }
+}
+
+#[test]
+fn names_of_files_are_those_given() {
+    let project = Project::new(&[("pkg/a.py", STEP), ("pkg/sub/b.py", "x = 1\n")]);
+    let files = |arguments: &[&str]| -> Vec<String> {
+        let stages = stages(&project, arguments);
+        stages.as_array().unwrap().iter().map(|item| item["file"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(files(&["./pkg/a.py"]), ["./pkg/a.py"]);
+    assert_eq!(files(&["pkg"]), ["pkg/a.py", "pkg/sub/b.py"]);
+    assert_eq!(files(&["."]), ["pkg/a.py", "pkg/sub/b.py"]);
+    let absolute = project.path("pkg/a.py");
+    assert_eq!(files(&[absolute.to_str().unwrap()]).len(), 1);
+}
+
+#[test]
+fn every_function() {
+    let project = Project::new(&[("a.py", "def f(x):\n    return x\n")]);
+    assert_eq!(stages(&project, &["a.py"])[0]["functions"], json!([]));
+    let all = stages(&project, &["a.py", "--roots", "all", "--dialect", "tensorflow"]);
+    assert_eq!(all[0]["functions"][0]["qualname"], "f");
+}
+
+#[test]
+fn text() {
+    let project = Project::new(&[("step.py", STEP)]);
+    let answer = project.run(&["stages", "step.py", "--output-format", "text"]);
+    assert!(answer.stdout.starts_with("step.py:5: step (tensorflow, root)\n"), "{}", answer.stdout);
+    assert!(answer.stdout.contains("\n  staged   6: ifexp x > 0\n"), "{}", answer.stdout);
+    assert!(answer.stdout.contains("\n  python   7: if flag\n"), "{}", answer.stdout);
+}
+
+#[test]
+fn missing_file() {
+    let answer = Project::new(&[("a.py", STEP)]).run(&["stages", "gone.py", "a.py"]);
+    assert_eq!(answer.code, Some(2));
+    assert!(answer.stderr.contains("gone.py"), "{}", answer.stderr);
+    assert!(answer.stdout.contains("\"step\""), "the others are shown all the same");
+}
