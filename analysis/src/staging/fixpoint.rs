@@ -75,7 +75,7 @@ fn is_unsupported<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
     let imports = &file_index(db, function.document(db)).imports;
     function_ast(db, function)
         .as_ref()
-        .is_some_and(|ast| !unsupported::find(ast, imports, &[]).is_empty())
+        .is_some_and(|ast| !unsupported::find(function.path(db), ast, imports, &[]).is_empty())
 }
 
 /// What is assumed of a parameter, and on whose word.
@@ -487,9 +487,9 @@ impl Fixpoint {
         if options.features.is_empty() {
             return *is_unsupported(db, function);
         }
-        function_ast(db, function)
-            .as_ref()
-            .is_some_and(|ast| !unsupported::find(ast, &index.imports, &options.features).is_empty())
+        function_ast(db, function).as_ref().is_some_and(|ast| {
+            !unsupported::find(&entry.path, ast, &index.imports, &options.features).is_empty()
+        })
     }
 
     fn contribute(

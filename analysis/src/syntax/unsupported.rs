@@ -8,7 +8,7 @@ use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
-use super::functions::FunctionAst;
+use super::functions::{FunctionAst, FunctionPath};
 use super::imports::Imports;
 
 /// A kind of syntax that AutoGraph refuses.
@@ -26,7 +26,7 @@ pub enum Unsupported {
     Match,
     /// The function itself is `async def`; nested ones are no obstacle.
     Async,
-    /// Blocks are indented with tabs here and blanks there.
+    /// A method or nested function is indented with both tabs and blanks.
     MixedIndentation,
     /// `set_loop_options` that is not the first statement of a loop.
     LoopOptions,
@@ -38,12 +38,18 @@ pub enum Unsupported {
 
 /// The unsupported places of a function, in source order. `features` are the optional features of
 /// AutoGraph that are on.
-pub fn find(function: &FunctionAst, imports: &Imports, features: &[Name]) -> Vec<(Unsupported, TextRange)> {
+pub fn find(
+    path: &FunctionPath,
+    function: &FunctionAst,
+    imports: &Imports,
+    features: &[Name],
+) -> Vec<(Unsupported, TextRange)> {
     let def = function.def();
     let on = |feature: &str| features.iter().any(|name| name == feature || name == "ALL");
     let mut search = Search {
         text: &function.text,
         imports,
+        is_indented: path.qualname.contains('.'),
         lists: on("LISTS"),
         asserts: on("ASSERT_STATEMENTS"),
         options: Vec::new(),
@@ -60,6 +66,8 @@ pub fn find(function: &FunctionAst, imports: &Imports, features: &[Name]) -> Vec
 struct Search<'a> {
     text: &'a str,
     imports: &'a Imports,
+    /// It is a method or nested: to be converted its text is moved to the left.
+    is_indented: bool,
     lists: bool,
     asserts: bool,
     /// The statements that stand first in a loop.
@@ -73,7 +81,7 @@ impl<'a> Search<'a> {
     }
 
     fn block(&mut self, body: &'a [Stmt]) {
-        if let Some(first) = body.first() {
+        if let Some(first) = body.first().filter(|_| self.is_indented) {
             let indentation = indentation(self.text, first.start());
             if indentation.contains(' ') && indentation.contains('\t') {
                 self.add(Unsupported::MixedIndentation, first);
