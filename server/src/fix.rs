@@ -63,7 +63,9 @@ pub(crate) fn fix(session: &mut Session, least: Applicability) -> Fixed {
                 checked.iter().any(|checked| checked.path == path && breaks_syntax(checked))
             };
             if broken(&checked) && !broken(&fixed.remaining) {
-                printer::warning(&format!("{path}: the fixes would break its syntax, so they are not applied; this is a bug in ag-lsp"));
+                printer::warning(&format!(
+                    "{path}: the fixes would break its syntax, so they are not applied; this is a bug in ag-lsp"
+                ));
                 session.engine.set_source(document, before);
                 session.settle();
                 checked = session.check();
@@ -134,7 +136,8 @@ pub(crate) fn replace(text: &SourceText, edits: &[Edit]) -> SourceText {
 /// Writes what has changed.
 pub(crate) fn write(changes: &BTreeMap<SystemPathBuf, Change>) -> anyhow::Result<()> {
     for (path, change) in changes {
-        std::fs::write(path.as_std_path(), change.after.to_bytes()).with_context(|| format!("cannot write `{path}`"))?;
+        std::fs::write(path.as_std_path(), change.after.to_bytes())
+            .with_context(|| format!("cannot write `{path}`"))?;
     }
     Ok(())
 }

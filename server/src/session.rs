@@ -74,7 +74,10 @@ impl Session {
         }
         let (inputs, unreadable) = match stdin {
             Some(stdin) => {
-                anyhow::ensure!(!stdin.name.ends_with(".ipynb"), "a notebook cannot be read from standard input");
+                anyhow::ensure!(
+                    !stdin.name.ends_with(".ipynb"),
+                    "a notebook cannot be read from standard input"
+                );
                 let path = SystemPath::absolute(&stdin.name, &cwd);
                 (vec![Input { path, given: stdin.name.clone() }], Vec::new())
             }
@@ -137,7 +140,11 @@ impl Session {
                 .into_par_iter()
                 .map_with((engine, progress), |(engine, progress), (path, document)| {
                     let answer = panics::catch(|| what(engine, document));
-                    progress.update("Checking", done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1, total);
+                    progress.update(
+                        "Checking",
+                        done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1,
+                        total,
+                    );
                     (path, document, answer)
                 })
                 .collect()
@@ -204,7 +211,8 @@ pub(crate) fn configure(
         Some(file) if named.is_none() => file.path.parent().map(SystemPath::to_path_buf),
         _ => config::project_root(system, start),
     };
-    let root = root.unwrap_or_else(|| if start.starts_with(cwd) { cwd.to_path_buf() } else { start.to_path_buf() });
+    let root =
+        root.unwrap_or_else(|| if start.starts_with(cwd) { cwd.to_path_buf() } else { start.to_path_buf() });
     let inline = arguments.config.iter().filter_map(|argument| match argument {
         ConfigArgument::Inline(options) => Some((**options).clone()),
         ConfigArgument::File(_) => None,

@@ -23,10 +23,10 @@ use crate::session::{Checked, Session, Stdin};
 use crate::watch;
 
 const NO_ROOTS: &str = "\
-No staged functions found. Staging starts at functions that the code declares, such as those with \
-`@tf.function`, `@torch.compile` or `@jax.jit`, the `call` of a Keras layer, or a callback of \
-`Dataset.map`. Declare others with `roots = [\"package.module.function\"]` in the configuration, or check \
-all functions as if they were staged with `--roots all`.";
+No staged functions found. Staging starts at functions that the code declares: those with `@tf.function`,
+`@torch.compile`, `@jax.jit` and their kin, the `call` of a Keras layer, a callback of `Dataset.map`. Declare
+others with `roots = [\"package.module.function\"]` in the configuration, or check every function as if it
+were staged with `--roots all`.";
 
 /// Look for staging faults in files and folders.
 ///
@@ -40,7 +40,13 @@ pub(crate) struct Check {
     paths: Vec<String>,
 
     /// How findings are written.
-    #[arg(long, value_name = "FORMAT", env = "AG_LSP_OUTPUT_FORMAT", default_value = "full", help_heading = "Output")]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        env = "AG_LSP_OUTPUT_FORMAT",
+        default_value = "full",
+        help_heading = "Output"
+    )]
     output_format: Format,
 
     /// Write the findings to a file instead of standard output.
@@ -102,11 +108,15 @@ pub(crate) struct Check {
 impl Check {
     pub(crate) fn run(&self, verbosity: i8) -> anyhow::Result<ExitStatus> {
         if self.watch {
-            return watch::watch(&self.paths, || self.open(verbosity), |session| {
-                self.once(session, verbosity)?;
-                printer::note("Watching for changes …");
-                Ok(())
-            });
+            return watch::watch(
+                &self.paths,
+                || self.open(verbosity),
+                |session| {
+                    self.once(session, verbosity)?;
+                    printer::note("Watching for changes …");
+                    Ok(())
+                },
+            );
         }
         self.once(&mut self.open(verbosity)?, verbosity)
     }
@@ -126,7 +136,10 @@ impl Check {
         if !dash && (self.stdin_filename.is_none() || !self.paths.is_empty()) {
             return Ok(None);
         }
-        anyhow::ensure!(self.paths.len() <= 1, "`-` stands for standard input and cannot be joined with other paths");
+        anyhow::ensure!(
+            self.paths.len() <= 1,
+            "`-` stands for standard input and cannot be joined with other paths"
+        );
         anyhow::ensure!(!self.watch, "standard input cannot be watched");
         let name = self.stdin_filename.clone().unwrap_or_else(|| "stdin.py".to_owned());
         Ok(Some(Stdin { name }))
@@ -153,7 +166,9 @@ impl Check {
         if to_stdout {
             // As a filter: the text, mended or not.
             for checked in &remaining {
-                printer.write(&String::from_utf8_lossy(&session.engine.text(session.engine.file(checked.document)).to_bytes()))?;
+                printer.write(&String::from_utf8_lossy(
+                    &session.engine.text(session.engine.file(checked.document)).to_bytes(),
+                ))?;
             }
         } else {
             fix::write(&changes)?;
@@ -237,10 +252,16 @@ impl<'a> Reporter<'a> {
         for Checked { document, findings, .. } in checked {
             let file = self.session.engine.file(document);
             match findings {
-                Ok(findings) => violations.extend(findings.into_iter().map(|finding| self.violation(finding))),
+                Ok(findings) => {
+                    violations.extend(findings.into_iter().map(|finding| self.violation(finding)))
+                }
                 Err(panic) => {
                     let source = self.source(file);
-                    violations.extend(self.own("AG903", format!("{panic}; this is a bug in ag-lsp"), &source));
+                    violations.extend(self.own(
+                        "AG903",
+                        format!("{panic}; this is a bug in ag-lsp"),
+                        &source,
+                    ));
                 }
             }
         }

@@ -190,7 +190,8 @@ fn text(items: &[FileItem]) -> String {
             for construct in &function.constructs {
                 let mut lines = construct.text.lines();
                 let (first, more) = (lines.next().unwrap_or_default(), lines.next().map_or("", |_| " …"));
-                let (verdict, line, kind) = (verdict(construct.binding), construct.line, construct.kind.as_str());
+                let (verdict, line, kind) =
+                    (verdict(construct.binding), construct.line, construct.kind.as_str());
                 let _ = writeln!(out, "  {verdict}  {line}: {kind} {first}{more}");
                 reasons(&mut out, &construct.why);
             }

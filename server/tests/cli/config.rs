@@ -39,7 +39,10 @@ fn the_command_line_wins() {
     assert_eq!(codes(&[file], &["--isolated"]), ["AG902", "AG905"]);
     assert_eq!(codes(&[file], &["--select", "AG902"]), ["AG902"]);
     assert_eq!(codes(&[file], &["--config", "select = ['AG902']"]), ["AG902"]);
-    assert_eq!(codes(&[file, ("other/o.toml", "select = ['AG902']")], &["--config", "other/o.toml"]), ["AG902"]);
+    assert_eq!(
+        codes(&[file, ("other/o.toml", "select = ['AG902']")], &["--config", "other/o.toml"]),
+        ["AG902"]
+    );
 }
 
 #[test]
@@ -86,13 +89,15 @@ fn wrong_configuration() {
         "[severity]\nno-such-rule = 'off'",
         "jobs = 4",
     ];
-    let complaints: Vec<String> = wrong.iter().map(|config| format!("{config}\n---\n{}", complaint(config))).collect();
+    let complaints: Vec<String> =
+        wrong.iter().map(|config| format!("{config}\n---\n{}", complaint(config))).collect();
     insta::assert_snapshot!(complaints.join("\n"));
 }
 
 #[test]
 fn wrong_pyproject() {
-    let project = Project::new(&[FAULTY, ("pyproject.toml", "[project]\nname = 'p'\n\n[tool.ag-lsp]\nselct = []\n")]);
+    let project =
+        Project::new(&[FAULTY, ("pyproject.toml", "[project]\nname = 'p'\n\n[tool.ag-lsp]\nselct = []\n")]);
     let answer = project.run(&["check"]);
     assert_eq!(answer.code, Some(2));
     assert_eq!(
