@@ -5,6 +5,7 @@
 //! [`context`], report, and never panic.
 
 pub mod context;
+mod conversion;
 mod declare;
 mod engine;
 pub mod registry;

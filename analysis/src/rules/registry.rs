@@ -1,9 +1,24 @@
 //! All rules, by code.
 
-use super::{Rule, engine};
+use super::{Rule, conversion, engine};
 
 /// Sorted by code.
 pub static RULES: &[&Rule] = &[
+    &conversion::for_else::FOR_ELSE,
+    &conversion::while_else::WHILE_ELSE,
+    &conversion::generator::GENERATOR,
+    &conversion::mangled_name::MANGLED_NAME,
+    &conversion::walrus::WALRUS,
+    &conversion::match_statement::MATCH_STATEMENT,
+    &conversion::coroutine::COROUTINE,
+    &conversion::ambiguous_lambda::AMBIGUOUS_LAMBDA,
+    &conversion::mixed_indentation::MIXED_INDENTATION,
+    &conversion::loop_options_place::LOOP_OPTIONS_PLACE,
+    &conversion::chained_assignment::CHAINED_ASSIGNMENT,
+    &conversion::assert_message::ASSERT_MESSAGE,
+    &conversion::unconverted_code::UNCONVERTED_CODE,
+    &conversion::debugger::DEBUGGER,
+    &conversion::converted_twice::CONVERTED_TWICE,
     &engine::SYNTAX_ERROR,
     &engine::IO_ERROR,
     &engine::UNUSED_IGNORE,

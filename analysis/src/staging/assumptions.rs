@@ -36,6 +36,8 @@ pub enum Unconverted {
     Body,
     /// `__init__`: objects are made by Python.
     Constructor,
+    /// Python calls it for a `with` or `for`: `__enter__`, `__next__`.
+    Protocol,
     /// `@tf.autograph.experimental.do_not_convert`.
     DoNotConvert,
     /// `@functools.lru_cache`, `@functools.cache`.

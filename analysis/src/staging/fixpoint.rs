@@ -246,7 +246,8 @@ impl Fixpoint {
             .map_or(Dialect::Tensorflow, |(_, dialect)| *dialect)
     }
 
-    /// Marks a scope staged; the first root wins, a root wins over being reached.
+    /// Marks a scope staged; the first root wins, a root wins over being reached, being converted
+    /// over not being.
     fn stage(&mut self, db: &dyn Db, scope: Scope, mut staged: Staged) -> bool {
         if staged.converts && self.is_unsupported(db, scope, &staged.options) {
             staged.converts = false;
@@ -261,7 +262,20 @@ impl Fixpoint {
                 *known = staged;
                 true
             }
-            Some(known) if known.root.is_none() && !known.converts && staged.converts => {
+            // `tf.function(layer.call)` converts what Keras alone would not.
+            Some(known)
+                if known.unconverted == Some(Unconverted::Keras)
+                    && staged.converts
+                    && staged.root.is_some() =>
+            {
+                *known = staged;
+                true
+            }
+            Some(known)
+                if !known.converts
+                    && staged.converts
+                    && (known.root.is_none() || known.unconverted == Some(Unconverted::Body)) =>
+            {
                 known.converts = true;
                 known.unconverted = None;
                 true
@@ -463,6 +477,7 @@ impl Fixpoint {
         let unconverted = match caller {
             Staged { dialect: Dialect::Torch | Dialect::Jax, .. } => None,
             Staged { converts: false, .. } => Some(Unconverted::Caller),
+            _ if call.implicit => Some(Unconverted::Protocol),
             _ if index.short_name(callee.function) == "__init__" => Some(Unconverted::Constructor),
             _ if decorated(&["do_not_convert"]) => Some(Unconverted::DoNotConvert),
             _ if decorated(&["lru_cache", "cache"]) => Some(Unconverted::Cached),

@@ -18,6 +18,7 @@ declare_rule! {
     ///
     /// - methods that Keras 3 calls: `Layer.call`, `Model.train_step`, `Loss.call`, …
     /// - functions that a library calls as they are: the bodies of `tf.cond` and `tf.while_loop`
+    /// - methods that Python calls for a `with` or `for`: `__enter__`, `__next__`
     /// - constructors, and functions with `functools.lru_cache` or `do_not_convert`
     /// - functions with `autograph=False`, and all that is called from such code
     ///
@@ -75,7 +76,8 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     match ctx.stage.unconverted {
-        None | Some(Unconverted::Syntax) => {}
+        // What has a cache is never called with a Tensor: the call fails before.
+        None | Some(Unconverted::Syntax | Unconverted::Cached) => {}
         Some(reason) => decisions(ctx, reason),
     }
     cached_calls(ctx);
@@ -116,9 +118,9 @@ fn because(reason: Unconverted, name: &str) -> String {
         Unconverted::Keras => format!("Keras 3 calls `{name}` without converting it"),
         Unconverted::Body => format!("TensorFlow calls `{name}` without converting it"),
         Unconverted::Constructor => "constructors are not converted".to_owned(),
+        Unconverted::Protocol => format!("Python itself calls `{name}`, and it is not converted"),
         Unconverted::DoNotConvert => format!("`{name}` is marked `do_not_convert`"),
-        Unconverted::Cached => format!("`{name}` has a cache, and such functions are not converted"),
-        Unconverted::Syntax | Unconverted::Caller => {
+        Unconverted::Cached | Unconverted::Syntax | Unconverted::Caller => {
             format!("`{name}` is called from code that is not converted")
         }
     }
@@ -132,6 +134,7 @@ fn help(reason: Unconverted) -> &'static str {
         }
         Unconverted::Body => "define the function inside the converted function, or use `tf.cond` in it",
         Unconverted::Constructor => "decide in a function, and give the result to the constructor",
+        Unconverted::Protocol => "call a function for it, in the body of the `with` or `for`",
         Unconverted::DoNotConvert => "remove `do_not_convert`, or use `tf.cond` or `tf.where`",
         Unconverted::Cached => "remove the cache: Tensors cannot be its keys",
         Unconverted::Syntax | Unconverted::Caller => {

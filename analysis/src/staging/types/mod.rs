@@ -71,6 +71,8 @@ pub struct CallSite {
     pub arguments: Vec<(ArgumentPlace, AssumedType)>,
     /// `*args` or `**kwargs` are passed: parameters without an argument may still have a value.
     pub open: bool,
+    /// Python makes the call itself: `__enter__` of a `with`, `__next__` of a `for`.
+    pub implicit: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -184,6 +186,7 @@ impl<'db> Inference<'db> {
                 self.call(call, range, index, &mut types.calls);
             }
         }
+        self.implicit_calls(body, base, &mut types.calls);
         self.returns(body, &mut types);
         self.roots(scope, expressions, &mut types);
         types
@@ -202,7 +205,7 @@ impl<'db> Inference<'db> {
             for function in caller.functions_of(call) {
                 let targets = self.targets(function);
                 if !targets.is_empty() {
-                    calls.push(CallSite { targets, range, arguments: given.clone(), open: false });
+                    calls.push(CallSite { targets, range, arguments: given.clone(), open: false, implicit: false });
                 }
             }
             return;
@@ -214,7 +217,7 @@ impl<'db> Inference<'db> {
             let targets = self.targets(method.function);
             if !targets.is_empty() {
                 let arguments = self.dataset_elements(receiver, call);
-                calls.push(CallSite { targets, range, arguments, open: false });
+                calls.push(CallSite { targets, range, arguments, open: false, implicit: false });
             }
             return;
         }
@@ -247,7 +250,35 @@ impl<'db> Inference<'db> {
                 None => open = true,
             }
         }
-        calls.push(CallSite { targets, range, arguments, open });
+        calls.push(CallSite { targets, range, arguments, open, implicit: false });
+    }
+
+    /// What `with` and `for` call of the project's objects.
+    fn implicit_calls(&self, body: &[Stmt], base: TextSize, calls: &mut Vec<CallSite>) {
+        use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
+        struct Protocols<'a>(Vec<(&'a Expr, &'static [&'static str])>);
+        impl<'a> StatementVisitor<'a> for Protocols<'a> {
+            fn visit_stmt(&mut self, statement: &'a Stmt) {
+                match statement {
+                    Stmt::With(node) => self.0.extend(
+                        node.items.iter().map(|item| (&item.context_expr, &["__enter__", "__exit__"][..])),
+                    ),
+                    Stmt::For(node) => self.0.push((&node.iter, &["__iter__", "__next__"])),
+                    Stmt::FunctionDef(_) | Stmt::ClassDef(_) => return,
+                    _ => {}
+                }
+                walk_stmt(self, statement);
+            }
+        }
+        let mut protocols = Protocols(Vec::new());
+        protocols.visit_body(body);
+        for (object, methods) in protocols.0 {
+            let targets: Vec<_> = methods.iter().flat_map(|method| self.methods(object, method)).collect();
+            if !targets.is_empty() {
+                let range = object.range().checked_sub(base).unwrap_or_default();
+                calls.push(CallSite { targets, range, arguments: Vec::new(), open: true, implicit: true });
+            }
+        }
     }
 
     fn given(&self, caller: &Caller, call: &ast::ExprCall) -> Vec<(ArgumentPlace, AssumedType)> {
