@@ -107,6 +107,7 @@ impl Stages {
             Format::Json => printer.write(&(serde_json::to_string_pretty(&items)? + "\n"))?,
             Format::Text => printer.write(&text(&items))?,
         }
+        session.note_missing_roots();
         Ok(status)
     }
 }

@@ -107,6 +107,15 @@ fn wrong_pyproject() {
 }
 
 #[test]
+fn contradictions() {
+    let project = Project::new(&[FAULTY, ("a.toml", ""), ("b.toml", "")]);
+    assert_eq!(project.run(&["check", "--config", "a.toml", "--config", "b.toml"]).code, Some(2));
+    assert_eq!(project.run(&["check", "--config", "a.toml", "--isolated"]).code, Some(2));
+    assert_eq!(project.run(&["check", "--config", "a.toml", "--config", "select = []"]).code, Some(0));
+    assert_eq!(project.run(&["check", "--config", "select = []", "--isolated"]).code, Some(0));
+}
+
+#[test]
 fn wrong_arguments() {
     let project = Project::new(&[FAULTY]);
     for arguments in [

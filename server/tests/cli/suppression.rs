@@ -116,3 +116,12 @@ fn added() {
     assert!(project.read("c.py").contains("> 0):  # why not  # ag: ignore[AG101]\n"));
     assert_eq!(project.findings(&["--select", "AG101"]), [""; 0]);
 }
+
+/// As a filter: the text comes back, with or without new comments.
+#[test]
+fn added_to_standard_input() {
+    let project = Project::new(&[]);
+    let add = |text: &str| project.run_with_input(&["check", "--add-ignore", "--select", "AG101", "-"], text.as_bytes());
+    assert_eq!(add(&function("")).stdout, function("  # ag: ignore[AG101]"));
+    assert_eq!(add("x = 1\n").stdout, "x = 1\n");
+}
