@@ -7,7 +7,9 @@
 pub mod context;
 mod conversion;
 mod declare;
+mod declared;
 mod engine;
+mod pitfalls;
 pub mod registry;
 pub mod run;
 

@@ -1,6 +1,6 @@
 //! All rules, by code.
 
-use super::{Rule, conversion, engine};
+use super::{Rule, conversion, engine, pitfalls};
 
 /// Sorted by code.
 pub static RULES: &[&Rule] = &[
@@ -19,6 +19,17 @@ pub static RULES: &[&Rule] = &[
     &conversion::unconverted_code::UNCONVERTED_CODE,
     &conversion::debugger::DEBUGGER,
     &conversion::converted_twice::CONVERTED_TWICE,
+    &pitfalls::runs_while_tracing::RUNS_WHILE_TRACING,
+    &pitfalls::retraced_loop::RETRACED_LOOP,
+    &pitfalls::function_in_loop::FUNCTION_IN_LOOP,
+    &pitfalls::leaked_tensor::LEAKED_TENSOR,
+    &pitfalls::captured_global::CAPTURED_GLOBAL,
+    &pitfalls::variable_creation::VARIABLE_CREATION,
+    &pitfalls::consumed_iterator::CONSUMED_ITERATOR,
+    &pitfalls::staged_recursion::STAGED_RECURSION,
+    &pitfalls::python_counter::PYTHON_COUNTER,
+    &pitfalls::optimizer_argument::OPTIMIZER_ARGUMENT,
+    &pitfalls::changed_attribute::CHANGED_ATTRIBUTE,
     &engine::SYNTAX_ERROR,
     &engine::IO_ERROR,
     &engine::UNUSED_IGNORE,

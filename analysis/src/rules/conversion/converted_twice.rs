@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 
 use crate::rules::FileContext;
 use crate::rules::declare::declare_rule;
+use crate::rules::declared;
 
 declare_rule! {
     /// ## What it does
@@ -65,21 +66,9 @@ fn check(ctx: &FileContext) {
     let mut names = Bound::default();
     names.visit_body(ctx.parsed.suite());
     names.functions.retain(|name| !names.others.contains(name));
-    Conversions { ctx, names: &names, decorated: decorated(ctx, &names) }.visit_body(ctx.parsed.suite());
-}
-
-/// The functions that are `tf.function`s by their decorator.
-fn decorated<'a>(ctx: &FileContext<'a>, names: &Bound<'a>) -> FxHashSet<&'a str> {
-    let is_function = |expression: &Expr| {
-        let callee = expression.as_call_expr().map_or(expression, |call| &call.func);
-        ctx.resolve(callee).is_some_and(|name| name == "tensorflow.function")
-    };
-    let definitions = ctx.parsed.suite().iter().filter_map(Stmt::as_function_def_stmt);
-    definitions
-        .filter(|def| names.functions.contains(def.name.as_str()))
-        .filter(|def| def.decorator_list.first().is_some_and(|first| is_function(&first.expression)))
-        .map(|def| def.name.as_str())
-        .collect()
+    let functions = declared::functions(ctx).into_iter().filter(|function| function.class.is_none());
+    let decorated = functions.map(|function| function.def.name.as_str()).collect();
+    Conversions { ctx, names: &names, decorated }.visit_body(ctx.parsed.suite());
 }
 
 /// The names of functions, and the names that are bound by anything else anywhere in the file.
