@@ -4,11 +4,14 @@
 //! (`ag-lsp explain`), and a check function. Checks see one function or one file through
 //! [`context`], report, and never panic.
 
+mod classes;
+mod conditionals;
 pub mod context;
 mod conversion;
 mod declare;
 mod declared;
 mod engine;
+mod loops;
 mod pitfalls;
 pub mod registry;
 pub mod run;

@@ -1,6 +1,6 @@
 //! All rules, by code.
 
-use super::{Rule, conversion, engine, pitfalls};
+use super::{Rule, conditionals, conversion, engine, loops, pitfalls};
 
 /// Sorted by code.
 pub static RULES: &[&Rule] = &[
@@ -19,6 +19,15 @@ pub static RULES: &[&Rule] = &[
     &conversion::unconverted_code::UNCONVERTED_CODE,
     &conversion::debugger::DEBUGGER,
     &conversion::converted_twice::CONVERTED_TWICE,
+    &conditionals::undefined_branch::UNDEFINED_BRANCH,
+    &conditionals::missing_return::MISSING_RETURN,
+    &conditionals::none_branch::NONE_BRANCH,
+    &conditionals::branch_dtype::BRANCH_DTYPE,
+    &conditionals::branch_structure::BRANCH_STRUCTURE,
+    &conditionals::branch_type::BRANCH_TYPE,
+    &loops::undefined_loop_var::UNDEFINED_LOOP_VAR,
+    &loops::none_before_loop::NONE_BEFORE_LOOP,
+    &loops::none_after_iteration::NONE_AFTER_ITERATION,
     &pitfalls::runs_while_tracing::RUNS_WHILE_TRACING,
     &pitfalls::retraced_loop::RETRACED_LOOP,
     &pitfalls::function_in_loop::FUNCTION_IN_LOOP,
