@@ -1,10 +1,11 @@
 //! A recursion that only a Tensor could end.
 
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextRange};
 
 use super::every_trace;
 use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
+use crate::staging::construct::Construct;
 
 declare_rule! {
     /// ## What it does
@@ -57,18 +58,30 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    let Some((decision, _)) = ctx.staged().next().filter(|_| ctx.converts()) else { return };
+    if !ctx.converts() {
+        return;
+    }
     every_trace::calls(ctx, &mut |call| {
-        if ctx.callee(call).is_some_and(|callee| std::ptr::eq(callee, ctx.ast)) {
-            let name = ctx.def().name.as_str();
-            ctx.report(
-                &STAGED_RECURSION,
-                call.range(),
-                format!("`{name}` calls itself in every trace: a condition on a Tensor cannot end the recursion"),
-            )
-            .why(decision.why.clone())
-            .help("use a `while` loop, or end the recursion with a condition on a Python value")
-            .emit();
-        }
+        let is_itself = ctx.callee(call).is_some_and(|callee| std::ptr::eq(callee, ctx.ast));
+        let Some(decision) = decision_of(ctx, call.range()).filter(|_| is_itself) else { return };
+        let name = ctx.def().name.as_str();
+        ctx.report(
+            &STAGED_RECURSION,
+            decision.test_range,
+            format!("this condition on a Tensor cannot end the recursion: `{name}` calls itself in every trace"),
+        )
+        .why(decision.why.clone())
+        .label(ctx.span(call.range()), "traced whatever the condition is")
+        .help("use a `while` loop, or end the recursion with a condition on a Python value")
+        .emit();
     });
+}
+
+/// The staged decision that seems to guard a place: around it, or else before it.
+fn decision_of<'a>(ctx: &FunctionContext<'a>, place: TextRange) -> Option<&'a Construct> {
+    let staged = || ctx.staged().map(|(construct, _)| construct);
+    let around = staged().filter(|construct| {
+        construct.range.contains_range(place) && !construct.test_range.contains_range(place)
+    });
+    around.last().or_else(|| staged().filter(|construct| construct.range.end() <= place.start()).last())
 }
