@@ -21,6 +21,8 @@ pub struct Stage {
     /// Why AutoGraph leaves it as it is, in a dialect that has AutoGraph: a Tensor that it tests is
     /// an error.
     pub unconverted: Option<Unconverted>,
+    /// Its types are asked for; in a large project not of functions that decide on nothing.
+    pub typed: bool,
     pub parameters: Vec<Parameter>,
     pub options: RootOptions,
 }

@@ -35,7 +35,9 @@ pub fn of_documents(
         let Some(entry) = index.definitions.functions.get(scope.function as usize) else { continue };
         let Some(signature) = index.signatures.get(scope.function as usize) else { continue };
         let assumptions = fixpoint.parameters.get(scope).map(Vec::as_slice).unwrap_or_default();
-        let facts = &function_types(db, FunctionId::new(db, document, entry.path.clone())).parameters;
+        let typed = fixpoint.is_typed(db, *scope);
+        let function = FunctionId::new(db, document, entry.path.clone());
+        let facts = if typed { function_types(db, function).parameters.as_slice() } else { &[] };
         let nothing = ParameterAssumption::default();
         let parameters = signature
             .parameters
@@ -74,6 +76,7 @@ pub fn of_documents(
                 // Called from eager code, such a body runs eagerly.
                 *reason != Unconverted::Body || fixpoint.staged.contains_key(&staged.cause.scope)
             }),
+            typed,
             parameters,
             options: staged.options.clone(),
         };
