@@ -1,7 +1,12 @@
 //! AG2xx: what a staged loop asks of the variables that it carries.
 
+pub(super) mod break_in_distributed_loop;
 mod carried;
+mod distributed;
+mod dtypes;
+pub(super) mod loop_dtype;
 pub(super) mod none_after_iteration;
 pub(super) mod none_before_loop;
+pub(super) mod return_in_loop;
 pub(super) mod undefined_loop_var;
 mod values;
