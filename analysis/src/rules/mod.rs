@@ -5,6 +5,7 @@
 //! [`context`], report, and never panic.
 
 mod classes;
+mod conditionals;
 pub mod context;
 mod declare;
 mod engine;

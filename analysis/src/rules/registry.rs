@@ -1,9 +1,15 @@
 //! All rules, by code.
 
-use super::{Rule, engine, loops};
+use super::{Rule, conditionals, engine, loops};
 
 /// Sorted by code.
 pub static RULES: &[&Rule] = &[
+    &conditionals::undefined_branch::UNDEFINED_BRANCH,
+    &conditionals::missing_return::MISSING_RETURN,
+    &conditionals::none_branch::NONE_BRANCH,
+    &conditionals::branch_dtype::BRANCH_DTYPE,
+    &conditionals::branch_structure::BRANCH_STRUCTURE,
+    &conditionals::branch_type::BRANCH_TYPE,
     &loops::undefined_loop_var::UNDEFINED_LOOP_VAR,
     &loops::none_before_loop::NONE_BEFORE_LOOP,
     &loops::none_after_iteration::NONE_AFTER_ITERATION,

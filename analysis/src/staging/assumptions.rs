@@ -19,6 +19,8 @@ pub struct Stage {
     /// AutoGraph converts it. False for the dialects that trace only, for `autograph=False`, and
     /// for what Keras 3 calls.
     pub converts: bool,
+    /// Its types are asked for; in a large project not of functions that decide on nothing.
+    pub typed: bool,
     pub parameters: Vec<Parameter>,
     pub options: RootOptions,
 }

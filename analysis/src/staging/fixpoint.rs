@@ -20,7 +20,7 @@ use super::assumptions::{RootOptions, Source};
 use super::dialect::{Dialect, RootKind};
 use super::ghost::Assumption;
 use super::index::{DefaultValue, FileIndex, FunctionId, MODULE, ParameterKind, file_index};
-use super::roots::RootTarget;
+use super::roots::{RootSite, RootTarget};
 use super::types::{ArgumentPlace, CallSite, ScopeTypes, Target, function_types, module_types};
 use crate::config::Settings;
 use crate::db::Db;
@@ -40,14 +40,30 @@ pub struct Horizon {
     evidence: usize,
     /// A name called from more scopes than this says too little about each.
     callers: usize,
+    /// Types are asked only of functions that decide on values ([`super::index::Signature::tests_values`]).
+    pub selective: bool,
 }
 
 impl Horizon {
     fn of(files: usize) -> Self {
         match files {
-            0..=64 => Self { rounds: 8, reach: 32, distance: 4, evidence: 1_500, callers: usize::MAX },
-            65..=256 => Self { rounds: 5, reach: 8, distance: 2, evidence: 300, callers: 32 },
-            _ => Self { rounds: 3, reach: 2, distance: 1, evidence: 48, callers: 4 },
+            0..=64 => Self {
+                rounds: 8,
+                reach: 32,
+                distance: 4,
+                evidence: 1_500,
+                callers: usize::MAX,
+                selective: false,
+            },
+            65..=256 => Self {
+                rounds: 5,
+                reach: 8,
+                distance: 2,
+                evidence: 300,
+                callers: 32,
+                selective: false,
+            },
+            _ => Self { rounds: 1, reach: 1, distance: 1, evidence: 16, callers: 4, selective: true },
         }
     }
 }
@@ -142,8 +158,9 @@ impl Fixpoint {
     }
 
     /// All scopes whose types matter, in order.
-    pub fn scopes(&self) -> Vec<Scope> {
-        let mut scopes: Vec<_> = self.staged.keys().chain(self.evidence.keys()).copied().collect();
+    pub fn scopes(&self, db: &dyn Db) -> Vec<Scope> {
+        let staged = self.staged.keys().filter(|scope| self.is_typed(db, **scope));
+        let mut scopes: Vec<_> = staged.chain(self.evidence.keys()).copied().collect();
         scopes.sort_unstable();
         scopes.dedup();
         scopes
@@ -193,13 +210,35 @@ impl Fixpoint {
                             },
                         );
                     }
-                    None => {
+                    None if self.is_worth_asking(index, site) => {
                         self.evidence.insert(declared, 0);
                     }
+                    None => {}
                 }
             }
             self.find_configured_roots(db, number, index);
         }
+    }
+
+    /// A root whose function the types must tell. In a large project only where a name leads to a
+    /// function that decides on values.
+    fn is_worth_asking(&self, index: &FileIndex, site: &RootSite) -> bool {
+        let RootTarget::Reference(reference) = &site.target else { return false };
+        !self.horizon.selective
+            || index
+                .lookup(reference, site.scope)
+                .and_then(|function| index.signatures.get(function as usize))
+                .is_some_and(|signature| signature.tests_values)
+    }
+
+    /// Whether the types of a staged function are asked for.
+    pub fn is_typed(&self, db: &dyn Db, scope: Scope) -> bool {
+        !self.horizon.selective
+            || self
+                .index(db, scope)
+                .signatures
+                .get(scope.function as usize)
+                .is_some_and(|signature| signature.tests_values)
     }
 
     /// Roots named in the configuration, and `--roots all`.
@@ -287,7 +326,8 @@ impl Fixpoint {
 
     /// Breadth first from the staged functions along "is called by", "constructs" and "sets attributes".
     fn find_evidence(&mut self, db: &dyn Db) {
-        let mut frontier: Vec<(Scope, u8)> = self.staged.keys().map(|scope| (*scope, 0)).collect();
+        let staged = self.staged.keys().filter(|scope| self.is_typed(db, **scope));
+        let mut frontier: Vec<(Scope, u8)> = staged.map(|scope| (*scope, 0)).collect();
         frontier.extend(self.evidence.iter().map(|(scope, distance)| (*scope, *distance)));
         let mut at = 0;
         while let Some((scope, distance)) = frontier.get(at).copied() {
@@ -531,7 +571,7 @@ impl Fixpoint {
             }
         }
         let mut parameters = BTreeMap::new();
-        for scope in self.scopes() {
+        for scope in self.scopes(db) {
             if scope.function == MODULE {
                 continue;
             }

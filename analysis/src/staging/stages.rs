@@ -35,7 +35,9 @@ pub fn of_documents(
         let Some(entry) = index.definitions.functions.get(scope.function as usize) else { continue };
         let Some(signature) = index.signatures.get(scope.function as usize) else { continue };
         let assumptions = fixpoint.parameters.get(scope).map(Vec::as_slice).unwrap_or_default();
-        let facts = &function_types(db, FunctionId::new(db, document, entry.path.clone())).parameters;
+        let typed = fixpoint.is_typed(db, *scope);
+        let function = FunctionId::new(db, document, entry.path.clone());
+        let facts = if typed { function_types(db, function).parameters.as_slice() } else { &[] };
         let nothing = ParameterAssumption::default();
         let parameters = signature
             .parameters
@@ -70,6 +72,7 @@ pub fn of_documents(
             root: staged.root,
             cause: Some(span(db, fixpoint, &staged.cause)),
             converts: staged.converts,
+            typed,
             parameters,
             options: staged.options.clone(),
         };

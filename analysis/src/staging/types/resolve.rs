@@ -119,6 +119,10 @@ impl<'db> Inference<'db> {
     }
 
     fn add_named(&self, expression: &Expr, targets: &mut Vec<Target>) {
+        let settings = self.db.analysis_settings(self.document.file(self.db));
+        if settings.replace_imports_with_any != ty_module_resolver::ModuleGlobSet::empty() {
+            return;
+        }
         let definitions = match expression {
             Expr::Name(name) => definitions_for_name(
                 &self.model,
