@@ -692,7 +692,7 @@ impl Fixpoint {
                     let assumable = !static_parameter
                         && !matches!(parameter.kind, ParameterKind::VarArgs | ParameterKind::VarKeywords)
                         && index.short_name(scope.function) != "__init__";
-                    assume(parameter.default, &parameter.name, spoken, staged, static_parameter, assumable)
+                    assume(&parameter.default, &parameter.name, spoken, staged, static_parameter, assumable)
                 })
                 .collect();
             parameters.insert(scope, assumptions);
@@ -706,12 +706,10 @@ impl Fixpoint {
         let mut assumptions = FxHashMap::default();
         for (scope, parameters) in self.parameters.range(range) {
             let index = self.index(db, *scope);
-            let Some(signature) = index.signatures.get(scope.function as usize) else { continue };
-            let returns = self
-                .returns
-                .get(scope)
-                .filter(|returns| !returns.is_empty() && !signature.is_generator)
-                .cloned();
+            if index.signatures.get(scope.function as usize).is_none() {
+                continue;
+            }
+            let returns = self.returns.get(scope).filter(|returns| !returns.is_empty()).cloned();
             assumptions.insert(
                 scope.function,
                 Assumption {
@@ -730,7 +728,7 @@ impl Fixpoint {
 
 /// Precedence: call sites > literal default > assumption.
 fn assume(
-    default: DefaultValue,
+    default: &DefaultValue,
     name: &str,
     spoken: Vec<Contribution>,
     staged: Option<&Staged>,
@@ -761,8 +759,8 @@ fn assume(
     }
     if let Some(text) = default.annotation() {
         let mut assumed = AssumedType::of(text);
-        assumed.unknown = default == DefaultValue::None;
-        if default == DefaultValue::None
+        assumed.unknown = *default == DefaultValue::None;
+        if *default == DefaultValue::None
             && name == "training"
             && root.is_some_and(|staged| staged.root == Some(RootKind::KerasMethod))
         {
@@ -770,7 +768,7 @@ fn assume(
         }
         return ParameterAssumption { source: Some(Source::Default), assumed, sites: Vec::new() };
     }
-    if default == DefaultValue::Absent
+    if *default == DefaultValue::Absent
         && let Some(staged) = root
         && assumable
     {

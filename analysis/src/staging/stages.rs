@@ -120,7 +120,7 @@ fn why(
             steps.push(step(format!("`{name}` is annotated `{shown}`: {what}"), Some(place)));
         }
         Source::Default => {
-            let default = match syntax.default {
+            let default = match &syntax.default {
                 DefaultValue::Bool(true) => "default `True`".to_owned(),
                 DefaultValue::Bool(false) => "default `False`".to_owned(),
                 DefaultValue::None => "default `None`".to_owned(),

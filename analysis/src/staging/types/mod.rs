@@ -201,6 +201,7 @@ impl<'db> Inference<'db> {
         };
         self.implicit_calls(body, &place, &mut types.calls);
         self.returns(body, &mut types);
+        self.yields(expressions, &mut types);
         self.roots(scope, expressions, &mut types);
         types
     }
@@ -365,6 +366,30 @@ impl<'db> Inference<'db> {
         }
         for value in returns.0 {
             types.returns.join(&self.assumed(value));
+        }
+    }
+
+    /// A generator returns an iterator over what it yields.
+    fn yields(&self, expressions: &[&Expr], types: &mut ScopeTypes) {
+        let mut elements = AssumedType::default();
+        let mut is_generator = false;
+        for expression in expressions {
+            match expression {
+                Expr::Yield(node) => match &node.value {
+                    Some(value) => elements.join(&self.assumed(value)),
+                    None => elements.insert("None"),
+                },
+                Expr::YieldFrom(_) => elements.unknown = true,
+                _ => continue,
+            }
+            is_generator = true;
+        }
+        if is_generator {
+            let mut parts: Vec<_> = elements.alternatives().map(ToString::to_string).collect();
+            if elements.unknown || parts.is_empty() {
+                parts.push("{typing:Any}".to_owned());
+            }
+            types.returns = AssumedType::of(format!("{{typing:Iterator}}[{}]", parts.join(" | ")));
         }
     }
 

@@ -62,7 +62,7 @@ impl<'db> Inference<'db> {
             }
             Type::NominalInstance(_) => {
                 if let Some(class) = self.class_of(ty) {
-                    self.add_method(class, &["__call__", "call", "forward"], targets);
+                    self.add_method(class, &["call", "forward", "__call__"], targets);
                 }
             }
             _ => {}
