@@ -7,10 +7,13 @@
 mod classes;
 mod conditionals;
 pub mod context;
+mod conversion;
 mod declare;
+mod declared;
 mod effects;
 mod engine;
 mod loops;
+mod pitfalls;
 pub mod registry;
 pub mod run;
 

@@ -9,3 +9,4 @@ pub mod functions;
 pub mod imports;
 pub mod nesting;
 pub mod qname;
+pub mod unsupported;
