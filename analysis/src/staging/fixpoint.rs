@@ -46,6 +46,8 @@ pub struct Scope {
 pub struct Staged {
     pub dialect: Dialect,
     pub root: Option<RootKind>,
+    /// The kind of the root that it is, or that reaches it.
+    pub mode: RootKind,
     pub converts: bool,
     /// Where the root is declared, or the call that reaches the function.
     pub cause: Cause,
@@ -156,6 +158,7 @@ impl Fixpoint {
                             Staged {
                                 dialect: site.dialect,
                                 root: Some(site.kind),
+                            mode: site.kind,
                                 converts: site.converts,
                                 cause,
                                 options: site.options.clone(),
@@ -194,6 +197,7 @@ impl Fixpoint {
                 Staged {
                     dialect,
                     root: Some(RootKind::Configured),
+                    mode: RootKind::Configured,
                     converts: dialect.converts(),
                     cause: Cause { scope: Scope { document: number, function: MODULE }, range: entry.name_range },
                     options: RootOptions::default(),
@@ -356,6 +360,7 @@ impl Fixpoint {
                 Staged {
                     dialect: site.dialect,
                     root: Some(site.kind),
+                    mode: site.kind,
                     converts: site.converts,
                     cause,
                     options: site.options.clone(),
@@ -398,6 +403,12 @@ impl Fixpoint {
     fn reach(&mut self, db: &dyn Db, scope: Scope, caller: &Staged, callee: Scope, call: &CallSite) -> bool {
         let index = self.index(db, callee);
         let Some(signature) = index.signatures.get(callee.function as usize) else { return false };
+        let left_out = signature.decorators.iter().any(|name| {
+            matches!(name.as_str(), "disable" | "ignore" | "unused" | "allow_in_graph" | "custom_op")
+        });
+        if caller.dialect == Dialect::Torch && left_out {
+            return false;
+        }
         let kept_python = signature.is_generator
             || index.short_name(callee.function) == "__init__"
             || signature.decorators.iter().any(|name| {
@@ -406,9 +417,10 @@ impl Fixpoint {
         let staged = Staged {
             dialect: caller.dialect,
             root: None,
+            mode: caller.mode,
             converts: caller.converts && !kept_python,
             cause: Cause { scope, range: call.range },
-            options: RootOptions::default(),
+            options: RootOptions { full_graph: caller.options.full_graph, ..RootOptions::default() },
         };
         self.stage(callee, staged)
     }
@@ -576,7 +588,7 @@ fn assume(
         // `jax.jit` turns every number that is not static into a tracer.
         if let Some(staged) = root
             && staged.dialect == Dialect::Jax
-            && matches!(staged.root, Some(RootKind::JaxJit | RootKind::ControlFlowBody))
+            && matches!(staged.root, Some(RootKind::JaxJit | RootKind::JaxVmap | RootKind::ControlFlowBody))
             && !is_static
         {
             assumed = traced(&spoken);
