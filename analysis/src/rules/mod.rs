@@ -7,8 +7,11 @@
 pub mod context;
 mod declare;
 mod engine;
+mod jax;
 pub mod registry;
 pub mod run;
+mod torch;
+mod tracing;
 
 use serde::Serialize;
 

@@ -1,9 +1,19 @@
 //! All rules, by code.
 
-use super::{Rule, engine};
+use super::{Rule, engine, jax};
 
 /// Sorted by code.
 pub static RULES: &[&Rule] = &[
+    &jax::branch::JAX_BRANCH,
+    &jax::loops::JAX_LOOP,
+    &jax::concretize::JAX_CONCRETIZE,
+    &jax::numpy::JAX_NUMPY,
+    &jax::item_assignment::JAX_SETITEM,
+    &jax::leak::JAX_LEAK,
+    &jax::static_argument::JAX_STATIC,
+    &jax::impure::JAX_IMPURE,
+    &jax::dynamic_shape::JAX_DYNAMIC_SHAPE,
+    &jax::argument::JAX_ARGUMENT,
     &engine::SYNTAX_ERROR,
     &engine::IO_ERROR,
     &engine::UNUSED_IGNORE,

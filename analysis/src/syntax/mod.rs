@@ -7,3 +7,4 @@ pub mod functions;
 pub mod imports;
 pub mod nesting;
 pub mod qname;
+pub mod statements;
