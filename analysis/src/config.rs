@@ -22,9 +22,32 @@ use crate::staging::dialect::Dialect;
 
 /// Folders that hold no code of the project.
 pub const DEFAULT_EXCLUDE: &[&str] = &[
-    ".bzr", ".direnv", ".eggs", ".git", ".git-rewrite", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox",
-    ".pants.d", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__",
-    "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages", "venv",
+    ".bzr",
+    ".direnv",
+    ".eggs",
+    ".git",
+    ".git-rewrite",
+    ".hg",
+    ".ipynb_checkpoints",
+    ".mypy_cache",
+    ".nox",
+    ".pants.d",
+    ".pytest_cache",
+    ".pytype",
+    ".ruff_cache",
+    ".svn",
+    ".tox",
+    ".venv",
+    ".vscode",
+    "__pycache__",
+    "__pypackages__",
+    "_build",
+    "buck-out",
+    "build",
+    "dist",
+    "node_modules",
+    "site-packages",
+    "venv",
 ];
 
 /// Everything a run is told, resolved.
@@ -87,7 +110,9 @@ impl Settings {
             }
             extend_exclude.extend_from_slice(&layer.extend_exclude);
             let ignores = &layer.per_file_ignores;
-            settings.per_file_ignores.extend(ignores.iter().map(|(glob, rules)| (glob.clone(), rules.clone())));
+            settings
+                .per_file_ignores
+                .extend(ignores.iter().map(|(glob, rules)| (glob.clone(), rules.clone())));
         }
         settings.exclude.append(&mut extend_exclude);
         settings
@@ -120,7 +145,8 @@ impl Exclusion {
 
     /// Whether a walk leaves out this file or folder, given by its path relative to the project's root.
     pub fn covers(&self, relative: &SystemPath) -> bool {
-        self.0.is_match(relative.as_std_path()) || relative.file_name().is_some_and(|name| self.0.is_match(name))
+        self.0.is_match(relative.as_std_path())
+            || relative.file_name().is_some_and(|name| self.0.is_match(name))
     }
 }
 

@@ -129,8 +129,7 @@ fn unused(
         return idle.then(|| finding("AG902", file, directive.range, message, Some(fix), rules)).flatten();
     };
     let idle = |rule: &Rule| !used.contains(rule.code) && rules.enabled(rule.code).is_some();
-    let (dead, alive): (Vec<_>, Vec<_>) =
-        list.codes.iter().partition(|code| code.rule.is_some_and(idle));
+    let (dead, alive): (Vec<_>, Vec<_>) = list.codes.iter().partition(|code| code.rule.is_some_and(idle));
     let (first, last) = (dead.first()?, dead.last()?);
     let names = dead.iter().map(|code| format!("`{}`", &text[code.range])).collect::<Vec<_>>().join(", ");
     let (range, fix) = if alive.is_empty() {
@@ -139,7 +138,14 @@ fn unused(
         let alive = alive.iter().map(|code| &text[code.range]).collect::<Vec<_>>().join(", ");
         (first.range.cover(last.range), Edit::replace(list.range, alive))
     };
-    finding("AG902", file, range, format!("there is no finding of {names} to suppress here"), Some(fix), rules)
+    finding(
+        "AG902",
+        file,
+        range,
+        format!("there is no finding of {names} to suppress here"),
+        Some(fix),
+        rules,
+    )
 }
 
 /// Deletes the directive with the words that follow it, and its line if nothing else is on it.

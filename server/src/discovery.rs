@@ -38,7 +38,9 @@ pub(crate) fn discover(
                 for entry in walk(&path, root, exclusion.clone()) {
                     match entry {
                         Ok(entry) => inputs.extend(input(&entry, &path, given)),
-                        Err(error) => unreadable.push(Unreadable { path: path.clone(), message: error.to_string() }),
+                        Err(error) => {
+                            unreadable.push(Unreadable { path: path.clone(), message: error.to_string() })
+                        }
                     }
                 }
             }

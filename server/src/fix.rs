@@ -23,10 +23,13 @@ pub(crate) struct Change {
     pub(crate) after: SourceText,
 }
 
+/// By path.
+pub(crate) type Changes = BTreeMap<SystemPathBuf, Change>;
+
 /// What fixing came to.
 #[derive(Default)]
 pub(crate) struct Fixed {
-    pub(crate) changes: BTreeMap<SystemPathBuf, Change>,
+    pub(crate) changes: Changes,
     pub(crate) count: usize,
     /// What is found in the texts as they are now.
     pub(crate) remaining: Vec<Checked>,
@@ -63,7 +66,9 @@ pub(crate) fn fix(session: &mut Session, least: Applicability) -> Fixed {
                 checked.iter().any(|checked| checked.path == path && breaks_syntax(checked))
             };
             if broken(&checked) && !broken(&fixed.remaining) {
-                printer::warning(&format!("{path}: the fixes would break its syntax, so they are not applied; this is a bug in ag-lsp"));
+                printer::warning(&format!(
+                    "{path}: the fixes would break its syntax, so they are not applied; this is a bug in ag-lsp"
+                ));
                 session.engine.set_source(document, before);
                 session.settle();
                 checked = session.check();
@@ -132,15 +137,16 @@ pub(crate) fn replace(text: &SourceText, edits: &[Edit]) -> SourceText {
 }
 
 /// Writes what has changed.
-pub(crate) fn write(changes: &BTreeMap<SystemPathBuf, Change>) -> anyhow::Result<()> {
+pub(crate) fn write(changes: &Changes) -> anyhow::Result<()> {
     for (path, change) in changes {
-        std::fs::write(path.as_std_path(), change.after.to_bytes()).with_context(|| format!("cannot write `{path}`"))?;
+        std::fs::write(path.as_std_path(), change.after.to_bytes())
+            .with_context(|| format!("cannot write `{path}`"))?;
     }
     Ok(())
 }
 
 /// What has changed, as a unified diff.
-pub(crate) fn diff(changes: &BTreeMap<SystemPathBuf, Change>, cwd: &SystemPath) -> String {
+pub(crate) fn diff(changes: &Changes, cwd: &SystemPath) -> String {
     let mut out = String::new();
     for (path, change) in changes {
         let shown = path.strip_prefix(cwd).unwrap_or(path).to_string();

@@ -16,6 +16,10 @@ mod watch;
 
 use std::process::ExitCode;
 
+/// Parsing and inference allocate small nodes by the million.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     panics::record();
     let status = panics::catch(cli::main).unwrap_or_else(|panic| {

@@ -19,9 +19,11 @@ impl Printer {
             return Ok(Self { out: Box::new(anstream::stdout()) });
         };
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).with_context(|| format!("cannot create `{}`", folder.display()))?;
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("cannot create `{}`", folder.display()))?;
         }
-        let file = std::fs::File::create(path).with_context(|| format!("cannot write `{}`", path.display()))?;
+        let file =
+            std::fs::File::create(path).with_context(|| format!("cannot write `{}`", path.display()))?;
         let out: Box<dyn Write> = match ColorChoice::global() {
             ColorChoice::Always => Box::new(file),
             _ => Box::new(anstream::StripStream::new(file)),
@@ -31,7 +33,9 @@ impl Printer {
 
     pub(crate) fn write(&mut self, text: &str) -> anyhow::Result<()> {
         match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error).context("cannot write the output"),
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(error).context("cannot write the output")
+            }
             _ => Ok(()),
         }
     }

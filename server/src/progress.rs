@@ -8,7 +8,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(crate) struct Progress {
     bar: ProgressBar,
-    start: Instant,
+    /// `None` for those who want no bar.
+    start: Option<Instant>,
 }
 
 impl Progress {
@@ -17,13 +18,12 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{msg} {bar:30} {pos}/{len}") {
             bar.set_style(style);
         }
-        // A quiet run's second never ends.
-        let start = if quiet { Instant::now() + Duration::from_secs(u32::MAX.into()) } else { Instant::now() };
-        Self { bar, start }
+        Self { bar, start: (!quiet).then(Instant::now) }
     }
 
     pub(crate) fn update(&self, what: &'static str, done: usize, total: usize) {
-        if self.bar.is_hidden() && self.start.elapsed() > PATIENCE {
+        let due = self.start.is_some_and(|start| start.elapsed() > PATIENCE);
+        if due && self.bar.is_hidden() {
             // Draws nothing unless standard error is a terminal.
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }

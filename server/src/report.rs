@@ -2,6 +2,7 @@
 //!
 //! Each output format is a file of its own: a function from a [`Report`] to text.
 
+mod collect;
 mod concise;
 mod full;
 mod github;
@@ -18,6 +19,7 @@ mod summary;
 use ag_analysis::diagnostic::{Applicability, Severity};
 use clap::ValueEnum;
 
+pub(crate) use collect::collect;
 pub(crate) use source::{Place, Source};
 pub(crate) use statistics::statistics;
 pub(crate) use summary::{plural, summary};

@@ -1,19 +1,21 @@
 //! One run over a project: configuration, environment and files put together, and an engine that
 //! has settled on them.
 
+mod setup;
+
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::Arc;
 
 use ag_analysis::check::Finding;
-use ag_analysis::config::{self, ConfigFile, Options, Settings};
+use ag_analysis::config::{Options, Settings};
 use ag_analysis::engine::{Engine, environment};
 use ag_analysis::project::Document;
 use anyhow::Context;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use ruff_db::system::{OsSystem, System, SystemPath, SystemPathBuf};
+use ruff_db::system::{OsSystem, SystemPath, SystemPathBuf};
 
-use crate::cli::arguments::{ConfigArgument, ProjectArguments};
+use crate::cli::arguments::ProjectArguments;
 use crate::discovery::{self, Input, Unreadable};
 use crate::panics;
 use crate::printer;
@@ -21,6 +23,12 @@ use crate::progress::Progress;
 
 /// Trees are walked recursively; what is not too deep to parse fits in this.
 const STACK: usize = 256 * 1024 * 1024;
+
+const NO_ROOTS: &str = "\
+No staged functions found. Staging starts at functions that the code declares: those with `@tf.function`,
+`@torch.compile`, `@jax.jit` and their kin, the `call` of a Keras layer, a callback of `Dataset.map`. Declare
+others with `roots = [\"package.module.function\"]` in the configuration, or check every function as if it
+were staged with `--roots all`.";
 
 /// The text of standard input stands for a file of this name.
 pub(crate) struct Stdin {
@@ -53,15 +61,15 @@ impl Session {
         stdin: Option<&Stdin>,
         verbosity: i8,
     ) -> anyhow::Result<Self> {
-        let cwd = current_directory()?;
+        let cwd = setup::current_directory()?;
         let system = OsSystem::new(&cwd);
         let paths: Vec<String> = match (paths, stdin) {
             (_, Some(stdin)) => vec![stdin.name.clone()],
             ([], None) => vec![".".to_owned()],
             (paths, None) => paths.to_vec(),
         };
-        let start = start(&system, &cwd, paths.first());
-        let (root, mut settings, file) = configure(&system, arguments, overrides, &cwd, &start)?;
+        let start = setup::start(&system, &cwd, paths.first());
+        let (root, mut settings, file) = setup::configure(&system, arguments, overrides, &cwd, &start)?;
         settings.all_roots = arguments.all_roots();
         let environment = environment::discover(&system, &root, settings.python.as_deref())?;
         if verbosity > 0 {
@@ -74,7 +82,10 @@ impl Session {
         }
         let (inputs, unreadable) = match stdin {
             Some(stdin) => {
-                anyhow::ensure!(!stdin.name.ends_with(".ipynb"), "a notebook cannot be read from standard input");
+                anyhow::ensure!(
+                    !stdin.name.ends_with(".ipynb"),
+                    "a notebook cannot be read from standard input"
+                );
                 let path = SystemPath::absolute(&stdin.name, &cwd);
                 (vec![Input { path, given: stdin.name.clone() }], Vec::new())
             }
@@ -114,6 +125,13 @@ impl Session {
         Ok(())
     }
 
+    /// Silence about a project in which nothing is staged would look like praise.
+    pub(crate) fn note_missing_roots(&self) {
+        if self.engine.root_count() == 0 && !self.inputs.is_empty() && !self.quiet {
+            printer::note(NO_ROOTS);
+        }
+    }
+
     /// Brings the engine to rest after a text was set.
     pub(crate) fn settle(&mut self) {
         let progress = Progress::new(self.quiet);
@@ -137,7 +155,11 @@ impl Session {
                 .into_par_iter()
                 .map_with((engine, progress), |(engine, progress), (path, document)| {
                     let answer = panics::catch(|| what(engine, document));
-                    progress.update("Checking", done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1, total);
+                    progress.update(
+                        "Checking",
+                        done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1,
+                        total,
+                    );
                     (path, document, answer)
                 })
                 .collect()
@@ -162,58 +184,4 @@ impl Session {
         documents.sort_by(|(a, _), (b, _)| a.cmp(b));
         documents
     }
-}
-
-pub(crate) fn current_directory() -> anyhow::Result<SystemPathBuf> {
-    let cwd = std::env::current_dir().context("there is no current directory")?;
-    SystemPathBuf::from_path_buf(cwd)
-        .map_err(|path| anyhow::anyhow!("the current directory `{}` is not UTF-8", path.display()))
-}
-
-/// The folder from which the configuration is looked for.
-fn start(system: &dyn System, cwd: &SystemPath, first: Option<&String>) -> SystemPathBuf {
-    let Some(first) = first else {
-        return cwd.to_path_buf();
-    };
-    let path = SystemPath::absolute(first, cwd);
-    match path.parent() {
-        Some(parent) if !system.is_directory(&path) => parent.to_path_buf(),
-        _ => path,
-    }
-}
-
-/// Root of the project, settings, and the file they come from.
-pub(crate) fn configure(
-    system: &dyn System,
-    arguments: &ProjectArguments,
-    overrides: &Options,
-    cwd: &SystemPath,
-    start: &SystemPath,
-) -> anyhow::Result<(SystemPathBuf, Settings, Option<ConfigFile>)> {
-    let named = arguments.config.iter().find_map(|argument| match argument {
-        ConfigArgument::File(path) => Some(SystemPath::absolute(path, cwd)),
-        ConfigArgument::Inline(_) => None,
-    });
-    let file = match &named {
-        _ if arguments.isolated => None,
-        Some(path) => ConfigFile::read(system, path)?,
-        None => config::closest(system, start)?,
-    };
-    // A file that was named may lie anywhere; one that was found lies in the project's root.
-    let root = match &file {
-        Some(file) if named.is_none() => file.path.parent().map(SystemPath::to_path_buf),
-        _ => config::project_root(system, start),
-    };
-    let root = root.unwrap_or_else(|| if start.starts_with(cwd) { cwd.to_path_buf() } else { start.to_path_buf() });
-    let inline = arguments.config.iter().filter_map(|argument| match argument {
-        ConfigArgument::Inline(options) => Some((**options).clone()),
-        ConfigArgument::File(_) => None,
-    });
-    let layers: Vec<Options> = file
-        .iter()
-        .map(|file| file.options.clone())
-        .chain(inline)
-        .chain([arguments.options(cwd), overrides.clone()])
-        .collect();
-    Ok((root.clone(), Settings::resolve(&layers, &root), file))
 }

@@ -30,7 +30,9 @@ pub(crate) fn watch(
     .context("cannot watch files")?;
     let here = [".".to_owned()];
     for path in if paths.is_empty() { &here[..] } else { paths } {
-        watcher.watch(Path::new(path), RecursiveMode::Recursive).with_context(|| format!("cannot watch `{path}`"))?;
+        watcher
+            .watch(Path::new(path), RecursiveMode::Recursive)
+            .with_context(|| format!("cannot watch `{path}`"))?;
     }
     let mut session = open()?;
     check(&mut session)?;
@@ -66,7 +68,8 @@ fn relevant(event: notify::Result<notify::Event>) -> Vec<PathBuf> {
         return Vec::new();
     };
     let matters = |path: &PathBuf| {
-        path.extension().is_some_and(|extension| ["py", "pyi", "ipynb", "toml"].iter().any(|known| extension == *known))
+        path.extension()
+            .is_some_and(|extension| ["py", "pyi", "ipynb", "toml"].iter().any(|known| extension == *known))
     };
     if event.kind.is_access() { Vec::new() } else { event.paths.into_iter().filter(matters).collect() }
 }

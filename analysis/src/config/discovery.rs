@@ -46,7 +46,8 @@ pub fn closest(system: &dyn System, folder: &SystemPath) -> Result<Option<Config
 /// The folder of the project that `folder` is in: the closest one that says it is a project.
 pub fn project_root(system: &dyn System, folder: &SystemPath) -> Option<SystemPathBuf> {
     let marked = |folder: &&SystemPath| {
-        NAMES.iter().any(|name| system.is_file(&folder.join(name))) || system.path_exists(&folder.join(".git"))
+        NAMES.iter().any(|name| system.is_file(&folder.join(name)))
+            || system.path_exists(&folder.join(".git"))
     };
     folder.ancestors().find(marked).map(SystemPath::to_path_buf)
 }

@@ -71,15 +71,23 @@ fn reword(message: &str, key: Option<&str>) -> (String, Option<String>) {
     } else if message.starts_with("unknown rule") {
         return (message.to_owned(), Some("`ag-lsp explain` lists the rules".to_owned()));
     } else {
-        let message = message.trim().replace('\n', "; ").replace("a sequence", "a list").replace("a map", "a table");
-        let option = key.map(|key| key.rsplit("ag-lsp.").next().unwrap_or(key).split('.').next().unwrap_or(key));
-        return (message, option.map(|option| format!("`ag-lsp config {option}` shows what the option takes")));
+        let message =
+            message.trim().replace('\n', "; ").replace("a sequence", "a list").replace("a map", "a table");
+        let option =
+            key.map(|key| key.rsplit("ag-lsp.").next().unwrap_or(key).split('.').next().unwrap_or(key));
+        return (
+            message,
+            option.map(|option| format!("`ag-lsp config {option}` shows what the option takes")),
+        );
     };
     let found = quoted.next().unwrap_or_default();
     let known: Vec<&str> = quoted.collect();
     let help = match similar(found, known.iter().copied()) {
         Some(similar) => format!("did you mean `{similar}`?"),
-        None => format!("possible are {}", known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+        None => format!(
+            "possible are {}",
+            known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        ),
     };
     (format!("{unknown} `{found}`"), Some(help))
 }

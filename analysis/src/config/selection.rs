@@ -214,7 +214,8 @@ fn resolve_rule(rule: &Rule, selections: &[Selection]) -> Option<Severity> {
     // The strongest `ignore` so far.
     let mut ignored = None;
     for selection in selections {
-        let selected = best(selection.select.as_deref().unwrap_or_default()).max(best(&selection.extend_select));
+        let selected =
+            best(selection.select.as_deref().unwrap_or_default()).max(best(&selection.extend_select));
         let refused = best(&selection.ignore);
         if refused.is_some() && refused >= selected {
             enabled = false;

@@ -22,7 +22,7 @@ use crate::check::{self, Finding, StagedFunction};
 use crate::config::Settings;
 use crate::db::{Database, QueryListener};
 use crate::project::{self, Document, Project};
-use crate::staging::fixpoint::{Fixpoint, MAX_ROUNDS, Scope};
+use crate::staging::fixpoint::{Fixpoint, Scope};
 use crate::staging::index::file_index;
 use crate::staging::stages;
 use crate::staging::stubs::WithStubs;
@@ -158,7 +158,7 @@ impl Engine {
         let mut fixpoint = Fixpoint::new(&self.db, documents.clone(), settings);
         let mut shown: FxHashMap<u32, String> = FxHashMap::default();
         if !fixpoint.is_idle() {
-            for _ in 0..MAX_ROUNDS {
+            for _ in 0..fixpoint.horizon.rounds {
                 self.show_ghosts(&fixpoint, &documents, &mut shown);
                 let scopes = fixpoint.scopes();
                 self.warm(&scopes, |db, scope| {

@@ -11,7 +11,7 @@ use ruff_python_ast::{self as ast, Expr, ModModule};
 use ruff_python_parser::Parsed;
 use ruff_text_size::{Ranged, TextRange};
 
-use super::Rule;
+use super::{Rule, classes};
 use crate::db::Db;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Label, Span, Step, Why};
 use crate::flow::{Def, DefKind, Flow};
@@ -21,7 +21,8 @@ use crate::staging::construct::{Construct, ConstructKind, ConstructNode};
 use crate::staging::dialect::{Dialect, RootKind};
 use crate::staging::facts::{Binding, Fact};
 use crate::staging::index::{FunctionId, function_ast};
-use crate::staging::types::{Facts, ScopeTypes};
+
+use crate::staging::types::{Facts, ScopeTypes, module_name_of};
 use crate::staging::why::Reasons;
 use crate::syntax::expressions;
 use crate::syntax::functions::{FunctionAst, FunctionPath};
@@ -102,6 +103,13 @@ impl<'a> FunctionContext<'a> {
     pub fn value_of(&self, definition: &Def) -> Option<&'a Expr> {
         let assigns = matches!(definition.kind, DefKind::Assign | DefKind::AugAssign | DefKind::Walrus);
         expressions::at(self.def(), definition.value.filter(|_| assigns)?)
+    }
+
+    /// Whether objects of a class are certainly neither Tensors nor structures of Tensors: a class of
+    /// this file that inherits from nothing else.
+    pub fn is_plain_class(&self, module: &str, class: &str) -> bool {
+        classes::plain_classes(self.db, self.document).iter().any(|plain| plain == class)
+            && module_name_of(self.db, self.document).is_none_or(|own| own == module)
     }
 
     /// The function of the project that a call certainly runs, where it is known by its name.

@@ -4,10 +4,12 @@
 //! (`ag-lsp explain`), and a check function. Checks see one function or one file through
 //! [`context`], report, and never panic.
 
+mod classes;
 pub mod context;
 mod declare;
 mod engine;
 mod jax;
+mod loops;
 pub mod registry;
 pub mod run;
 mod torch;

@@ -1,9 +1,12 @@
 //! All rules, by code.
 
-use super::{Rule, engine, jax};
+use super::{Rule, engine, jax, loops};
 
 /// Sorted by code.
 pub static RULES: &[&Rule] = &[
+    &loops::undefined_loop_var::UNDEFINED_LOOP_VAR,
+    &loops::none_before_loop::NONE_BEFORE_LOOP,
+    &loops::none_after_iteration::NONE_AFTER_ITERATION,
     &jax::branch::JAX_BRANCH,
     &jax::loops::JAX_LOOP,
     &jax::concretize::JAX_CONCRETIZE,

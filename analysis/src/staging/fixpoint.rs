@@ -26,12 +26,31 @@ use crate::config::Settings;
 use crate::db::Db;
 use crate::project::Document;
 
-/// Types travel at most this many calls per run; more rounds change little and never everything.
-pub const MAX_ROUNDS: usize = 8;
-/// How many calls away from staged code evidence is looked for.
-const MAX_DISTANCE: u8 = 4;
-/// How many scopes of evidence are read; the nearest first.
-const MAX_EVIDENCE: usize = 1_500;
+/// How far from the roots is looked. Nearest first, so that a nearer horizon sees a part of what a
+/// farther one sees; a project of many files would else be read as a whole for a few roots.
+#[derive(Clone, Copy, Debug)]
+pub struct Horizon {
+    /// Types travel one call a round.
+    pub rounds: usize,
+    /// How many calls deep from a root functions count as staged.
+    reach: u8,
+    /// How many calls away from staged code evidence is looked for.
+    distance: u8,
+    /// How many scopes of evidence are read.
+    evidence: usize,
+    /// A name called from more scopes than this says too little about each.
+    callers: usize,
+}
+
+impl Horizon {
+    fn of(files: usize) -> Self {
+        match files {
+            0..=64 => Self { rounds: 8, reach: 32, distance: 4, evidence: 1_500, callers: usize::MAX },
+            65..=256 => Self { rounds: 5, reach: 8, distance: 2, evidence: 300, callers: 32 },
+            _ => Self { rounds: 3, reach: 2, distance: 1, evidence: 48, callers: 4 },
+        }
+    }
+}
 
 /// A function of a document by its position in the file index, or the module's own code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,6 +63,8 @@ pub struct Scope {
 /// How a function comes to be staged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Staged {
+    /// Calls from the nearest root.
+    pub depth: u8,
     pub dialect: Dialect,
     pub root: Option<RootKind>,
     /// The kind of the root that it is, or that reaches it.
@@ -82,6 +103,7 @@ pub struct Fixpoint {
     documents: Vec<Document>,
     numbers: FxHashMap<Document, u32>,
     settings: Arc<Settings>,
+    pub horizon: Horizon,
     /// Functions and classes by their last name: who may be meant by a call of that name.
     callers: FxHashMap<Name, Vec<Scope>>,
     pub staged: BTreeMap<Scope, Staged>,
@@ -95,9 +117,11 @@ impl Fixpoint {
     pub fn new(db: &dyn Db, documents: Vec<Document>, settings: Arc<Settings>) -> Self {
         let numbers =
             documents.iter().enumerate().map(|(number, document)| (*document, number as u32)).collect();
+        let horizon = Horizon::of(documents.len());
         let mut fixpoint = Self {
             documents,
             numbers,
+            horizon,
             settings,
             callers: FxHashMap::default(),
             staged: BTreeMap::new(),
@@ -150,12 +174,19 @@ impl Fixpoint {
                     RootTarget::Reference(_) => None,
                 };
                 let declared = Scope { document: number, function: site.scope };
+                if site.dialect == Dialect::Keras
+                    && let Some(function) = function
+                    && !index.signatures.get(function as usize).is_some_and(|signature| signature.tests_values)
+                {
+                    continue;
+                }
                 match function {
                     Some(function) => {
                         let cause = Cause { scope: declared, range: relative(index, site.scope, site.range) };
                         self.stage(
                             Scope { document: number, function },
                             Staged {
+                                depth: 0,
                                 dialect: site.dialect,
                                 root: Some(site.kind),
                             mode: site.kind,
@@ -195,6 +226,7 @@ impl Fixpoint {
             self.stage(
                 scope,
                 Staged {
+                    depth: 0,
                     dialect,
                     root: Some(RootKind::Configured),
                     mode: RootKind::Configured,
@@ -264,14 +296,14 @@ impl Fixpoint {
         let mut at = 0;
         while let Some((scope, distance)) = frontier.get(at).copied() {
             at += 1;
-            if distance >= MAX_DISTANCE {
+            if distance >= self.horizon.distance {
                 continue;
             }
             for neighbour in self.neighbours(db, scope) {
                 if self.staged.contains_key(&neighbour) || self.evidence.contains_key(&neighbour) {
                     continue;
                 }
-                if self.evidence.len() >= MAX_EVIDENCE {
+                if self.evidence.len() >= self.horizon.evidence {
                     return;
                 }
                 self.evidence.insert(neighbour, distance + 1);
@@ -287,7 +319,9 @@ impl Fixpoint {
         let index = self.index(db, scope);
         let mut neighbours = Vec::new();
         let mut called = |name: &str| {
-            if let Some(callers) = self.callers.get(name) {
+            if let Some(callers) = self.callers.get(name)
+                && callers.len() <= self.horizon.callers
+            {
                 neighbours.extend(callers.iter().copied());
             }
         };
@@ -358,6 +392,7 @@ impl Fixpoint {
             changed |= self.stage(
                 function,
                 Staged {
+                    depth: 0,
                     dialect: site.dialect,
                     root: Some(site.kind),
                     mode: site.kind,
@@ -381,8 +416,8 @@ impl Fixpoint {
                 if let Some(caller) = &staged {
                     changed |= self.reach(db, scope, caller, callee, call);
                 } else if let Some(distance) = distance
-                    && distance < MAX_DISTANCE
-                    && self.evidence.len() < MAX_EVIDENCE
+                    && distance < self.horizon.distance
+                    && self.evidence.len() < self.horizon.evidence
                     && !self.staged.contains_key(&callee)
                     && !self.evidence.contains_key(&callee)
                 {
@@ -414,7 +449,11 @@ impl Fixpoint {
             || signature.decorators.iter().any(|name| {
                 matches!(name.as_str(), "do_not_convert" | "lru_cache" | "cache" | "contextmanager" | "py_function")
             });
+        if caller.depth >= self.horizon.reach {
+            return false;
+        }
         let staged = Staged {
+            depth: caller.depth + 1,
             dialect: caller.dialect,
             root: None,
             mode: caller.mode,

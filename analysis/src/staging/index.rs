@@ -48,6 +48,8 @@ pub struct Signature {
     pub is_property: bool,
     /// `self.x = …` occurs in it.
     pub sets_attributes: bool,
+    /// It decides on something that is not Python on its face: see [`is_plainly_python`].
+    pub tests_values: bool,
     /// Names of decorators that stop conversion: `do_not_convert`, `lru_cache`, …
     pub decorators: Vec<Name>,
 }
@@ -279,6 +281,14 @@ impl Walk {
         }
     }
 
+    fn test(&mut self, test: &Expr) {
+        if !is_plainly_python(test)
+            && let Some(signature) = self.signature()
+        {
+            signature.tests_values = true;
+        }
+    }
+
     fn targets(&mut self, targets: &[Expr]) {
         let sets = targets.iter().any(|target| match target {
             Expr::Attribute(attribute) => {
@@ -306,6 +316,25 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
                 self.targets(&assign.targets);
                 source_order::walk_stmt(self, statement);
             }
+            Stmt::If(node) => {
+                self.test(&node.test);
+                for clause in &node.elif_else_clauses {
+                    clause.test.iter().for_each(|test| self.test(test));
+                }
+                source_order::walk_stmt(self, statement);
+            }
+            Stmt::While(node) => {
+                self.test(&node.test);
+                source_order::walk_stmt(self, statement);
+            }
+            Stmt::For(node) => {
+                self.test(&node.iter);
+                source_order::walk_stmt(self, statement);
+            }
+            Stmt::Assert(node) => {
+                self.test(&node.test);
+                source_order::walk_stmt(self, statement);
+            }
             Stmt::AnnAssign(assign) => {
                 self.targets(std::slice::from_ref(&assign.target));
                 source_order::walk_stmt(self, statement);
@@ -326,6 +355,7 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
         }
         match expression {
             Expr::Call(call) => self.call(call),
+            Expr::If(conditional) => self.test(&conditional.test),
             Expr::Yield(_) | Expr::YieldFrom(_) => {
                 if let Some(signature) = self.signature() {
                     signature.is_generator = true;
@@ -337,6 +367,41 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
     }
 
     fn visit_annotation(&mut self, _annotation: &'a Expr) {}
+}
+
+/// Tests that decide on configuration and structure, whatever the types: `x is None`, `self.use_bias`,
+/// `training`, `len(shape) == 2`, `mode == "train"`, `for i in range(3)`.
+fn is_plainly_python(test: &Expr) -> bool {
+    match test {
+        Expr::UnaryOp(operation) => is_plainly_python(&operation.operand),
+        Expr::BoolOp(operation) => operation.values.iter().all(is_plainly_python),
+        Expr::Compare(compare) => {
+            use ast::CmpOp::{In, Is, IsNot, NotIn};
+            compare.ops.iter().all(|op| matches!(op, Is | IsNot | In | NotIn))
+                || compare.comparators.iter().any(|side| matches!(side, Expr::StringLiteral(_) | Expr::NoneLiteral(_)))
+                || is_plainly_python(&compare.left) && compare.comparators.iter().all(is_plainly_python)
+        }
+        Expr::Attribute(attribute) => {
+            matches!(attribute.attr.as_str(), "shape" | "ndim" | "dtype" | "rank")
+                || attribute.value.as_name_expr().is_some_and(|name| name.id == "self")
+                || is_plainly_python(&attribute.value)
+        }
+        Expr::Subscript(subscript) => is_plainly_python(&subscript.value),
+        Expr::Name(name) => name.id == "training",
+        Expr::Call(call) => match call.func.as_ref() {
+            Expr::Name(name) => {
+                matches!(name.id.as_str(), "isinstance" | "hasattr" | "len" | "callable" | "issubclass" | "getattr")
+                    || matches!(name.id.as_str(), "range" | "enumerate" | "zip" | "list" | "tuple" | "sorted" | "reversed")
+                        && call.arguments.args.iter().all(is_plainly_python)
+            }
+            // `self.layers.items()`
+            Expr::Attribute(attribute) => is_plainly_python(&attribute.value),
+            _ => false,
+        },
+        Expr::NumberLiteral(_) | Expr::StringLiteral(_) | Expr::BooleanLiteral(_) | Expr::NoneLiteral(_) => true,
+        Expr::List(_) | Expr::Tuple(_) | Expr::Dict(_) => true,
+        _ => false,
+    }
 }
 
 /// `a.b.c` -> `c`; `f` -> `f`; `tf.function(f)(x)` -> nothing.
@@ -397,6 +462,7 @@ impl Signature {
                 .iter()
                 .any(|name| matches!(name.as_str(), "property" | "cached_property")),
             sets_attributes: false,
+            tests_values: false,
             decorators,
         }
     }

@@ -165,7 +165,9 @@ pub fn of_call(imports: &Imports, call: &ast::ExprCall, scope: u32) -> Vec<Found
             })
             .collect();
     }
-    if let Some(method) = callbacks::dataset_method(call) {
+    if imports.uses("tensorflow")
+        && let Some(method) = callbacks::dataset_method(call)
+    {
         let function = innermost(imports, method.function);
         let site = plain(function, Dialect::Tensorflow, RootKind::DatasetCallback, true);
         return vec![found(site, function, Some(method.receiver))];

@@ -70,7 +70,8 @@ pub(super) fn collect(text: &str, parsed: &Parsed<ModModule>, lines: &Lines) -> 
                     false => Scope::Line(lines.physical(start)),
                 };
                 if for_file && !(start < head && lines.stands_alone(start, text)) {
-                    let message = "`ignore-file` has an effect only on a line of its own, before the first statement";
+                    let message =
+                        "`ignore-file` has an effect only on a line of its own, before the first statement";
                     directive.faults.push(Fault { range: directive.range, message: message.to_owned() });
                     directive.list = None;
                 }
@@ -85,7 +86,8 @@ pub(super) fn collect(text: &str, parsed: &Parsed<ModModule>, lines: &Lines) -> 
 fn head(parsed: &Parsed<ModModule>) -> TextSize {
     let mut statements = parsed.suite().iter();
     let first = statements.next();
-    let docstring = first.and_then(|first| first.as_expr_stmt()).filter(|first| first.value.is_string_literal_expr());
+    let docstring =
+        first.and_then(|first| first.as_expr_stmt()).filter(|first| first.value.is_string_literal_expr());
     let first = if docstring.is_some() { statements.next() } else { first };
     first.map_or(TextSize::from(u32::MAX), Ranged::start)
 }
@@ -93,7 +95,8 @@ fn head(parsed: &Parsed<ModModule>) -> TextSize {
 /// Reads `# ag: ignore-file[AG101, …]` at the start of `range`; whether it is for the file.
 fn read(text: &str, range: TextRange) -> Option<(Directive, bool)> {
     let comment = &text[range];
-    let rest = comment.strip_prefix('#')?.trim_start().strip_prefix("ag:")?.trim_start().strip_prefix("ignore")?;
+    let rest =
+        comment.strip_prefix('#')?.trim_start().strip_prefix("ag:")?.trim_start().strip_prefix("ignore")?;
     let (rest, for_file) = match rest.strip_prefix("-file") {
         Some(rest) => (rest, true),
         None => (rest, false),
@@ -110,7 +113,9 @@ fn read(text: &str, range: TextRange) -> Option<(Directive, bool)> {
     };
     if let Some(inside) = rest.trim_start().strip_prefix('[') {
         let Some(length) = inside.find(']') else {
-            directive.faults.push(Fault { range: directive.range, message: "the `[` is never closed".to_owned() });
+            directive
+                .faults
+                .push(Fault { range: directive.range, message: "the `[` is never closed".to_owned() });
             return Some((directive, for_file));
         };
         let list = TextRange::at(at(inside), size(length));
@@ -137,7 +142,9 @@ fn codes(text: &str, list: TextRange) -> (Vec<Code>, Vec<Fault>) {
         let rule = registry::find(name);
         match name.parse::<Selector>() {
             Ok(_) if rule.is_some() => {}
-            Ok(_) => faults.push(Fault { range, message: format!("`{name}` is not one rule: name each of them") }),
+            Ok(_) => {
+                faults.push(Fault { range, message: format!("`{name}` is not one rule: name each of them") })
+            }
             Err(error) => faults.push(Fault { range, message: error.to_string() }),
         }
         codes.push(Code { range, rule });

@@ -51,7 +51,8 @@ impl Lines {
     pub(super) fn anchors(&self, range: TextRange) -> [Line; 4] {
         let logical = self.logical(range.start()).unwrap_or(range);
         // A range that ends just behind a newline ends on the line before it.
-        let last = range.end().checked_sub(TextSize::from(1)).map_or(range.end(), |end| end.max(range.start()));
+        let last =
+            range.end().checked_sub(TextSize::from(1)).map_or(range.end(), |end| end.max(range.start()));
         [range.start(), last, logical.start(), logical.end()].map(|offset| self.physical(offset))
     }
 }

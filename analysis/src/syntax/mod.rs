@@ -2,6 +2,7 @@
 //!
 //! This room knows text and syntax only: no types, no flow, no dialects.
 
+pub mod edits;
 pub mod expressions;
 pub mod functions;
 pub mod imports;

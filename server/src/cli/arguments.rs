@@ -80,6 +80,8 @@ impl FromStr for ConfigArgument {
         if !text.contains('=') || std::path::Path::new(text).exists() {
             return Ok(Self::File(SystemPathBuf::from(text)));
         }
-        Options::from_toml(text).map(|options| Self::Inline(Box::new(options))).map_err(|error| error.to_string())
+        Options::from_toml(text)
+            .map(|options| Self::Inline(Box::new(options)))
+            .map_err(|error| error.to_string())
     }
 }

@@ -46,7 +46,8 @@ impl Config {
             None => match self.output_format {
                 Format::Json => serde_json::to_string_pretty(&options)? + "\n",
                 Format::Text => {
-                    let sections = options.iter().map(|(key, option)| format!("{key}\n{}\n", indented(option)));
+                    let sections =
+                        options.iter().map(|(key, option)| format!("{key}\n{}\n", indented(option)));
                     sections.collect::<Vec<_>>().join("\n")
                 }
             },

@@ -55,8 +55,12 @@ impl Explain {
         let rules = self.rule.as_ref().map_or(registry::RULES, std::slice::from_ref);
         let listed = self.rule.is_none() && !self.all;
         let text = match self.output_format {
-            Format::Json if self.rule.is_some() => serde_json::to_string_pretty(&rules.first().map(|rule| item(rule)))? + "\n",
-            Format::Json => serde_json::to_string_pretty(&rules.iter().map(|rule| item(rule)).collect::<Vec<_>>())? + "\n",
+            Format::Json if self.rule.is_some() => {
+                serde_json::to_string_pretty(&rules.first().map(|rule| item(rule)))? + "\n"
+            }
+            Format::Json => {
+                serde_json::to_string_pretty(&rules.iter().map(|rule| item(rule)).collect::<Vec<_>>())? + "\n"
+            }
             Format::Text if listed => rules.iter().map(|rule| line(rule)).collect(),
             Format::Text => rules.iter().map(|rule| manual::page(rule)).collect::<Vec<_>>().join("\n"),
         };

@@ -107,6 +107,7 @@ impl Stages {
             Format::Json => printer.write(&(serde_json::to_string_pretty(&items)? + "\n"))?,
             Format::Text => printer.write(&text(&items))?,
         }
+        session.note_missing_roots();
         Ok(status)
     }
 }
@@ -190,7 +191,8 @@ fn text(items: &[FileItem]) -> String {
             for construct in &function.constructs {
                 let mut lines = construct.text.lines();
                 let (first, more) = (lines.next().unwrap_or_default(), lines.next().map_or("", |_| " …"));
-                let (verdict, line, kind) = (verdict(construct.binding), construct.line, construct.kind.as_str());
+                let (verdict, line, kind) =
+                    (verdict(construct.binding), construct.line, construct.kind.as_str());
                 let _ = writeln!(out, "  {verdict}  {line}: {kind} {first}{more}");
                 reasons(&mut out, &construct.why);
             }

@@ -25,7 +25,9 @@ impl Version {
         let version = env!("CARGO_PKG_VERSION");
         let text = match self.output_format {
             Format::Text => format!("ag-lsp {version}\n"),
-            Format::Json => serde_json::to_string_pretty(&json!({ "name": "ag-lsp", "version": version }))? + "\n",
+            Format::Json => {
+                serde_json::to_string_pretty(&json!({ "name": "ag-lsp", "version": version }))? + "\n"
+            }
         };
         Printer::new(None)?.write(&text)?;
         Ok(ExitStatus::Clean)

@@ -32,7 +32,8 @@ fn groups(violation: &Violation) -> Vec<Group<'_>> {
     let mut group = if place.source.text().is_empty() {
         title.element(Origin::path(place.source.shown.as_str()))
     } else {
-        let label_places = labels.iter().filter_map(|label| Some((label.place.as_ref()?, label.message.as_str())));
+        let label_places =
+            labels.iter().filter_map(|label| Some((label.place.as_ref()?, label.message.as_str())));
         let labels: Vec<_> = label_places.collect();
         let covered = labels.iter().fold(place.range, |covered, (label, _)| covered.cover(label.range));
         let window = place.source.window(covered, CONTEXT);

@@ -42,5 +42,6 @@ fn position(position: Position) -> serde_json::Value {
 /// FNV-1a. It has to be the same in every run and release, or GitLab takes old findings for new
 /// ones; so there is no line in what is hashed, and no hasher of the standard library here.
 fn fingerprint(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -74,9 +74,10 @@ fn related((id, remark): (usize, &Remark)) -> Option<Value> {
 }
 
 fn replacement(fix: &Fix, place: &Place) -> Value {
-    let replacements = fix.edits.iter().map(|(place, text)| {
-        json!({ "deletedRegion": region(place), "insertedContent": { "text": text } })
-    });
+    let replacements = fix
+        .edits
+        .iter()
+        .map(|(place, text)| json!({ "deletedRegion": region(place), "insertedContent": { "text": text } }));
     json!({
         "description": { "text": fix.message },
         "artifactChanges": [{

@@ -30,7 +30,12 @@ pub(crate) struct Position {
 }
 
 impl Source {
-    pub(crate) fn new(path: SystemPathBuf, cwd: &SystemPath, text: String, cells: Option<NotebookIndex>) -> Arc<Self> {
+    pub(crate) fn new(
+        path: SystemPathBuf,
+        cwd: &SystemPath,
+        text: String,
+        cells: Option<NotebookIndex>,
+    ) -> Arc<Self> {
         let shown = path.strip_prefix(cwd).unwrap_or(&path).to_string();
         let lines = LineIndex::from_source_text(&text);
         Arc::new(Self { path, shown, text, cells, lines })

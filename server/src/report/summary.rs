@@ -6,17 +6,20 @@ use super::{Report, Violation};
 
 /// What was found, after `fixed` findings were mended.
 pub(crate) fn summary(report: &Report, fixed: usize) -> String {
-    let count = |test: &dyn Fn(&Violation) -> bool| report.violations.iter().filter(|violation| test(violation)).count();
+    let count = |test: &dyn Fn(&Violation) -> bool| {
+        report.violations.iter().filter(|violation| test(violation)).count()
+    };
     let of = |severity: Severity| count(&|violation| violation.severity == severity);
     let with = |applicability: Applicability| {
         count(&|violation| violation.fix.as_ref().is_some_and(|fix| fix.applicability == applicability))
     };
-    let counts = [(of(Severity::Error), "error"), (of(Severity::Warning), "warning"), (of(Severity::Info), "note")]
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, noun)| plural(count, noun))
-        .collect::<Vec<_>>()
-        .join(", ");
+    let counts =
+        [(of(Severity::Error), "error"), (of(Severity::Warning), "warning"), (of(Severity::Info), "note")]
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, noun)| plural(count, noun))
+            .collect::<Vec<_>>()
+            .join(", ");
     let fixed = match fixed {
         0 => String::new(),
         fixed => format!("Fixed {}. ", plural(fixed, "finding")),

@@ -106,10 +106,23 @@ fn report() -> Report {
 fn formats() {
     for format in Format::value_variants() {
         let name = format.to_possible_value().unwrap().get_name().to_owned();
-        let rendered = render(&report(), *format).unwrap();
+        let mut rendered = render(&report(), *format).unwrap();
+        if *format == Format::Sarif {
+            rendered = without_rules(&rendered);
+        }
         let plain = anstream::adapter::strip_str(&rendered).to_string();
         insta::assert_snapshot!(name, plain);
     }
+}
+
+/// The rules' own words are theirs to change.
+fn without_rules(sarif: &str) -> String {
+    let mut sarif: serde_json::Value = serde_json::from_str(sarif).unwrap();
+    sarif["runs"][0]["tool"]["driver"]["rules"].take();
+    for result in sarif["runs"][0]["results"].as_array_mut().unwrap() {
+        result["ruleIndex"].take();
+    }
+    serde_json::to_string_pretty(&sarif).unwrap()
 }
 
 #[test]
@@ -152,7 +165,8 @@ fn counts() {
 #[test]
 fn fingerprints_ignore_lines() {
     let fingerprints = |report: &Report| -> Vec<String> {
-        let rendered: serde_json::Value = serde_json::from_str(&render(report, Format::Gitlab).unwrap()).unwrap();
+        let rendered: serde_json::Value =
+            serde_json::from_str(&render(report, Format::Gitlab).unwrap()).unwrap();
         let items = rendered.as_array().unwrap();
         items.iter().map(|item| item["fingerprint"].as_str().unwrap().to_owned()).collect()
     };

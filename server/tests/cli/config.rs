@@ -39,7 +39,10 @@ fn the_command_line_wins() {
     assert_eq!(codes(&[file], &["--isolated"]), ["AG902", "AG905"]);
     assert_eq!(codes(&[file], &["--select", "AG902"]), ["AG902"]);
     assert_eq!(codes(&[file], &["--config", "select = ['AG902']"]), ["AG902"]);
-    assert_eq!(codes(&[file, ("other/o.toml", "select = ['AG902']")], &["--config", "other/o.toml"]), ["AG902"]);
+    assert_eq!(
+        codes(&[file, ("other/o.toml", "select = ['AG902']")], &["--config", "other/o.toml"]),
+        ["AG902"]
+    );
 }
 
 #[test]
@@ -86,19 +89,30 @@ fn wrong_configuration() {
         "[severity]\nno-such-rule = 'off'",
         "jobs = 4",
     ];
-    let complaints: Vec<String> = wrong.iter().map(|config| format!("{config}\n---\n{}", complaint(config))).collect();
+    let complaints: Vec<String> =
+        wrong.iter().map(|config| format!("{config}\n---\n{}", complaint(config))).collect();
     insta::assert_snapshot!(complaints.join("\n"));
 }
 
 #[test]
 fn wrong_pyproject() {
-    let project = Project::new(&[FAULTY, ("pyproject.toml", "[project]\nname = 'p'\n\n[tool.ag-lsp]\nselct = []\n")]);
+    let project =
+        Project::new(&[FAULTY, ("pyproject.toml", "[project]\nname = 'p'\n\n[tool.ag-lsp]\nselct = []\n")]);
     let answer = project.run(&["check"]);
     assert_eq!(answer.code, Some(2));
     assert_eq!(
         answer.stderr,
         "error: [project]/pyproject.toml:5:1: `tool.ag-lsp.selct`: unknown key `selct`\nhelp: did you mean `select`?\n"
     );
+}
+
+#[test]
+fn contradictions() {
+    let project = Project::new(&[FAULTY, ("a.toml", ""), ("b.toml", "")]);
+    assert_eq!(project.run(&["check", "--config", "a.toml", "--config", "b.toml"]).code, Some(2));
+    assert_eq!(project.run(&["check", "--config", "a.toml", "--isolated"]).code, Some(2));
+    assert_eq!(project.run(&["check", "--config", "a.toml", "--config", "select = []"]).code, Some(0));
+    assert_eq!(project.run(&["check", "--config", "select = []", "--isolated"]).code, Some(0));
 }
 
 #[test]

@@ -16,7 +16,8 @@ fn files(project: &Project, arguments: &[&str]) -> Vec<String> {
 
 #[test]
 fn python_files() {
-    let project = Project::new(&[("b/m.py", FAULTY), ("a/s.pyi", FAULTY), ("t.txt", FAULTY), ("script", FAULTY)]);
+    let project =
+        Project::new(&[("b/m.py", FAULTY), ("a/s.pyi", FAULTY), ("t.txt", FAULTY), ("script", FAULTY)]);
     assert_eq!(files(&project, &[]), ["s.pyi", "m.py"]);
     assert_eq!(files(&project, &["script"]), ["script"]);
     assert_eq!(files(&project, &["b", "b/m.py", "./b"]), ["m.py"]);
@@ -34,7 +35,10 @@ fn passed_over() {
         ("build/b.py", FAULTY),
     ]);
     assert_eq!(files(&project, &[]), ["a.py"]);
-    assert_eq!(files(&project, &["generated.py", "build/b.py", ".hidden/h.py"]), ["h.py", "b.py", "generated.py"]);
+    assert_eq!(
+        files(&project, &["generated.py", "build/b.py", ".hidden/h.py"]),
+        ["h.py", "b.py", "generated.py"]
+    );
     assert_eq!(files(&project, &["build"]), ["b.py"]);
 }
 

@@ -57,7 +57,9 @@ fn wrong_use() {
 #[test]
 fn help_is_no_error() {
     let project = Project::new(&[]);
-    for arguments in [&["--help"][..], &["--version"], &["check", "-h"], &["help", "check"], &["stages", "--help"]] {
+    for arguments in
+        [&["--help"][..], &["--version"], &["check", "-h"], &["help", "check"], &["stages", "--help"]]
+    {
         let answer = project.run(arguments);
         assert_eq!(answer.code, Some(0), "{arguments:?}");
         assert!(!answer.stdout.is_empty() && answer.stderr.is_empty(), "{arguments:?}");

@@ -12,14 +12,16 @@ fn run(arguments: &[&str]) -> String {
 fn a_rule() {
     insta::assert_snapshot!("explain", run(&["explain", "AG902"]));
     assert_eq!(run(&["explain", "unused-ignore"]), run(&["rule", "AG902"]));
-    let json: serde_json::Value = serde_json::from_str(&run(&["explain", "AG902", "--output-format", "json"])).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&run(&["explain", "AG902", "--output-format", "json"])).unwrap();
     assert_eq!(json["name"], "unused-ignore");
     assert!(json["explanation"].as_str().unwrap().starts_with("## What it does\n"));
 }
 
 #[test]
 fn all_rules() {
-    let json: serde_json::Value = serde_json::from_str(&run(&["explain", "--all", "--output-format", "json"])).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&run(&["explain", "--all", "--output-format", "json"])).unwrap();
     let rules = json.as_array().unwrap();
     let text = run(&["explain", "--all"]);
     let list = run(&["explain"]);
@@ -50,6 +52,7 @@ fn version() {
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(run(&["version"]), format!("ag-lsp {version}\n"));
     assert_eq!(run(&["--version"]), format!("ag-lsp {version}\n"));
-    let json: serde_json::Value = serde_json::from_str(&run(&["version", "--output-format", "json"])).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&run(&["version", "--output-format", "json"])).unwrap();
     assert_eq!(json["version"], version);
 }

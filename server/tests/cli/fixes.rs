@@ -19,7 +19,8 @@ fn diff() {
 
 #[test]
 fn fix() {
-    let project = Project::new(&[("a.py", "b = 2  # ag: ignore\nc = 3  # ag: ignore\nd = 4  # ag: ignore[x]\n")]);
+    let project =
+        Project::new(&[("a.py", "b = 2  # ag: ignore\nc = 3  # ag: ignore\nd = 4  # ag: ignore[x]\n")]);
     let answer = project.run(&["check", "--fix", "--output-format", "concise"]);
     assert_eq!(answer.code, Some(1));
     assert_eq!(
@@ -39,7 +40,8 @@ fn encoding() {
 
 #[test]
 fn unsafe_fixes() {
-    let text = "import tensorflow as tf\n\n\n@tf.function\ndef f(x):\n    if x > 0:\n        y = 1\n    return y\n";
+    let text =
+        "import tensorflow as tf\n\n\n@tf.function\ndef f(x):\n    if x > 0:\n        y = 1\n    return y\n";
     let project = Project::new(&[("a.py", text)]);
     let select = ["--select", "AG101"];
     let unsafe_diff = project.run(&[&["check", "--diff", "--unsafe-fixes"][..], &select].concat());
@@ -57,14 +59,18 @@ fn notebooks() {
             "source": source.split_inclusive('\n').collect::<Vec<_>>(),
         })
     };
-    let markdown = serde_json::json!({ "cell_type": "markdown", "id": "a", "metadata": {}, "source": ["# ag: ignore"] });
+    let markdown =
+        serde_json::json!({ "cell_type": "markdown", "id": "a", "metadata": {}, "source": ["# ag: ignore"] });
     let notebook = |first: &str, second: &str| {
         serde_json::json!({
             "cells": [cell(first), markdown, cell(second)],
             "metadata": { "language_info": { "name": "python" } }, "nbformat": 4, "nbformat_minor": 5,
         })
     };
-    let project = Project::new(&[("n.ipynb", &notebook("x = 1  # ag: ignore\ny = 2", "z = 3\n# ag: ignore").to_string())]);
+    let project = Project::new(&[(
+        "n.ipynb",
+        &notebook("x = 1  # ag: ignore\ny = 2", "z = 3\n# ag: ignore").to_string(),
+    )]);
     assert_eq!(project.run(&["check", "--fix"]).code, Some(0));
     let written: serde_json::Value = serde_json::from_str(&project.read("n.ipynb")).unwrap();
     assert_eq!(written, notebook("x = 1\ny = 2", "z = 3"));

@@ -71,7 +71,9 @@ fn output_file() {
 #[test]
 fn colours() {
     let project = faulty();
-    let coloured = |when| project.run(&["check", "--output-format", "concise", "--color", when]).stdout.contains('\u{1b}');
+    let coloured = |when| {
+        project.run(&["check", "--output-format", "concise", "--color", when]).stdout.contains('\u{1b}')
+    };
     assert!(coloured("always"));
     assert!(!coloured("never"));
     assert!(!coloured("auto"), "standard output is a pipe");
@@ -81,9 +83,21 @@ fn colours() {
 fn statistics() {
     let answer = faulty().run(&["check", "--statistics", "--select", "AG902,AG905", "--ignore", "AG900"]);
     assert_eq!(answer.stdout, "1  AG902  [*]  unused-ignore\n1  AG905  [ ]  invalid-ignore\n");
-    let answer = faulty().run(&["check", "--statistics", "--select", "AG905", "--ignore", "AG900", "--output-format", "json"]);
+    let answer = faulty().run(&[
+        "check",
+        "--statistics",
+        "--select",
+        "AG905",
+        "--ignore",
+        "AG900",
+        "--output-format",
+        "json",
+    ]);
     let rows: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
-    assert_eq!(rows, serde_json::json!([{ "code": "AG905", "name": "invalid-ignore", "count": 1, "fixable": 0 }]));
+    assert_eq!(
+        rows,
+        serde_json::json!([{ "code": "AG905", "name": "invalid-ignore", "count": 1, "fixable": 0 }])
+    );
 }
 
 /// Rows count from the start of the cell.

@@ -42,7 +42,9 @@ impl Project {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ag-lsp"));
         command.args(arguments).current_dir(self.folder.path());
-        for variable in ["VIRTUAL_ENV", "CONDA_PREFIX", "AG_LSP_OUTPUT_FORMAT", "RUST_BACKTRACE", "CLICOLOR_FORCE"] {
+        for variable in
+            ["VIRTUAL_ENV", "CONDA_PREFIX", "AG_LSP_OUTPUT_FORMAT", "RUST_BACKTRACE", "CLICOLOR_FORCE"]
+        {
             command.env_remove(variable);
         }
         command
@@ -72,7 +74,8 @@ impl Project {
         let findings: serde_json::Value =
             serde_json::from_str(&answer.stdout).unwrap_or_else(|_| panic!("not JSON: {answer:?}"));
         let show = |finding: &serde_json::Value| {
-            let file = Path::new(finding["filename"].as_str().unwrap()).file_name().unwrap().to_string_lossy();
+            let file =
+                Path::new(finding["filename"].as_str().unwrap()).file_name().unwrap().to_string_lossy();
             let (row, column) = (&finding["location"]["row"], &finding["location"]["column"]);
             format!("{file}:{row}:{column}: {}", finding["code"].as_str().unwrap())
         };

@@ -29,10 +29,15 @@ fn empty() {
 fn nesting() {
     let brackets = format!("x = {}{}\n", "(".repeat(100_000), ")".repeat(100_000));
     let blocks: String = (0..3_000).map(|depth| format!("{}if x:\n", " ".repeat(depth))).collect();
-    let chain = format!("import tensorflow as tf\n@tf.function\ndef f(x):\n    return {}1\n", "x + ".repeat(100_000));
+    let chain =
+        format!("import tensorflow as tf\n@tf.function\ndef f(x):\n    return {}1\n", "x + ".repeat(100_000));
     let unclosed = format!("def f(x):\n    return {}", "[".repeat(50_000));
-    let project =
-        Project::new(&[("brackets.py", &brackets), ("blocks.py", &blocks), ("chain.py", &chain), ("unclosed.py", &unclosed)]);
+    let project = Project::new(&[
+        ("brackets.py", &brackets),
+        ("blocks.py", &blocks),
+        ("chain.py", &chain),
+        ("unclosed.py", &unclosed),
+    ]);
     assert_eq!(
         project.findings(&[]),
         ["blocks.py:1:1: AG904", "brackets.py:1:1: AG904", "chain.py:1:1: AG904", "unclosed.py:1:1: AG904"]
@@ -42,7 +47,8 @@ fn nesting() {
 /// Ten megabytes of data, as generated code has them.
 #[test]
 fn large() {
-    let data = format!("DATA = [\n{}]\nx = 1  # ag: ignore\n", "    'a line of some length',\n".repeat(380_000));
+    let data =
+        format!("DATA = [\n{}]\nx = 1  # ag: ignore\n", "    'a line of some length',\n".repeat(380_000));
     let project = Project::new(&[("data.py", &data)]);
     assert_eq!(project.findings(&[]), ["data.py:380003:8: AG902"]);
     assert_eq!(project.run(&["check"]).code, Some(1));
@@ -56,8 +62,12 @@ fn half_written() {
     for (cut, name) in cuts.iter().enumerate() {
         project.write(name, &text[..cut]);
     }
-    let answer = project.run(&["check", "--output-format", "json", "--select", "ALL"]);
-    assert_eq!(answer.code, Some(1), "{}", answer.stderr);
+    let failures: Vec<String> = project
+        .findings(&["--select", "ALL"])
+        .into_iter()
+        .filter(|finding| finding.ends_with("AG903"))
+        .collect();
+    assert_eq!(failures, [""; 0]);
     let answer = project.run(&["stages", ".", "--output-format", "json"]);
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
 }

@@ -26,7 +26,15 @@ fn stages(project: &Project, arguments: &[&str]) -> Value {
 fn verdicts(function: &Value) -> Vec<Value> {
     let constructs = function["constructs"].as_array().unwrap();
     let verdict = |construct: &Value| {
-        json!([construct["kind"], construct["text"], construct["binding"], construct["line"], construct["column"], construct["end_line"], construct["end_column"]])
+        json!([
+            construct["kind"],
+            construct["text"],
+            construct["binding"],
+            construct["line"],
+            construct["column"],
+            construct["end_line"],
+            construct["end_column"]
+        ])
     };
     constructs.iter().map(verdict).collect()
 }
@@ -42,7 +50,8 @@ fn of_a_root() {
     assert_eq!(function["root"], true);
     assert_eq!(function["dialect"], "tensorflow");
     let parameters = function["parameters"].as_array().unwrap();
-    let bindings: Vec<_> = parameters.iter().map(|parameter| (&parameter["name"], &parameter["binding"])).collect();
+    let bindings: Vec<_> =
+        parameters.iter().map(|parameter| (&parameter["name"], &parameter["binding"])).collect();
     assert_eq!(bindings, [(&json!("x"), &json!("staged")), (&json!("flag"), &json!("python"))]);
     assert_eq!(
         verdicts(function),

@@ -7,7 +7,8 @@ const FAULTY: &[u8] = b"x = 1  # ag: ignore\n";
 #[test]
 fn named() {
     let project = Project::new(&[]);
-    let answer = project.run_with_input(&["check", "--output-format", "concise", "--stdin-filename", "pkg/new.py"], FAULTY);
+    let answer = project
+        .run_with_input(&["check", "--output-format", "concise", "--stdin-filename", "pkg/new.py"], FAULTY);
     assert_eq!(answer.code, Some(1));
     assert_eq!(
         answer.stdout,
@@ -24,7 +25,8 @@ fn unnamed() {
 /// The file on disk is another version; per-file settings still hold.
 #[test]
 fn instead_of_a_file() {
-    let project = Project::new(&[("a.py", "x = (\n"), ("ag-lsp.toml", "per-file-ignores = { 'a.py' = ['AG902'] }")]);
+    let project =
+        Project::new(&[("a.py", "x = (\n"), ("ag-lsp.toml", "per-file-ignores = { 'a.py' = ['AG902'] }")]);
     let answer = project.run_with_input(&["check", "--stdin-filename", "a.py", "-"], FAULTY);
     assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), "All checks passed!\n"));
 }

@@ -5,7 +5,9 @@ use crate::project::Project;
 
 /// A function with an AG101 on its sixth line.
 fn function(comment: &str) -> String {
-    format!("import tensorflow as tf\n\n\n@tf.function\ndef f(x):\n    if x > 0:{comment}\n        y = 1\n    return y\n")
+    format!(
+        "import tensorflow as tf\n\n\n@tf.function\ndef f(x):\n    if x > 0:{comment}\n        y = 1\n    return y\n"
+    )
 }
 
 fn findings(text: &str) -> Vec<String> {
@@ -33,7 +35,9 @@ fn of_any_rule() {
 
 #[test]
 fn on_either_end_of_a_logical_line() {
-    let text = |first: &str, last: &str| function("").replace("if x > 0:", &format!("if ({first}\n        x > 0\n    ):{last}"));
+    let text = |first: &str, last: &str| {
+        function("").replace("if x > 0:", &format!("if ({first}\n        x > 0\n    ):{last}"))
+    };
     assert_eq!(findings(&text("", "")), ["a.py:6:5: AG101"]);
     assert_eq!(findings(&text("  # ag: ignore[AG101]", "")), [""; 0]);
     assert_eq!(findings(&text("", "  # ag: ignore[AG101]")), [""; 0]);
@@ -41,7 +45,11 @@ fn on_either_end_of_a_logical_line() {
 
 #[test]
 fn of_a_file() {
-    for head in ["# ag: ignore-file\n", "#!/usr/bin/env python\n# ag: ignore-file[AG101]\n", "\"\"\"Docs.\"\"\"\n# ag: ignore-file\n"] {
+    for head in [
+        "# ag: ignore-file\n",
+        "#!/usr/bin/env python\n# ag: ignore-file[AG101]\n",
+        "\"\"\"Docs.\"\"\"\n# ag: ignore-file\n",
+    ] {
         let project = Project::new(&[("a.py", &format!("{head}{}", function("")))]);
         assert_eq!(project.findings(&[]), [""; 0], "{head}");
     }
@@ -79,7 +87,10 @@ fn unused() {
 #[test]
 fn removed_by_fix() {
     let project = Project::new(&[
-        ("a.py", "x = 1  # ag: ignore[AG101]\n# ag: ignore\ny = 1  # noqa # ag: ignore[AG101] really\nz = 2  # ag: ignore[AG101] # keep\n"),
+        (
+            "a.py",
+            "x = 1  # ag: ignore[AG101]\n# ag: ignore\ny = 1  # noqa # ag: ignore[AG101] really\nz = 2  # ag: ignore[AG101] # keep\n",
+        ),
         ("b.py", &function("  # ag: ignore[AG902, AG101, AG901]")),
     ]);
     let answer = project.run(&["check", "--fix", "--select", "AG101,AG9"]);
@@ -96,9 +107,21 @@ fn added() {
         ("c.py", &function("  # why not").replace("x > 0", "(x\n        > 0)")),
     ]);
     let answer = project.run(&["check", "--add-ignore", "--select", "AG101"]);
-    assert_eq!((answer.code, answer.stderr.as_str()), (Some(0), "Added or extended 3 suppression comments.\n"));
+    assert_eq!(
+        (answer.code, answer.stderr.as_str()),
+        (Some(0), "Added or extended 3 suppression comments.\n")
+    );
     assert_eq!(project.read("a.py"), function("  # ag: ignore[AG101]"));
     assert_eq!(project.read("b.py"), function("  # ag: ignore[AG102, AG101]"));
     assert!(project.read("c.py").contains("> 0):  # why not  # ag: ignore[AG101]\n"));
     assert_eq!(project.findings(&["--select", "AG101"]), [""; 0]);
+}
+
+/// As a filter: the text comes back, with or without new comments.
+#[test]
+fn added_to_standard_input() {
+    let project = Project::new(&[]);
+    let add = |text: &str| project.run_with_input(&["check", "--add-ignore", "--select", "AG101", "-"], text.as_bytes());
+    assert_eq!(add(&function("")).stdout, function("  # ag: ignore[AG101]"));
+    assert_eq!(add("x = 1\n").stdout, "x = 1\n");
 }

@@ -5,18 +5,11 @@ use ruff_db::parsed::{ParsedModuleRef, parsed_module};
 use ruff_db::source::source_text;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Stmt};
-use ruff_text_size::{Ranged, TextRange, TextSize};
+use ruff_text_size::{Ranged, TextRange};
 
 use crate::db::Db;
 use crate::project::{Document, Project};
 use crate::syntax::functions::{Definitions, FunctionPath};
-
-/// A function in the tree that ty sees.
-pub(super) struct Located<'a> {
-    pub(super) node: &'a ast::StmtFunctionDef,
-    /// Where `def` or `async` stands.
-    pub(super) base: TextSize,
-}
 
 /// The definitions of a file as ty sees it: the same as the real ones, at other places.
 #[salsa::tracked(returns(ref), no_eq)]
@@ -26,16 +19,17 @@ pub(super) fn definitions(db: &dyn Db, file: File) -> Definitions {
     Definitions::collect(source_text(db, file).as_str(), module.suite())
 }
 
+/// A function in the tree that ty sees.
 pub(super) fn function<'a>(
     db: &dyn Db,
     document: Document,
     module: &'a ParsedModuleRef,
     path: &FunctionPath,
-) -> Option<Located<'a>> {
+) -> Option<&'a ast::StmtFunctionDef> {
     let (_, entry) = definitions(db, document.file(db)).find(path)?;
     let mut finder = Finder { name: entry.name_range, function: None, class: None };
     finder.visit_body(module.suite());
-    finder.function.map(|node| Located { node, base: entry.range.start() })
+    finder.function
 }
 
 /// The document that shows a file, if the project has it.

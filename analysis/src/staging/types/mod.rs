@@ -12,7 +12,7 @@ use ruff_db::files::File;
 use ruff_db::parsed::parsed_module;
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Stmt};
-use ruff_text_size::{Ranged, TextRange, TextSize};
+use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 use ty_python_semantic::types::Type;
 use ty_python_semantic::{HasType, ProgramEnvironment, SemanticModel};
@@ -20,10 +20,10 @@ use ty_python_semantic::{HasType, ProgramEnvironment, SemanticModel};
 use super::assumed::AssumedType;
 use super::callbacks::{self, Caller, Given};
 use super::facts::{Alternative, Fact, TensorKind};
-use super::index::{FunctionId, MODULE, file_index};
+use super::index::{FunctionId, MODULE, file_index, function_ast, parse};
 use super::roots::RootTarget;
 use crate::db::Db;
-use crate::project::Document;
+use crate::project::{Document, source_type, text};
 use crate::syntax::expressions::{self, ExprId};
 use crate::syntax::functions::FunctionPath;
 
@@ -107,9 +107,11 @@ pub fn function_types<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> ScopeT
     let module = parsed_module(db, inference.model.python_file()).load(db);
     match locate::function(db, document, &module, function.path(db)) {
         Some(def) => {
-            let expressions = expressions::of_function(def.node);
-            let mut types = inference.scope(number, def.base, &expressions, &def.node.body);
-            types.parameters = inference.parameters(def.node);
+            let expressions = expressions::of_function(def);
+            let real = function_ast(db, function).as_ref();
+            let places = real.map(|real| places(&expressions::of_function(real.def()))).unwrap_or_default();
+            let mut types = inference.scope(number, &places, &expressions, &def.body);
+            types.parameters = inference.parameters(def);
             types
         }
         None => ScopeTypes::default(),
@@ -122,7 +124,13 @@ pub fn module_types(db: &dyn Db, document: Document) -> ScopeTypes {
     let inference = Inference::new(db, document);
     let module = parsed_module(db, inference.model.python_file()).load(db);
     let expressions = expressions::of_body(module.suite());
-    inference.scope(MODULE, TextSize::default(), &expressions, &[])
+    let real = parse(text(db, document).as_str(), source_type(db, document));
+    let places = real.map(|real| places(&expressions::of_body(real.suite()))).unwrap_or_default();
+    inference.scope(MODULE, &places, &expressions, &[])
+}
+
+fn places(expressions: &[&Expr]) -> Vec<TextRange> {
+    expressions.iter().map(Ranged::range).collect()
 }
 
 pub(super) struct Inference<'db> {
@@ -159,10 +167,11 @@ impl<'db> Inference<'db> {
         facts
     }
 
+    /// `places` are those of `expressions` in the real text.
     fn scope(
         &self,
         scope: u32,
-        base: TextSize,
+        places: &[TextRange],
         expressions: &[&Expr],
         body: &[Stmt],
     ) -> ScopeTypes {
@@ -170,7 +179,7 @@ impl<'db> Inference<'db> {
         let mut seen: FxHashMap<Type<'db>, u32> = FxHashMap::default();
         let index = file_index(self.db, self.document);
         types.facts.table.push(Fact::unknown());
-        for expression in expressions {
+        for (position, expression) in expressions.iter().enumerate() {
             let number = match self.type_of(expression) {
                 Some(ty) => *seen.entry(ty).or_insert_with(|| {
                     types.facts.table.push(self.fact(ty));
@@ -180,7 +189,7 @@ impl<'db> Inference<'db> {
             };
             types.facts.index.push(number);
             if let Expr::Call(call) = expression {
-                let range = call.range().checked_sub(base).unwrap_or_default();
+                let range = places.get(position).copied().unwrap_or_default();
                 self.call(call, range, index, &mut types.calls);
             }
         }

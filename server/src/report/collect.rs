@@ -1,0 +1,107 @@
+//! From the engine's findings to a report: files get names, offsets stay within their texts.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ag_analysis::check::{Finding, Note};
+use ag_analysis::diagnostic::Severity;
+use ag_analysis::rules::registry;
+use ruff_db::files::File;
+use ruff_text_size::TextRange;
+
+use super::{Fix, Place, Remark, Report, Source, Violation};
+use crate::session::{Checked, Session};
+
+/// The report of a run. With `error_on_warning` there are no warnings.
+pub(crate) fn collect(session: &Session, checked: Vec<Checked>, error_on_warning: bool) -> Report {
+    Reporter { session, error_on_warning, sources: HashMap::new() }.report(checked)
+}
+
+struct Reporter<'a> {
+    session: &'a Session,
+    error_on_warning: bool,
+    sources: HashMap<File, Arc<Source>>,
+}
+
+impl Reporter<'_> {
+    fn report(mut self, checked: Vec<Checked>) -> Report {
+        let mut violations = Vec::new();
+        for unreadable in &self.session.unreadable {
+            let source = Source::new(unreadable.path.clone(), &self.session.cwd, String::new(), None);
+            violations.extend(self.own("AG901", unreadable.message.clone(), &source));
+        }
+        for Checked { document, findings, .. } in checked {
+            let file = self.session.engine.file(document);
+            match findings {
+                Ok(findings) => {
+                    violations.extend(findings.into_iter().map(|finding| self.violation(finding)))
+                }
+                Err(panic) => {
+                    let source = self.source(file);
+                    violations.extend(self.own(
+                        "AG903",
+                        format!("{panic}; this is a bug in ag-lsp"),
+                        &source,
+                    ));
+                }
+            }
+        }
+        violations.sort_by(|a, b| a.place.source.path.cmp(&b.place.source.path));
+        Report { violations }
+    }
+
+    fn severity(&self, severity: Severity) -> Severity {
+        if self.error_on_warning && severity == Severity::Warning { Severity::Error } else { severity }
+    }
+
+    /// A finding about a file as a whole.
+    fn own(&self, code: &str, message: String, source: &Arc<Source>) -> Option<Violation> {
+        let rule = registry::find(code)?;
+        Some(Violation {
+            code: rule.code,
+            name: rule.name,
+            severity: self.severity(self.session.settings.rules.enabled(code)?),
+            message,
+            place: Place::new(source, TextRange::default()),
+            labels: Vec::new(),
+            why: Vec::new(),
+            help: None,
+            fix: None,
+        })
+    }
+
+    fn source(&mut self, file: File) -> Arc<Source> {
+        let session = self.session;
+        let source = || Source::of_file(&session.engine, file, &session.cwd);
+        Arc::clone(self.sources.entry(file).or_insert_with(source))
+    }
+
+    fn violation(&mut self, finding: Finding) -> Violation {
+        let source = self.source(finding.location.file);
+        let place = |range| Place::new(&source, range);
+        let fix = finding.fix.map(|fix| Fix {
+            message: fix.message,
+            applicability: fix.applicability,
+            edits: fix.edits.into_iter().map(|edit| (place(edit.range), edit.text)).collect(),
+        });
+        Violation {
+            code: finding.code,
+            name: finding.name,
+            severity: self.severity(finding.severity),
+            message: finding.message,
+            place: place(finding.location.range),
+            labels: self.remarks(finding.labels),
+            why: self.remarks(finding.why),
+            help: finding.help,
+            fix,
+        }
+    }
+
+    fn remarks(&mut self, notes: Vec<Note>) -> Vec<Remark> {
+        let remark = |note: Note| {
+            let place = note.location.map(|location| Place::new(&self.source(location.file), location.range));
+            Remark { message: note.message, place }
+        };
+        notes.into_iter().map(remark).collect()
+    }
+}
