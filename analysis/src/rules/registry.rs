@@ -1,6 +1,6 @@
 //! All rules, by code.
 
-use super::{Rule, engine, jax, loops};
+use super::{Rule, engine, jax, loops, torch};
 
 /// Sorted by code.
 pub static RULES: &[&Rule] = &[
@@ -17,6 +17,23 @@ pub static RULES: &[&Rule] = &[
     &jax::impure::JAX_IMPURE,
     &jax::dynamic_shape::JAX_DYNAMIC_SHAPE,
     &jax::argument::JAX_ARGUMENT,
+    &torch::break_branch::TORCH_GRAPH_BREAK_BRANCH,
+    &torch::break_shape::TORCH_GRAPH_BREAK_SHAPE,
+    &torch::break_item::TORCH_GRAPH_BREAK_ITEM,
+    &torch::break_builtin::TORCH_GRAPH_BREAK_BUILTIN,
+    &torch::export_branch::TORCH_EXPORT_BRANCH,
+    &torch::export_item::TORCH_EXPORT_ITEM,
+    &torch::export_state::TORCH_EXPORT_STATE,
+    &torch::export_host::TORCH_EXPORT_HOST,
+    &torch::script_undefined::SCRIPT_UNDEFINED,
+    &torch::script_return::SCRIPT_RETURN_TYPE,
+    &torch::script_none::SCRIPT_NONE,
+    &torch::script_unsupported::SCRIPT_UNSUPPORTED,
+    &torch::script_branch_type::SCRIPT_BRANCH_TYPE,
+    &torch::script_loop_type::SCRIPT_LOOP_TYPE,
+    &torch::script_global::SCRIPT_GLOBAL,
+    &torch::script_untyped::SCRIPT_UNTYPED,
+    &torch::script_container::SCRIPT_CONTAINER_TYPE,
     &engine::SYNTAX_ERROR,
     &engine::IO_ERROR,
     &engine::UNUSED_IGNORE,
