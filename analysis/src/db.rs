@@ -10,6 +10,7 @@ use ruff_db::diagnostic::Diagnostic;
 use ruff_db::files::{File, Files};
 use ruff_db::system::System;
 use ruff_db::vendored::VendoredFileSystem;
+use ty_module_resolver::ModuleGlobSet;
 use ty_python_core::program::ProgramSettings;
 use ty_python_core::{Program, ProgramFile};
 use ty_python_semantic::lint::{LintRegistry, RuleSelection};
@@ -54,6 +55,17 @@ impl Database {
     pub fn set_program(&mut self, settings: ProgramSettings) {
         settings.search_paths.try_register_static_roots(self);
         self.program = Arc::new(settings);
+    }
+
+    /// Modules (globs, `!` for exceptions, the last match wins) whose contents are not looked into.
+    pub fn replace_imports_with_any(&mut self, modules: impl IntoIterator<Item = String>) {
+        let replaced = ModuleGlobSet::from_patterns(modules).unwrap_or_else(|_| ModuleGlobSet::empty());
+        if self.analysis.replace_imports_with_any != replaced {
+            let settings = AnalysisSettings { replace_imports_with_any: replaced, ..AnalysisSettings::default() };
+            self.analysis = Arc::new(settings);
+            // The settings are no input: whatever was inferred under the old ones must go.
+            salsa::Database::synthetic_write(self, salsa::Durability::HIGH);
+        }
     }
 
     pub fn program(&self) -> Program<'_> {

@@ -88,6 +88,24 @@ pub(super) fn program(
     })
 }
 
+/// The top-level packages and modules of the project's own files, sorted.
+pub(super) fn packages(engine: &super::Engine) -> Vec<String> {
+    let mut packages: Vec<String> = engine
+        .documents()
+        .iter()
+        .filter_map(|document| {
+            let path = engine.path(document.file(engine.db()));
+            let relative = engine.import_roots.iter().find_map(|root| path.strip_prefix(root).ok())?;
+            let first = relative.components().next()?;
+            Some(first.as_str().trim_end_matches(".py").to_owned())
+        })
+        .filter(|package| package.chars().all(|c| c.is_alphanumeric() || c == '_'))
+        .collect();
+    packages.sort_unstable();
+    packages.dedup();
+    packages
+}
+
 /// Installed with type information (PEP 561).
 fn is_typed(system: &dyn System, environment: &Environment, package: &str) -> bool {
     environment.site_packages.iter().any(|folder| {

@@ -156,11 +156,12 @@ impl Engine {
         }
         let settings = self.project.settings(&self.db).clone();
         let mut fixpoint = Fixpoint::new(&self.db, documents.clone(), settings);
+        self.narrow(&fixpoint);
         let mut shown: FxHashMap<u32, String> = FxHashMap::default();
         if !fixpoint.is_idle() {
             for _ in 0..fixpoint.horizon.rounds {
                 self.show_ghosts(&fixpoint, &documents, &mut shown);
-                let scopes = fixpoint.scopes();
+                let scopes = fixpoint.scopes(&self.db);
                 self.warm(&scopes, |db, scope| {
                     fixpoint.ask(db, *scope);
                 });
@@ -177,6 +178,22 @@ impl Engine {
                 document.set_stages(&mut self.db).to(Arc::new(stages));
             }
         }
+    }
+
+    /// In a large project, lets the inference engine look into the modules of the fixpoint's scopes
+    /// only; what they import from elsewhere in the project is `Any`. Else a few roots would pull the
+    /// whole project in, import by import.
+    fn narrow(&mut self, fixpoint: &Fixpoint) {
+        let scopes = if fixpoint.horizon.selective { fixpoint.scopes(&self.db) } else { Vec::new() };
+        let mut near: Vec<String> = scopes
+            .iter()
+            .filter_map(|scope| types::module_name_of(&self.db, fixpoint.document(*scope)))
+            .map(|module| format!("!{module}"))
+            .collect();
+        near.sort_unstable();
+        near.dedup();
+        let far = if near.is_empty() { Vec::new() } else { imports::packages(self) };
+        self.db.replace_imports_with_any(far.into_iter().map(|package| format!("{package}.**")).chain(near));
     }
 
     /// Executes a query for every item, on all threads, so that asking again is a look-up.

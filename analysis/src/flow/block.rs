@@ -27,7 +27,7 @@ pub enum Role {
     Local,
 }
 
-/// A name bound in a block of the statement.
+/// A name bound or deleted in a block of the statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockVariable {
     pub name: QName,
@@ -115,14 +115,18 @@ impl Flow {
         let empty = Block { kind: BlockKind::Else, start: statement.end, end: statement.end };
         let body = self.cfg.block(stmt, BlockKind::Body).unwrap_or(empty);
         let orelse = self.cfg.block(stmt, BlockKind::Else).unwrap_or(empty);
-        let mut in_body = self.activity.modifies_in(&self.cfg, body);
+        let changed = |block| {
+            let bound = self.activity.modifies_in(&self.cfg, block);
+            bound.union(&self.activity.deletes_in(&self.cfg, block))
+        };
+        let mut in_body = changed(body);
         if is_loop {
             // The target and a walrus in the test are bound in every iteration.
             for &node in self.cfg.nodes_of(stmt) {
                 in_body = in_body.union(&self.activity.modifies(node));
             }
         }
-        let in_orelse = self.activity.modifies_in(&self.cfg, orelse);
+        let in_orelse = changed(orelse);
         let live_in = self.live_before(stmt);
         let live_out = self.live_after(stmt);
         let ends = Ends::new(&self.cfg, stmt, body, is_loop);
@@ -185,6 +189,16 @@ impl Flow {
         let is_loop = self.cfg.statement(stmt).is_some_and(|statement| statement.kind.is_loop());
         let ends = Ends::new(&self.cfg, stmt, body, is_loop);
         self.reaching.among(&self.reaching.leaving(&ends.body), id).collect()
+    }
+
+    /// The same at the normal end of the `else` of an `if`; where there is none, of the way around
+    /// its body.
+    pub fn definitions_after_orelse(&self, stmt: StmtId, name: &QName) -> Vec<&Def> {
+        let body = self.cfg.block(stmt, BlockKind::Body);
+        let (Some(id), Some(body)) = (self.activity.tracked(name), body) else { return Vec::new() };
+        let is_loop = self.cfg.statement(stmt).is_some_and(|statement| statement.kind.is_loop());
+        let ends = Ends::new(&self.cfg, stmt, body, is_loop);
+        self.reaching.among(&self.reaching.leaving(&ends.orelse), id).collect()
     }
 
     /// Everything that reaches a statement from outside: a row for [`Reaching::among`].

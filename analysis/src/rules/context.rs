@@ -114,7 +114,7 @@ impl<'a> FunctionContext<'a> {
 
     /// The function of the project that a call certainly runs, where it is known by its name.
     pub fn callee(&self, call: &ast::ExprCall) -> Option<&'a FunctionAst> {
-        let site = self.types.calls.iter().find(|site| site.range == call.range())?;
+        let site = self.types.calls.iter().find(|site| site.range == call.range() && !site.implicit)?;
         let [target] = site.targets.as_slice() else { return None };
         let function = FunctionId::new(self.db, target.document, target.path.clone());
         function_ast(self.db, function).as_ref()

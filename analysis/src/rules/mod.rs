@@ -5,11 +5,15 @@
 //! [`context`], report, and never panic.
 
 mod classes;
+mod conditionals;
 pub mod context;
+mod conversion;
 mod declare;
+mod declared;
 mod engine;
 mod jax;
 mod loops;
+mod pitfalls;
 pub mod registry;
 pub mod run;
 mod torch;

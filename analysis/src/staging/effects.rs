@@ -119,7 +119,8 @@ impl Raised<'_> {
             }
         });
         through
-            || definitions.iter().any(|definition| {
+            // Binding `x` gives another `x.shape`, which does not become what `x` becomes.
+            || definitions.iter().filter(|definition| definition.name == *name).any(|definition| {
                 self.values.contains(&definition.range)
                     || definition.value.is_some_and(|value| {
                         definition.kind != DefKind::ForTarget && self.values.contains(&value)
@@ -131,7 +132,8 @@ impl Raised<'_> {
         expressions::id(expression).is_some_and(|id| self.expressions.contains(&id))
     }
 
-    /// Python numbers become Tensors on their way through the graph; objects do not.
+    /// Python numbers become Tensors on their way through the graph; Tensors stay what they are, with
+    /// their dtype, and objects too.
     fn raise(&mut self, expression: &Expr) {
         let Some(id) = expressions::id(expression) else { return };
         let Some(fact) = self.facts.get(id) else { return };
@@ -139,6 +141,9 @@ impl Raised<'_> {
             use Alternative::{Bool, Float, Int, None, Tensor};
             matches!(alternative, Bool(_) | Int(_) | Float | None | Tensor { .. })
         };
+        if fact.is_tensor() {
+            return;
+        }
         if !fact.never && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_number) {
             self.expressions.insert(id);
             self.values.insert(expression.range());

@@ -30,11 +30,16 @@ pub fn flow<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Flow> {
 /// What is known of every expression, with the effects of staged statements.
 #[salsa::tracked(returns(ref))]
 pub fn facts<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Facts {
-    let facts = &function_types(db, function).facts;
-    match (function_ast(db, function), flow(db, function), stage(db, function)) {
-        (Some(ast), Some(flow), Some(stage)) if stage.converts => effects::apply(ast.def(), flow, facts),
-        _ => facts.clone(),
+    let (Some(ast), Some(flow), Some(stage)) =
+        (function_ast(db, function), flow(db, function), stage(db, function))
+    else {
+        return Facts::default();
+    };
+    if !stage.typed {
+        return Facts::default();
     }
+    let facts = &function_types(db, function).facts;
+    if stage.converts { effects::apply(ast.def(), flow, facts) } else { facts.clone() }
 }
 
 /// The imports of a file, by value.

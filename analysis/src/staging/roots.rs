@@ -53,6 +53,7 @@ pub struct Found {
     pub site: RootSite,
     pub function: Option<*const Expr>,
     pub receiver: Option<*const Expr>,
+    is_lambda: bool,
 }
 
 /// How a public name makes roots.
@@ -91,7 +92,10 @@ static MAKERS: &[RootMaker] = &[
 ];
 
 fn maker_of(imports: &Imports, expression: &Expr) -> Option<&'static RootMaker> {
-    let name = imports.resolve(expression)?;
+    maker_named(&imports.resolve(expression)?)
+}
+
+fn maker_named(name: &str) -> Option<&'static RootMaker> {
     MAKERS.iter().find(|maker| maker.name == name)
 }
 
@@ -114,13 +118,23 @@ pub fn of_decorator(
 
 /// `tf.function(f)`, `jax.jit(partial(f, …))`, `tf.function(jit_compile=True)(f)`, `lax.scan(f, …)`,
 /// `dataset.map(f)`.
+///
+/// A lambda has no name to be staged under; its decisions count to the function around it.
 pub fn of_call(imports: &Imports, call: &ast::ExprCall, scope: u32) -> Vec<Found> {
+    let mut found = all_of_call(imports, call, scope);
+    found.retain(|found| !found.is_lambda);
+    found
+}
+
+fn all_of_call(imports: &Imports, call: &ast::ExprCall, scope: u32) -> Vec<Found> {
     let found = |site: RootSite, function: &Expr, receiver: Option<&Expr>| Found {
         site,
         function: Some(std::ptr::from_ref(function)),
         receiver: receiver.map(std::ptr::from_ref),
+        is_lambda: function.is_lambda_expr(),
     };
-    if let Some(maker) = maker_of(imports, &call.func) {
+    let callee = imports.resolve(&call.func);
+    if let Some(maker) = callee.as_deref().and_then(maker_named) {
         const KEYWORDS: [&str; 7] = ["func", "fun", "f", "fn", "obj", "mod", "model"];
         let function = call.arguments.args.first().or_else(|| {
             KEYWORDS.iter().find_map(|keyword| Some(&call.arguments.find_keyword(keyword)?.value))
@@ -154,7 +168,7 @@ pub fn of_call(imports: &Imports, call: &ast::ExprCall, scope: u32) -> Vec<Found
         expression: None,
         receiver: None,
     };
-    if let Some(caller) = imports.resolve(&call.func).and_then(|name| callbacks::caller(&name)) {
+    if let Some(caller) = callee.as_deref().and_then(callbacks::caller) {
         return caller
             .functions_of(call)
             .into_iter()
@@ -165,8 +179,8 @@ pub fn of_call(imports: &Imports, call: &ast::ExprCall, scope: u32) -> Vec<Found
             })
             .collect();
     }
-    if imports.uses("tensorflow")
-        && let Some(method) = callbacks::dataset_method(call)
+    if let Some(method) = callbacks::dataset_method(call)
+        && imports.uses("tensorflow")
     {
         let function = innermost(imports, method.function);
         let site = plain(function, Dialect::Tensorflow, RootKind::DatasetCallback, true);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::assumed::AssumedType;
-use super::assumptions::{Parameter, Source, Stage};
+use super::assumptions::{Parameter, Source, Stage, Unconverted};
 use super::dialect::RootKind;
 use super::facts::Binding;
 use super::fixpoint::{Cause, Contribution, Fixpoint, ParameterAssumption, Staged};
@@ -35,7 +35,9 @@ pub fn of_documents(
         let Some(entry) = index.definitions.functions.get(scope.function as usize) else { continue };
         let Some(signature) = index.signatures.get(scope.function as usize) else { continue };
         let assumptions = fixpoint.parameters.get(scope).map(Vec::as_slice).unwrap_or_default();
-        let facts = &function_types(db, FunctionId::new(db, document, entry.path.clone())).parameters;
+        let typed = fixpoint.is_typed(db, *scope);
+        let function = FunctionId::new(db, document, entry.path.clone());
+        let facts = if typed { function_types(db, function).parameters.as_slice() } else { &[] };
         let nothing = ParameterAssumption::default();
         let parameters = signature
             .parameters
@@ -71,6 +73,11 @@ pub fn of_documents(
             mode: staged.mode,
             cause: Some(span(db, fixpoint, &staged.cause)),
             converts: staged.converts,
+            unconverted: staged.unconverted.filter(|reason| {
+                // Called from eager code, such a body runs eagerly.
+                *reason != Unconverted::Body || fixpoint.staged.contains_key(&staged.cause.scope)
+            }),
+            typed,
             parameters,
             options: staged.options.clone(),
         };
@@ -114,7 +121,7 @@ fn why(
             steps.push(step(format!("`{name}` is annotated `{shown}`: {what}"), Some(place)));
         }
         Source::Default => {
-            let default = match syntax.default {
+            let default = match &syntax.default {
                 DefaultValue::Bool(true) => "default `True`".to_owned(),
                 DefaultValue::Bool(false) => "default `False`".to_owned(),
                 DefaultValue::None => "default `None`".to_owned(),

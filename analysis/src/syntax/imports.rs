@@ -133,6 +133,9 @@ fn canonical(dotted: &str) -> Name {
         ("tensorflow.autograph.experimental", "tensorflow.autograph"),
         ("torch._dynamo.optimize", "torch.compile"),
     ];
+    if !["tensorflow", "keras", "jax", "torch"].iter().any(|package| dotted.starts_with(package)) {
+        return Name::new(dotted);
+    }
     let mut current = dotted.to_owned();
     for (door, room) in DOORS {
         if let Some(rest) = current.strip_prefix(door)

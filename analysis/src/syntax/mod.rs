@@ -2,6 +2,7 @@
 //!
 //! This room knows text and syntax only: no types, no flow, no dialects.
 
+pub mod blocks;
 pub mod edits;
 pub mod expressions;
 pub mod functions;
@@ -9,3 +10,4 @@ pub mod imports;
 pub mod nesting;
 pub mod qname;
 pub mod statements;
+pub mod unsupported;

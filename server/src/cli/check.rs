@@ -1,5 +1,6 @@
 //! `ag-lsp check`: findings, their repair, their suppression.
 
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 
 use ag_analysis::config::{Options, Selector};
@@ -106,7 +107,9 @@ impl Check {
                 },
             );
         }
-        self.once(&mut self.open(verbosity)?, verbosity)
+        // The process ends here: the system frees the database faster than its destructors do.
+        let mut session = ManuallyDrop::new(self.open(verbosity)?);
+        self.once(&mut session, verbosity)
     }
 
     fn open(&self, verbosity: i8) -> anyhow::Result<Session> {

@@ -44,11 +44,17 @@ fn unsafe_fixes() {
         "import tensorflow as tf\n\n\n@tf.function\ndef f(x):\n    if x > 0:\n        y = 1\n    return y\n";
     let project = Project::new(&[("a.py", text)]);
     let select = ["--select", "AG101"];
-    let unsafe_diff = project.run(&[&["check", "--diff", "--unsafe-fixes"][..], &select].concat());
-    if unsafe_diff.code == Some(1) {
-        assert_eq!(project.run(&[&["check", "--diff"][..], &select].concat()).code, Some(0));
-    }
+    let diff = project.run(&[&["check", "--diff"][..], &select].concat());
+    assert_eq!((diff.code, diff.stdout.as_str()), (Some(0), ""));
+    let diff = project.run(&[&["check", "--diff", "--unsafe-fixes"][..], &select].concat());
+    assert_eq!(diff.code, Some(1));
+    assert!(diff.stdout.contains("\n+    y = "), "{}", diff.stdout);
     assert_eq!(project.read("a.py"), text);
+
+    assert_eq!(project.run(&[&["check", "--fix"][..], &select].concat()).code, Some(1));
+    assert_eq!(project.read("a.py"), text);
+    assert_eq!(project.run(&[&["check", "--fix", "--unsafe-fixes"][..], &select].concat()).code, Some(0));
+    assert_ne!(project.read("a.py"), text);
 }
 
 #[test]

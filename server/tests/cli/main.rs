@@ -12,3 +12,4 @@ mod robustness;
 mod selection;
 mod stages;
 mod stdin;
+mod suppression;

@@ -103,6 +103,28 @@ impl<'a> StagedLoop<'_, 'a> {
     }
 }
 
+/// The augmented assignment at `range` in a body.
+pub(super) fn augmented(body: &[Stmt], range: TextRange) -> Option<&ast::StmtAugAssign> {
+    struct Finder<'a> {
+        range: TextRange,
+        found: Option<&'a ast::StmtAugAssign>,
+    }
+    impl<'a> SourceOrderVisitor<'a> for Finder<'a> {
+        fn visit_stmt(&mut self, statement: &'a Stmt) {
+            match statement {
+                Stmt::AugAssign(assign) if assign.range() == self.range => self.found = Some(assign),
+                _ if statement.range().contains_range(self.range) => source_order::walk_stmt(self, statement),
+                _ => {}
+            }
+        }
+
+        fn visit_expr(&mut self, _expression: &'a Expr) {}
+    }
+    let mut finder = Finder { range, found: None };
+    finder.visit_body(body);
+    finder.found
+}
+
 struct Reads<'n> {
     name: &'n str,
     ranges: Vec<TextRange>,

@@ -1,7 +1,17 @@
 //! AG2xx: what a staged loop asks of the variables that it carries.
 
+pub(super) mod break_in_distributed_loop;
 mod carried;
+mod distributed;
+mod dtypes;
+pub(super) mod loop_dtype;
+pub(super) mod loop_shape;
+pub(super) mod loop_structure;
+pub(super) mod loop_type;
 pub(super) mod none_after_iteration;
 pub(super) mod none_before_loop;
+pub(super) mod return_in_loop;
+mod shapes;
+mod structures;
 pub(super) mod undefined_loop_var;
 mod values;

@@ -1,0 +1,52 @@
+//! Blocks: the lists of statements that a compound statement consists of.
+
+use ruff_python_ast::{self as ast, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+
+/// The blocks of a compound statement, in source order; of a nested `def` or `class` none.
+pub fn of(statement: &Stmt) -> Vec<&[Stmt]> {
+    match statement {
+        Stmt::If(node) => {
+            let clauses = node.elif_else_clauses.iter().map(|clause| clause.body.as_slice());
+            std::iter::once(node.body.as_slice()).chain(clauses).collect()
+        }
+        Stmt::While(node) => vec![&node.body, &node.orelse],
+        Stmt::For(node) => vec![&node.body, &node.orelse],
+        Stmt::With(node) => vec![&node.body],
+        Stmt::Match(node) => node.cases.iter().map(|case| case.body.as_slice()).collect(),
+        Stmt::Try(node) => {
+            let handlers = node.handlers.iter().map(|ast::ExceptHandler::ExceptHandler(handler)| handler.body.as_slice());
+            let body = std::iter::once(node.body.as_slice());
+            body.chain(handlers).chain([node.orelse.as_slice(), node.finalbody.as_slice()]).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The statements after the one at `range`, in the block that it stands in.
+pub fn following(mut block: &[Stmt], range: TextRange) -> &[Stmt] {
+    while let Some(position) = block.iter().position(|statement| statement.range().contains_range(range)) {
+        let Some(statement) = block.get(position) else { break };
+        if statement.range() == range {
+            return block.get(position + 1..).unwrap_or_default();
+        }
+        let within = of(statement).into_iter().find(|block| {
+            block.iter().any(|statement| statement.range().contains_range(range))
+        });
+        let Some(inner) = within else { break };
+        block = inner;
+    }
+    &[]
+}
+
+/// All statements of a block, at any depth, outer ones first; nested functions and classes are not
+/// entered.
+pub fn statements(block: &[Stmt]) -> Vec<&Stmt> {
+    let mut found = Vec::new();
+    let mut waiting: Vec<&Stmt> = block.iter().rev().collect();
+    while let Some(statement) = waiting.pop() {
+        found.push(statement);
+        waiting.extend(of(statement).into_iter().rev().flat_map(|block| block.iter().rev()));
+    }
+    found
+}
