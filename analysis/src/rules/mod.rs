@@ -11,10 +11,13 @@ mod conversion;
 mod declare;
 mod declared;
 mod engine;
+mod jax;
 mod loops;
 mod pitfalls;
 pub mod registry;
 pub mod run;
+mod torch;
+mod tracing;
 
 use serde::Serialize;
 
