@@ -12,10 +12,13 @@ mod declare;
 mod declared;
 mod effects;
 mod engine;
+mod jax;
 mod loops;
 mod pitfalls;
 pub mod registry;
 pub mod run;
+mod torch;
+mod tracing;
 
 use serde::Serialize;
 

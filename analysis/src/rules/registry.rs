@@ -1,6 +1,6 @@
 //! All rules, by code.
 
-use super::{Rule, conditionals, conversion, engine, loops, pitfalls};
+use super::{Rule, conditionals, conversion, engine, jax, loops, pitfalls, torch};
 
 /// Sorted by code.
 pub static RULES: &[&Rule] = &[
@@ -53,6 +53,33 @@ pub static RULES: &[&Rule] = &[
     &pitfalls::python_counter::PYTHON_COUNTER,
     &pitfalls::optimizer_argument::OPTIMIZER_ARGUMENT,
     &pitfalls::changed_attribute::CHANGED_ATTRIBUTE,
+    &jax::branch::JAX_BRANCH,
+    &jax::loops::JAX_LOOP,
+    &jax::concretize::JAX_CONCRETIZE,
+    &jax::numpy::JAX_NUMPY,
+    &jax::item_assignment::JAX_SETITEM,
+    &jax::leak::JAX_LEAK,
+    &jax::static_argument::JAX_STATIC,
+    &jax::impure::JAX_IMPURE,
+    &jax::dynamic_shape::JAX_DYNAMIC_SHAPE,
+    &jax::argument::JAX_ARGUMENT,
+    &torch::break_branch::TORCH_GRAPH_BREAK_BRANCH,
+    &torch::break_shape::TORCH_GRAPH_BREAK_SHAPE,
+    &torch::break_item::TORCH_GRAPH_BREAK_ITEM,
+    &torch::break_builtin::TORCH_GRAPH_BREAK_BUILTIN,
+    &torch::export_branch::TORCH_EXPORT_BRANCH,
+    &torch::export_item::TORCH_EXPORT_ITEM,
+    &torch::export_state::TORCH_EXPORT_STATE,
+    &torch::export_host::TORCH_EXPORT_HOST,
+    &torch::script_undefined::SCRIPT_UNDEFINED,
+    &torch::script_return::SCRIPT_RETURN_TYPE,
+    &torch::script_none::SCRIPT_NONE,
+    &torch::script_unsupported::SCRIPT_UNSUPPORTED,
+    &torch::script_branch_type::SCRIPT_BRANCH_TYPE,
+    &torch::script_loop_type::SCRIPT_LOOP_TYPE,
+    &torch::script_global::SCRIPT_GLOBAL,
+    &torch::script_untyped::SCRIPT_UNTYPED,
+    &torch::script_container::SCRIPT_CONTAINER_TYPE,
     &engine::SYNTAX_ERROR,
     &engine::IO_ERROR,
     &engine::UNUSED_IGNORE,

@@ -14,6 +14,8 @@ use crate::diagnostic::{Span, Why};
 pub struct Stage {
     pub dialect: Dialect,
     pub root: Option<RootKind>,
+    /// The kind of the root itself, or of the one that reaches it.
+    pub mode: RootKind,
     /// What makes it a root (a decorator, a call), or the call that reaches it.
     pub cause: Option<Span>,
     /// AutoGraph converts it. False for the dialects that trace only, and where `unconverted` says why.

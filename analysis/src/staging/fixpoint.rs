@@ -84,6 +84,8 @@ pub struct Staged {
     pub depth: u8,
     pub dialect: Dialect,
     pub root: Option<RootKind>,
+    /// The kind of the root that it is, or that reaches it.
+    pub mode: RootKind,
     pub converts: bool,
     /// Why it is not converted, where its dialect would.
     pub unconverted: Option<Unconverted>,
@@ -151,6 +153,7 @@ impl Staged {
             depth: 0,
             dialect: site.dialect,
             root: Some(site.kind),
+            mode: site.kind,
             converts: site.converts,
             unconverted,
             cause,
@@ -288,6 +291,7 @@ impl Fixpoint {
                     depth: 0,
                     dialect,
                     root: Some(RootKind::Configured),
+                    mode: RootKind::Configured,
                     converts: dialect.converts(),
                     unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
                     cause: Cause { scope: Scope { document: number, function: MODULE }, range: entry.name_range },
@@ -542,6 +546,12 @@ impl Fixpoint {
     fn reach(&mut self, db: &dyn Db, scope: Scope, caller: &Staged, callee: Scope, call: &CallSite) -> bool {
         let index = self.index(db, callee);
         let Some(signature) = index.signatures.get(callee.function as usize) else { return false };
+        let left_out = signature.decorators.iter().any(|name| {
+            matches!(name.as_str(), "disable" | "ignore" | "unused" | "allow_in_graph" | "custom_op")
+        });
+        if caller.dialect == Dialect::Torch && left_out {
+            return false;
+        }
         if caller.depth >= self.horizon.reach {
             return false;
         }
@@ -564,10 +574,11 @@ impl Fixpoint {
             depth: caller.depth + 1,
             dialect: caller.dialect,
             root: None,
+            mode: caller.mode,
             converts: caller.converts && unconverted.is_none(),
             unconverted,
             cause: Cause { scope, range: call.range },
-            options: RootOptions::default(),
+            options: RootOptions { full_graph: caller.options.full_graph, ..RootOptions::default() },
         };
         self.stage(db, callee, staged)
     }
@@ -746,7 +757,7 @@ fn assume(
         // `jax.jit` turns every number that is not static into a tracer.
         if let Some(staged) = root
             && staged.dialect == Dialect::Jax
-            && matches!(staged.root, Some(RootKind::JaxJit | RootKind::ControlFlowBody))
+            && matches!(staged.root, Some(RootKind::JaxJit | RootKind::JaxVmap | RootKind::ControlFlowBody))
             && !is_static
         {
             assumed = traced(&spoken);

@@ -70,6 +70,7 @@ pub fn of_documents(
         let stage = Stage {
             dialect: staged.dialect,
             root: staged.root,
+            mode: staged.mode,
             cause: Some(span(db, fixpoint, &staged.cause)),
             converts: staged.converts,
             unconverted: staged.unconverted.filter(|reason| {
@@ -200,6 +201,7 @@ pub fn root_name(staged: &Staged) -> &'static str {
         Some(RootKind::TorchExport) => "an exported function",
         Some(RootKind::TorchScript) => "a TorchScript function",
         Some(RootKind::JaxJit) => "a jitted function",
+        Some(RootKind::JaxVmap) => "a mapped function",
         Some(RootKind::Qjit) => "a qjit function",
         Some(RootKind::Configured) => "a root",
         None => "a staged function",
