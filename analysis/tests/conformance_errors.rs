@@ -18,7 +18,7 @@ use serde_json::Value;
 
 /// At most this share of the recorded faults may stay unseen: shapes are not known, and what a called
 /// function changes is not followed.
-const MAX_MISSED: f64 = 0.15;
+const MAX_MISSED: f64 = 0.10;
 
 struct Found {
     module: String,

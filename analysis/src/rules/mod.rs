@@ -10,6 +10,7 @@ pub mod context;
 mod conversion;
 mod declare;
 mod declared;
+mod effects;
 mod engine;
 mod jax;
 mod loops;

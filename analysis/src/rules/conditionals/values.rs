@@ -75,7 +75,7 @@ impl Value {
         }
     }
 
-    fn of_fact(ctx: &FunctionContext, fact: &Fact) -> Self {
+    pub(super) fn of_fact(ctx: &FunctionContext, fact: &Fact) -> Self {
         if fact.unknown || fact.never {
             return Self::Unknown;
         }
