@@ -71,7 +71,8 @@ pub struct CallSite {
     pub arguments: Vec<(ArgumentPlace, AssumedType)>,
     /// `*args` or `**kwargs` are passed: parameters without an argument may still have a value.
     pub open: bool,
-    /// Python makes the call itself: `__enter__` of a `with`, `__next__` of a `for`.
+    /// The call is made by others, who do not convert: by Python for a `with` or `for` (`__enter__`,
+    /// `__next__`), by a library (the bodies of `tf.cond`).
     pub implicit: bool,
 }
 
@@ -219,7 +220,7 @@ impl<'db> Inference<'db> {
             for function in caller.functions_of(call) {
                 let targets = self.targets(function);
                 if !targets.is_empty() {
-                    calls.push(CallSite { targets, range, arguments: given.clone(), open: false, implicit: false });
+                    calls.push(CallSite { targets, range, arguments: given.clone(), open: false, implicit: !caller.converts });
                 }
             }
             return;
