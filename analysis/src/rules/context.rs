@@ -171,7 +171,7 @@ impl<'a> FunctionContext<'a> {
 
     /// The outermost expression of exactly this range.
     pub fn expression_at(&self, range: TextRange) -> Option<&'a Expr> {
-        self.expressions().into_iter().find(|expression| expression.range() == range)
+        expressions::at(self.def(), range)
     }
 
     /// All decisions with their syntax.

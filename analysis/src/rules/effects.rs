@@ -10,8 +10,23 @@ use crate::syntax::qname::QName;
 
 /// Methods of lists, dicts, sets and deques that change them.
 pub(super) const MUTATORS: [&str; 17] = [
-    "add", "append", "appendleft", "clear", "discard", "extend", "extendleft", "insert", "pop", "popitem", "popleft",
-    "remove", "reverse", "rotate", "setdefault", "sort", "update",
+    "add",
+    "append",
+    "appendleft",
+    "clear",
+    "discard",
+    "extend",
+    "extendleft",
+    "insert",
+    "pop",
+    "popitem",
+    "popleft",
+    "remove",
+    "reverse",
+    "rotate",
+    "setdefault",
+    "sort",
+    "update",
 ];
 
 /// Those of them that hardly any other class has.
@@ -97,18 +112,16 @@ pub(super) fn outward(def: &ast::StmtFunctionDef) -> Option<TextRange> {
     }
     let mut own = Bound { names: FxHashSet::default() };
     own.visit_body(&def.body);
-    let is_outward = |object: &Expr| {
-        root(object).is_some_and(|name| outer.contains(name) || !own.names.contains(name))
-    };
+    let is_outward =
+        |object: &Expr| root(object).is_some_and(|name| outer.contains(name) || !own.names.contains(name));
     let assigned = statements.into_iter().filter_map(|statement| match statement {
         Stmt::AugAssign(assign) => match &*assign.target {
             Expr::Name(name) => outer.contains(name.id.as_str()).then_some(statement.range()),
             target => is_outward(target).then_some(statement.range()),
         },
         Stmt::Assign(assign) => {
-            let binds_outer = |target: &Expr| {
-                target.as_name_expr().is_some_and(|name| outer.contains(name.id.as_str()))
-            };
+            let binds_outer =
+                |target: &Expr| target.as_name_expr().is_some_and(|name| outer.contains(name.id.as_str()));
             assign.targets.iter().any(binds_outer).then_some(statement.range())
         }
         _ => None,

@@ -26,14 +26,23 @@ pub(super) enum Origin {
     Outside,
 }
 
+/// Whether what is decided on is a Tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Certainty {
+    Always,
+    /// When Python operands do not end the evaluation before: `training and x.any()`.
+    Reached,
+    /// Now a Tensor, now a Python value.
+    Sometimes,
+}
+
 /// A decision on a Tensor that no other one in the list contains.
 pub(super) struct Decision<'a> {
     pub construct: &'a Construct,
     pub node: ConstructNode<'a>,
     /// The tested expression; for `and`, `or`, `not` and comparisons the whole.
     pub test: &'a Expr,
-    /// The value may also be a Python value.
-    pub mixed: bool,
+    pub certainty: Certainty,
 }
 
 /// The decisions on Tensors. `if not x.any():` is one, not two.
@@ -46,11 +55,26 @@ pub(super) fn decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<Decision<'a>> {
             continue;
         }
         if let Some(test) = ctx.expression_at(construct.test_range) {
-            let mixed = construct.binding == Binding::Mixed;
-            decisions.push(Decision { construct, node, test, mixed });
+            let certainty = match construct.binding {
+                Binding::Staged => Certainty::Always,
+                _ if ends_in_tensor(ctx, test) => Certainty::Reached,
+                _ => Certainty::Sometimes,
+            };
+            decisions.push(Decision { construct, node, test, certainty });
         }
     }
     decisions
+}
+
+/// `a and b` where some operand is always a Tensor.
+fn ends_in_tensor(ctx: &FunctionContext, test: &Expr) -> bool {
+    match test {
+        Expr::UnaryOp(operation) if operation.op == ast::UnaryOp::Not => ends_in_tensor(ctx, &operation.operand),
+        Expr::BoolOp(operation) => operation.values.iter().any(|value| {
+            ctx.binding(value) == Binding::Staged && !ctx.fact(value).unknown || ends_in_tensor(ctx, value)
+        }),
+        _ => false,
+    }
 }
 
 /// As a sentence names it.

@@ -105,7 +105,9 @@ fn has_effect(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
     match &*call.func {
         Expr::Name(name) if name.id == "next" => true,
         Expr::Attribute(attribute) if MUTATORS.contains(&attribute.attr.as_str()) => true,
-        Expr::Attribute(attribute) if attribute.attr.starts_with("assign") => ctx.fact(&attribute.value).is_tensor(),
+        Expr::Attribute(attribute) if attribute.attr.starts_with("assign") => {
+            ctx.fact(&attribute.value).is_tensor()
+        }
         _ => ctx.callee(call).is_some_and(|callee| effects::outward(callee.def()).is_some()),
     }
 }

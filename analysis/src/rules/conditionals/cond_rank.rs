@@ -70,7 +70,8 @@ fn check(ctx: &FunctionContext) {
             }
             ConstructNode::Compare(compare) => {
                 let operands = compare.comparators.split_last().map_or(&[][..], |(_, tested)| tested);
-                let tested = std::iter::once(&*compare.left).chain(operands).find(|operand| has_many(ctx, operand));
+                let tested =
+                    std::iter::once(&*compare.left).chain(operands).find(|operand| has_many(ctx, operand));
                 tests.extend(tested.map(|operand| (construct, operand)));
             }
             _ => {}

@@ -12,7 +12,9 @@ pub(super) fn staged_tests<'c, 'a>(
     ctx: &'c FunctionContext<'a>,
 ) -> impl Iterator<Item = (&'a Construct, &'a Expr)> + 'c {
     ctx.staged().filter(|_| ctx.converts()).filter_map(|(construct, node)| match node {
-        ConstructNode::If(..) | ConstructNode::While(_) | ConstructNode::IfExp(_) => Some((construct, node.test()?)),
+        ConstructNode::If(..) | ConstructNode::While(_) | ConstructNode::IfExp(_) => {
+            Some((construct, node.test()?))
+        }
         _ => None,
     })
 }
@@ -22,7 +24,9 @@ pub(super) fn staged_tests<'c, 'a>(
 pub(super) fn tested(test: &Expr) -> Vec<&Expr> {
     match test {
         Expr::BoolOp(operation) => operation.values.iter().flat_map(tested).collect(),
-        Expr::Compare(_) | Expr::If(_) | Expr::UnaryOp(ast::ExprUnaryOp { op: ast::UnaryOp::Not, .. }) => Vec::new(),
+        Expr::Compare(_) | Expr::If(_) | Expr::UnaryOp(ast::ExprUnaryOp { op: ast::UnaryOp::Not, .. }) => {
+            Vec::new()
+        }
         _ => vec![test],
     }
 }

@@ -67,11 +67,8 @@ fn check(ctx: &FunctionContext) {
         let operands = tested(&negation.operand);
         let [operand] = operands.as_slice() else { continue };
         let Some(dtype) = wrong_dtype(ctx, operand).filter(|_| !operand.is_named_expr()) else { continue };
-        let message = format!(
-            "`not` of a Tensor of `{}`; {} negates a `bool` only",
-            dtype.as_str(),
-            framework(ctx),
-        );
+        let message =
+            format!("`not` of a Tensor of `{}`; {} negates a `bool` only", dtype.as_str(), framework(ctx),);
         let repaired = format!("{} == {}", ctx.text(operand.range()), zero(dtype));
         ctx.report(&NOT_NONBOOL, negation.range(), message)
             .why(construct.why.clone())

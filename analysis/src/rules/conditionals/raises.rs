@@ -30,7 +30,8 @@ fn reached(block: &[Stmt]) -> Option<&ast::StmtRaise> {
             }
             _ => {}
         }
-        let leaves = |statement: &&Stmt| matches!(statement, Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_));
+        let leaves =
+            |statement: &&Stmt| matches!(statement, Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_));
         if blocks::statements(std::slice::from_ref(statement)).iter().any(leaves) {
             return None;
         }
@@ -52,7 +53,8 @@ pub(super) fn handler<'a>(
     names: &[&str],
 ) -> Option<&'a ast::ExceptHandlerExceptHandler> {
     let tries = blocks::statements(&ctx.def().body).into_iter().filter_map(Stmt::as_try_stmt);
-    let around = tries.filter(|node| node.body.iter().any(|statement| statement.range().contains_range(range)));
+    let around =
+        tries.filter(|node| node.body.iter().any(|statement| statement.range().contains_range(range)));
     let mut innermost: Vec<&ast::StmtTry> = around.collect();
     innermost.reverse();
     innermost.into_iter().flat_map(|node| &node.handlers).find_map(|ExceptHandler::ExceptHandler(handler)| {

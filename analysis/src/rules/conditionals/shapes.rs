@@ -59,15 +59,15 @@ impl Shapes<'_, '_> {
     fn many_of_call(&self, call: &ast::ExprCall, depth: u32) -> bool {
         let Some(function) = self.ctx.resolve(&call.func) else { return false };
         let Some(function) = function.strip_prefix("tensorflow.") else { return false };
-        let argument = |position: usize, keyword: &str| {
-            call.arguments.find_argument_value(keyword, position)
-        };
+        let argument = |position: usize, keyword: &str| call.arguments.find_argument_value(keyword, position);
         match function {
             "constant" | "convert_to_tensor" => {
-                argument(2, "shape").is_none() && argument(0, "value").is_some_and(|value| elements(value) > 1)
+                argument(2, "shape").is_none()
+                    && argument(0, "value").is_some_and(|value| elements(value) > 1)
             }
             "zeros" | "ones" | "fill" | "random.normal" | "random.uniform" => {
-                argument(0, if function == "fill" { "dims" } else { "shape" }).is_some_and(|shape| size(shape) > 1)
+                argument(0, if function == "fill" { "dims" } else { "shape" })
+                    .is_some_and(|shape| size(shape) > 1)
             }
             "range" => {
                 let [limit] = &*call.arguments.args else { return false };
@@ -75,12 +75,14 @@ impl Shapes<'_, '_> {
             }
             "linspace" => argument(2, "num").and_then(integer).is_some_and(|count| count > 1),
             // Element by element.
-            "abs" | "square" | "sqrt" | "exp" | "sign" | "identity" | "cast" | "negative" | "zeros_like" | "ones_like"
-            | "stop_gradient" | "logical_not" | "nn.relu" | "nn.sigmoid" | "math.log" => {
+            "abs" | "square" | "sqrt" | "exp" | "sign" | "identity" | "cast" | "negative" | "zeros_like"
+            | "ones_like" | "stop_gradient" | "logical_not" | "nn.relu" | "nn.sigmoid" | "math.log" => {
                 call.arguments.args.first().is_some_and(|argument| self.many(argument, depth))
             }
-            "logical_and" | "logical_or" | "maximum" | "minimum" | "add" | "subtract" | "multiply" | "equal" | "greater"
-            | "less" => call.arguments.args.iter().take(2).any(|argument| self.many(argument, depth)),
+            "logical_and" | "logical_or" | "maximum" | "minimum" | "add" | "subtract" | "multiply"
+            | "equal" | "greater" | "less" => {
+                call.arguments.args.iter().take(2).any(|argument| self.many(argument, depth))
+            }
             _ => false,
         }
     }

@@ -60,7 +60,8 @@ fn check(ctx: &FunctionContext) {
         return;
     }
     for (construct, node) in ctx.staged() {
-        let (ConstructNode::If(..), Some(test), Some((body, orelse))) = (node, node.test(), node.branches()) else {
+        let (ConstructNode::If(..), Some(test), Some((body, orelse))) = (node, node.test(), node.branches())
+        else {
             continue;
         };
         let mut guarded = Guarded { ctx, names: Vec::new() };

@@ -63,7 +63,13 @@ fn check(ctx: &FunctionContext) {
     }
     for (construct, raise) in raises::in_staged_branches(ctx) {
         let names: Vec<&str> = raises::raised(raise).into_iter().collect();
-        report(ctx, raise.range(), &names, "this `raise` fires while tracing, whatever the test says", construct.why.clone());
+        report(
+            ctx,
+            raise.range(),
+            &names,
+            "this `raise` fires while tracing, whatever the test says",
+            construct.why.clone(),
+        );
     }
     // The findings of the rules before this one, by code.
     let faults: Vec<(TextRange, &'static str, _)> = ctx
@@ -93,9 +99,13 @@ fn report(ctx: &FunctionContext, range: TextRange, names: &[&str], cause: &str, 
         Some(caught) => TextRange::new(handler.start(), caught.end()),
         None => TextRange::at(handler.start(), ruff_text_size::TextSize::of("except")),
     };
-    ctx.report(&TRY_OVER_STAGED, head, "this `except` clause is always taken: what it catches is raised while tracing")
-        .label(ctx.span(range), cause)
-        .why(why)
-        .help("decide with `if` and `else`; exceptions cannot depend on the value of a Tensor")
-        .emit();
+    ctx.report(
+        &TRY_OVER_STAGED,
+        head,
+        "this `except` clause is always taken: what it catches is raised while tracing",
+    )
+    .label(ctx.span(range), cause)
+    .why(why)
+    .help("decide with `if` and `else`; exceptions cannot depend on the value of a Tensor")
+    .emit();
 }

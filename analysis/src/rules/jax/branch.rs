@@ -4,10 +4,10 @@ use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
 use super::super::declare::declare_rule;
-use super::super::tracing::{self, Decision};
+use super::super::tracing::{self, Certainty, Decision};
 use super::super::FunctionContext;
-use super::{needs_truth, shown};
-use crate::diagnostic::{Applicability, Edit, Severity};
+use super::{needs_truth, shown, weight};
+use crate::diagnostic::{Applicability, Edit};
 use crate::staging::construct::{ConstructKind, ConstructNode};
 
 declare_rule! {
@@ -83,24 +83,16 @@ fn check(ctx: &FunctionContext) {
 
 fn report(ctx: &FunctionContext, decision: &Decision) {
     let kind = decision.construct.kind;
-    let test = shown(ctx, decision.test);
-    let mut report = match decision.mixed {
-        true => ctx
-            .report(
-                &JAX_BRANCH,
-                decision.test,
-                format!("`{test}` may be traced; then {} cannot decide on it", tracing::spelled(kind)),
-            )
-            .severity(Severity::Info),
-        false => ctx
-            .report(
-                &JAX_BRANCH,
-                decision.test,
-                format!("`{test}` is traced and has no value yet: {} cannot decide on it", tracing::spelled(kind)),
-            )
-            .severity(needs_truth(ctx, decision.test)),
-    };
-    report = report.why(decision.construct.why.clone());
+    let (is, severity) = weight(ctx, decision);
+    let (test, what) = (shown(ctx, decision.test), tracing::spelled(kind));
+    let report = ctx
+        .report(
+            &JAX_BRANCH,
+            decision.test,
+            format!("`{test}` {is} traced; a tracer has no value for {what} to decide on"),
+        )
+        .severity(severity)
+        .why(decision.construct.why.clone());
     match fix(ctx, decision) {
         Some((message, edit)) => report.fix(Applicability::Unsafe, message, vec![edit]).emit(),
         None => report.help(help(kind)).emit(),
@@ -122,14 +114,25 @@ fn fix(ctx: &FunctionContext, decision: &Decision) -> Option<(&'static str, Edit
     let jnp = ctx.imports.local_name_of("jax.numpy")?;
     let range = decision.construct.range;
     match decision.node {
-        ConstructNode::IfExp(node) if !decision.mixed => {
+        ConstructNode::IfExp(node) if decision.certainty == Certainty::Always => {
             let numeric = |value: &Expr| {
                 tracing::is_tensor(ctx, value) || value.is_number_literal_expr()
             };
             if !numeric(&node.body) || !numeric(&node.orelse) {
                 return None;
             }
-            let [test, body, orelse] = [&*node.test, &*node.body, &*node.orelse].map(|part| ctx.text(part));
+            let (test, body, orelse) = match &*node.test {
+                // `a if not t else b` is `b if t else a`.
+                Expr::UnaryOp(ast::ExprUnaryOp { op: ast::UnaryOp::Not, operand, .. }) => {
+                    (&**operand, &*node.orelse, &*node.body)
+                }
+                test => (test, &*node.body, &*node.orelse),
+            };
+            let chain = test.as_compare_expr().is_some_and(|compare| compare.ops.len() > 1);
+            if chain || matches!(test, Expr::BoolOp(_) | Expr::UnaryOp(_)) {
+                return None;
+            }
+            let [test, body, orelse] = [test, body, orelse].map(|part| ctx.text(part));
             Some(("Use `jnp.where`", Edit::replace(range, format!("{jnp}.where({test}, {body}, {orelse})"))))
         }
         ConstructNode::BoolOp(node) => {

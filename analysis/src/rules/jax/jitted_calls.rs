@@ -16,6 +16,8 @@ pub(super) struct Given<'a> {
     pub value: &'a Expr,
     /// The parameter is one of `static_argnums`, `static_argnames`.
     pub is_static: bool,
+    /// The value is a function of the file.
+    pub is_function: bool,
 }
 
 /// A jitted function of the file.
@@ -39,11 +41,20 @@ pub(super) fn arguments<'a>(ctx: &'a FileContext<'a>) -> Vec<Given<'a>> {
             jitted.insert(def.name.as_str(), Jitted { def, static_parameters });
         }
     }
-    file.calls.iter().flat_map(|call| given(call, &jitted)).collect()
+    let is_function = |value: &Expr| {
+        let Expr::Name(name) = value else { return false };
+        let once = file.bindings.get(name.id.as_str()) == Some(&1);
+        once && file.defs.iter().any(|def| def.name.id == name.id)
+    };
+    let mut all: Vec<Given> = file.calls.iter().flat_map(|call| given(call, &jitted)).collect();
+    for given in &mut all {
+        given.is_function = is_function(given.value);
+    }
+    all
 }
 
 /// The static parameters, when the decorator is `jax.jit` and says them literally.
-fn static_parameters(ctx: &FileContext, decorator: &ast::Decorator) -> Option<Vec<Name>> {
+pub(super) fn static_parameters(ctx: &FileContext, decorator: &ast::Decorator) -> Option<Vec<Name>> {
     let is_jit = |expression: &Expr| ctx.resolve(expression).is_some_and(|name| name == "jax.jit");
     let keywords = match &decorator.expression {
         Expr::Call(call) => {
@@ -92,7 +103,7 @@ fn given<'a>(call: &'a ast::ExprCall, jitted: &FxHashMap<&'a str, Jitted<'a>>) -
         let is_static = target.static_parameters.iter().any(|name| {
             name == parameter || position.is_some_and(|position| name.parse() == Ok(position))
         });
-        found.push(Given { call, function: *function, parameter, value, is_static });
+        found.push(Given { call, function: *function, parameter, value, is_static, is_function: false });
     };
     for (position, value) in call.arguments.args.iter().enumerate() {
         if value.is_starred_expr() {

@@ -3,8 +3,7 @@
 use super::super::declare::declare_rule;
 use super::super::tracing;
 use super::super::FunctionContext;
-use super::{needs_truth, shown};
-use crate::diagnostic::Severity;
+use super::{shown, weight};
 use crate::staging::construct::ConstructKind;
 
 declare_rule! {
@@ -59,14 +58,12 @@ fn check(ctx: &FunctionContext) {
             continue;
         }
         let test = shown(ctx, decision.test);
-        let (message, severity) = match decision.mixed {
-            true => (format!("`{test}` may be traced; then `while` cannot run on it"), Severity::Info),
-            false => (
-                format!("`{test}` is traced and has no value yet: `while` cannot run on it"),
-                needs_truth(ctx, decision.test),
-            ),
-        };
-        ctx.report(&JAX_LOOP, decision.test, message)
+        let (is, severity) = weight(ctx, &decision);
+        ctx.report(
+            &JAX_LOOP,
+            decision.test,
+            format!("`{test}` {is} traced; a tracer has no value for a `while` to run on"),
+        )
             .severity(severity)
             .why(decision.construct.why.clone())
             .help("Use `jax.lax.while_loop`, or `jax.lax.fori_loop` when the number of rounds is known")

@@ -17,7 +17,7 @@ use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::FunctionContext;
-use super::tracing::{self, Origin};
+use super::tracing::{self, Certainty, Decision, Origin};
 use crate::diagnostic::Severity;
 use crate::staging::assumptions::Source;
 use crate::staging::dialect::RootKind;
@@ -29,6 +29,16 @@ fn needs_truth(ctx: &FunctionContext, expression: &Expr) -> Severity {
     let severity = needs_value(ctx, expression);
     let container = tracing::origin(ctx, expression) == Origin::Assumed && !is_operation(expression);
     if container { severity.min(Severity::Warning) } else { severity }
+}
+
+/// How bad a decision is, and whether its message says that the test is traced or that it may be.
+fn weight(ctx: &FunctionContext, decision: &Decision) -> (&'static str, Severity) {
+    let severity = match decision.certainty {
+        Certainty::Always => needs_truth(ctx, decision.test),
+        Certainty::Reached => needs_truth(ctx, decision.test).min(Severity::Warning),
+        Certainty::Sometimes => Severity::Info,
+    };
+    (if severity == Severity::Info { "may be" } else { "is" }, severity)
 }
 
 /// How bad it is when Python needs the value of `expression`, a Tensor.

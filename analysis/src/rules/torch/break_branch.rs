@@ -1,12 +1,13 @@
 //! Python decisions on Tensors under torch.compile.
 
 use ruff_python_ast::Expr;
+use ruff_text_size::Ranged;
 
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, is_tensor};
 use super::super::FunctionContext;
 use super::{break_severity, compiles, decisions, is_graph_assert, is_provided_for, needs_truth, shown};
-use ruff_text_size::Ranged;
+use crate::diagnostic::Severity;
 
 declare_rule! {
     /// ## What it does
@@ -68,9 +69,9 @@ fn check(ctx: &FunctionContext) {
         let severity = needs_truth(ctx, &decision, break_severity(ctx));
         let test = shown(ctx, decision.test);
         let what = tracing::spelled(decision.construct.kind);
-        let (may, breaks) = match decision.mixed {
-            true => ("may be", "would break"),
-            false => ("is", "breaks"),
+        let (may, breaks) = match severity {
+            Severity::Info => ("may be", "would break"),
+            _ => ("is", "breaks"),
         };
         ctx.report(
             &TORCH_GRAPH_BREAK_BRANCH,

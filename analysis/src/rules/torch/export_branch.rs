@@ -67,7 +67,7 @@ fn check(ctx: &FunctionContext) {
     for decision in decisions(ctx) {
         let severity = needs_truth(ctx, &decision, Severity::Error);
         let test = shown(ctx, decision.test);
-        let is = if decision.mixed { "may be" } else { "is" };
+        let is = if severity == Severity::Info { "may be" } else { "is" };
         let what = tracing::spelled(decision.construct.kind);
         ctx.report(
             &TORCH_EXPORT_BRANCH,

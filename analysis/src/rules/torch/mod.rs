@@ -23,7 +23,7 @@ use ruff_python_ast::{Expr, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::FunctionContext;
-use super::tracing::{self, Decision, Origin};
+use super::tracing::{self, Certainty, Decision, Origin};
 use crate::diagnostic::Severity;
 use crate::staging::construct::{ConstructKind, ConstructNode};
 use crate::staging::dialect::RootKind;
@@ -51,13 +51,19 @@ fn break_severity(ctx: &FunctionContext) -> Severity {
 /// How bad it is when Python needs the truth of a Tensor, given what a certain case is worth. A
 /// parameter of unknown type may be a Python value, the more so when nothing is done to it.
 fn needs_truth(ctx: &FunctionContext, decision: &Decision, certain: Severity) -> Severity {
-    if decision.mixed || ctx.fact(decision.test).unknown {
-        return Severity::Info;
-    }
-    match tracing::origin(ctx, decision.test) {
+    let origin = tracing::origin(ctx, decision.test);
+    let severity = match origin {
+        // What a module has beside its attributes are parameters and buffers, as a rule.
+        Origin::Outside if ctx.fact(decision.test).unknown => certain.min(Severity::Warning),
+        _ if ctx.fact(decision.test).unknown => Severity::Info,
         Origin::Assumed if is_bare(decision.test) => Severity::Info,
         Origin::Assumed => certain.min(Severity::Warning),
         Origin::Computed | Origin::Outside => certain,
+    };
+    match decision.certainty {
+        Certainty::Always => severity,
+        Certainty::Reached => severity.min(Severity::Warning),
+        Certainty::Sometimes => Severity::Info,
     }
 }
 

@@ -108,17 +108,18 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// `tuple[Tensor, int]`, without nested brackets.
+/// `tuple[Tensor, int]`, `tuple[Tensor, Literal[1]]`.
 fn is_mixed_tuple(shown: &str) -> bool {
     let Some(elements) = shown.strip_prefix("tuple[").and_then(|rest| rest.strip_suffix(']')) else { return false };
-    if elements.contains(['[', '.', '|']) {
-        return false;
-    }
-    let mut elements = elements.split(", ");
-    let first = elements.next();
-    elements.any(|element| Some(element) != first && known(element)) && first.is_some_and(known)
+    let types: Option<Vec<&str>> = elements.split(", ").map(element).collect();
+    types.is_some_and(|types| types.iter().any(|ty| Some(ty) != types.first()))
 }
 
-fn known(element: &str) -> bool {
-    matches!(element, "Tensor" | "int" | "float" | "bool" | "str")
+fn element(shown: &str) -> Option<&str> {
+    match shown.strip_prefix("Literal[") {
+        Some("True]" | "False]") => Some("bool"),
+        Some(text) if text.starts_with('"') => Some("str"),
+        Some(text) => text.strip_suffix(']')?.parse::<i64>().is_ok().then_some("int"),
+        None => Some(shown).filter(|ty| matches!(*ty, "Tensor" | "int" | "float" | "bool" | "str")),
+    }
 }

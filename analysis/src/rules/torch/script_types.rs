@@ -41,6 +41,10 @@ impl ScriptType {
         if fact.unknown || fact.never {
             return None;
         }
+        // Python's `float` stands for `int` too.
+        if fact.shown == "float" {
+            return Some(Self::Float);
+        }
         let mut types = fact.alternatives.iter().map(|alternative| match alternative {
             Alternative::Tensor { kind: TensorKind::Tensor | TensorKind::Variable, .. } => Some(Self::Tensor),
             Alternative::Int(_) => Some(Self::Int),
