@@ -71,7 +71,8 @@ pub struct CallSite {
     pub arguments: Vec<(ArgumentPlace, AssumedType)>,
     /// `*args` or `**kwargs` are passed: parameters without an argument may still have a value.
     pub open: bool,
-    /// Python makes the call itself: `__enter__` of a `with`, `__next__` of a `for`.
+    /// The call is made by others, who do not convert: by Python for a `with` or `for` (`__enter__`,
+    /// `__next__`), by a library (the bodies of `tf.cond`).
     pub implicit: bool,
     /// `functools.partial(f, …)`: the arguments are bound now, the call comes later.
     pub partial: bool,
@@ -220,7 +221,7 @@ impl<'db> Inference<'db> {
                         range,
                         arguments: given.clone(),
                         open: false,
-                        implicit: false,
+                        implicit: !caller.converts,
                         partial: false,
                     });
                 }
