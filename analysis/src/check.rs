@@ -119,7 +119,7 @@ pub fn findings(db: &dyn Db, settings: &Settings, root: &SystemPath, document: D
     let path = SystemPath::new(file.path(db).as_str());
     let rules = settings.rules_for(path.strip_prefix(root).unwrap_or(path));
     let stages = document.stages(db);
-    if !stages.is_empty() {
+    if !stages.is_empty() || !index.roots.is_empty() {
         let mut diagnostics: Vec<&Diagnostic> = file_diagnostics(db, document).iter().collect();
         for path in stages.keys() {
             diagnostics.extend(function_diagnostics(db, FunctionId::new(db, document, path.clone())));

@@ -70,6 +70,7 @@ fn compare(folder: &str, dialect: Dialect, least_functions: usize) {
     );
     let share = unknown.len() as f64 / total as f64;
     let (unknown, contradictions) = (unknown.join("\n"), contradictions.join("\n"));
+    println!("{unknown}");
     assert!(contradictions.is_empty(), "contradictions:\n{contradictions}\nunknown:\n{unknown}");
     assert!(share <= MAX_UNKNOWN, "{:.1} % unknown:\n{unknown}", share * 100.0);
 }

@@ -21,7 +21,8 @@ const SECTIONS: [&str; 8] = [
 #[test]
 fn pages_have_their_sections() {
     for rule in RULES {
-        let sections: Vec<&str> = rule.docs.lines().filter_map(|line| line.trim().strip_prefix("## ")).collect();
+        let sections: Vec<&str> =
+            rule.docs.lines().filter_map(|line| line.trim().strip_prefix("## ")).collect();
         let known: Vec<&str> = SECTIONS.into_iter().filter(|section| sections.contains(section)).collect();
         assert_eq!(sections, known, "{}: unknown sections, or in another order", rule.code);
         assert!(sections.starts_with(&["What it does", "Why is this bad?"]), "{}", rule.code);
@@ -54,7 +55,10 @@ fn what_to_use_instead_is_sound() {
     for (code, block) in blocks("Use instead") {
         for (line, finding) in &block.findings {
             if finding.code == code || finding.severity == Severity::Error {
-                wrong.push(format!("{code}, line {line}: {}: {}\n{}", finding.code, finding.message, block.text));
+                wrong.push(format!(
+                    "{code}, line {line}: {}: {}\n{}",
+                    finding.code, finding.message, block.text
+                ));
             }
         }
     }
@@ -68,7 +72,9 @@ fn blocks(section: &str) -> Vec<(&'static str, support::Checked)> {
     for rule in RULES {
         // A doc comment's text starts with the blank after `///`.
         let page: Vec<&str> = rule.docs.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
-        for block in support::python_blocks(&page.join("\n")).into_iter().filter(|block| block.heading == section) {
+        for block in
+            support::python_blocks(&page.join("\n")).into_iter().filter(|block| block.heading == section)
+        {
             codes.push(rule.code);
             files.push((rule.code.to_owned(), block.text));
         }

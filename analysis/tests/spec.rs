@@ -83,7 +83,9 @@ fn announced(line: &str) -> Vec<Announced<'_>> {
         .filter_map(|comment| {
             let first = comment.split([',', ' ', ':']).next()?;
             match first {
-                "staged" | "python" | "mixed" if first.len() == comment.len() => Some(Announced::Binding(first)),
+                "staged" | "python" | "mixed" if first.len() == comment.len() => {
+                    Some(Announced::Binding(first))
+                }
                 "error" | "warning" | "info" => {
                     let (code, rest) = comment.strip_prefix(first)?.strip_prefix(": [")?.split_once(']')?;
                     let message = rest.trim().strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
@@ -99,7 +101,8 @@ fn compare(block: &Checked, wrong: &mut Vec<String>) {
     let mut found: Vec<_> = block.findings.iter().collect();
     for (index, text) in block.text.lines().enumerate() {
         let line = index + 1;
-        let mut say = |what: String| wrong.push(format!("{}, line {line}: {what}\n    {}", block.title, text.trim()));
+        let mut say =
+            |what: String| wrong.push(format!("{}, line {line}: {what}\n    {}", block.title, text.trim()));
         for announced in announced(text) {
             match announced {
                 Announced::Finding { severity, code, message } => {

@@ -26,7 +26,7 @@ pub struct Def {
     /// The bound name in the text; the function for what holds at the start.
     pub range: TextRange,
     /// The value where the syntax shows it: the right side (of `a, b = x, y` the part that
-    /// corresponds), the iterable of a `for`, the context of a `with`, the subject of a `match`.
+    /// corresponds; of `a, b = f()` nothing), the iterable of a `for`, the context of a `with`, the subject of a `match`.
     pub value: Option<TextRange>,
 }
 

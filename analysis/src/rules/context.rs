@@ -27,6 +27,7 @@ use crate::staging::why::Reasons;
 use crate::syntax::expressions;
 use crate::syntax::functions::{FunctionAst, FunctionPath};
 use crate::syntax::imports::Imports;
+use crate::syntax::statements;
 
 static UNKNOWN: LazyLock<Fact> = LazyLock::new(Fact::unknown);
 
@@ -113,7 +114,7 @@ impl<'a> FunctionContext<'a> {
 
     /// The function of the project that a call certainly runs, where it is known by its name.
     pub fn callee(&self, call: &ast::ExprCall) -> Option<&'a FunctionAst> {
-        let site = self.types.calls.iter().find(|site| site.range == call.range())?;
+        let site = self.types.calls.iter().find(|site| site.range == call.range() && !site.implicit)?;
         let [target] = site.targets.as_slice() else { return None };
         let function = FunctionId::new(self.db, target.document, target.path.clone());
         function_ast(self.db, function).as_ref()
@@ -146,6 +147,31 @@ impl<'a> FunctionContext<'a> {
     /// `resolve` of a call's callee: `resolve_call(call) == Some("tensorflow.range")`.
     pub fn resolve_call(&self, expression: &Expr) -> Option<Name> {
         self.resolve(&expression.as_call_expr()?.func)
+    }
+
+    /// The builtin function or class that a name means here: `bool`, `range`.
+    pub fn builtin(&self, expression: &'a Expr) -> Option<&'a str> {
+        let name = expression.as_name_expr()?;
+        let shadowed = self.flow.scope().is_local(&name.id) || self.imports.get(&name.id).is_some();
+        let elsewhere = self.fact(expression).callee().is_some_and(|callee| {
+            !matches!(callee.module.as_str(), "builtins" | "__builtins__" | "")
+        });
+        (!shadowed && !elsewhere).then_some(name.id.as_str())
+    }
+
+    /// Every expression that this function evaluates, lambdas and comprehensions included.
+    pub fn expressions(&self) -> Vec<&'a Expr> {
+        expressions::of_function(self.def())
+    }
+
+    /// Every statement, those within compound statements included; not those of nested functions.
+    pub fn statements(&self) -> Vec<&'a ast::Stmt> {
+        statements::of_function(self.def())
+    }
+
+    /// The outermost expression of exactly this range.
+    pub fn expression_at(&self, range: TextRange) -> Option<&'a Expr> {
+        expressions::at(self.def(), range)
     }
 
     /// All decisions with their syntax.

@@ -7,11 +7,18 @@
 mod classes;
 mod conditionals;
 pub mod context;
+mod conversion;
 mod declare;
+mod declared;
+mod effects;
 mod engine;
+mod jax;
 mod loops;
+mod pitfalls;
 pub mod registry;
 pub mod run;
+mod torch;
+mod tracing;
 
 use serde::Serialize;
 

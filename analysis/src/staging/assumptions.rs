@@ -14,15 +14,42 @@ use crate::diagnostic::{Span, Why};
 pub struct Stage {
     pub dialect: Dialect,
     pub root: Option<RootKind>,
+    /// The kind of the root itself, or of the one that reaches it.
+    pub mode: RootKind,
     /// What makes it a root (a decorator, a call), or the call that reaches it.
     pub cause: Option<Span>,
-    /// AutoGraph converts it. False for the dialects that trace only, for `autograph=False`, and
-    /// for what Keras 3 calls.
+    /// AutoGraph converts it. False for the dialects that trace only, and where `unconverted` says why.
     pub converts: bool,
+    /// Why AutoGraph leaves it as it is, in a dialect that has AutoGraph: a Tensor that it tests is
+    /// an error.
+    pub unconverted: Option<Unconverted>,
     /// Its types are asked for; in a large project not of functions that decide on nothing.
     pub typed: bool,
     pub parameters: Vec<Parameter>,
     pub options: RootOptions,
+}
+
+/// What keeps AutoGraph from converting a staged function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unconverted {
+    /// `autograph=False`.
+    Option,
+    /// Keras 3 calls its methods as they are.
+    Keras,
+    /// A library calls it as it is: a body of `tf.cond`.
+    Body,
+    /// `__init__`: objects are made by Python.
+    Constructor,
+    /// Python calls it for a `with` or `for`: `__enter__`, `__next__`.
+    Protocol,
+    /// `@tf.autograph.experimental.do_not_convert`.
+    DoNotConvert,
+    /// `@functools.lru_cache`, `@functools.cache`.
+    Cached,
+    /// Its text: see [`crate::syntax::unsupported`].
+    Syntax,
+    /// It is called from code that is not converted.
+    Caller,
 }
 
 /// What a root's decorator or call says.

@@ -22,7 +22,31 @@ pub fn of_test(expression: &Expr, fact: Lookup) -> Binding {
             let value = of_test(&conditional.body, fact).join(of_test(&conditional.orelse, fact));
             if test == Binding::Staged { Binding::Staged } else { value }
         }
-        _ => fact(expression).map_or(Binding::Unknown, Fact::binding),
+        _ => match fact(expression).map_or(Binding::Unknown, Fact::binding) {
+            Binding::Unknown if is_metadata(expression) => Binding::Python,
+            binding => binding,
+        },
+    }
+}
+
+/// What every library keeps beside a Tensor's values, on the host: `x.dtype`, `leaf.ndim`, `y.shape[0]`.
+fn is_metadata(expression: &Expr) -> bool {
+    match expression {
+        Expr::Attribute(attribute) => {
+            matches!(attribute.attr.as_str(), "dtype" | "ndim" | "ndims" | "shape" | "device" | "itemsize")
+        }
+        Expr::Subscript(subscript) => is_metadata(&subscript.value),
+        Expr::Call(call) => match call.func.as_ref() {
+            Expr::Name(name) => match name.id.as_str() {
+                "isinstance" | "issubclass" | "hasattr" | "callable" | "len" | "type" | "id" | "str" | "repr" => true,
+                "min" | "max" | "int" | "abs" | "sum" | "tuple" | "list" | "range" => {
+                    !call.arguments.args.is_empty() && call.arguments.args.iter().all(is_metadata)
+                }
+                _ => false,
+            },
+            _ => false,
+        },
+        _ => false,
     }
 }
 
@@ -101,7 +125,16 @@ fn of_compare(compare: &ast::ExprCompare, expression: &Expr, fact: Lookup) -> Bi
 }
 
 fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
-    if matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn) {
+    // A dtype or device is compared with one, a string with a string, whatever the other side's type.
+    let names_no_value = |side: &Expr| {
+        side.as_attribute_expr().is_some_and(|side| matches!(side.attr.as_str(), "dtype" | "device"))
+            || matches!(side, Expr::StringLiteral(_) | Expr::FString(_) | Expr::Tuple(_) | Expr::List(_))
+                && of_test(if std::ptr::eq(side, left) { right } else { left }, fact) == Binding::Unknown
+    };
+    if matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn)
+        || names_no_value(left)
+        || names_no_value(right)
+    {
         return Binding::Python;
     }
     let value = |expression: &Expr| of_test(expression, fact);

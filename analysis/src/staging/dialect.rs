@@ -79,6 +79,8 @@ pub enum RootKind {
     TorchScript,
     /// `@jax.jit`, `jax.jit(f)`, `partial(jax.jit, …)`, `pmap`.
     JaxJit,
+    /// `jax.vmap(f)`: only what depends on a mapped argument is traced.
+    JaxVmap,
     /// `qjit(autograph=True)`.
     Qjit,
     /// Named in the configuration (`roots = ["pkg.mod.f"]`) or `--roots all`.

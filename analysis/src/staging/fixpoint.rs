@@ -16,15 +16,16 @@ use ruff_text_size::TextRange;
 use rustc_hash::FxHashMap;
 
 use super::assumed::AssumedType;
-use super::assumptions::{RootOptions, Source};
+use super::assumptions::{RootOptions, Source, Unconverted};
 use super::dialect::{Dialect, RootKind};
 use super::ghost::Assumption;
-use super::index::{DefaultValue, FileIndex, FunctionId, MODULE, ParameterKind, file_index};
+use super::index::{DefaultValue, FileIndex, FunctionId, MODULE, ParameterKind, file_index, function_ast};
 use super::roots::{RootSite, RootTarget};
 use super::types::{ArgumentPlace, CallSite, ScopeTypes, Target, function_types, module_types};
 use crate::config::Settings;
 use crate::db::Db;
 use crate::project::Document;
+use crate::syntax::unsupported;
 
 /// How far from the roots is looked. Nearest first, so that a nearer horizon sees a part of what a
 /// farther one sees; a project of many files would else be read as a whole for a few roots.
@@ -83,7 +84,11 @@ pub struct Staged {
     pub depth: u8,
     pub dialect: Dialect,
     pub root: Option<RootKind>,
+    /// The kind of the root that it is, or that reaches it.
+    pub mode: RootKind,
     pub converts: bool,
+    /// Why it is not converted, where its dialect would.
+    pub unconverted: Option<Unconverted>,
     /// Where the root is declared, or the call that reaches the function.
     pub cause: Cause,
     pub options: RootOptions,
@@ -101,6 +106,15 @@ pub struct Cause {
 pub struct Contribution {
     pub cause: Cause,
     pub assumed: AssumedType,
+}
+
+/// Whether AutoGraph refuses a function for its text, without optional features.
+#[salsa::tracked(returns(ref))]
+fn is_unsupported<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
+    let imports = &file_index(db, function.document(db)).imports;
+    function_ast(db, function)
+        .as_ref()
+        .is_some_and(|ast| !unsupported::find(function.path(db), ast, imports, &[]).is_empty())
 }
 
 /// What is assumed of a parameter, and on whose word.
@@ -125,6 +139,27 @@ pub struct Fixpoint {
     contributions: BTreeMap<Scope, Vec<(Scope, u32, Contribution)>>,
     pub parameters: BTreeMap<Scope, Vec<ParameterAssumption>>,
     returns: BTreeMap<Scope, AssumedType>,
+}
+
+impl Staged {
+    fn at(site: &RootSite, cause: Cause) -> Self {
+        let unconverted = match site.kind {
+            _ if site.converts || matches!(site.dialect, Dialect::Torch | Dialect::Jax) => None,
+            RootKind::KerasMethod => Some(Unconverted::Keras),
+            RootKind::ControlFlowBody => Some(Unconverted::Body),
+            _ => Some(Unconverted::Option),
+        };
+        Self {
+            depth: 0,
+            dialect: site.dialect,
+            root: Some(site.kind),
+            mode: site.kind,
+            converts: site.converts,
+            unconverted,
+            cause,
+            options: site.options.clone(),
+        }
+    }
 }
 
 impl Fixpoint {
@@ -198,17 +233,7 @@ impl Fixpoint {
                 match function {
                     Some(function) => {
                         let cause = Cause { scope: declared, range: relative(index, site.scope, site.range) };
-                        self.stage(
-                            Scope { document: number, function },
-                            Staged {
-                                depth: 0,
-                                dialect: site.dialect,
-                                root: Some(site.kind),
-                                converts: site.converts,
-                                cause,
-                                options: site.options.clone(),
-                            },
-                        );
+                        self.stage(db, Scope { document: number, function }, Staged::at(site, cause));
                     }
                     None if self.is_worth_asking(index, site) => {
                         self.evidence.insert(declared, 0);
@@ -260,12 +285,15 @@ impl Fixpoint {
             }
             let dialect = self.dialect_of(index);
             self.stage(
+                db,
                 scope,
                 Staged {
                     depth: 0,
                     dialect,
                     root: Some(RootKind::Configured),
+                    mode: RootKind::Configured,
                     converts: dialect.converts(),
+                    unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
                     cause: Cause { scope: Scope { document: number, function: MODULE }, range: entry.name_range },
                     options: RootOptions::default(),
                 },
@@ -293,8 +321,13 @@ impl Fixpoint {
             .map_or(Dialect::Tensorflow, |(_, dialect)| *dialect)
     }
 
-    /// Marks a scope staged; the first root wins, a root wins over being reached.
-    fn stage(&mut self, scope: Scope, staged: Staged) -> bool {
+    /// Marks a scope staged; the first root wins, a root wins over being reached, being converted
+    /// over not being.
+    fn stage(&mut self, db: &dyn Db, scope: Scope, mut staged: Staged) -> bool {
+        if staged.converts && self.is_unsupported(db, scope, &staged.options) {
+            staged.converts = false;
+            staged.unconverted = Some(Unconverted::Syntax);
+        }
         match self.staged.get_mut(&scope) {
             None => {
                 self.staged.insert(scope, staged);
@@ -304,8 +337,29 @@ impl Fixpoint {
                 *known = staged;
                 true
             }
-            Some(known) if known.root.is_none() && !known.converts && staged.converts => {
+            // `tf.function(layer.call)` converts what Keras alone would not.
+            Some(known)
+                if known.unconverted == Some(Unconverted::Keras)
+                    && staged.converts
+                    && staged.root.is_some() =>
+            {
+                *known = staged;
+                true
+            }
+            Some(known)
+                if !known.converts
+                    && staged.converts
+                    && (known.root.is_none() || known.unconverted == Some(Unconverted::Body)) =>
+            {
                 known.converts = true;
+                known.unconverted = None;
+                true
+            }
+            Some(known)
+                if known.unconverted == Some(Unconverted::Caller)
+                    && staged.unconverted == Some(Unconverted::Syntax) =>
+            {
+                known.unconverted = staged.unconverted;
                 true
             }
             Some(_) => false,
@@ -405,8 +459,37 @@ impl Fixpoint {
                 }
             }
         }
+        changed |= self.convert_nested(db);
         self.recompute(db);
         changed
+    }
+
+    /// AutoGraph converts a function together with the functions nested in it, whoever calls them.
+    fn convert_nested(&mut self, db: &dyn Db) -> bool {
+        let nested: Vec<Scope> = self
+            .staged
+            .iter()
+            .filter(|(_, staged)| {
+                staged.unconverted.is_some_and(|reason| reason != Unconverted::Syntax)
+            })
+            .filter(|(scope, _)| {
+                let functions = &self.index(db, **scope).definitions.functions;
+                let entry = functions.get(scope.function as usize).filter(|entry| entry.class.is_none());
+                let parent = entry.and_then(|entry| entry.parent);
+                parent.is_some_and(|function| {
+                    let parent = self.staged.get(&Scope { document: scope.document, function });
+                    parent.is_some_and(|parent| parent.converts)
+                })
+            })
+            .map(|(scope, _)| *scope)
+            .collect();
+        for scope in &nested {
+            if let Some(staged) = self.staged.get_mut(scope) {
+                staged.converts = true;
+                staged.unconverted = None;
+            }
+        }
+        !nested.is_empty()
     }
 
     fn scope_of(&self, db: &dyn Db, target: &Target) -> Option<Scope> {
@@ -425,17 +508,7 @@ impl Fixpoint {
                 continue;
             }
             let cause = Cause { scope, range: relative(index, site.scope, site.range) };
-            changed |= self.stage(
-                function,
-                Staged {
-                    depth: 0,
-                    dialect: site.dialect,
-                    root: Some(site.kind),
-                    converts: site.converts,
-                    cause,
-                    options: site.options.clone(),
-                },
-            );
+            changed |= self.stage(db, function, Staged::at(site, cause));
         }
         changed
     }
@@ -473,23 +546,54 @@ impl Fixpoint {
     fn reach(&mut self, db: &dyn Db, scope: Scope, caller: &Staged, callee: Scope, call: &CallSite) -> bool {
         let index = self.index(db, callee);
         let Some(signature) = index.signatures.get(callee.function as usize) else { return false };
-        let kept_python = signature.is_generator
-            || index.short_name(callee.function) == "__init__"
-            || signature.decorators.iter().any(|name| {
-                matches!(name.as_str(), "do_not_convert" | "lru_cache" | "cache" | "contextmanager" | "py_function")
-            });
+        let left_out = signature.decorators.iter().any(|name| {
+            matches!(name.as_str(), "disable" | "ignore" | "unused" | "allow_in_graph" | "custom_op")
+        });
+        if caller.dialect == Dialect::Torch && left_out {
+            return false;
+        }
         if caller.depth >= self.horizon.reach {
             return false;
         }
+        let decorated = |names: &[&str]| {
+            signature.decorators.iter().any(|decorator| names.contains(&decorator.as_str()))
+        };
+        if decorated(&["py_function", "numpy_function"]) {
+            return false;
+        }
+        let unconverted = match caller {
+            Staged { dialect: Dialect::Torch | Dialect::Jax, .. } => None,
+            Staged { converts: false, .. } => Some(Unconverted::Caller),
+            _ if call.implicit => Some(Unconverted::Protocol),
+            _ if index.short_name(callee.function) == "__init__" => Some(Unconverted::Constructor),
+            _ if decorated(&["do_not_convert"]) => Some(Unconverted::DoNotConvert),
+            _ if decorated(&["lru_cache", "cache"]) => Some(Unconverted::Cached),
+            _ => None,
+        };
         let staged = Staged {
             depth: caller.depth + 1,
             dialect: caller.dialect,
             root: None,
-            converts: caller.converts && !kept_python,
+            mode: caller.mode,
+            converts: caller.converts && unconverted.is_none(),
+            unconverted,
             cause: Cause { scope, range: call.range },
-            options: RootOptions::default(),
+            options: RootOptions { full_graph: caller.options.full_graph, ..RootOptions::default() },
         };
-        self.stage(callee, staged)
+        self.stage(db, callee, staged)
+    }
+
+    /// Whether AutoGraph refuses the function for its text.
+    fn is_unsupported(&self, db: &dyn Db, scope: Scope, options: &RootOptions) -> bool {
+        let index = self.index(db, scope);
+        let Some(entry) = index.definitions.functions.get(scope.function as usize) else { return false };
+        let function = FunctionId::new(db, self.document(scope), entry.path.clone());
+        if options.features.is_empty() {
+            return *is_unsupported(db, function);
+        }
+        function_ast(db, function).as_ref().is_some_and(|ast| {
+            !unsupported::find(&entry.path, ast, &index.imports, &options.features).is_empty()
+        })
     }
 
     fn contribute(
@@ -599,7 +703,7 @@ impl Fixpoint {
                     let assumable = !static_parameter
                         && !matches!(parameter.kind, ParameterKind::VarArgs | ParameterKind::VarKeywords)
                         && index.short_name(scope.function) != "__init__";
-                    assume(parameter.default, &parameter.name, spoken, staged, static_parameter, assumable)
+                    assume(&parameter.default, &parameter.name, spoken, staged, static_parameter, assumable)
                 })
                 .collect();
             parameters.insert(scope, assumptions);
@@ -613,12 +717,10 @@ impl Fixpoint {
         let mut assumptions = FxHashMap::default();
         for (scope, parameters) in self.parameters.range(range) {
             let index = self.index(db, *scope);
-            let Some(signature) = index.signatures.get(scope.function as usize) else { continue };
-            let returns = self
-                .returns
-                .get(scope)
-                .filter(|returns| !returns.is_empty() && !signature.is_generator)
-                .cloned();
+            if index.signatures.get(scope.function as usize).is_none() {
+                continue;
+            }
+            let returns = self.returns.get(scope).filter(|returns| !returns.is_empty()).cloned();
             assumptions.insert(
                 scope.function,
                 Assumption {
@@ -637,7 +739,7 @@ impl Fixpoint {
 
 /// Precedence: call sites > literal default > assumption.
 fn assume(
-    default: DefaultValue,
+    default: &DefaultValue,
     name: &str,
     spoken: Vec<Contribution>,
     staged: Option<&Staged>,
@@ -655,7 +757,7 @@ fn assume(
         // `jax.jit` turns every number that is not static into a tracer.
         if let Some(staged) = root
             && staged.dialect == Dialect::Jax
-            && matches!(staged.root, Some(RootKind::JaxJit | RootKind::ControlFlowBody))
+            && matches!(staged.root, Some(RootKind::JaxJit | RootKind::JaxVmap | RootKind::ControlFlowBody))
             && !is_static
         {
             assumed = traced(&spoken);
@@ -668,8 +770,8 @@ fn assume(
     }
     if let Some(text) = default.annotation() {
         let mut assumed = AssumedType::of(text);
-        assumed.unknown = default == DefaultValue::None;
-        if default == DefaultValue::None
+        assumed.unknown = *default == DefaultValue::None;
+        if *default == DefaultValue::None
             && name == "training"
             && root.is_some_and(|staged| staged.root == Some(RootKind::KerasMethod))
         {
@@ -677,7 +779,7 @@ fn assume(
         }
         return ParameterAssumption { source: Some(Source::Default), assumed, sites: Vec::new() };
     }
-    if default == DefaultValue::Absent
+    if *default == DefaultValue::Absent
         && let Some(staged) = root
         && assumable
     {

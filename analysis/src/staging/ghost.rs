@@ -5,8 +5,8 @@
 //! def step(x: "ag_m0.Tensor", training: "bool"=False) -> "…":    # the ghost view
 //! ```
 //!
-//! Only annotations are inserted, names of builtins are replaced by the names of AutoGraph's overloads
-//! in converted functions, and imports are appended. So both trees have the same functions in the
+//! Only annotations (and `__call__` methods of modules) are inserted, names of builtins are replaced by
+//! the names of AutoGraph's overloads in converted functions, and imports are appended. So both trees have the same functions in the
 //! same order, with the same expressions in the same order ([`crate::syntax::expressions`]).
 
 use std::fmt::Write;
@@ -16,6 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::assumed::{AssumedType, resolve_classes};
 use super::index::FileIndex;
+use crate::syntax::functions::ClassEntry;
 
 /// What is assumed of one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,10 +51,13 @@ pub fn view(
         }
         if let Some(annotation) =
             assumption.returns.as_ref().and_then(|assumed| writer.annotation(assumed))
-            && !signature.has_return_annotation
+            && signature.return_annotation.is_none()
         {
             writer.insert(signature.returns_at, format!(" -> \"{annotation}\""));
         }
+    }
+    for class in &index.definitions.classes {
+        writer.callable(text, index, class, assumptions);
     }
     for (scope, range) in &index.builtin_calls {
         if assumptions.get(scope).is_some_and(|assumption| assumption.converts)
@@ -76,6 +80,45 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn insert(&mut self, at: TextSize, text: String) {
         self.edits.push((at, TextSize::default(), text));
+    }
+
+    /// Calling a module or layer runs its `forward` or `call`; the base class only says `Any`:
+    ///
+    /// ```python
+    /// class Gate(nn.Module):
+    ///     def forward(self, x): ...
+    ///     def __call__(self, *ag_args, **ag_kwargs) -> "ag_m0.Tensor": ...
+    /// ```
+    ///
+    /// Another method changes neither the numbering of expressions nor the paths of functions.
+    fn callable(
+        &mut self,
+        text: &str,
+        index: &FileIndex,
+        class: &ClassEntry,
+        assumptions: &FxHashMap<u32, Assumption>,
+    ) {
+        let method = |name: &str| {
+            class.methods.iter().rev().copied().find(|method| index.short_name(*method) == name)
+        };
+        if class.bases.is_empty() || class.indentation.is_empty() || method("__call__").is_some() {
+            return;
+        }
+        let Some(run) = method("forward").or_else(|| method("call")) else { return };
+        let written = index.signatures.get(run as usize).and_then(|signature| signature.return_annotation);
+        let returns = match written {
+            Some(range) => text.get(std::ops::Range::<usize>::from(range)).map(ToOwned::to_owned),
+            None => assumptions
+                .get(&run)
+                .and_then(|assumption| assumption.returns.as_ref())
+                .and_then(|assumed| self.annotation(assumed))
+                .map(|annotation| format!("\"{annotation}\"")),
+        };
+        if let Some(returns) = returns {
+            let indentation = &class.indentation;
+            let method = format!("\n{indentation}def __call__(self, *ag_args, **ag_kwargs) -> {returns}: ...");
+            self.insert(class.range.end(), method);
+        }
     }
 
     fn annotation(&mut self, assumed: &AssumedType) -> Option<String> {

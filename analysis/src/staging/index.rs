@@ -42,7 +42,8 @@ pub struct Signature {
     pub parameters: Vec<ParameterSyntax>,
     /// Where ` -> T` is inserted: after the closing parenthesis.
     pub returns_at: TextSize,
-    pub has_return_annotation: bool,
+    /// The annotation that the user wrote there.
+    pub return_annotation: Option<TextRange>,
     pub is_generator: bool,
     pub is_static: bool,
     pub is_property: bool,
@@ -72,15 +73,14 @@ pub enum ParameterKind {
     VarKeywords,
 }
 
-/// The literal type of a default value; a fact of every call that omits the argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The type of a default value as far as the literal tells; a fact of every call that omits the argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DefaultValue {
     Absent,
     None,
     Bool(bool),
-    Int,
-    Float,
-    Str,
+    /// Its annotation: `int`, `str`, `tuple[int, ...]`.
+    Literal(Name),
     Other,
 }
 
@@ -455,7 +455,7 @@ impl Signature {
         Self {
             parameters: all,
             returns_at: parameters.end(),
-            has_return_annotation: def.returns.is_some(),
+            return_annotation: def.returns.as_ref().map(|annotation| annotation.range()),
             is_generator: false,
             is_static: decorators.iter().any(|name| name == "staticmethod"),
             is_property: decorators
@@ -474,35 +474,46 @@ impl DefaultValue {
             None => Self::Absent,
             Some(Expr::NoneLiteral(_)) => Self::None,
             Some(Expr::BooleanLiteral(literal)) => Self::Bool(literal.value),
-            Some(Expr::StringLiteral(_)) => Self::Str,
-            Some(Expr::NumberLiteral(literal)) => Self::number(&literal.value),
-            Some(Expr::UnaryOp(ast::ExprUnaryOp { op: ast::UnaryOp::USub, operand, .. })) => {
-                match operand.as_ref() {
-                    Expr::NumberLiteral(literal) => Self::number(&literal.value),
-                    _ => Self::Other,
-                }
-            }
-            Some(_) => Self::Other,
-        }
-    }
-
-    fn number(number: &ast::Number) -> Self {
-        match number {
-            ast::Number::Int(_) => Self::Int,
-            ast::Number::Float(_) => Self::Float,
-            ast::Number::Complex { .. } => Self::Other,
+            Some(expression) => literal_type(expression).map_or(Self::Other, Self::Literal),
         }
     }
 
     /// The annotation of its type.
-    pub fn annotation(self) -> Option<&'static str> {
+    pub fn annotation(&self) -> Option<&str> {
         match self {
             Self::None => Some("None"),
             Self::Bool(_) => Some("bool"),
-            Self::Int => Some("int"),
-            Self::Float => Some("float"),
-            Self::Str => Some("str"),
+            Self::Literal(annotation) => Some(annotation),
             Self::Absent | Self::Other => None,
         }
     }
+}
+
+/// `3` -> `int`, `(1, 2)` -> `tuple[int, int]`, `["a"]` -> `list[str]`.
+fn literal_type(expression: &Expr) -> Option<Name> {
+    Some(match expression {
+        Expr::BooleanLiteral(_) => Name::new_static("bool"),
+        Expr::StringLiteral(_) | Expr::FString(_) => Name::new_static("str"),
+        Expr::NumberLiteral(literal) => match literal.value {
+            ast::Number::Int(_) => Name::new_static("int"),
+            ast::Number::Float(_) => Name::new_static("float"),
+            ast::Number::Complex { .. } => Name::new_static("complex"),
+        },
+        Expr::UnaryOp(operation) if operation.op == ast::UnaryOp::USub => {
+            return literal_type(&operation.operand);
+        }
+        Expr::Tuple(tuple) => {
+            let elements: Option<Vec<_>> = tuple.elts.iter().map(literal_type).collect();
+            match elements?.as_slice() {
+                [] => Name::new_static("tuple[()]"),
+                elements => Name::new(format!("tuple[{}]", elements.join(", "))),
+            }
+        }
+        Expr::List(list) => {
+            let first = literal_type(list.elts.first()?)?;
+            let uniform = list.elts.iter().all(|element| literal_type(element).as_ref() == Some(&first));
+            Name::new(if uniform { format!("list[{first}]") } else { "list".to_owned() })
+        }
+        _ => return None,
+    })
 }

@@ -81,7 +81,7 @@ static MAKERS: &[RootMaker] = &[
     maker("torch.export", Dialect::Torch, RootKind::TorchExport),
     maker("jax.jit", Dialect::Jax, RootKind::JaxJit),
     maker("jax.pmap", Dialect::Jax, RootKind::JaxJit),
-    maker("jax.vmap", Dialect::Jax, RootKind::JaxJit),
+    maker("jax.vmap", Dialect::Jax, RootKind::JaxVmap),
     maker("jax.experimental.pjit.pjit", Dialect::Jax, RootKind::JaxJit),
     maker("equinox.filter_jit", Dialect::Jax, RootKind::JaxJit),
     maker("flax.nnx.jit", Dialect::Jax, RootKind::JaxJit),
@@ -258,6 +258,7 @@ fn site(
             "static_argnames" | "static_argnums" | "static_broadcasted_argnums" => {
                 options.static_parameters.extend(literals(value));
             }
+            "in_axes" => options.static_parameters.extend(unmapped(value)),
             "disable" if boolean(value) == Some(true) => return None,
             _ => {}
         }
@@ -319,6 +320,21 @@ fn literals(value: &Expr) -> Vec<Name> {
             },
             _ => None,
         })
+        .collect()
+}
+
+/// The numbers of the arguments that `vmap` passes on as they are: `in_axes=(0, None)` -> `1`.
+fn unmapped(value: &Expr) -> Vec<Name> {
+    let elements: &[Expr] = match value {
+        Expr::List(list) => &list.elts,
+        Expr::Tuple(tuple) => &tuple.elts,
+        _ => return Vec::new(),
+    };
+    elements
+        .iter()
+        .enumerate()
+        .filter(|(_, element)| element.is_none_literal_expr())
+        .map(|(position, _)| Name::new(position.to_string()))
         .collect()
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::assumed::AssumedType;
-use super::assumptions::{Parameter, Source, Stage};
+use super::assumptions::{Parameter, Source, Stage, Unconverted};
 use super::dialect::RootKind;
 use super::facts::Binding;
 use super::fixpoint::{Cause, Contribution, Fixpoint, ParameterAssumption, Staged};
@@ -70,8 +70,13 @@ pub fn of_documents(
         let stage = Stage {
             dialect: staged.dialect,
             root: staged.root,
+            mode: staged.mode,
             cause: Some(span(db, fixpoint, &staged.cause)),
             converts: staged.converts,
+            unconverted: staged.unconverted.filter(|reason| {
+                // Called from eager code, such a body runs eagerly.
+                *reason != Unconverted::Body || fixpoint.staged.contains_key(&staged.cause.scope)
+            }),
             typed,
             parameters,
             options: staged.options.clone(),
@@ -116,7 +121,7 @@ fn why(
             steps.push(step(format!("`{name}` is annotated `{shown}`: {what}"), Some(place)));
         }
         Source::Default => {
-            let default = match syntax.default {
+            let default = match &syntax.default {
                 DefaultValue::Bool(true) => "default `True`".to_owned(),
                 DefaultValue::Bool(false) => "default `False`".to_owned(),
                 DefaultValue::None => "default `None`".to_owned(),
@@ -196,6 +201,7 @@ pub fn root_name(staged: &Staged) -> &'static str {
         Some(RootKind::TorchExport) => "an exported function",
         Some(RootKind::TorchScript) => "a TorchScript function",
         Some(RootKind::JaxJit) => "a jitted function",
+        Some(RootKind::JaxVmap) => "a mapped function",
         Some(RootKind::Qjit) => "a qjit function",
         Some(RootKind::Configured) => "a root",
         None => "a staged function",

@@ -15,7 +15,10 @@ pub fn of(statement: &Stmt) -> Vec<&[Stmt]> {
         Stmt::With(node) => vec![&node.body],
         Stmt::Match(node) => node.cases.iter().map(|case| case.body.as_slice()).collect(),
         Stmt::Try(node) => {
-            let handlers = node.handlers.iter().map(|ast::ExceptHandler::ExceptHandler(handler)| handler.body.as_slice());
+            let handlers = node
+                .handlers
+                .iter()
+                .map(|ast::ExceptHandler::ExceptHandler(handler)| handler.body.as_slice());
             let body = std::iter::once(node.body.as_slice());
             body.chain(handlers).chain([node.orelse.as_slice(), node.finalbody.as_slice()]).collect()
         }
@@ -30,9 +33,9 @@ pub fn following(mut block: &[Stmt], range: TextRange) -> &[Stmt] {
         if statement.range() == range {
             return block.get(position + 1..).unwrap_or_default();
         }
-        let within = of(statement).into_iter().find(|block| {
-            block.iter().any(|statement| statement.range().contains_range(range))
-        });
+        let within = of(statement)
+            .into_iter()
+            .find(|block| block.iter().any(|statement| statement.range().contains_range(range)));
         let Some(inner) = within else { break };
         block = inner;
     }

@@ -38,6 +38,8 @@ pub struct ClassEntry {
     pub qualname: Name,
     pub range: TextRange,
     pub name_range: TextRange,
+    /// The blanks before its statements; empty for `class A: pass` on one line.
+    pub indentation: Box<str>,
     /// The text of its bases: `keras.Model`, `nn.Module`.
     pub bases: Vec<Box<str>>,
     /// Indices of its methods.
@@ -237,6 +239,7 @@ impl Collector<'_> {
             qualname: qualname.clone(),
             range: class.range(),
             name_range: class.name.range(),
+            indentation: class.body.first().map_or("", |first| indentation(self.text, first.start())).into(),
             bases,
             methods: Vec::new(),
         });
@@ -244,6 +247,13 @@ impl Collector<'_> {
         self.statements(&class.body);
         self.scopes.pop();
     }
+}
+
+/// The blanks between the start of the line and `offset`; empty if anything else stands there.
+fn indentation(text: &str, offset: TextSize) -> &str {
+    let before = text.get(..offset.to_usize()).unwrap_or_default();
+    let line = &before[before.rfind(['\n', '\r']).map_or(0, |end| end + 1)..];
+    if line.chars().all(char::is_whitespace) { line } else { "" }
 }
 
 /// Where `def` or `async def` stands: after the decorators, which belong to the enclosing scope.

@@ -9,3 +9,5 @@ pub mod functions;
 pub mod imports;
 pub mod nesting;
 pub mod qname;
+pub mod statements;
+pub mod unsupported;

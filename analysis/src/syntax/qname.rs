@@ -67,6 +67,13 @@ impl QName {
         }
     }
 
+    /// `a.b` of `a` and `b`; `None` when that is too long for a name.
+    pub fn attribute(&self, name: &Name) -> Option<Self> {
+        let fits = self.segments().len() < MAX_SEGMENTS && !name.is_empty();
+        let path = self.segments().iter().cloned().chain([Segment::Attribute(name.clone())]);
+        fits.then(|| Self { root: self.root.clone(), path: Some(path.collect()) })
+    }
+
     /// `a` of `a.b['k']`.
     pub fn root(&self) -> &str {
         self.root.as_str()

@@ -157,7 +157,7 @@ RULES = {
     "detached_to_host": None, "range_of_value": "torch-graph-break-item", "range_of_number": None,
     "list_indexed_by_value": "torch-graph-break-item", "tensor_indexed_by_value": None, "maximum_of_builtin": None,
     "nonzero_of_value": "torch-graph-break-shape", "boolean_mask": "torch-graph-break-shape",
-    "boolean_mask_as_where": None, "printed_value": "torch-graph-break-print",
+    "boolean_mask_as_where": None, "printed_value": "torch-graph-break-builtin",
     "formatted_value": "torch-graph-break-item", "timed": "torch-graph-break-builtin",
     "random_choice": "torch-graph-break-builtin", "generator_of_values": None,
     "opened_file": "torch-graph-break-builtin", "no_grad_block": None, "allclose": "torch-graph-break-branch",

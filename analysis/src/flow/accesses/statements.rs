@@ -123,7 +123,7 @@ impl<'a> Walker<'a> {
     }
 
     /// A target after its value has been evaluated. `a, b = x, y` binds `a` to `x`; where the
-    /// elements do not correspond, each target has the whole value.
+    /// elements do not correspond, no part of the text is a target's value.
     pub(super) fn target(&mut self, target: &'a Expr, value: Option<&'a Expr>, kind: DefKind) {
         match target {
             Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
@@ -131,7 +131,10 @@ impl<'a> Walker<'a> {
                     .filter(|_| kind == DefKind::Assign)
                     .and_then(|value| elements(value, elts));
                 for (index, target) in elts.iter().enumerate().rev() {
-                    let value = values.map_or(value, |values| values.get(index));
+                    let value = match values {
+                        Some(values) => values.get(index),
+                        None => value.filter(|_| kind != DefKind::Assign),
+                    };
                     self.bind(target, value, kind);
                 }
             }

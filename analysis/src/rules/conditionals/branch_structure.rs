@@ -77,11 +77,12 @@ fn check(ctx: &FunctionContext) {
 /// How two structures differ, outside in.
 fn different(main: &Value, orelse: &Value) -> Option<(String, String)> {
     match (main, orelse) {
-        (Value::Unknown | Value::Foreign(_) | Value::None, _) | (_, Value::Unknown | Value::Foreign(_) | Value::None) => {
-            None
-        }
+        (Value::Unknown | Value::Foreign(_) | Value::None, _)
+        | (_, Value::Unknown | Value::Foreign(_) | Value::None) => None,
         (Value::Leaf(_), Value::Leaf(_)) => None,
-        (Value::Sequence { class: a, items: first }, Value::Sequence { class: b, items: second }) if a == b => {
+        (Value::Sequence { class: a, items: first }, Value::Sequence { class: b, items: second })
+            if a == b =>
+        {
             if first.len() == second.len() {
                 first.iter().zip(second).find_map(|(a, b)| different(a, b)).map(within(a))
             } else {

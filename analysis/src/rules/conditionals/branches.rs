@@ -64,7 +64,9 @@ fn variables<'a>(ctx: &FunctionContext<'a>, construct: &'a Construct, outcomes: 
     for variable in variables.outputs() {
         let main = ctx.flow.definitions_after_body(stmt, &variable.name);
         let orelse = ctx.flow.definitions_after_orelse(stmt, &variable.name);
-        if let (Some(main), Some(orelse)) = (side(ctx, &variable.name, &main), side(ctx, &variable.name, &orelse)) {
+        if let (Some(main), Some(orelse)) =
+            (side(ctx, &variable.name, &main), side(ctx, &variable.name, &orelse))
+        {
             let subject = format!("`{}`", variable.name);
             outcomes.push(Outcome { construct, place: head(construct), subject, main, orelse });
         }
@@ -90,7 +92,11 @@ fn side(ctx: &FunctionContext, name: &QName, definitions: &[&Def]) -> Option<Sid
 }
 
 /// The value that the function returns, where both branches return one.
-fn returned<'a>(ctx: &FunctionContext<'a>, construct: &'a Construct, node: ConstructNode<'a>) -> Option<Outcome<'a>> {
+fn returned<'a>(
+    ctx: &FunctionContext<'a>,
+    construct: &'a Construct,
+    node: ConstructNode<'a>,
+) -> Option<Outcome<'a>> {
     let ConstructNode::If(statement, clause) = node else { return None };
     if in_loop(ctx, construct) {
         return None;

@@ -93,7 +93,9 @@ fn check(ctx: &FunctionContext) {
             report = report.label(ctx.span(found.range()), "a value is returned here");
         }
         report = match else_for_return(ctx, statement.range(), clause, &main, &orelse) {
-            Some(edits) => report.fix(Applicability::Safe, "Put the `return` that follows under an `else`", edits),
+            Some(edits) => {
+                report.fix(Applicability::Safe, "Put the `return` that follows under an `else`", edits)
+            }
             None => report,
         };
         report.help("`return` in both branches, or bind the result and return it once, at the end").emit();

@@ -73,7 +73,9 @@ fn check(ctx: &FunctionContext) {
         for origin in side.origins.iter().filter(|origin| **origin != place) {
             report = report.label(ctx.span(*origin), "`None` comes from here");
         }
-        report.help("use a value of the other branch's type that stands for nothing, such as `-1` or `0.0`").emit();
+        report
+            .help("use a value of the other branch's type that stands for nothing, such as `-1` or `0.0`")
+            .emit();
         blamed.push((subject, construct.range));
     }
 }

@@ -73,9 +73,9 @@ fn check(ctx: &FunctionContext) {
         let Some(variables) = ctx.flow.block_variables(stmt) else { continue };
         for variable in variables.outputs().filter(|variable| variable.name.is_simple()) {
             let Some(missing) = Missing::in_a_branch_of(variable) else { continue };
-            let is_blamed = blamed.iter().any(|(name, range)| {
-                *name == variable.name && construct.range.contains_range(*range)
-            });
+            let is_blamed = blamed
+                .iter()
+                .any(|(name, range)| *name == variable.name && construct.range.contains_range(*range));
             if !is_blamed && !is_unready_in_loop(ctx, construct, &variable.name) {
                 report(ctx, construct, stmt, variable, missing);
                 blamed.push((variable.name.clone(), construct.range));
@@ -109,9 +109,10 @@ fn is_unready_in_loop(ctx: &FunctionContext, construct: &Construct, name: &QName
     loops.filter(|outer| outer.binding == Binding::Staged).any(|outer| {
         let stmt = ctx.flow.cfg.statement_at(outer.range.start());
         let variables = stmt.and_then(|stmt| ctx.flow.block_variables(stmt));
-        variables.as_ref().and_then(|variables| variables.get(name)).is_some_and(|variable| {
-            variable.role != Role::Local && variable.before == Definedness::Never
-        })
+        variables
+            .as_ref()
+            .and_then(|variables| variables.get(name))
+            .is_some_and(|variable| variable.role != Role::Local && variable.before == Definedness::Never)
     })
 }
 
@@ -135,10 +136,14 @@ fn report(
             format!("`{name}` is deleted when {condition} holds; {framework} needs it in both branches")
         }
         (Missing::Else, Definedness::Always) => {
-            format!("`{name}` is deleted when {condition} does not hold; {framework} needs it in both branches")
+            format!(
+                "`{name}` is deleted when {condition} does not hold; {framework} needs it in both branches"
+            )
         }
         (Missing::Main, _) => {
-            format!("`{name}` is bound only when {condition} does not hold; {framework} needs it in both branches")
+            format!(
+                "`{name}` is bound only when {condition} does not hold; {framework} needs it in both branches"
+            )
         }
         (Missing::Else, _) => {
             format!("`{name}` is bound only when {condition} holds; {framework} needs it in both branches")
@@ -169,9 +174,10 @@ fn outermost<'a>(ctx: &FunctionContext<'a>, construct: &'a Construct, name: &QNa
     let needs = |outer: &&Construct| {
         let stmt = ctx.flow.cfg.statement_at(outer.range.start());
         let variables = stmt.and_then(|stmt| ctx.flow.block_variables(stmt));
-        variables.as_ref().and_then(|variables| variables.get(name)).is_some_and(|variable| {
-            variable.role == Role::Output && variable.before == Definedness::Never
-        })
+        variables
+            .as_ref()
+            .and_then(|variables| variables.get(name))
+            .is_some_and(|variable| variable.role == Role::Output && variable.before == Definedness::Never)
     };
     outer.take_while(needs).last().unwrap_or(construct)
 }

@@ -16,7 +16,10 @@ pub(super) enum Value {
     /// A Tensor or a number, string or bool, which becomes one.
     Leaf(Option<DType>),
     /// A tuple or list of known length.
-    Sequence { class: &'static str, items: Vec<Value> },
+    Sequence {
+        class: &'static str,
+        items: Vec<Value>,
+    },
     /// A dict of known keys, spelt as in Python.
     Mapping(BTreeMap<String, Value>),
     /// A tuple, list or dict of which no more is known.
@@ -38,7 +41,8 @@ impl Value {
                 Self::Sequence { class: "list", items: node.elts.iter().map(of).collect() }
             }
             Expr::Dict(node) => {
-                let items = node.items.iter().map(|item| Some((literal_key(item.key.as_ref()?)?, of(&item.value))));
+                let items =
+                    node.items.iter().map(|item| Some((literal_key(item.key.as_ref()?)?, of(&item.value))));
                 items.collect::<Option<_>>().map_or_else(|| Self::Container("dict".to_owned()), Self::Mapping)
             }
             Expr::Set(_) | Expr::SetComp(_) => Self::Foreign("a set".to_owned()),
@@ -75,7 +79,7 @@ impl Value {
         }
     }
 
-    fn of_fact(ctx: &FunctionContext, fact: &Fact) -> Self {
+    pub(super) fn of_fact(ctx: &FunctionContext, fact: &Fact) -> Self {
         if fact.unknown || fact.never {
             return Self::Unknown;
         }
@@ -85,11 +89,13 @@ impl Value {
     fn of_alternative(ctx: &FunctionContext, alternative: &Alternative) -> Self {
         match alternative {
             Alternative::None => Self::None,
-            Alternative::Tensor { kind, dtype } => match matches!(kind, TensorKind::Tensor | TensorKind::Variable) {
-                true => Self::Leaf(*dtype),
-                // Of several Tensors, or a handle.
-                false => Self::Unknown,
-            },
+            Alternative::Tensor { kind, dtype } => {
+                match matches!(kind, TensorKind::Tensor | TensorKind::Variable) {
+                    true => Self::Leaf(*dtype),
+                    // Of several Tensors, or a handle.
+                    false => Self::Unknown,
+                }
+            }
             Alternative::Bool(_) => Self::Leaf(Some(DType::Bool)),
             Alternative::Int(Some(number)) if i32::try_from(*number).is_err() => Self::Leaf(None),
             Alternative::Int(_) => Self::Leaf(Some(DType::Int32)),
@@ -148,7 +154,9 @@ fn has_starred(elements: &[Expr]) -> bool {
 fn literal_key(key: &Expr) -> Option<String> {
     match key {
         Expr::StringLiteral(string) => Some(format!("{:?}", string.value.to_str())),
-        Expr::NumberLiteral(ast::ExprNumberLiteral { value: ast::Number::Int(int), .. }) => Some(int.to_string()),
+        Expr::NumberLiteral(ast::ExprNumberLiteral { value: ast::Number::Int(int), .. }) => {
+            Some(int.to_string())
+        }
         _ => None,
     }
 }

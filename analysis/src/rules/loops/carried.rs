@@ -79,6 +79,13 @@ impl<'a> StagedLoop<'_, 'a> {
         self.between(range).all(|construct| construct.binding == Binding::Staged)
     }
 
+    /// Whether `range`, after the loop, is reached whenever the loop is: it is in no `if` or loop that
+    /// the loop is not in.
+    pub(super) fn certain_after(&self, range: TextRange) -> bool {
+        let around = self.construct.range;
+        self.ctx.enclosing(range).all(|construct| construct.range.contains_range(around))
+    }
+
     /// Whether `range` is in the body and in no `if` or loop within it.
     pub(super) fn directly_contains(&self, range: TextRange) -> bool {
         self.between(range).next().is_none()

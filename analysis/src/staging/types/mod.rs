@@ -71,6 +71,8 @@ pub struct CallSite {
     pub arguments: Vec<(ArgumentPlace, AssumedType)>,
     /// `*args` or `**kwargs` are passed: parameters without an argument may still have a value.
     pub open: bool,
+    /// Python makes the call itself: `__enter__` of a `with`, `__next__` of a `for`.
+    pub implicit: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -193,7 +195,13 @@ impl<'db> Inference<'db> {
                 self.call(call, range, index, &mut types.calls);
             }
         }
+        let place = |object: &Expr| {
+            let position = expressions.iter().position(|expression| std::ptr::eq(*expression, object));
+            position.and_then(|position| places.get(position)).copied().unwrap_or_default()
+        };
+        self.implicit_calls(body, &place, &mut types.calls);
         self.returns(body, &mut types);
+        self.yields(expressions, &mut types);
         self.roots(scope, expressions, &mut types);
         types
     }
@@ -211,7 +219,7 @@ impl<'db> Inference<'db> {
             for function in caller.functions_of(call) {
                 let targets = self.targets(function);
                 if !targets.is_empty() {
-                    calls.push(CallSite { targets, range, arguments: given.clone(), open: false });
+                    calls.push(CallSite { targets, range, arguments: given.clone(), open: false, implicit: false });
                 }
             }
             return;
@@ -223,7 +231,7 @@ impl<'db> Inference<'db> {
             let targets = self.targets(method.function);
             if !targets.is_empty() {
                 let arguments = self.dataset_elements(receiver, call);
-                calls.push(CallSite { targets, range, arguments, open: false });
+                calls.push(CallSite { targets, range, arguments, open: false, implicit: false });
             }
             return;
         }
@@ -256,7 +264,35 @@ impl<'db> Inference<'db> {
                 None => open = true,
             }
         }
-        calls.push(CallSite { targets, range, arguments, open });
+        calls.push(CallSite { targets, range, arguments, open, implicit: false });
+    }
+
+    /// What `with` and `for` call of the project's objects.
+    fn implicit_calls(&self, body: &[Stmt], place: &dyn Fn(&Expr) -> TextRange, calls: &mut Vec<CallSite>) {
+        use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
+        struct Protocols<'a>(Vec<(&'a Expr, &'static [&'static str])>);
+        impl<'a> StatementVisitor<'a> for Protocols<'a> {
+            fn visit_stmt(&mut self, statement: &'a Stmt) {
+                match statement {
+                    Stmt::With(node) => self.0.extend(
+                        node.items.iter().map(|item| (&item.context_expr, &["__enter__", "__exit__"][..])),
+                    ),
+                    Stmt::For(node) => self.0.push((&node.iter, &["__iter__", "__next__"])),
+                    Stmt::FunctionDef(_) | Stmt::ClassDef(_) => return,
+                    _ => {}
+                }
+                walk_stmt(self, statement);
+            }
+        }
+        let mut protocols = Protocols(Vec::new());
+        protocols.visit_body(body);
+        for (object, methods) in protocols.0 {
+            let targets: Vec<_> = methods.iter().flat_map(|method| self.methods(object, method)).collect();
+            if !targets.is_empty() {
+                let range = place(object);
+                calls.push(CallSite { targets, range, arguments: Vec::new(), open: true, implicit: true });
+            }
+        }
     }
 
     fn given(&self, caller: &Caller, call: &ast::ExprCall) -> Vec<(ArgumentPlace, AssumedType)> {
@@ -330,6 +366,30 @@ impl<'db> Inference<'db> {
         }
         for value in returns.0 {
             types.returns.join(&self.assumed(value));
+        }
+    }
+
+    /// A generator returns an iterator over what it yields.
+    fn yields(&self, expressions: &[&Expr], types: &mut ScopeTypes) {
+        let mut elements = AssumedType::default();
+        let mut is_generator = false;
+        for expression in expressions {
+            match expression {
+                Expr::Yield(node) => match &node.value {
+                    Some(value) => elements.join(&self.assumed(value)),
+                    None => elements.insert("None"),
+                },
+                Expr::YieldFrom(_) => elements.unknown = true,
+                _ => continue,
+            }
+            is_generator = true;
+        }
+        if is_generator {
+            let mut parts: Vec<_> = elements.alternatives().map(ToString::to_string).collect();
+            if elements.unknown || parts.is_empty() {
+                parts.push("{typing:Any}".to_owned());
+            }
+            types.returns = AssumedType::of(format!("{{typing:Iterator}}[{}]", parts.join(" | ")));
         }
     }
 

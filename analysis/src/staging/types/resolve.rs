@@ -30,6 +30,17 @@ impl<'db> Inference<'db> {
         targets
     }
 
+    /// The method of that name of an object of the project.
+    pub(super) fn methods(&self, object: &Expr, name: &str) -> Vec<Target> {
+        let mut targets = Vec::new();
+        if let Some(ty @ Type::NominalInstance(_)) = self.type_of(object)
+            && let Some(class) = self.class_of(ty)
+        {
+            self.add_method(class, &[name], &mut targets);
+        }
+        targets
+    }
+
     fn add_targets(&self, ty: Type<'db>, targets: &mut Vec<Target>, depth: usize) {
         match ty {
             Type::Union(union) => {
@@ -51,7 +62,7 @@ impl<'db> Inference<'db> {
             }
             Type::NominalInstance(_) => {
                 if let Some(class) = self.class_of(ty) {
-                    self.add_method(class, &["__call__", "call", "forward"], targets);
+                    self.add_method(class, &["call", "forward", "__call__"], targets);
                 }
             }
             _ => {}

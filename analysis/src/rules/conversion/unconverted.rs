@@ -1,0 +1,96 @@
+//! Shared by the rules about syntax that AutoGraph refuses: where the harm shows.
+//!
+//! TensorFlow only warns about the syntax, and runs the function as Python. It raises at the first
+//! decision on a Tensor, so that is where the finding stands; without one it stands at the syntax.
+
+use ruff_text_size::Ranged;
+
+use crate::diagnostic::Severity;
+use crate::rules::{FunctionContext, Rule};
+use crate::staging::assumptions::Unconverted;
+use crate::staging::construct::{Construct, ConstructKind};
+use crate::staging::dialect::RootKind;
+use crate::syntax::unsupported::{self, Unsupported};
+
+/// Reports the places of one kind in a function that AutoGraph would convert but for them.
+/// `phrase` completes "AutoGraph cannot convert `f` because of …".
+pub(super) fn check(
+    ctx: &FunctionContext,
+    rule: &'static Rule,
+    kind: Unsupported,
+    phrase: &str,
+    help: &str,
+) {
+    if ctx.stage.unconverted != Some(Unconverted::Syntax) {
+        return;
+    }
+    let found = unsupported::find(&ctx.path, ctx.ast, ctx.imports, &ctx.stage.options.features);
+    let is_first = found.first().is_some_and(|(first, _)| *first == kind);
+    let Some((_, place)) = found.into_iter().find(|(found, _)| *found == kind) else { return };
+    let name = ctx.def().name.as_str();
+    match first_decision(ctx).filter(|_| is_first && runs_while_tracing(ctx, kind)) {
+        Some(decision) => {
+            let refusal = refusal(decision.kind);
+            let message = format!("{refusal}: AutoGraph cannot convert `{name}` because of {phrase}");
+            ctx.report(rule, decision.test_range, message)
+                .why(decision.why.clone())
+                .label(ctx.span(place), format!("keeps `{name}` from being converted"))
+                .help(help)
+                .emit();
+        }
+        None if kind == Unsupported::Yield && ctx.root().is_none() => {}
+        None if !runs_while_tracing(ctx, kind) && ctx.root() == Some(RootKind::Function) => ctx
+            .report(
+                rule,
+                ctx.def().name.range(),
+                format!("`{name}` gives an object that no graph can return, because of {phrase}"),
+            )
+            .label(ctx.span(place), "here")
+            .help(help)
+            .emit(),
+        None => ctx
+            .report(
+                rule,
+                place,
+                format!("AutoGraph leaves `{name}` as plain Python because of {phrase}"),
+            )
+            .severity(Severity::Warning)
+            .help(help)
+            .emit(),
+    }
+}
+
+/// A generator's or coroutine's body does not run when it is called.
+fn runs_while_tracing(ctx: &FunctionContext, kind: Unsupported) -> bool {
+    match kind {
+        Unsupported::Async => false,
+        Unsupported::Yield => ctx.root().is_none(),
+        _ => true,
+    }
+}
+
+/// The first decision that Python makes on a Tensor.
+pub(super) fn first_decision<'a>(ctx: &FunctionContext<'a>) -> Option<&'a Construct> {
+    ctx.staged().map(|(construct, _)| construct).min_by_key(|construct| construct.test_range.start())
+}
+
+/// What Python does with a Tensor in a decision that nobody converts.
+pub(super) fn refusal(kind: ConstructKind) -> &'static str {
+    match kind {
+        ConstructKind::For => "this `for` iterates over a Tensor in plain Python, which raises",
+        ConstructKind::If => "this `if` needs a Python bool but gets a Tensor, which raises",
+        ConstructKind::While => "this `while` needs a Python bool but gets a Tensor, which raises",
+        ConstructKind::IfExp => "this conditional expression needs a Python bool but gets a Tensor, which raises",
+        ConstructKind::And => "this `and` needs a Python bool but gets a Tensor, which raises",
+        ConstructKind::Or => "this `or` needs a Python bool but gets a Tensor, which raises",
+        ConstructKind::Not => "this `not` needs a Python bool but gets a Tensor, which raises",
+        ConstructKind::CompareChain => {
+            "this chained comparison needs a Python bool but gets a Tensor, which raises"
+        }
+        ConstructKind::Assert => "this `assert` needs a Python bool but gets a Tensor, which raises",
+        ConstructKind::ComprehensionIf => {
+            "this condition of a comprehension needs a Python bool but gets a Tensor, which raises"
+        }
+    }
+}
+

@@ -1,0 +1,175 @@
+//! A decision on a Tensor in code that AutoGraph leaves as it is.
+
+use ruff_python_ast::Expr;
+use ruff_text_size::Ranged;
+
+use super::unconverted::refusal;
+use crate::rules::FunctionContext;
+use crate::rules::declare::declare_rule;
+use crate::staging::assumptions::Unconverted;
+use crate::staging::construct::ConstructNode;
+use crate::staging::facts::{Alternative, TensorKind};
+use crate::syntax::expressions;
+
+declare_rule! {
+    /// ## What it does
+    /// Finds `if`, `while`, `for`, conditional expressions, `and`, `or`, `not`, `assert` and chained comparisons
+    /// on Tensors in code that is traced but not converted:
+    ///
+    /// - methods that Keras 3 calls: `Layer.call`, `Model.train_step`, `Loss.call`, …
+    /// - functions that a library calls as they are: the bodies of `tf.cond` and `tf.while_loop`
+    /// - methods that Python calls for a `with` or `for`: `__enter__`, `__next__`
+    /// - constructors, and functions with `functools.lru_cache` or `do_not_convert`
+    /// - functions with `autograph=False`, and all that is called from such code
+    ///
+    /// It also finds calls of functions with `functools.lru_cache` that are given Tensors.
+    ///
+    /// ## Why is this bad?
+    /// Only converted code can branch on a Tensor. Elsewhere Python asks the Tensor for its truth value, which it
+    /// does not have while a graph is traced.
+    ///
+    /// Functions written *inside* a converted function are converted with it, whoever calls them.
+    ///
+    /// ## Example
+    /// ```python
+    /// import keras
+    /// import tensorflow as tf
+    ///
+    ///
+    /// class Gate(keras.layers.Layer):
+    ///     def call(self, x: tf.Tensor):
+    ///         if tf.reduce_sum(x) > 0.0:
+    ///             return x * 2.0
+    ///         return x
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import keras
+    /// import tensorflow as tf
+    ///
+    ///
+    /// class Gate(keras.layers.Layer):
+    ///     @tf.function
+    ///     def call(self, x: tf.Tensor):
+    ///         if tf.reduce_sum(x) > 0.0:
+    ///             return x * 2.0
+    ///         return x
+    /// ```
+    ///
+    /// `tf.where` and `tf.cond` do without conversion.
+    ///
+    /// ## What TensorFlow says
+    /// > Using a symbolic `tf.Tensor` as a Python `bool` is not allowed.
+    ///
+    /// > Iterating over a symbolic `tf.Tensor` is not allowed.
+    ///
+    /// > Tensor is unhashable. Instead, use tensor.ref() as the key.
+    pub(crate) static UNCONVERTED_CODE = {
+        code: "AG014", name: "unconverted-code",
+        summary: "a decision on a Tensor in code that AutoGraph does not convert",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Tensorflow, Keras, Autograph, Pennylane], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    match ctx.stage.unconverted {
+        // What has a cache is never called with a Tensor: the call fails before.
+        None | Some(Unconverted::Syntax | Unconverted::Cached) => {}
+        Some(reason) => decisions(ctx, reason),
+    }
+    cached_calls(ctx);
+}
+
+fn decisions(ctx: &FunctionContext, reason: Unconverted) {
+    let mut last = None;
+    for (construct, node) in ctx.staged() {
+        // The parts of a test that is reported already.
+        if last.is_some_and(|range| construct.range.intersect(range) == Some(construct.range)) {
+            continue;
+        }
+        if let ConstructNode::For(statement) = node
+            && !matches!(
+                ctx.fact(&statement.iter).tensor_kind(),
+                Some(TensorKind::Tensor | TensorKind::Variable | TensorKind::Dataset)
+            )
+        {
+            continue;
+        }
+        last = Some(construct.test_range);
+        let name = ctx.def().name.as_str();
+        let message = format!("{}: {}", refusal(construct.kind), because(reason, name));
+        let report = ctx.report(&UNCONVERTED_CODE, construct.test_range, message);
+        let report = match &ctx.stage.cause {
+            Some(cause) if reason == Unconverted::Caller => report.label(cause.clone(), "called here"),
+            Some(cause) if reason == Unconverted::Body => report.label(cause.clone(), "given to TensorFlow here"),
+            Some(cause) if reason == Unconverted::Constructor => report.label(cause.clone(), "made here"),
+            _ => report,
+        };
+        report.why(construct.why.clone()).help(help(reason)).emit();
+    }
+}
+
+fn because(reason: Unconverted, name: &str) -> String {
+    match reason {
+        Unconverted::Option => format!("`{name}` is staged with `autograph=False`"),
+        Unconverted::Keras => format!("Keras 3 calls `{name}` without converting it"),
+        Unconverted::Body => format!("TensorFlow calls `{name}` without converting it"),
+        Unconverted::Constructor => "constructors are not converted".to_owned(),
+        Unconverted::Protocol => format!("Python itself calls `{name}`, and it is not converted"),
+        Unconverted::DoNotConvert => format!("`{name}` is marked `do_not_convert`"),
+        Unconverted::Cached | Unconverted::Syntax | Unconverted::Caller => {
+            format!("`{name}` is called from code that is not converted")
+        }
+    }
+}
+
+fn help(reason: Unconverted) -> &'static str {
+    match reason {
+        Unconverted::Option => "remove `autograph=False`, or use `tf.cond`, `tf.where` or `tf.while_loop`",
+        Unconverted::Keras => {
+            "decorate the method with `@tf.function`, or use `keras.ops.cond`, `keras.ops.where` or `keras.ops.while_loop`"
+        }
+        Unconverted::Body => "define the function inside the converted function, or use `tf.cond` in it",
+        Unconverted::Constructor => "decide in a function, and give the result to the constructor",
+        Unconverted::Protocol => "call a function for it, in the body of the `with` or `for`",
+        Unconverted::DoNotConvert => "remove `do_not_convert`, or use `tf.cond` or `tf.where`",
+        Unconverted::Cached => "remove the cache: Tensors cannot be its keys",
+        Unconverted::Syntax | Unconverted::Caller => {
+            "decorate this function with `@tf.function`, or use `tf.cond` or `tf.where`"
+        }
+    }
+}
+
+/// `cached(x)`: the cache wants to hash the Tensor.
+fn cached_calls(ctx: &FunctionContext) {
+    for expression in expressions::of_function(ctx.def()) {
+        let Expr::Call(call) = expression else { continue };
+        let is_cached = matches!(
+            ctx.fact(&call.func).alternatives.as_slice(),
+            [Alternative::Instance { class, .. }] if class == "_lru_cache_wrapper"
+        );
+        if !is_cached {
+            continue;
+        }
+        let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
+        let Some(tensor) = call.arguments.args.iter().chain(keywords).find(|argument| ctx.fact(argument).is_tensor())
+        else {
+            continue;
+        };
+        ctx.report(
+            &UNCONVERTED_CODE,
+            call.range(),
+            format!(
+                "`{}` caches its results by its arguments, and the Tensor `{}` cannot be a key",
+                ctx.text(call.func.as_ref()),
+                ctx.text(tensor)
+            ),
+        )
+        .why(ctx.why(tensor))
+        .help(help(Unconverted::Cached))
+        .emit();
+    }
+}

@@ -1,0 +1,138 @@
+//! Effects that happen while tracing, once, and never again.
+
+use ruff_python_ast::{self as ast, Expr, Stmt};
+
+use super::super::declare::declare_rule;
+use super::super::tracing;
+use super::super::FunctionContext;
+use super::{outlives, shown};
+
+declare_rule! {
+    /// ## What it does
+    /// Reports calls and assignments in traced functions that are meant to happen on every call:
+    /// clocks, Python's and NumPy's random numbers, counters outside of the function, `print` of a
+    /// traced array.
+    ///
+    /// ## Why is this bad?
+    /// Python code runs while JAX traces: once for each combination of shapes and dtypes. The clock
+    /// and the random number become constants of the compiled function, the counter stands still,
+    /// and `print` shows a tracer.
+    ///
+    /// ## Example
+    /// ```python
+    /// import random
+    ///
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// @jax.jit
+    /// def jitter(x):
+    ///     return x + random.random()
+    ///
+    /// jitter(jnp.ones(3))
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// @jax.jit
+    /// def jitter(key, x):
+    ///     return x + jax.random.uniform(key)
+    ///
+    /// jitter(jax.random.key(0), jnp.ones(3))
+    /// ```
+    /// `jax.debug.print` prints on every call; measure time around the jitted call, after
+    /// `block_until_ready()`.
+    pub(crate) static JAX_IMPURE = {
+        code: "AG508", name: "jax-impure",
+        summary: "an effect happens once, while tracing",
+        severity: Warning, default: true, since: "0.1.0",
+        dialects: [Jax], fix: None,
+        check: Function(check),
+    }
+}
+
+const CLOCKS: [&str; 10] = [
+    "datetime.datetime.now",
+    "datetime.datetime.utcnow",
+    "time.monotonic",
+    "time.monotonic_ns",
+    "time.perf_counter",
+    "time.perf_counter_ns",
+    "time.process_time",
+    "time.process_time_ns",
+    "time.time",
+    "time.time_ns",
+];
+
+/// Functions of `random` and `numpy.random` that draw from the global generator.
+const DRAWS: [&str; 20] = [
+    "betavariate", "choice", "choices", "exponential", "gauss", "gumbel", "normal", "normalvariate",
+    "permutation", "poisson", "rand", "randint", "randn", "random", "random_sample", "randrange", "sample",
+    "shuffle", "standard_normal", "uniform",
+];
+
+fn check(ctx: &FunctionContext) {
+    for expression in ctx.expressions() {
+        let Expr::Call(call) = expression else { continue };
+        if let Some((message, help)) = effect(ctx, call) {
+            ctx.report(&JAX_IMPURE, expression, message).help(help).emit();
+        }
+    }
+    for statement in ctx.statements() {
+        let Stmt::AugAssign(assign) = statement else { continue };
+        let counts = !ctx.fact(&assign.value).may_be_tensor() && outlives(ctx, &assign.target, false);
+        if counts {
+            ctx.report(
+                &JAX_IMPURE,
+                &*assign.target,
+                format!("`{}` changes while JAX traces, not when the function is called", shown(ctx, &assign.target)),
+            )
+            .help("Pass the value in and return the new one, or count outside of the jitted function")
+            .emit();
+        }
+    }
+}
+
+fn effect(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'static str)> {
+    if ctx.resolve(&call.func).is_none()
+        && call.func.as_name_expr().is_some_and(|name| name.id == "print")
+    {
+        let value = call.arguments.args.iter().find_map(|value| printed(ctx, value))?;
+        return Some((
+            format!("`print` runs while tracing, once, and shows a tracer for `{}`", shown(ctx, value)),
+            "Use `jax.debug.print(\"{x}\", x=x)`",
+        ));
+    }
+    let name = ctx.resolve(&call.func)?;
+    if CLOCKS.contains(&name.as_str()) {
+        return Some((
+            format!("`{name}` is read once, while tracing; the compiled function keeps that time"),
+            "Measure around the call of the jitted function",
+        ));
+    }
+    let (module, function) = name.rsplit_once('.')?;
+    (matches!(module, "random" | "numpy.random") && DRAWS.contains(&function)).then(|| {
+        (
+            format!("`{name}` draws once, while tracing; the compiled function keeps that number"),
+            "Use `jax.random` with a key that the caller passes",
+        )
+    })
+}
+
+/// The traced array that is printed, alone or in an f-string.
+fn printed<'a>(ctx: &FunctionContext, value: &'a Expr) -> Option<&'a Expr> {
+    match value {
+        Expr::FString(string) => string
+            .value
+            .f_strings()
+            .flat_map(|part| part.elements.iter())
+            .filter_map(|element| element.as_interpolation())
+            .filter(|interpolation| interpolation.format_spec.is_none())
+            .map(|interpolation| &*interpolation.expression)
+            .find(|value| tracing::is_tensor(ctx, value)),
+        _ => Some(value).filter(|value| tracing::is_tensor(ctx, value)),
+    }
+}

@@ -1,0 +1,138 @@
+//! What goes wrong while JAX traces a function: control flow on tracers, tracers as host values, and
+//! effects that happen once.
+
+pub(super) mod argument;
+pub(super) mod branch;
+pub(super) mod concretize;
+pub(super) mod dynamic_shape;
+pub(super) mod impure;
+pub(super) mod item_assignment;
+mod jitted_calls;
+pub(super) mod leak;
+pub(super) mod loops;
+pub(super) mod numpy;
+pub(super) mod static_argument;
+
+use ruff_python_ast::{Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::FunctionContext;
+use super::tracing::{self, Certainty, Decision, Origin};
+use crate::diagnostic::Severity;
+use crate::staging::assumptions::Source;
+use crate::staging::dialect::RootKind;
+
+/// How bad it is when Python needs the truth of `expression`, a Tensor. Under `jit` every
+/// operation gives a tracer; only an array from outside that nothing was done to is concrete.
+/// A parameter of unknown type may also be a container, which has a truth.
+fn needs_truth(ctx: &FunctionContext, expression: &Expr) -> Severity {
+    let severity = needs_value(ctx, expression);
+    let container = tracing::origin(ctx, expression) == Origin::Assumed && !is_operation(expression);
+    if container { severity.min(Severity::Warning) } else { severity }
+}
+
+/// How bad a decision is, and whether its message says that the test is traced or that it may be.
+fn weight(ctx: &FunctionContext, decision: &Decision) -> (&'static str, Severity) {
+    let severity = match decision.certainty {
+        Certainty::Always => needs_truth(ctx, decision.test),
+        Certainty::Reached => needs_truth(ctx, decision.test).min(Severity::Warning),
+        Certainty::Sometimes => Severity::Info,
+    };
+    (if severity == Severity::Info { "may be" } else { "is" }, severity)
+}
+
+/// How bad it is when Python needs the value of `expression`, a Tensor.
+fn needs_value(ctx: &FunctionContext, expression: &Expr) -> Severity {
+    let severity = if provides_for_tracing(ctx, expression.range()) {
+        Severity::Info
+    } else if tracing::origin(ctx, expression) == Origin::Outside && !is_operation(expression) {
+        Severity::Info
+    } else {
+        Severity::Error
+    };
+    let certain = !ctx.fact(expression).unknown
+        && !matches!(ctx.stage.mode, RootKind::JaxVmap | RootKind::Configured);
+    if certain { severity } else { severity.min(Severity::Warning) }
+}
+
+/// The tracer has the value in any case: whatever it was made from, an operation was traced.
+fn is_operation(expression: &Expr) -> bool {
+    match expression {
+        Expr::Compare(_) | Expr::BinOp(_) | Expr::Call(_) => true,
+        Expr::UnaryOp(operation) => {
+            operation.op != ruff_python_ast::UnaryOp::Not || is_operation(&operation.operand)
+        }
+        Expr::Named(named) => is_operation(&named.value),
+        _ => false,
+    }
+}
+
+/// The author catches the error, or asks whether the value is a tracer.
+fn provides_for_tracing(ctx: &FunctionContext, range: TextRange) -> bool {
+    const QUESTIONS: [&str; 4] = [
+        "jax.core.Tracer",
+        "jax.core.is_concrete",
+        "jax.core.concrete_or_error",
+        "jax.ensure_compile_time_eval",
+    ];
+    tracing::is_caught(ctx, range) || tracing::asks(ctx, &QUESTIONS)
+}
+
+/// The text of an expression in a message; long ones are cut.
+fn shown(ctx: &FunctionContext, expression: &Expr) -> String {
+    tracing::shown(ctx.text(expression))
+}
+
+/// The targets of an assignment with what they are given; of `a, b = x, y` the parts.
+fn targets(statement: &Stmt) -> Vec<(&Expr, &Expr)> {
+    fn split<'a>(target: &'a Expr, value: &'a Expr, pairs: &mut Vec<(&'a Expr, &'a Expr)>) {
+        match (target, value) {
+            (Expr::Tuple(targets), Expr::Tuple(values)) if targets.elts.len() == values.elts.len() => {
+                for (target, value) in targets.elts.iter().zip(&values.elts) {
+                    split(target, value, pairs);
+                }
+            }
+            _ => pairs.push((target, value)),
+        }
+    }
+    let mut pairs = Vec::new();
+    match statement {
+        Stmt::Assign(assign) => {
+            for target in &assign.targets {
+                split(target, &assign.value, &mut pairs);
+            }
+        }
+        Stmt::AugAssign(assign) => pairs.push((&assign.target, &assign.value)),
+        Stmt::AnnAssign(assign) => pairs.extend(assign.value.as_deref().map(|value| (&*assign.target, value))),
+        _ => {}
+    }
+    pairs
+}
+
+/// Whether `place` is there after the trace: a global, a variable of an enclosing function that is
+/// not part of the same trace, an attribute of a `self` that is not traced itself. `content` tells
+/// that not the name is bound anew but its contents change.
+fn outlives(ctx: &FunctionContext, place: &Expr, content: bool) -> bool {
+    let scope = ctx.flow.scope();
+    let starts_trace = ctx.root().is_some();
+    match place {
+        Expr::Name(name) if content => starts_trace && !scope.is_local(&name.id),
+        Expr::Name(name) => {
+            scope.globals.contains(&name.id) || starts_trace && scope.nonlocals.contains(&name.id)
+        }
+        Expr::Attribute(attribute) => match (&*attribute.value, ctx.stage.parameters.first()) {
+            (Expr::Name(name), Some(receiver)) => {
+                // `jax.jit(self.step)` in a method keeps the object outside.
+                let bound = ctx.stage.cause.as_ref().is_some_and(|cause| cause.function.is_some());
+                receiver.source == Source::Receiver
+                    && name.id == receiver.name
+                    && ctx.root() == Some(RootKind::JaxJit)
+                    && (bound || tracing::is_static(ctx, receiver))
+                    && !ctx.imports.uses("flax.nnx")
+                    && ctx.imports.get("nnx").is_none()
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}

@@ -1,0 +1,77 @@
+//! Unhashable values for static arguments.
+
+use ruff_python_ast::Expr;
+use ruff_text_size::Ranged;
+
+use super::super::declare::declare_rule;
+use super::super::FileContext;
+use super::jitted_calls::arguments;
+
+declare_rule! {
+    /// ## What it does
+    /// Reports a list, dictionary or set given to a static argument of a jitted function of the same
+    /// file.
+    ///
+    /// ## Why is this bad?
+    /// JAX keeps one compiled function for each value of the static arguments, and looks it up by
+    /// hash. Lists, dictionaries and sets have none, so the call raises.
+    ///
+    /// ## Example
+    /// ```python
+    /// from functools import partial
+    ///
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// @partial(jax.jit, static_argnames="shape")
+    /// def shaped(x, shape):
+    ///     return x.reshape(shape)
+    ///
+    /// shaped(jnp.ones(6), shape=[2, 3])
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// from functools import partial
+    ///
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// @partial(jax.jit, static_argnames="shape")
+    /// def shaped(x, shape):
+    ///     return x.reshape(shape)
+    ///
+    /// shaped(jnp.ones(6), shape=(2, 3))
+    /// ```
+    ///
+    /// ## What jax says
+    /// `ValueError: Non-hashable static arguments are not supported.`
+    pub(crate) static JAX_STATIC = {
+        code: "AG507", name: "jax-static",
+        summary: "a static argument is not hashable",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Jax], fix: None,
+        check: File(check),
+    }
+}
+
+fn check(ctx: &FileContext) {
+    for given in arguments(ctx) {
+        let kind = match given.value {
+            Expr::List(_) | Expr::ListComp(_) => "list",
+            Expr::Dict(_) | Expr::DictComp(_) => "dictionary",
+            Expr::Set(_) | Expr::SetComp(_) => "set",
+            _ => continue,
+        };
+        if given.is_static {
+            ctx.report(
+                &JAX_STATIC,
+                given.call,
+                format!("`{}` is a static argument of `{}`; a {kind} is not hashable", given.parameter, given.function),
+            )
+            .label(ctx.span(given.value.range()), format!("a {kind}"))
+            .help("Give a tuple, or another value with a hash")
+            .emit();
+        }
+    }
+}

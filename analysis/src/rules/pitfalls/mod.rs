@@ -1,0 +1,14 @@
+//! Staged code that runs, and does not do what it says: effects, state and values of tracing time.
+
+pub(super) mod captured_global;
+pub(super) mod changed_attribute;
+pub(super) mod consumed_iterator;
+mod every_trace;
+pub(super) mod function_in_loop;
+pub(super) mod leaked_tensor;
+pub(super) mod optimizer_argument;
+pub(super) mod python_counter;
+pub(super) mod retraced_loop;
+pub(super) mod runs_while_tracing;
+pub(super) mod staged_recursion;
+pub(super) mod variable_creation;

@@ -1,0 +1,138 @@
+//! Python state that a staged function changes and tests.
+
+use ruff_python_ast::statement_visitor::{self, StatementVisitor};
+use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
+use ruff_text_size::Ranged;
+
+use crate::rules::FunctionContext;
+use crate::rules::declare::declare_rule;
+use crate::staging::assumptions::Source;
+use crate::staging::construct::Construct;
+use crate::staging::facts::Binding;
+use crate::syntax::expressions;
+use crate::syntax::qname::QName;
+
+declare_rule! {
+    /// ## What it does
+    /// Finds attributes of `self` that hold a Python value, that a staged function moves on (`self.n += 1`,
+    /// `self.on = not self.on`), and that it also tests.
+    ///
+    /// ## Why is this bad?
+    /// Both happen while the function is traced. The graph contains the branch that was chosen then; later calls neither
+    /// change the value nor choose again.
+    ///
+    /// ## Example
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// class WarmUp:
+    ///     def __init__(self):
+    ///         self.calls = 0
+    ///
+    ///     @tf.function
+    ///     def rate(self, x: tf.Tensor):
+    ///         if self.calls < 100:
+    ///             x = x * 0.1
+    ///         self.calls += 1
+    ///         return x
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// class WarmUp:
+    ///     def __init__(self):
+    ///         self.calls = tf.Variable(0)
+    ///
+    ///     @tf.function
+    ///     def rate(self, x: tf.Tensor):
+    ///         if self.calls < 100:
+    ///             x = x * 0.1
+    ///         self.calls.assign_add(1)
+    ///         return x
+    /// ```
+    pub(crate) static PYTHON_COUNTER = {
+        code: "AG409", name: "python-counter",
+        summary: "a Python counter or flag changes only while its function is traced",
+        severity: Warning, default: true, since: "0.1.0",
+        dialects: [Tensorflow, Keras, Autograph], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    let receiver = ctx.stage.parameters.iter().find(|parameter| parameter.source == Source::Receiver);
+    let Some(receiver) = receiver else { return };
+    if matches!(ctx.def().name.as_str(), "__init__" | "build") {
+        return;
+    }
+    let mut changes = Changes(Vec::new());
+    changes.visit_body(&ctx.def().body);
+    for (target, value) in changes.0 {
+        let Some(name) = QName::from_expr(target) else { continue };
+        // In a staged branch or loop it is wrong for another reason.
+        if name.root() != receiver.name.as_str() || ctx.staged_region(target.range()).is_some() {
+            continue;
+        }
+        let is_python = ctx.binding(value) == Binding::Python && ctx.binding(target) == Binding::Python;
+        let Some(decision) = tested(ctx, &name).filter(|_| is_python) else { continue };
+        ctx.report(
+            &PYTHON_COUNTER,
+            target.range(),
+            format!("`{name}` is a Python value: it changes only while the function is traced"),
+        )
+        .label(ctx.span(decision.test_range), "decided once, for all later calls")
+        .help("make it a `tf.Variable`")
+        .emit();
+    }
+}
+
+/// A decision of Python's that reads the name.
+fn tested<'a>(ctx: &FunctionContext<'a>, name: &QName) -> Option<&'a Construct> {
+    let reads = |expression: &&Expr| {
+        matches!(expression, Expr::Attribute(attribute) if attribute.ctx == ExprContext::Load)
+            && QName::from_expr(expression).as_ref() == Some(name)
+    };
+    let reads: Vec<_> = expressions::of_function(ctx.def()).into_iter().filter(reads).map(Ranged::range).collect();
+    ctx.decisions().filter(|(_, node)| node.test().is_some()).map(|(construct, _)| construct).find(|construct| {
+        construct.binding == Binding::Python
+            && reads.iter().any(|read| construct.test_range.contains_range(*read))
+    })
+}
+
+/// Attributes that are set from themselves, with their new values.
+struct Changes<'a>(Vec<(&'a Expr, &'a Expr)>);
+
+impl<'a> StatementVisitor<'a> for Changes<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) => return,
+            Stmt::AugAssign(ast::StmtAugAssign { target, value, .. }) if target.is_attribute_expr() => {
+                self.0.push((target, value));
+            }
+            Stmt::Assign(ast::StmtAssign { targets, value, .. }) => {
+                if let [target @ Expr::Attribute(_)] = targets.as_slice()
+                    && moves_on(target, value)
+                {
+                    self.0.push((target, value));
+                }
+            }
+            _ => {}
+        }
+        statement_visitor::walk_stmt(self, statement);
+    }
+}
+
+/// `self.n = self.n + 1`, `self.on = not self.on`.
+fn moves_on(target: &Expr, value: &Expr) -> bool {
+    let name = QName::from_expr(target);
+    let is_same = |expression: &Expr| name.is_some() && QName::from_expr(expression) == name;
+    match value {
+        Expr::UnaryOp(operation) => is_same(&operation.operand),
+        Expr::BinOp(operation) => is_same(&operation.left) || is_same(&operation.right),
+        _ => false,
+    }
+}

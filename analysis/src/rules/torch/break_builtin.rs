@@ -1,0 +1,90 @@
+//! Effects and clocks under torch.compile.
+
+use ruff_text_size::Ranged;
+
+use super::super::declare::declare_rule;
+use super::super::FunctionContext;
+use super::{break_severity, compiles, is_provided_for};
+
+declare_rule! {
+    /// ## What it does
+    /// Reports calls in a function compiled by `torch.compile` that the compiler cannot trace: `print`,
+    /// `open`, `input`, `breakpoint`, the clocks of `time`, the functions of `random`.
+    ///
+    /// ## Why is this bad?
+    /// The compiler ends the graph there, lets Python run the call, and begins another graph. With
+    /// `fullgraph=True` it raises.
+    ///
+    /// ## Example
+    /// ```python
+    /// import torch
+    ///
+    /// @torch.compile
+    /// def double(x):
+    ///     print("sum", x.sum())
+    ///     return x * 2
+    ///
+    /// double(torch.ones(3))
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import torch
+    ///
+    /// @torch.compile
+    /// def double(x):
+    ///     return x * 2
+    ///
+    /// x = torch.ones(3)
+    /// print("sum", x.sum())
+    /// double(x)
+    /// ```
+    /// For random numbers use `torch.rand` and its kin, which are part of the graph.
+    ///
+    /// ## What torch says
+    /// `Failed to trace builtin operator: Dynamo does not know how to trace builtin operator print`, or
+    /// `Attempted to call function marked as skipped: Dynamo does not know how to trace the builtin
+    /// time.time.`
+    pub(crate) static TORCH_GRAPH_BREAK_BUILTIN = {
+        code: "AG514", name: "torch-graph-break-builtin",
+        summary: "a call that cannot be traced breaks the graph",
+        severity: Warning, default: true, since: "0.1.0",
+        dialects: [Torch], fix: None,
+        check: Function(check),
+    }
+}
+
+const CLOCKS: [&str; 7] =
+    ["monotonic", "perf_counter", "perf_counter_ns", "process_time", "sleep", "time", "time_ns"];
+const DRAWS: [&str; 6] = ["choice", "gauss", "randint", "random", "randrange", "uniform"];
+
+fn check(ctx: &FunctionContext) {
+    if !compiles(ctx) {
+        return;
+    }
+    for expression in ctx.expressions() {
+        let Some(call) = expression.as_call_expr() else { continue };
+        let name = match ctx.resolve(&call.func) {
+            Some(name) => match name.rsplit_once('.') {
+                Some(("time", function)) if CLOCKS.contains(&function) => name.to_string(),
+                Some(("random", function)) if DRAWS.contains(&function) => name.to_string(),
+                _ => continue,
+            },
+            None => match ctx.builtin(&call.func) {
+                Some(name @ ("print" | "open" | "input" | "breakpoint")) => name.to_owned(),
+                _ => continue,
+            },
+        };
+        if is_provided_for(ctx, expression.range()) {
+            continue;
+        }
+        ctx.report(
+            &TORCH_GRAPH_BREAK_BUILTIN,
+            expression,
+            format!("`{name}` cannot be traced: the call breaks the graph"),
+        )
+        .severity(break_severity(ctx))
+        .help("Call it outside of the compiled function")
+        .emit();
+    }
+}

@@ -1,0 +1,109 @@
+//! Shapes that depend on values, under torch.compile.
+
+use ruff_python_ast::{Expr, ExprContext};
+use ruff_text_size::Ranged;
+
+use super::super::declare::declare_rule;
+use super::super::tracing::{is_mask, is_tensor};
+use super::super::FunctionContext;
+use super::{compiles, is_provided_for, shown};
+
+declare_rule! {
+    /// ## What it does
+    /// Reports operations in a function compiled by `torch.compile` whose result is as large as the
+    /// values say: a boolean mask as index, `nonzero`, `masked_select`, `argwhere`, `torch.where` of a
+    /// condition alone.
+    ///
+    /// ## Why is this bad?
+    /// The compiler plans with shapes. Where it cannot know one it ends the graph, lets PyTorch compute
+    /// the operation, and begins another graph.
+    ///
+    /// ## Example
+    /// ```python
+    /// import torch
+    ///
+    /// @torch.compile
+    /// def positive_sum(x):
+    ///     return x[x > 0].sum()
+    ///
+    /// positive_sum(torch.ones(3))
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import torch
+    ///
+    /// @torch.compile
+    /// def positive_sum(x):
+    ///     return torch.where(x > 0, x, 0.0).sum()
+    ///
+    /// positive_sum(torch.ones(3))
+    /// ```
+    /// With `torch._dynamo.config.capture_dynamic_output_shape_ops = True`, or `fullgraph=True`, the
+    /// size stays a symbol in the graph.
+    ///
+    /// ## What torch says
+    /// `Dynamic shape operator: Operator aten.nonzero.default's output shape depends on input Tensor
+    /// data.`
+    pub(crate) static TORCH_GRAPH_BREAK_SHAPE = {
+        code: "AG512", name: "torch-graph-break-shape",
+        summary: "a shape that depends on values breaks the graph",
+        severity: Warning, default: true, since: "0.1.0",
+        dialects: [Torch], fix: None,
+        check: Function(check),
+    }
+}
+
+const COUNTING: [&str; 3] = ["argwhere", "masked_select", "nonzero"];
+
+fn check(ctx: &FunctionContext) {
+    // A whole graph is asked for: sizes become symbols.
+    if !compiles(ctx) || ctx.stage.options.full_graph {
+        return;
+    }
+    for expression in ctx.expressions() {
+        let Some((what, value)) = sized_by_values(ctx, expression) else { continue };
+        if is_provided_for(ctx, expression.range()) {
+            continue;
+        }
+        ctx.report(
+            &TORCH_GRAPH_BREAK_SHAPE,
+            expression,
+            format!("the size of {what} depends on the values of `{}`, which breaks the graph", shown(ctx, value)),
+        )
+        .why(ctx.why(value))
+        .help("Use `torch.where(mask, x, fill)`, which keeps the shape")
+        .emit();
+    }
+}
+
+/// What has no fixed size, and the Tensor that decides.
+fn sized_by_values<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(String, &'a Expr)> {
+    match expression {
+        Expr::Subscript(subscript) => {
+            let reads = subscript.ctx == ExprContext::Load && is_tensor(ctx, &subscript.value);
+            let parts = match &*subscript.slice {
+                Expr::Tuple(tuple) => tuple.elts.as_slice(),
+                other => std::slice::from_ref(other),
+            };
+            let mask = parts.iter().find(|part| reads && is_mask(ctx, part))?;
+            Some((format!("`{}`", shown(ctx, expression)), mask))
+        }
+        Expr::Call(call) => match ctx.resolve(&call.func) {
+            Some(name) => {
+                let function = name.strip_prefix("torch.")?;
+                let value = call.arguments.args.first().filter(|value| is_tensor(ctx, value))?;
+                let alone = call.arguments.len() == 1;
+                (COUNTING.contains(&function) || function == "where" && alone)
+                    .then(|| (format!("`torch.{function}(…)`"), value))
+            }
+            None => {
+                let attribute = call.func.as_attribute_expr()?;
+                let method = attribute.attr.as_str();
+                (COUNTING.contains(&method) && is_tensor(ctx, &attribute.value))
+                    .then(|| (format!("`.{method}(…)`"), &*attribute.value))
+            }
+        },
+        _ => None,
+    }
+}

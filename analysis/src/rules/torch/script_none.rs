@@ -1,0 +1,121 @@
+//! `None` where TorchScript wants a value of a type.
+
+use ruff_python_ast::Expr;
+use ruff_text_size::Ranged;
+
+use super::super::declare::declare_rule;
+use super::super::FunctionContext;
+use super::script_types::{ScriptType, in_static_branch};
+use super::script_loop_type::rebindings;
+use super::{asks_around, scripts, shown};
+
+declare_rule! {
+    /// ## What it does
+    /// Reports three uses of `None` that TorchScript refuses: a name that is `None` and is given
+    /// another value within an `if` or a loop, an `Optional` operand that may still be `None`, and the
+    /// default `None` of a parameter whose annotation does not allow it.
+    ///
+    /// ## Why is this bad?
+    /// The type of `x = None` is `None` and nothing else. Only the annotation `Optional[Tensor]` allows
+    /// both, and only a test (`if x is not None:`) makes a Tensor of it.
+    ///
+    /// ## Example
+    /// ```python
+    /// import torch
+    ///
+    /// @torch.jit.script
+    /// def last(xs: torch.Tensor):
+    ///     best = None
+    ///     for row in xs:
+    ///         best = row
+    ///     return best
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// from typing import Optional
+    ///
+    /// import torch
+    ///
+    /// @torch.jit.script
+    /// def last(xs: torch.Tensor):
+    ///     best: Optional[torch.Tensor] = None
+    ///     for row in xs:
+    ///         best = row
+    ///     return best
+    /// ```
+    ///
+    /// ## What torch says
+    /// `RuntimeError: Variable 'best' previously had type NoneType but is now being assigned to a value
+    /// of type Tensor`, or `Expected a default value of type float on parameter "scale"`
+    pub(crate) static SCRIPT_NONE = {
+        code: "AG533", name: "script-none",
+        summary: "`None` is used where TorchScript wants a value",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Torch], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    if !scripts(ctx) {
+        return;
+    }
+    for rebinding in rebindings(ctx) {
+        if rebinding.before == ScriptType::None {
+            let (name, ty) = (&rebinding.name, rebinding.after);
+            ctx.report(
+                &SCRIPT_NONE,
+                rebinding.range,
+                format!("`{name}` is `None` before, and only that: it cannot become `{ty}` here"),
+            )
+            .help(format!("Annotate it where it is bound first: `{name}: Optional[{ty}] = None`"))
+            .emit();
+        }
+    }
+    operands(ctx);
+    defaults(ctx);
+}
+
+fn operands(ctx: &FunctionContext) {
+    for expression in ctx.expressions() {
+        let Expr::BinOp(operation) = expression else { continue };
+        for operand in [&*operation.left, &*operation.right] {
+            let fact = ctx.fact(operand);
+            let optional = operand.is_name_expr() && !fact.unknown && fact.may_be_none();
+            if optional && !in_static_branch(ctx, operand.range()) && !asks_around(ctx, operand.range()) {
+                ctx.report(
+                    &SCRIPT_NONE,
+                    operand,
+                    format!("`{}` may be `None` here", shown(ctx, operand)),
+                )
+                .help(format!("Test it first: `if {} is not None:`", shown(ctx, operand)))
+                .emit();
+            }
+        }
+    }
+}
+
+/// `scale: float = None`.
+fn defaults(ctx: &FunctionContext) {
+    for parameter in ctx.def().parameters.iter_non_variadic_params() {
+        let (Some(annotation), Some(Expr::NoneLiteral(_))) =
+            (parameter.parameter.annotation.as_deref(), parameter.default.as_deref())
+        else {
+            continue;
+        };
+        let plain = matches!(annotation, Expr::Name(_) | Expr::Attribute(_))
+            && matches!(ctx.text(annotation), "int" | "float" | "bool" | "str" | "Tensor" | "torch.Tensor");
+        if plain {
+            let name = &parameter.parameter.name;
+            ctx.report(
+                &SCRIPT_NONE,
+                &ctx.def().name,
+                format!("the default of `{name}` is `None`, and its annotation `{}` does not allow it", ctx.text(annotation)),
+            )
+            .label(ctx.span(parameter.range()), "this parameter")
+            .help(format!("Annotate it `Optional[{}]`", ctx.text(annotation)))
+            .emit();
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What AutoGraph cannot convert: one such place in a function, and the whole function stays Python.
+//!
+//! AutoGraph rewrites a function together with the functions nested in it, so a place in any of
+//! them counts. This room knows syntax and imports only.
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+
+use super::functions::{FunctionAst, FunctionPath};
+use super::imports::Imports;
+
+/// A kind of syntax that AutoGraph refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unsupported {
+    /// `for …: … else: …`
+    ForElse,
+    /// `while …: … else: …`
+    WhileElse,
+    Yield,
+    /// `self.__limit`
+    MangledName,
+    /// `(y := f(x))`
+    Walrus,
+    Match,
+    /// The function itself is `async def`; nested ones are no obstacle.
+    Async,
+    /// A method or nested function is indented with both tabs and blanks.
+    MixedIndentation,
+    /// `set_loop_options` that is not the first statement of a loop.
+    LoopOptions,
+    /// `a = b = value`, with the optional feature `LISTS`.
+    ChainedAssignment,
+    /// `assert test, message` with a computed message, with the optional feature `ASSERT_STATEMENTS`.
+    AssertMessage,
+}
+
+/// The unsupported places of a function, in source order. `features` are the optional features of
+/// AutoGraph that are on.
+pub fn find(
+    path: &FunctionPath,
+    function: &FunctionAst,
+    imports: &Imports,
+    features: &[Name],
+) -> Vec<(Unsupported, TextRange)> {
+    let def = function.def();
+    let on = |feature: &str| features.iter().any(|name| name == feature || name == "ALL");
+    let mut search = Search {
+        text: &function.text,
+        imports,
+        is_indented: path.qualname.contains('.'),
+        lists: on("LISTS"),
+        asserts: on("ASSERT_STATEMENTS"),
+        options: Vec::new(),
+        found: Vec::new(),
+    };
+    if def.is_async {
+        search.found.push((Unsupported::Async, def.name.range()));
+    }
+    search.block(&def.body);
+    search.found.sort_by_key(|(_, range)| range.start());
+    search.found
+}
+
+struct Search<'a> {
+    text: &'a str,
+    imports: &'a Imports,
+    /// It is a method or nested: to be converted its text is moved to the left.
+    is_indented: bool,
+    lists: bool,
+    asserts: bool,
+    /// The statements that stand first in a loop.
+    options: Vec<TextRange>,
+    found: Vec<(Unsupported, TextRange)>,
+}
+
+impl<'a> Search<'a> {
+    fn add(&mut self, what: Unsupported, node: impl Ranged) {
+        self.found.push((what, node.range()));
+    }
+
+    fn block(&mut self, body: &'a [Stmt]) {
+        if let Some(first) = body.first().filter(|_| self.is_indented) {
+            let indentation = indentation(self.text, first.start());
+            if indentation.contains(' ') && indentation.contains('\t') {
+                self.add(Unsupported::MixedIndentation, first);
+            }
+        }
+        source_order::walk_body(self, body);
+    }
+
+    fn first_in_loop(&mut self, body: &[Stmt]) {
+        self.options.extend(body.first().map(Ranged::range));
+    }
+}
+
+impl<'a> SourceOrderVisitor<'a> for Search<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::For(node) => {
+                if let Some(first) = node.orelse.first() {
+                    self.add(Unsupported::ForElse, TextRange::new(else_keyword(self.text, first), first.start()));
+                }
+                self.first_in_loop(&node.body);
+            }
+            Stmt::While(node) => {
+                if let Some(first) = node.orelse.first() {
+                    self.add(Unsupported::WhileElse, TextRange::new(else_keyword(self.text, first), first.start()));
+                }
+                self.first_in_loop(&node.body);
+            }
+            Stmt::Match(node) => self.add(Unsupported::Match, node.subject.as_ref()),
+            Stmt::Assign(node) if self.lists && node.targets.len() > 1 => {
+                self.add(Unsupported::ChainedAssignment, node);
+            }
+            Stmt::Assert(node) if self.asserts => {
+                if let Some(message) = node.msg.as_deref()
+                    && !message.is_literal_expr()
+                {
+                    self.add(Unsupported::AssertMessage, message);
+                }
+            }
+            Stmt::Expr(node) => {
+                if let Expr::Call(call) = node.value.as_ref()
+                    && self.imports.resolve(&call.func).is_some_and(|name| {
+                        name == "tensorflow.autograph.set_loop_options"
+                            || name == "autograph.set_loop_options"
+                    })
+                    && !self.options.contains(&node.range())
+                {
+                    self.add(Unsupported::LoopOptions, node);
+                }
+            }
+            _ => {}
+        }
+        source_order::walk_stmt(self, statement);
+    }
+
+    fn visit_body(&mut self, body: &'a [Stmt]) {
+        self.block(body);
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Yield(_) | Expr::YieldFrom(_) => self.add(Unsupported::Yield, expression),
+            Expr::Named(_) => self.add(Unsupported::Walrus, expression),
+            Expr::Attribute(ast::ExprAttribute { attr, .. })
+                if attr.starts_with("__") && !attr.ends_with("__") =>
+            {
+                self.add(Unsupported::MangledName, expression);
+            }
+            _ => {}
+        }
+        source_order::walk_expr(self, expression);
+    }
+
+    fn visit_annotation(&mut self, _annotation: &'a Expr) {}
+}
+
+/// What stands before the first token of the line at `offset`.
+fn indentation(text: &str, offset: TextSize) -> &str {
+    let before = text.get(..offset.to_usize()).unwrap_or_default();
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    if line.trim_start_matches([' ', '\t']).is_empty() { line } else { "" }
+}
+
+/// Where the `else` of a loop stands, given the first statement in it.
+fn else_keyword(text: &str, first: &Stmt) -> TextSize {
+    let before = text.get(..first.start().to_usize()).unwrap_or_default();
+    let mut end = before.len();
+    // Between the keyword and the statement stand only a colon, blanks and comments.
+    while let Some(at) = before.get(..end).and_then(|rest| rest.rfind("else")) {
+        let line = before.get(..at).unwrap_or_default().rsplit('\n').next().unwrap_or_default();
+        if line.trim().is_empty() {
+            return TextSize::try_from(at).unwrap_or(first.start());
+        }
+        end = at;
+    }
+    first.start()
+}
