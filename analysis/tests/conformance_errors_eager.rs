@@ -52,16 +52,16 @@ fn hold_against(library: &str) {
     let folder = SystemPathBuf::from_path_buf(folder.canonicalize().expect("it exists")).expect("UTF-8");
     let (mut faults, mut missed, mut blamed) = (0, Vec::new(), Vec::new());
     for (name, module) in modules(&folder) {
-        let recording = std::fs::read_to_string(folder.join(format!("{name}.json"))).expect("a committed recording");
+        let recording =
+            std::fs::read_to_string(folder.join(format!("{name}.json"))).expect("a committed recording");
         let recording: Value = serde_json::from_str(&recording).expect("a recording is JSON");
         let results = recording["errors"].as_array().expect("a list of results");
         assert!(!results.is_empty(), "{name} has no results");
         for result in results {
             let function = result["function"].as_str().expect("a function");
             let extent = module.extents.get(function);
-            let within = |found: &&Found| {
-                extent.is_some_and(|(first, last)| (*first..=*last).contains(&found.line))
-            };
+            let within =
+                |found: &&Found| extent.is_some_and(|(first, last)| (*first..=*last).contains(&found.line));
             let rule = module.rules.get(function).expect("RULES knows every function");
             match rule.as_deref().map(registry::find) {
                 // A rule that does not exist misses nothing.
@@ -77,12 +77,9 @@ fn hold_against(library: &str) {
                     }
                 }
                 None => blamed.extend(
-                    module
-                        .found
-                        .iter()
-                        .filter(within)
-                        .filter(|found| found.severity == Severity::Error)
-                        .map(|found| format!("{name}.{function}:{}: {} {}", found.line, found.code, found.message)),
+                    module.found.iter().filter(within).filter(|found| found.severity == Severity::Error).map(
+                        |found| format!("{name}.{function}:{}: {} {}", found.line, found.code, found.message),
+                    ),
                 ),
             }
         }
@@ -103,7 +100,8 @@ fn modules(folder: &SystemPathBuf) -> BTreeMap<String, Module> {
         .filter(|name| name.starts_with("errors"))
         .collect();
     let settings = Settings { rules: RuleTable::all(), ..Settings::default() };
-    let mut engine = Engine::open(OsSystem::new(folder), folder, settings, Environment::default()).expect("opens");
+    let mut engine =
+        Engine::open(OsSystem::new(folder), folder, settings, Environment::default()).expect("opens");
     engine.add_files(names.iter().map(|name| folder.join(format!("{name}.py")))).expect("readable");
     engine.settle(&|_, _| {});
     let mut modules = BTreeMap::new();
@@ -123,7 +121,8 @@ fn modules(folder: &SystemPathBuf) -> BTreeMap<String, Module> {
             message: finding.message,
         });
         let name = engine.path(file).file_stem().expect("a module").to_owned();
-        let module = Module { extents: extents.collect(), found: found.collect(), rules: rules(text.as_str()) };
+        let module =
+            Module { extents: extents.collect(), found: found.collect(), rules: rules(text.as_str()) };
         modules.insert(name, module);
     }
     modules

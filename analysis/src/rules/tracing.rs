@@ -5,8 +5,8 @@ use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::FunctionContext;
-use crate::flow::cfg::{BlockKind, StatementKind};
 use crate::flow::DefKind;
+use crate::flow::cfg::{BlockKind, StatementKind};
 use crate::staging::assumptions::{Parameter, Source};
 use crate::staging::construct::{Construct, ConstructKind, ConstructNode};
 use crate::staging::facts::{Binding, TensorKind};
@@ -69,7 +69,9 @@ pub(super) fn decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<Decision<'a>> {
 /// `a and b` where some operand is always a Tensor.
 fn ends_in_tensor(ctx: &FunctionContext, test: &Expr) -> bool {
     match test {
-        Expr::UnaryOp(operation) if operation.op == ast::UnaryOp::Not => ends_in_tensor(ctx, &operation.operand),
+        Expr::UnaryOp(operation) if operation.op == ast::UnaryOp::Not => {
+            ends_in_tensor(ctx, &operation.operand)
+        }
         Expr::BoolOp(operation) => operation.values.iter().any(|value| {
             ctx.binding(value) == Binding::Staged && !ctx.fact(value).unknown || ends_in_tensor(ctx, value)
         }),
@@ -114,9 +116,7 @@ fn trace(ctx: &FunctionContext, expression: &Expr, steps: usize) -> Origin {
         Expr::Named(named) => Some(trace(ctx, &named.value, steps)),
         Expr::UnaryOp(operation) => Some(trace(ctx, &operation.operand, steps)),
         Expr::BinOp(operation) => best(&mut [&*operation.left, &*operation.right].into_iter()),
-        Expr::Compare(compare) => {
-            best(&mut std::iter::once(&*compare.left).chain(&compare.comparators))
-        }
+        Expr::Compare(compare) => best(&mut std::iter::once(&*compare.left).chain(&compare.comparators)),
         // The first operand that is a Tensor is the first to be tested.
         Expr::BoolOp(operation) => operation
             .values
@@ -166,9 +166,11 @@ fn of_name(ctx: &FunctionContext, name: &ast::ExprName, steps: usize) -> Origin 
 /// Whether a parameter is one of `static_argnums`, `static_argnames`.
 pub(super) fn is_static(ctx: &FunctionContext, parameter: &Parameter) -> bool {
     let position = ctx.stage.parameters.iter().position(|other| other.name == parameter.name);
-    ctx.stage.options.static_parameters.iter().any(|name| {
-        *name == parameter.name || position.is_some_and(|position| name.parse() == Ok(position))
-    })
+    ctx.stage
+        .options
+        .static_parameters
+        .iter()
+        .any(|name| *name == parameter.name || position.is_some_and(|position| name.parse() == Ok(position)))
 }
 
 /// Whether what is raised at `range` is caught in this function.

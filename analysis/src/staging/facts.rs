@@ -66,19 +66,28 @@ impl TensorKind {
 /// One thing a value may be.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Alternative {
-    Tensor { kind: TensorKind, dtype: Option<DType> },
+    Tensor {
+        kind: TensorKind,
+        dtype: Option<DType>,
+    },
     None,
     Bool(Option<bool>),
     Int(Option<i64>),
     Float,
     Str(Option<Name>),
     /// `list`, `tuple`, `dict`, `set`, … `staged` when its type mentions Tensors.
-    Container { class: Name, staged: bool },
+    Container {
+        class: Name,
+        staged: bool,
+    },
     /// A function, method or class of known definition: `tensorflow.cond`, `model.Net.step`.
     Callable(Callee),
     Module(Name),
     /// An instance of a class: its module and name.
-    Instance { module: Name, class: Name },
+    Instance {
+        module: Name,
+        class: Name,
+    },
 }
 
 /// A definition that a callee expression refers to.

@@ -4,8 +4,8 @@ use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
-use super::super::declare::declare_rule;
 use super::super::FileContext;
+use super::super::declare::declare_rule;
 use super::jitted_calls::{arguments, static_parameters};
 use crate::diagnostic::Severity;
 
@@ -68,7 +68,10 @@ fn check(ctx: &FileContext) {
             ctx.report(
                 &JAX_ARGUMENT,
                 given.call,
-                format!("a {kind} cannot be traced; `{}` of `{}` is not static", given.parameter, given.function),
+                format!(
+                    "a {kind} cannot be traced; `{}` of `{}` is not static",
+                    given.parameter, given.function
+                ),
             )
             .label(ctx.span(given.value.range()), format!("a {kind}"))
             .help(format!("Add `static_argnames=\"{}\"` to `jax.jit`", given.parameter))
@@ -92,7 +95,9 @@ fn methods(ctx: &FileContext) {
         for method in class.body.iter().filter(|_| bare).filter_map(Stmt::as_function_def_stmt) {
             let [decorator] = method.decorator_list.as_slice() else { continue };
             let receiver = method.parameters.iter_non_variadic_params().next().map(|it| &it.parameter.name);
-            let (Some(receiver), Some(names)) = (receiver, static_parameters(ctx, decorator)) else { continue };
+            let (Some(receiver), Some(names)) = (receiver, static_parameters(ctx, decorator)) else {
+                continue;
+            };
             if !names.iter().any(|name| name == receiver.as_str() || name == "0") {
                 ctx.report(
                     &JAX_ARGUMENT,

@@ -3,9 +3,9 @@
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
+use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Certainty, Decision};
-use super::super::FunctionContext;
 use super::{needs_truth, shown, weight};
 use crate::diagnostic::{Applicability, Edit};
 use crate::staging::construct::{ConstructKind, ConstructNode};
@@ -105,7 +105,9 @@ fn help(kind: ConstructKind) -> &'static str {
             "Use `jnp.logical_and`, `jnp.logical_or` or `jnp.logical_not`"
         }
         ConstructKind::Assert => "Use `jax.experimental.checkify.check`, or check before the jitted call",
-        _ => "Use `jnp.where` or `jax.lax.cond`; make a Python value that selects behaviour a static argument",
+        _ => {
+            "Use `jnp.where` or `jax.lax.cond`; make a Python value that selects behaviour a static argument"
+        }
     }
 }
 
@@ -115,9 +117,7 @@ fn fix(ctx: &FunctionContext, decision: &Decision) -> Option<(&'static str, Edit
     let range = decision.construct.range;
     match decision.node {
         ConstructNode::IfExp(node) if decision.certainty == Certainty::Always => {
-            let numeric = |value: &Expr| {
-                tracing::is_tensor(ctx, value) || value.is_number_literal_expr()
-            };
+            let numeric = |value: &Expr| tracing::is_tensor(ctx, value) || value.is_number_literal_expr();
             if !numeric(&node.body) || !numeric(&node.orelse) {
                 return None;
             }

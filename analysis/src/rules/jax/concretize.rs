@@ -2,9 +2,9 @@
 
 use ruff_python_ast::{self as ast, Expr};
 
+use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
-use super::super::FunctionContext;
 use super::{needs_value, shown};
 use crate::staging::facts::{Alternative, Fact};
 
@@ -69,7 +69,10 @@ fn check(ctx: &FunctionContext) {
         ctx.report(
             &JAX_CONCRETIZE,
             expression,
-            format!("{what} needs the number in `{}`, which is traced and has no value yet", shown(ctx, value)),
+            format!(
+                "{what} needs the number in `{}`, which is traced and has no value yet",
+                shown(ctx, value)
+            ),
         )
         .severity(needs_value(ctx, value))
         .why(ctx.why(value))
@@ -118,9 +121,16 @@ fn concretized<'a>(
                 return Some((format!("`.{method}()`"), &attribute.value, "Keep the array"));
             }
             let formats = method == "format"
-                && attribute.value.as_string_literal_expr().is_some_and(|text| text.value.to_str().contains("{:"));
+                && attribute
+                    .value
+                    .as_string_literal_expr()
+                    .is_some_and(|text| text.value.to_str().contains("{:"));
             let value = first.filter(|value| formats && is_tensor(ctx, value))?;
-            Some(("the format".to_owned(), value, "Use `jax.debug.print`, which formats when the function runs"))
+            Some((
+                "the format".to_owned(),
+                value,
+                "Use `jax.debug.print`, which formats when the function runs",
+            ))
         }
         Expr::Subscript(subscript) if is_sequence(ctx.fact(&subscript.value)) => {
             let index = match &*subscript.slice {
@@ -140,7 +150,11 @@ fn concretized<'a>(
         }
         Expr::FString(string) => {
             let value = formatted(ctx, string)?;
-            Some(("the format".to_owned(), value, "Use `jax.debug.print`, which formats when the function runs"))
+            Some((
+                "the format".to_owned(),
+                value,
+                "Use `jax.debug.print`, which formats when the function runs",
+            ))
         }
         _ => None,
     }
@@ -162,8 +176,7 @@ fn is_sequence(fact: &Fact) -> bool {
 fn formatted<'a>(ctx: &FunctionContext<'a>, string: &'a ast::ExprFString) -> Option<&'a Expr> {
     string.value.f_strings().flat_map(|part| part.elements.iter()).find_map(|element| {
         let interpolation = element.as_interpolation()?;
-        let has_format =
-            interpolation.format_spec.as_ref().is_some_and(|spec| !spec.elements.is_empty());
+        let has_format = interpolation.format_spec.as_ref().is_some_and(|spec| !spec.elements.is_empty());
         (has_format && interpolation.conversion.is_none() && is_tensor(ctx, &interpolation.expression))
             .then_some(&*interpolation.expression)
     })

@@ -2,9 +2,9 @@
 
 use ruff_python_ast::{self as ast, Expr, ExprContext};
 
+use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{is_mask, is_tensor};
-use super::super::FunctionContext;
 use super::{needs_value, shown};
 use crate::staging::callbacks::argument;
 
@@ -105,20 +105,26 @@ fn check(ctx: &FunctionContext) {
 
 type Found<'a> = Option<(String, &'a Expr, String)>;
 
-/// `x[x > 0]`, `x[:n]`.
+/// `x[x > 0]`, `x[:n]`, `x.at[x > 0]`.
 fn of_index<'a>(ctx: &FunctionContext<'a>, subscript: &'a ast::ExprSubscript) -> Found<'a> {
-    if subscript.ctx != ExprContext::Load || !is_tensor(ctx, &subscript.value) {
+    let array = match &*subscript.value {
+        Expr::Attribute(attribute) if attribute.attr.as_str() == "at" => &*attribute.value,
+        value => value,
+    };
+    if subscript.ctx != ExprContext::Load || !is_tensor(ctx, array) {
         return None;
     }
-    let array = shown(ctx, &subscript.value);
+    let array = shown(ctx, array);
     let parts = match &*subscript.slice {
         Expr::Tuple(tuple) => tuple.elts.as_slice(),
         other => std::slice::from_ref(other),
     };
     for part in parts {
         if is_mask(ctx, part) {
-            let message =
-                format!("how much of `{array}` the mask `{}` selects is not known while tracing", shown(ctx, part));
+            let message = format!(
+                "how much of `{array}` the mask `{}` selects is not known while tracing",
+                shown(ctx, part)
+            );
             return Some((message, part, "Use `jnp.where(mask, x, fill)`, which keeps the shape".to_owned()));
         }
         let Expr::Slice(slice) = part else { continue };
@@ -149,9 +155,15 @@ fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> 
             };
             parts.iter().find(|part| is_tensor(ctx, part))
         })?;
-        let message =
-            format!("the shape of `jnp.{function}` is given by `{}`, which is traced and has no value yet", shown(ctx, value));
-        return Some((message, value, "Make it a static argument, or take it from the shape of an array".to_owned()));
+        let message = format!(
+            "the shape of `jnp.{function}` is given by `{}`, which is traced and has no value yet",
+            shown(ctx, value)
+        );
+        return Some((
+            message,
+            value,
+            "Make it a static argument, or take it from the shape of an array".to_owned(),
+        ));
     }
     let (_, keyword) = COUNTING.iter().find(|(counting, _)| *counting == function)?;
     let arguments = &call.arguments;
@@ -168,7 +180,9 @@ fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> 
     if !is_tensor(ctx, value) {
         return None;
     }
-    let message =
-        format!("the length of `jnp.{function}` depends on the values of `{}`, which is traced", shown(ctx, value));
+    let message = format!(
+        "the length of `jnp.{function}` depends on the values of `{}`, which is traced",
+        shown(ctx, value)
+    );
     Some((message, value, format!("Give `{keyword}=`, the largest length there can be")))
 }

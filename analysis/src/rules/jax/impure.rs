@@ -2,9 +2,9 @@
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
+use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing;
-use super::super::FunctionContext;
 use super::{outlives, shown};
 
 declare_rule! {
@@ -69,9 +69,26 @@ const CLOCKS: [&str; 10] = [
 
 /// Functions of `random` and `numpy.random` that draw from the global generator.
 const DRAWS: [&str; 20] = [
-    "betavariate", "choice", "choices", "exponential", "gauss", "gumbel", "normal", "normalvariate",
-    "permutation", "poisson", "rand", "randint", "randn", "random", "random_sample", "randrange", "sample",
-    "shuffle", "standard_normal", "uniform",
+    "betavariate",
+    "choice",
+    "choices",
+    "exponential",
+    "gauss",
+    "gumbel",
+    "normal",
+    "normalvariate",
+    "permutation",
+    "poisson",
+    "rand",
+    "randint",
+    "randn",
+    "random",
+    "random_sample",
+    "randrange",
+    "sample",
+    "shuffle",
+    "standard_normal",
+    "uniform",
 ];
 
 fn check(ctx: &FunctionContext) {
@@ -88,7 +105,10 @@ fn check(ctx: &FunctionContext) {
             ctx.report(
                 &JAX_IMPURE,
                 &*assign.target,
-                format!("`{}` changes while JAX traces, not when the function is called", shown(ctx, &assign.target)),
+                format!(
+                    "`{}` changes while JAX traces, not when the function is called",
+                    shown(ctx, &assign.target)
+                ),
             )
             .help("Pass the value in and return the new one, or count outside of the jitted function")
             .emit();
@@ -97,9 +117,7 @@ fn check(ctx: &FunctionContext) {
 }
 
 fn effect(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'static str)> {
-    if ctx.resolve(&call.func).is_none()
-        && call.func.as_name_expr().is_some_and(|name| name.id == "print")
-    {
+    if ctx.resolve(&call.func).is_none() && call.func.as_name_expr().is_some_and(|name| name.id == "print") {
         let value = call.arguments.args.iter().find_map(|value| printed(ctx, value))?;
         return Some((
             format!("`print` runs while tracing, once, and shows a tracer for `{}`", shown(ctx, value)),

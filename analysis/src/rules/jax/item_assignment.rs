@@ -3,9 +3,9 @@
 use ruff_python_ast::{self as ast, Expr, Operator, Stmt};
 use ruff_text_size::Ranged;
 
-use super::super::declare::declare_rule;
-use super::super::tracing::is_tensor;
 use super::super::FunctionContext;
+use super::super::declare::declare_rule;
+use super::super::tracing::{is_mask, is_tensor};
 use super::shown;
 use crate::diagnostic::{Applicability, Edit};
 
@@ -85,7 +85,9 @@ fn check(ctx: &FunctionContext) {
 fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option<(&str, &Expr)>) {
     let subscript = match target {
         Expr::Subscript(subscript) => subscript,
-        Expr::Tuple(tuple) => return tuple.elts.iter().for_each(|target| report(ctx, statement, target, None)),
+        Expr::Tuple(tuple) => {
+            return tuple.elts.iter().for_each(|target| report(ctx, statement, target, None));
+        }
         Expr::List(list) => return list.elts.iter().for_each(|target| report(ctx, statement, target, None)),
         _ => return,
     };
@@ -99,6 +101,9 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
             format!("`{}` is a JAX array and cannot be changed in place", shown(ctx, &subscript.value)),
         )
         .why(ctx.why(&subscript.value));
+    if is_mask(ctx, &subscript.slice) {
+        return report.help("Use `jnp.where(mask, value, x)`").emit();
+    }
     match update {
         Some((method, value)) if is_place(&subscript.value) => {
             let applicability = match &*subscript.value {

@@ -36,7 +36,8 @@ pub(super) fn arguments<'a>(ctx: &'a FileContext<'a>) -> Vec<Given<'a>> {
     let mut jitted = FxHashMap::default();
     for def in &file.defs {
         if file.bindings.get(def.name.as_str()) == Some(&1)
-            && let Some(static_parameters) = def.decorator_list.iter().find_map(|it| static_parameters(ctx, it))
+            && let Some(static_parameters) =
+                def.decorator_list.iter().find_map(|it| static_parameters(ctx, it))
         {
             jitted.insert(def.name.as_str(), Jitted { def, static_parameters });
         }
@@ -100,10 +101,11 @@ fn given<'a>(call: &'a ast::ExprCall, jitted: &FxHashMap<&'a str, Jitted<'a>>) -
     let mut found = Vec::new();
     let mut add = |parameter: &'a ast::ParameterWithDefault, position: Option<usize>, value| {
         let parameter = parameter.parameter.name.as_str();
-        let is_static = target.static_parameters.iter().any(|name| {
-            name == parameter || position.is_some_and(|position| name.parse() == Ok(position))
-        });
-        found.push(Given { call, function: *function, parameter, value, is_static, is_function: false });
+        let is_static = target
+            .static_parameters
+            .iter()
+            .any(|name| name == parameter || position.is_some_and(|position| name.parse() == Ok(position)));
+        found.push(Given { call, function, parameter, value, is_static, is_function: false });
     };
     for (position, value) in call.arguments.args.iter().enumerate() {
         if value.is_starred_expr() {

@@ -2,9 +2,9 @@
 
 use ruff_python_ast::{Expr, Stmt};
 
+use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Origin};
-use super::super::FunctionContext;
 use super::{outlives, shown, targets};
 use crate::staging::facts::Alternative;
 

@@ -1,8 +1,8 @@
 //! `while` on tracers.
 
+use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing;
-use super::super::FunctionContext;
 use super::{shown, weight};
 use crate::staging::construct::ConstructKind;
 
@@ -64,9 +64,9 @@ fn check(ctx: &FunctionContext) {
             decision.test,
             format!("`{test}` {is} traced; a tracer has no value for a `while` to run on"),
         )
-            .severity(severity)
-            .why(decision.construct.why.clone())
-            .help("Use `jax.lax.while_loop`, or `jax.lax.fori_loop` when the number of rounds is known")
-            .emit();
+        .severity(severity)
+        .why(decision.construct.why.clone())
+        .help("Use `jax.lax.while_loop`, or `jax.lax.fori_loop` when the number of rounds is known")
+        .emit();
     }
 }

@@ -43,15 +43,13 @@ fn weight(ctx: &FunctionContext, decision: &Decision) -> (&'static str, Severity
 
 /// How bad it is when Python needs the value of `expression`, a Tensor.
 fn needs_value(ctx: &FunctionContext, expression: &Expr) -> Severity {
-    let severity = if provides_for_tracing(ctx, expression.range()) {
-        Severity::Info
-    } else if tracing::origin(ctx, expression) == Origin::Outside && !is_operation(expression) {
-        Severity::Info
-    } else {
-        Severity::Error
+    let concrete = tracing::origin(ctx, expression) == Origin::Outside && !is_operation(expression);
+    let severity = match concrete || provides_for_tracing(ctx, expression.range()) {
+        true => Severity::Info,
+        false => Severity::Error,
     };
-    let certain = !ctx.fact(expression).unknown
-        && !matches!(ctx.stage.mode, RootKind::JaxVmap | RootKind::Configured);
+    let certain =
+        !ctx.fact(expression).unknown && !matches!(ctx.stage.mode, RootKind::JaxVmap | RootKind::Configured);
     if certain { severity } else { severity.min(Severity::Warning) }
 }
 
@@ -103,7 +101,9 @@ fn targets(statement: &Stmt) -> Vec<(&Expr, &Expr)> {
             }
         }
         Stmt::AugAssign(assign) => pairs.push((&assign.target, &assign.value)),
-        Stmt::AnnAssign(assign) => pairs.extend(assign.value.as_deref().map(|value| (&*assign.target, value))),
+        Stmt::AnnAssign(assign) => {
+            pairs.extend(assign.value.as_deref().map(|value| (&*assign.target, value)))
+        }
         _ => {}
     }
     pairs

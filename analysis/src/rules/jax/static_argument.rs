@@ -3,8 +3,8 @@
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
 
-use super::super::declare::declare_rule;
 use super::super::FileContext;
+use super::super::declare::declare_rule;
 use super::jitted_calls::arguments;
 
 declare_rule! {
@@ -67,7 +67,10 @@ fn check(ctx: &FileContext) {
             ctx.report(
                 &JAX_STATIC,
                 given.call,
-                format!("`{}` is a static argument of `{}`; a {kind} is not hashable", given.parameter, given.function),
+                format!(
+                    "`{}` is a static argument of `{}`; a {kind} is not hashable",
+                    given.parameter, given.function
+                ),
             )
             .label(ctx.span(given.value.range()), format!("a {kind}"))
             .help("Give a tuple, or another value with a hash")

@@ -3,9 +3,9 @@
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
 
+use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, is_tensor};
-use super::super::FunctionContext;
 use super::{break_severity, compiles, decisions, is_graph_assert, is_provided_for, needs_truth, shown};
 use crate::diagnostic::Severity;
 

@@ -2,8 +2,8 @@
 
 use ruff_text_size::Ranged;
 
-use super::super::declare::declare_rule;
 use super::super::FunctionContext;
+use super::super::declare::declare_rule;
 use super::{break_severity, compiles, is_provided_for};
 
 declare_rule! {

@@ -3,9 +3,9 @@
 use ruff_python_ast::{Expr, ExprContext};
 use ruff_text_size::Ranged;
 
+use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{is_mask, is_tensor};
-use super::super::FunctionContext;
 use super::{compiles, is_provided_for, shown};
 
 declare_rule! {
@@ -69,7 +69,10 @@ fn check(ctx: &FunctionContext) {
         ctx.report(
             &TORCH_GRAPH_BREAK_SHAPE,
             expression,
-            format!("the size of {what} depends on the values of `{}`, which breaks the graph", shown(ctx, value)),
+            format!(
+                "the size of {what} depends on the values of `{}`, which breaks the graph",
+                shown(ctx, value)
+            ),
         )
         .why(ctx.why(value))
         .help("Use `torch.where(mask, x, fill)`, which keeps the shape")

@@ -1,11 +1,11 @@
 //! Python decisions on Tensors under torch.export.
 
-use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::Expr;
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 
+use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing;
-use super::super::FunctionContext;
 use super::{decisions, exports, host_value, is_assumed, is_provided_for, needs_truth, shown};
 use crate::diagnostic::Severity;
 use crate::staging::facts::Binding;

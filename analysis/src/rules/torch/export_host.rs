@@ -3,9 +3,9 @@
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
 
+use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
-use super::super::FunctionContext;
 use super::{exports, is_provided_for, shown};
 
 declare_rule! {

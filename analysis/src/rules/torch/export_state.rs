@@ -2,8 +2,8 @@
 
 use ruff_python_ast::{Expr, Stmt};
 
-use super::super::declare::declare_rule;
 use super::super::FunctionContext;
+use super::super::declare::declare_rule;
 use super::{exports, shown};
 use crate::staging::assumptions::Source;
 use crate::staging::facts::Alternative;
@@ -86,7 +86,11 @@ fn check(ctx: &FunctionContext) {
             ctx.report(
                 &TORCH_EXPORT_STATE,
                 statement,
-                format!("the exported program does not keep `{}` in `{}`", shown(ctx, value), shown(ctx, place)),
+                format!(
+                    "the exported program does not keep `{}` in `{}`",
+                    shown(ctx, value),
+                    shown(ctx, place)
+                ),
             )
             .why(ctx.why(value))
             .help("Return the Tensor, or keep it in a buffer (`register_buffer`)")
@@ -103,5 +107,6 @@ fn is_container_of_self(ctx: &FunctionContext, place: &Expr) -> bool {
             && attribute.value.as_name_expr().is_some_and(|name| name.id == receiver.name)
     });
     let fact = ctx.fact(place);
-    of_self && matches!(fact.alternatives.as_slice(), [Alternative::Container { class, .. }] if class == "list" || class == "dict")
+    of_self
+        && matches!(fact.alternatives.as_slice(), [Alternative::Container { class, .. }] if class == "list" || class == "dict")
 }

@@ -3,8 +3,8 @@
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
 
-use super::super::declare::declare_rule;
 use super::super::FunctionContext;
+use super::super::declare::declare_rule;
 use super::script_types::{ScriptType, conditions, in_static_branch, may_be_static};
 use super::{scripts, shown};
 use crate::flow::cfg::BlockKind;
@@ -71,11 +71,13 @@ fn statements(ctx: &FunctionContext) {
         let (Some(variables), Some(statement)) = (ctx.flow.block_variables(stmt), cfg.statement(stmt)) else {
             continue;
         };
-        let (Some(body), Some(orelse)) = (cfg.block(stmt, BlockKind::Body), cfg.block(stmt, BlockKind::Else)) else {
+        let (Some(body), Some(orelse)) = (cfg.block(stmt, BlockKind::Body), cfg.block(stmt, BlockKind::Else))
+        else {
             continue;
         };
         for variable in &variables.variables {
-            let both = variable.after_body == Definedness::Always && variable.after_orelse == Definedness::Always;
+            let both =
+                variable.after_body == Definedness::Always && variable.after_orelse == Definedness::Always;
             if !both || !variable.live_out || variable.before != Definedness::Never {
                 continue;
             }
@@ -84,7 +86,9 @@ fn statements(ctx: &FunctionContext) {
                 let defs: Vec<&Def> = definitions
                     .iter()
                     .copied()
-                    .filter(|it| cfg.node(it.node).and_then(|node| node.stmt).is_some_and(|stmt| block.contains(stmt)))
+                    .filter(|it| {
+                        cfg.node(it.node).and_then(|node| node.stmt).is_some_and(|stmt| block.contains(stmt))
+                    })
                     .collect();
                 ScriptType::of_definitions(ctx, defs)
             };
@@ -112,13 +116,17 @@ fn expressions(ctx: &FunctionContext) {
         if may_be_static(ctx, &conditional.test) || in_static_branch(ctx, expression.range()) {
             continue;
         }
-        let types = (ScriptType::of(ctx.fact(&conditional.body)), ScriptType::of(ctx.fact(&conditional.orelse)));
+        let types =
+            (ScriptType::of(ctx.fact(&conditional.body)), ScriptType::of(ctx.fact(&conditional.orelse)));
         let (Some(one), Some(other)) = types else { continue };
         if differ(one, other) {
             ctx.report(
                 &SCRIPT_BRANCH_TYPE,
                 expression,
-                format!("this is `{one}` when `{}` holds, and `{other}` otherwise", shown(ctx, &conditional.test)),
+                format!(
+                    "this is `{one}` when `{}` holds, and `{other}` otherwise",
+                    shown(ctx, &conditional.test)
+                ),
             )
             .help("Give operands of one type")
             .emit();

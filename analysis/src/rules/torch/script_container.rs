@@ -3,8 +3,8 @@
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
 
-use super::super::declare::declare_rule;
 use super::super::FunctionContext;
+use super::super::declare::declare_rule;
 use super::script_types::ScriptType;
 use super::{scripts, shown};
 use crate::staging::facts::Alternative;
@@ -65,7 +65,9 @@ fn check(ctx: &FunctionContext) {
                 let Expr::Attribute(method) = &*call.func else { continue };
                 let (Expr::Name(list), [value]) = (&*method.value, &*call.arguments.args) else { continue };
                 let ty = ScriptType::of(ctx.fact(value));
-                let Some(ty) = ty.filter(|ty| !matches!(ty, ScriptType::Tensor | ScriptType::None)) else { continue };
+                let Some(ty) = ty.filter(|ty| !matches!(ty, ScriptType::Tensor | ScriptType::None)) else {
+                    continue;
+                };
                 let definitions = ctx.flow.definitions_of(list.range(), &QName::from(&list.id));
                 let empty = method.attr.as_str() == "append"
                     && !definitions.is_empty()
@@ -110,7 +112,9 @@ fn check(ctx: &FunctionContext) {
 
 /// `tuple[Tensor, int]`, `tuple[Tensor, Literal[1]]`.
 fn is_mixed_tuple(shown: &str) -> bool {
-    let Some(elements) = shown.strip_prefix("tuple[").and_then(|rest| rest.strip_suffix(']')) else { return false };
+    let Some(elements) = shown.strip_prefix("tuple[").and_then(|rest| rest.strip_suffix(']')) else {
+        return false;
+    };
     let types: Option<Vec<&str>> = elements.split(", ").map(element).collect();
     types.is_some_and(|types| types.iter().any(|ty| Some(ty) != types.first()))
 }

@@ -3,8 +3,8 @@
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
 
-use super::super::declare::declare_rule;
 use super::super::FunctionContext;
+use super::super::declare::declare_rule;
 use super::{asks_around, scripts};
 use crate::flow::DefKind;
 use crate::staging::facts::Alternative;

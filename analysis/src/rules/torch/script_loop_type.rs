@@ -4,8 +4,8 @@ use ruff_python_ast::name::Name;
 use ruff_python_ast::{Expr, Operator, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::super::declare::declare_rule;
 use super::super::FunctionContext;
+use super::super::declare::declare_rule;
 use super::script_types::{ScriptType, in_static_branch};
 use super::scripts;
 use crate::flow::cfg::StatementKind;
@@ -136,7 +136,10 @@ fn type_outside(ctx: &FunctionContext, statement: &Stmt, name: &QName) -> Option
                 .flow
                 .definitions_at(block.entry, name)
                 .into_iter()
-                .filter(|definition| !block.range.contains_range(definition.range) || definition.range.contains_range(block.range))
+                .filter(|definition| {
+                    !block.range.contains_range(definition.range)
+                        || definition.range.contains_range(block.range)
+                })
                 .collect();
             if definitions.iter().any(|definition| definition.kind.defines()) {
                 return ScriptType::of_definitions(ctx, definitions);

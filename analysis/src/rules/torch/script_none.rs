@@ -3,10 +3,10 @@
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
 
-use super::super::declare::declare_rule;
 use super::super::FunctionContext;
-use super::script_types::{ScriptType, in_static_branch};
+use super::super::declare::declare_rule;
 use super::script_loop_type::rebindings;
+use super::script_types::{ScriptType, in_static_branch};
 use super::{asks_around, scripts, shown};
 
 declare_rule! {
@@ -84,13 +84,9 @@ fn operands(ctx: &FunctionContext) {
             let fact = ctx.fact(operand);
             let optional = operand.is_name_expr() && !fact.unknown && fact.may_be_none();
             if optional && !in_static_branch(ctx, operand.range()) && !asks_around(ctx, operand.range()) {
-                ctx.report(
-                    &SCRIPT_NONE,
-                    operand,
-                    format!("`{}` may be `None` here", shown(ctx, operand)),
-                )
-                .help(format!("Test it first: `if {} is not None:`", shown(ctx, operand)))
-                .emit();
+                ctx.report(&SCRIPT_NONE, operand, format!("`{}` may be `None` here", shown(ctx, operand)))
+                    .help(format!("Test it first: `if {} is not None:`", shown(ctx, operand)))
+                    .emit();
             }
         }
     }
@@ -111,7 +107,10 @@ fn defaults(ctx: &FunctionContext) {
             ctx.report(
                 &SCRIPT_NONE,
                 &ctx.def().name,
-                format!("the default of `{name}` is `None`, and its annotation `{}` does not allow it", ctx.text(annotation)),
+                format!(
+                    "the default of `{name}` is `None`, and its annotation `{}` does not allow it",
+                    ctx.text(annotation)
+                ),
             )
             .label(ctx.span(parameter.range()), "this parameter")
             .help(format!("Annotate it `Optional[{}]`", ctx.text(annotation)))

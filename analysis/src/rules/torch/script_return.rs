@@ -3,8 +3,8 @@
 use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::Ranged;
 
-use super::super::declare::declare_rule;
 use super::super::FunctionContext;
+use super::super::declare::declare_rule;
 use super::script_types::{ScriptType, in_static_branch, may_be_static};
 use super::scripts;
 use crate::flow::cfg::{Cfg, EdgeKind, StatementKind};
@@ -107,21 +107,23 @@ fn missing(ctx: &FunctionContext, annotation: &Expr) {
         Expr::NoneLiteral(_) => false,
         _ => !["None", "Optional", "Any", "NoReturn"].iter().any(|word| ctx.text(annotation).contains(word)),
     };
-    let returns_value = ctx.statements().into_iter().any(|statement| {
-        matches!(statement, Stmt::Return(returned) if returned.value.is_some())
-    });
+    let returns_value = ctx
+        .statements()
+        .into_iter()
+        .any(|statement| matches!(statement, Stmt::Return(returned) if returned.value.is_some()));
     if !promised || !returns_value {
         return;
     }
     let cfg = &ctx.flow.cfg;
     let falls_off = cfg.predecessors(Cfg::EXIT).iter().any(|edge| {
-        let statement =
-            cfg.node(edge.from).and_then(|node| node.stmt).and_then(|stmt| cfg.statement(stmt));
+        let statement = cfg.node(edge.from).and_then(|node| node.stmt).and_then(|stmt| cfg.statement(stmt));
         // `while True` ends where it returns.
         let ends_body = statement.is_some_and(|statement| {
             !matches!(statement.kind, StatementKind::While | StatementKind::Return | StatementKind::Raise)
         });
-        !matches!(edge.kind, EdgeKind::Return | EdgeKind::Exception) && cfg.is_reachable(edge.from) && ends_body
+        !matches!(edge.kind, EdgeKind::Return | EdgeKind::Exception)
+            && cfg.is_reachable(edge.from)
+            && ends_body
     });
     if falls_off {
         ctx.report(

@@ -3,8 +3,8 @@
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
 
-use super::super::declare::declare_rule;
 use super::super::FunctionContext;
+use super::super::declare::declare_rule;
 use super::script_types::{conditions, in_static_branch};
 use super::scripts;
 use crate::flow::{DefKind, Definedness};
@@ -62,11 +62,8 @@ fn check(ctx: &FunctionContext) {
 
 fn after_branches(ctx: &FunctionContext) {
     for (range, test, ..) in conditions(ctx) {
-        let variables = ctx
-            .flow
-            .cfg
-            .statement_at(range.start())
-            .and_then(|stmt| ctx.flow.block_variables(stmt));
+        let variables =
+            ctx.flow.cfg.statement_at(range.start()).and_then(|stmt| ctx.flow.block_variables(stmt));
         let Some(variables) = variables else { continue };
         for variable in &variables.variables {
             let missing = match (variable.after_body, variable.after_orelse) {
@@ -114,11 +111,14 @@ fn after_loops(ctx: &FunctionContext) {
             let report = ctx.report(
                 &SCRIPT_UNDEFINED,
                 expression,
-                format!("`{variable}` is bound within a loop only and has no value when the loop does not run"),
+                format!(
+                    "`{variable}` is bound within a loop only and has no value when the loop does not run"
+                ),
             );
-            let report = bound.first().into_iter().fold(report, |report, definition| {
-                report.label(ctx.span(definition.range), "bound here")
-            });
+            let report = bound
+                .first()
+                .into_iter()
+                .fold(report, |report, definition| report.label(ctx.span(definition.range), "bound here"));
             report.help(format!("Bind `{variable}` before the loop")).emit();
             reported.push(variable);
         }

@@ -3,8 +3,8 @@
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::super::declare::declare_rule;
 use super::super::FunctionContext;
+use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
 use super::{asks_around, scripts};
 

@@ -2,8 +2,8 @@
 
 use ruff_text_size::Ranged;
 
-use super::super::declare::declare_rule;
 use super::super::FunctionContext;
+use super::super::declare::declare_rule;
 use super::scripts;
 use crate::diagnostic::Severity;
 use crate::staging::assumptions::Source;
@@ -60,7 +60,9 @@ fn check(ctx: &FunctionContext) {
             continue;
         }
         let by_default = parameter.default.as_deref().is_some_and(|default| {
-            default.is_number_literal_expr() || default.is_boolean_literal_expr() || default.is_string_literal_expr()
+            default.is_number_literal_expr()
+                || default.is_boolean_literal_expr()
+                || default.is_string_literal_expr()
         });
         let number = matches!(known.shown.as_str(), "int" | "float" | "bool" | "str");
         if by_default {
@@ -76,7 +78,10 @@ fn check(ctx: &FunctionContext) {
             ctx.report(
                 &SCRIPT_UNTYPED,
                 parameter,
-                format!("`{name}` has no annotation and is taken for a Tensor; a call gives `{}`", known.shown),
+                format!(
+                    "`{name}` has no annotation and is taken for a Tensor; a call gives `{}`",
+                    known.shown
+                ),
             )
             .severity(Severity::Warning)
             .why(known.why.clone())

@@ -36,8 +36,7 @@ impl<'db> Inference<'db> {
             // `Unknown & ~None` is unknown; `Unknown & Tensor` (an isinstance test) is a Tensor.
             Type::Intersection(intersection) => {
                 let positive: Vec<_> = intersection.iter_positive(self.db).collect();
-                let known: Vec<_> =
-                    positive.iter().filter(|ty| !matches!(ty, Type::Dynamic(_))).collect();
+                let known: Vec<_> = positive.iter().filter(|ty| !matches!(ty, Type::Dynamic(_))).collect();
                 match known.as_slice() {
                     [] => fact.unknown = true,
                     [first, ..] => self.add(**first, fact),
@@ -67,7 +66,10 @@ impl<'db> Inference<'db> {
                     .map_or_else(Name::empty, |module| Name::new(module.as_str()));
                 self.instance(ty, module, class)
             }
-            Type::FunctionLiteral(_) | Type::ClassLiteral(_) | Type::GenericAlias(_) | Type::SubclassOf(_) => {
+            Type::FunctionLiteral(_)
+            | Type::ClassLiteral(_)
+            | Type::GenericAlias(_)
+            | Type::SubclassOf(_) => {
                 let kind = match ty {
                     Type::FunctionLiteral(_) => CalleeKind::Function,
                     _ => CalleeKind::Class,
@@ -81,10 +83,9 @@ impl<'db> Inference<'db> {
                 }
                 _ => Alternative::Module(Name::empty()),
             },
-            Type::TypedDict(_) => Alternative::Container {
-                class: Name::new_static("dict"),
-                staged: self.mentions_tensor(ty),
-            },
+            Type::TypedDict(_) => {
+                Alternative::Container { class: Name::new_static("dict"), staged: self.mentions_tensor(ty) }
+            }
             _ => Alternative::Instance { module: Name::empty(), class: self.shown(ty) },
         })
     }
