@@ -51,7 +51,8 @@ fn typed(text: &str, line: usize, edit: usize) -> String {
     let lines = text.split_inclusive('\n').enumerate();
     let edited = lines.map(|(number, content)| {
         let indentation = &content[..content.len() - content.trim_start().len()];
-        let statement = if number + 1 == line { format!("{indentation}typed = {edit}\n") } else { String::new() };
+        let statement =
+            if number + 1 == line { format!("{indentation}typed = {edit}\n") } else { String::new() };
         statement + content
     });
     edited.collect()
