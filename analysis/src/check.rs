@@ -3,11 +3,11 @@
 use ruff_db::files::File;
 use ruff_db::system::SystemPath;
 use ruff_python_ast::name::Name;
-use ruff_text_size::TextRange;
+use ruff_text_size::{TextRange, TextSize};
 
 use crate::config::{RuleTable, Settings};
 use crate::db::Db;
-use crate::diagnostic::{Applicability, Diagnostic, Edit, Severity, Span, Step};
+use crate::diagnostic::{Anchor, Applicability, Diagnostic, Edit, Severity, Span, Step};
 use crate::project::{Document, source_type, text};
 use crate::rules::registry;
 use crate::rules::run::{file_diagnostics, function_diagnostics};
@@ -194,14 +194,13 @@ fn notes(db: &dyn Db, why: &[Step]) -> Vec<Note> {
 /// A span's place in its file as the file is now.
 fn locate(db: &dyn Db, span: &Span) -> Option<Location> {
     let file = span.document.file(db);
-    let range = match &span.function {
-        None => span.range,
-        Some(path) => {
-            let (_, entry) = file_index(db, span.document).definitions.find(path)?;
-            span.range + entry.range.start()
-        }
+    let index = file_index(db, span.document);
+    let start = match &span.anchor {
+        Anchor::File => TextSize::default(),
+        Anchor::Statement(number) => *index.statements.get(*number as usize)?,
+        Anchor::Function(path) => index.definitions.find(path)?.1.range.start(),
     };
-    Some(Location { file, range })
+    Some(Location { file, range: span.range + start })
 }
 
 /// The staged functions of a document in source order.

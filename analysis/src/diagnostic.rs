@@ -1,7 +1,7 @@
 //! What the analysis reports: plain data with byte offsets, no rendering.
 //!
 //! A diagnostic made inside a function speaks in offsets relative to that function, so that it
-//! stays equal (and cached) while text above it moves. [`Span`] carries the anchor; the database
+//! stays equal (and cached) while text above it moves. [`Span`] carries the [`Anchor`]; the database
 //! resolves it to a file range at the very end ([`crate::check`]).
 
 use std::sync::Arc;
@@ -36,13 +36,23 @@ impl Severity {
     }
 }
 
-/// A place in a document: inside a function (offsets relative to its `def`), or in the file.
+/// A place in a document.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Span {
     pub document: Document,
-    /// `None`: `range` counts from the start of the file.
-    pub function: Option<FunctionPath>,
+    pub anchor: Anchor,
     pub range: TextRange,
+}
+
+/// What a range counts from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Anchor {
+    /// The start of the file.
+    File,
+    /// The start of a statement outside all functions, by its number.
+    Statement(u32),
+    /// The function's `def`.
+    Function(FunctionPath),
 }
 
 /// One step of a why-chain, nearest cause first.

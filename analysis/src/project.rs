@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use crate::config::Settings;
 use crate::db::Db;
 use crate::staging::assumptions::Stage;
+use crate::staging::types::ScopeTypes;
 use crate::syntax::functions::FunctionPath;
 
 /// A Python file, stub or notebook that is analysed.
@@ -28,6 +29,9 @@ pub struct Document {
     /// What is assumed of its staged functions.
     #[returns(ref)]
     pub stages: Arc<FxHashMap<FunctionPath, Stage>>,
+    /// The types of its staged functions under these assumptions.
+    #[returns(ref)]
+    pub types: Arc<FxHashMap<FunctionPath, Arc<ScopeTypes>>>,
 }
 
 /// The documents that are analysed together.

@@ -6,11 +6,11 @@
 
 pub mod environment;
 mod imports;
+mod settle;
 
 use std::panic::RefUnwindSafe;
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use ruff_db::Db as _;
 use ruff_db::files::{File, system_path_to_file, vendored_path_to_file};
 use ruff_db::source::{SourceText, source_text};
@@ -22,11 +22,8 @@ use crate::check::{self, Finding, StagedFunction};
 use crate::config::Settings;
 use crate::db::{Database, QueryListener};
 use crate::project::{self, Document, Project};
-use crate::staging::fixpoint::{Fixpoint, Scope};
 use crate::staging::index::file_index;
-use crate::staging::stages;
 use crate::staging::stubs::WithStubs;
-use crate::staging::{ghost, types};
 
 pub use environment::{Environment, EnvironmentError};
 
@@ -44,6 +41,7 @@ pub struct Engine {
     environment: Environment,
     /// Import roots are derived from the files, so the search paths are set when they are known.
     import_roots: Vec<SystemPathBuf>,
+    memory: Arc<settle::Memory>,
 }
 
 impl Engine {
@@ -67,7 +65,7 @@ impl Engine {
     ) -> Result<Self, EngineError> {
         let db = Database::new(Arc::new(WithStubs::new(system)), listener);
         let project = Project::new(&db, root.to_path_buf(), Arc::new(settings), Arc::default());
-        let mut engine = Self { db, project, environment, import_roots: Vec::new() };
+        let mut engine = Self { db, project, environment, import_roots: Vec::new(), memory: Arc::default() };
         engine.set_import_roots(&[])?;
         Ok(engine)
     }
@@ -80,7 +78,7 @@ impl Engine {
         for path in paths {
             let absolute = SystemPath::absolute(&path, self.db.system().current_directory());
             let Ok(file) = system_path_to_file(&self.db, &absolute) else { continue };
-            documents.entry(file).or_insert_with(|| Document::new(&self.db, file, None, Arc::default()));
+            documents.entry(file).or_insert_with(|| Document::new(&self.db, file, None, Arc::default(), Arc::default()));
         }
         self.project.set_documents(&mut self.db).to(Arc::new(documents));
         Ok(())
@@ -119,7 +117,7 @@ impl Engine {
         let file = self.db.files().virtual_file(&self.db, virtual_path).file();
         let mut documents = FxHashMap::clone(self.project.documents(&self.db));
         let document =
-            *documents.entry(file).or_insert_with(|| Document::new(&self.db, file, None, Arc::default()));
+            *documents.entry(file).or_insert_with(|| Document::new(&self.db, file, None, Arc::default(), Arc::default()));
         self.project.set_documents(&mut self.db).to(Arc::new(documents));
         document
     }
@@ -136,104 +134,6 @@ impl Engine {
         self.db.set_program(program);
         self.import_roots = roots;
         Ok(())
-    }
-
-    /// Indexes all files, finds the roots, and runs the fixpoint of assumptions.
-    pub fn settle(&mut self, progress: &(dyn Fn(usize, usize) + Sync)) {
-        let documents = self.documents();
-        let total = documents.len();
-        let done = std::sync::atomic::AtomicUsize::new(0);
-        self.warm(&documents, |db, document| {
-            file_index(db, *document);
-            progress(done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1, total);
-        });
-        for document in &documents {
-            if file_index(&self.db, *document).too_deep {
-                self.show(*document, String::new());
-            }
-        }
-        let settings = self.project.settings(&self.db).clone();
-        let mut fixpoint = Fixpoint::new(&self.db, documents.clone(), settings);
-        self.narrow(&fixpoint);
-        let mut shown: FxHashMap<u32, String> = FxHashMap::default();
-        if !fixpoint.is_idle() {
-            for _ in 0..fixpoint.horizon.rounds {
-                self.show_ghosts(&fixpoint, &documents, &mut shown);
-                let scopes = fixpoint.scopes(&self.db);
-                self.warm(&scopes, |db, scope| {
-                    fixpoint.ask(db, *scope);
-                });
-                let answers: Vec<_> =
-                    scopes.iter().map(|scope| (*scope, fixpoint.ask(&self.db, *scope))).collect();
-                if !fixpoint.absorb(&self.db, &answers) {
-                    break;
-                }
-            }
-            self.show_ghosts(&fixpoint, &documents, &mut shown);
-        }
-        for (document, stages) in stages::of_documents(&self.db, &fixpoint, &documents) {
-            if **document.stages(&self.db) != stages {
-                document.set_stages(&mut self.db).to(Arc::new(stages));
-            }
-        }
-    }
-
-    /// In a large project, lets the inference engine look into the modules of the fixpoint's scopes
-    /// only; what they import from elsewhere in the project is `Any`. Else a few roots would pull the
-    /// whole project in, import by import.
-    fn narrow(&mut self, fixpoint: &Fixpoint) {
-        let scopes = if fixpoint.horizon.selective { fixpoint.scopes(&self.db) } else { Vec::new() };
-        let mut near: Vec<String> = scopes
-            .iter()
-            .filter_map(|scope| types::module_name_of(&self.db, fixpoint.document(*scope)))
-            .map(|module| format!("!{module}"))
-            .collect();
-        near.sort_unstable();
-        near.dedup();
-        let far = if near.is_empty() { Vec::new() } else { imports::packages(self) };
-        self.db.replace_imports_with_any(far.into_iter().map(|package| format!("{package}.**")).chain(near));
-    }
-
-    /// Executes a query for every item, on all threads, so that asking again is a look-up.
-    fn warm<T: Sync>(&self, items: &[T], query: impl Fn(&Database, &T) + Sync + Send) {
-        let snapshot = self.db.clone();
-        items.par_iter().for_each_with(snapshot, |db, item| query(db, item));
-    }
-
-    /// Rewrites the ghost views that changed.
-    fn show_ghosts(
-        &mut self,
-        fixpoint: &Fixpoint,
-        documents: &[Document],
-        shown: &mut FxHashMap<u32, String>,
-    ) {
-        let mut numbers: Vec<_> = fixpoint.parameters.keys().map(|scope: &Scope| scope.document).collect();
-        numbers.dedup();
-        for number in numbers {
-            let document = documents[number as usize];
-            let index = file_index(&self.db, document);
-            let module = types::module_key_of(&self.db, document);
-            let text = project::text(&self.db, document);
-            let assumptions = fixpoint.assumptions(&self.db, number);
-            let view = ghost::view(text.as_str(), index, &module, &assumptions);
-            if shown.get(&number).is_none_or(|known| *known != view) {
-                shown.insert(number, view.clone());
-                self.show(document, view);
-            }
-        }
-    }
-
-    /// Lets the inference engine see `view` in the place of the document's text.
-    fn show(&mut self, document: Document, view: String) {
-        let real = project::text(&self.db, document);
-        if document.own_text(&self.db).is_none() {
-            document.set_own_text(&mut self.db).to(Some(real.clone()));
-        }
-        let file = document.file(&self.db);
-        let shown = real.with_text(view, &ruff_diagnostics::SourceMap::default());
-        if source_text(&self.db, file).as_str() != shown.as_str() {
-            file.set_source_text_override(&mut self.db).to(Some(shown));
-        }
     }
 
     /// The documents, ordered by path.

@@ -13,7 +13,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::{Rule, classes};
 use crate::db::Db;
-use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Label, Span, Step, Why};
+use crate::diagnostic::{Anchor, Applicability, Diagnostic, Edit, Fix, Label, Span, Step, Why};
 use crate::flow::{Def, DefKind, Flow};
 use crate::project::Document;
 use crate::staging::assumptions::{Parameter, Stage};
@@ -114,7 +114,7 @@ impl<'a> FunctionContext<'a> {
 
     /// The function of the project that a call certainly runs, where it is known by its name.
     pub fn callee(&self, call: &ast::ExprCall) -> Option<&'a FunctionAst> {
-        let site = self.types.calls.iter().find(|site| site.range == call.range() && !site.implicit)?;
+        let site = self.types.calls.iter().find(|site| site.place.range == call.range() && !site.implicit)?;
         let [target] = site.targets.as_slice() else { return None };
         let function = FunctionId::new(self.db, target.document, target.path.clone());
         function_ast(self.db, function).as_ref()
@@ -222,7 +222,7 @@ impl<'a> FunctionContext<'a> {
 
     /// A place in this function.
     pub fn span(&self, range: TextRange) -> Span {
-        Span { document: self.document, function: Some(self.path.clone()), range }
+        Span { document: self.document, anchor: Anchor::Function(self.path.clone()), range }
     }
 
     /// Reports a finding at `node`; finish it with the builder's methods.
@@ -253,7 +253,7 @@ impl FileContext<'_> {
     }
 
     pub fn span(&self, range: TextRange) -> Span {
-        Span { document: self.document, function: None, range }
+        Span { document: self.document, anchor: Anchor::File, range }
     }
 
     pub fn report(&self, rule: &'static Rule, node: impl Ranged, message: impl Into<String>) -> Report<'_> {

@@ -9,7 +9,6 @@ use crate::db::Db;
 use crate::diagnostic::Diagnostic;
 use crate::project::{Document, source_type, text};
 use crate::staging::index::{FunctionId, function_ast, parse};
-use crate::staging::types::function_types;
 use crate::staging::{decisions, queries};
 
 /// The findings of one staged function, in offsets from its `def`.
@@ -31,7 +30,7 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
         constructs: queries::constructs(db, function),
         nodes: decisions::nodes(ast.def()).into_iter().map(|(node, _)| node).collect(),
         facts: queries::facts(db, function),
-        types: function_types(db, function),
+        types: queries::types(db, function),
         imports: queries::imports(db, document),
         diagnostics: RefCell::default(),
     };

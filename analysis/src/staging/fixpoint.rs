@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ruff_python_ast::name::Name;
-use ruff_text_size::TextRange;
 use rustc_hash::FxHashMap;
 
 use super::assumed::AssumedType;
@@ -21,6 +20,7 @@ use super::dialect::{Dialect, RootKind};
 use super::ghost::Assumption;
 use super::index::{DefaultValue, FileIndex, FunctionId, MODULE, ParameterKind, file_index, function_ast};
 use super::roots::{RootSite, RootTarget};
+use super::place::Place;
 use super::types::{ArgumentPlace, CallSite, ScopeTypes, Target, function_types, module_types};
 use crate::config::Settings;
 use crate::db::Db;
@@ -89,12 +89,18 @@ pub struct Staged {
     pub options: RootOptions,
 }
 
-/// A place inside a scope; the range counts from the function's `def`, or from the file's start.
+/// A place inside a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
     pub scope: Scope,
-    pub range: TextRange,
+    pub place: Place,
 }
+
+/// The types of scopes, as they were told.
+pub type Answers = BTreeMap<Scope, Arc<ScopeTypes>>;
+
+/// What is assumed in each document: [`Fixpoint::assumptions`].
+pub type Assumptions = BTreeMap<u32, BTreeMap<u32, Assumption>>;
 
 /// What one call gives to one parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -202,6 +208,11 @@ impl Fixpoint {
         file_index(db, self.documents[scope.document as usize])
     }
 
+    /// All documents, by number.
+    pub fn documents(&self) -> &[Document] {
+        &self.documents
+    }
+
     pub fn document(&self, scope: Scope) -> Document {
         self.documents[scope.document as usize]
     }
@@ -232,7 +243,7 @@ impl Fixpoint {
                 }
                 match function {
                     Some(function) => {
-                        let cause = Cause { scope: declared, range: relative(index, site.scope, site.range) };
+                        let cause = Cause { scope: declared, place: index.place(site.scope, site.range) };
                         self.stage(db, Scope { document: number, function }, Staged::at(site, cause));
                     }
                     None if self.is_worth_asking(index, site) => {
@@ -296,7 +307,7 @@ impl Fixpoint {
                     unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
                     cause: Cause {
                         scope: Scope { document: number, function: MODULE },
-                        range: entry.name_range,
+                        place: index.place(MODULE, entry.name_range),
                     },
                     options: RootOptions::default(),
                 },
@@ -440,7 +451,7 @@ impl Fixpoint {
     }
 
     /// The types of a scope: the question that a round asks, from any thread.
-    pub fn ask<'db>(&self, db: &'db dyn Db, scope: Scope) -> &'db ScopeTypes {
+    pub fn ask<'db>(&self, db: &'db dyn Db, scope: Scope) -> &'db Arc<ScopeTypes> {
         let document = self.document(scope);
         if scope.function == MODULE {
             return module_types(db, document);
@@ -449,8 +460,8 @@ impl Fixpoint {
         function_types(db, FunctionId::new(db, document, path))
     }
 
-    /// Takes the answers of a round in. Returns the documents whose ghost view must be rewritten.
-    pub fn absorb(&mut self, db: &dyn Db, answers: &[(Scope, &ScopeTypes)]) -> bool {
+    /// Takes the answers of a round in. Returns whether they change what is assumed.
+    pub fn absorb(&mut self, db: &dyn Db, answers: &Answers) -> bool {
         let mut changed = false;
         for (scope, types) in answers {
             changed |= self.absorb_roots(db, *scope, types);
@@ -509,7 +520,7 @@ impl Fixpoint {
             if !self.settings.dialects.is_empty() && !self.settings.dialects.contains(&site.dialect) {
                 continue;
             }
-            let cause = Cause { scope, range: relative(index, site.scope, site.range) };
+            let cause = Cause { scope, place: index.place(site.scope, site.range) };
             changed |= self.stage(db, function, Staged::at(site, cause));
         }
         changed
@@ -578,7 +589,7 @@ impl Fixpoint {
             mode: caller.mode,
             converts: caller.converts && unconverted.is_none(),
             unconverted,
-            cause: Cause { scope, range: call.range },
+            cause: Cause { scope, place: call.place },
             options: RootOptions { full_graph: caller.options.full_graph, ..RootOptions::default() },
         };
         self.stage(db, callee, staged)
@@ -642,7 +653,7 @@ impl Fixpoint {
                 callee,
                 position as u32,
                 Contribution {
-                    cause: Cause { scope, range: call.range },
+                    cause: Cause { scope, place: call.place },
                     bound: call.partial,
                     assumed: assumed.clone(),
                 },
@@ -659,7 +670,7 @@ impl Fixpoint {
                     callee,
                     position as u32,
                     Contribution {
-                        cause: Cause { scope, range: TextRange::default() },
+                        cause: Cause { scope, place: Place::default() },
                         bound: true,
                         assumed: AssumedType::of(default),
                     },
@@ -721,27 +732,19 @@ impl Fixpoint {
         self.parameters = parameters;
     }
 
-    /// What the ghost views of a document should say.
-    pub fn assumptions(&self, db: &dyn Db, document: u32) -> FxHashMap<u32, Assumption> {
-        let range = Scope { document, function: 0 }..Scope { document, function: MODULE };
-        let mut assumptions = FxHashMap::default();
-        for (scope, parameters) in self.parameters.range(range) {
-            let index = self.index(db, *scope);
-            if index.signatures.get(scope.function as usize).is_none() {
-                continue;
-            }
-            let returns = self.returns.get(scope).filter(|returns| !returns.is_empty()).cloned();
-            assumptions.insert(
-                scope.function,
-                Assumption {
-                    parameters: parameters
-                        .iter()
-                        .map(|parameter| (!parameter.assumed.is_empty()).then(|| parameter.assumed.clone()))
-                        .collect(),
-                    returns,
-                    converts: self.staged.get(scope).is_some_and(|staged| staged.converts),
-                },
-            );
+    /// What the ghost views should say, by document and function.
+    pub fn assumptions(&self) -> Assumptions {
+        let mut assumptions = Assumptions::new();
+        for (scope, parameters) in &self.parameters {
+            let assumed = |parameter: &ParameterAssumption| {
+                (!parameter.assumed.is_empty()).then(|| parameter.assumed.clone())
+            };
+            let assumption = Assumption {
+                parameters: parameters.iter().map(assumed).collect(),
+                returns: self.returns.get(scope).filter(|returns| !returns.is_empty()).cloned(),
+                converts: self.staged.get(scope).is_some_and(|staged| staged.converts),
+            };
+            assumptions.entry(scope.document).or_default().insert(scope.function, assumption);
         }
         assumptions
     }
@@ -863,12 +866,4 @@ fn is_foreign(index: &FileIndex, dialect: Dialect) -> bool {
         Dialect::Autograph | Dialect::Pennylane => return false,
     };
     !uses(own) && other.iter().any(|packages| uses(packages))
-}
-
-/// A range of the file, counted from the start of the scope it lies in.
-fn relative(index: &FileIndex, scope: u32, range: TextRange) -> TextRange {
-    match index.definitions.functions.get(scope as usize) {
-        Some(entry) => range.checked_sub(entry.range.start()).unwrap_or(range),
-        None => range,
-    }
 }

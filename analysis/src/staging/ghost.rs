@@ -9,10 +9,10 @@
 //! the names of AutoGraph's overloads in converted functions, and imports are appended. So both trees have the same functions in the
 //! same order, with the same expressions in the same order ([`crate::syntax::expressions`]).
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ruff_text_size::TextSize;
-use rustc_hash::FxHashMap;
 
 use super::assumed::{AssumedType, resolve_classes};
 use super::index::FileIndex;
@@ -33,7 +33,7 @@ pub const OVERLOADED_BUILTINS: &[&str] =
     &["int", "float", "range", "enumerate", "zip", "map", "filter", "len", "sorted", "any", "all"];
 
 /// Writes the ghost view. `module` is the file's own dotted name (or path, outside import roots).
-pub fn view(text: &str, index: &FileIndex, module: &str, assumptions: &FxHashMap<u32, Assumption>) -> String {
+pub fn view(text: &str, index: &FileIndex, module: &str, assumptions: &BTreeMap<u32, Assumption>) -> String {
     let mut writer = Writer { module, edits: Vec::new(), imports: Vec::new() };
     for (number, signature) in index.signatures.iter().enumerate() {
         let Some(assumption) = assumptions.get(&(number as u32)) else { continue };
@@ -90,7 +90,7 @@ impl Writer<'_> {
         text: &str,
         index: &FileIndex,
         class: &ClassEntry,
-        assumptions: &FxHashMap<u32, Assumption>,
+        assumptions: &BTreeMap<u32, Assumption>,
     ) {
         let method =
             |name: &str| class.methods.iter().rev().copied().find(|method| index.short_name(*method) == name);

@@ -7,6 +7,7 @@ use ruff_python_ast::{self as ast, Expr, ModModule, PySourceType, PythonVersion,
 use ruff_python_parser::{ParseOptions, Parsed};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 
 use super::ghost::OVERLOADED_BUILTINS;
 use super::roots::{self, Reference, RootSite};
@@ -31,6 +32,8 @@ pub struct FileIndex {
     pub roots: Vec<RootSite>,
     /// Names of overloaded builtins that are called: (scope, range of the name).
     pub builtin_calls: Vec<(u32, TextRange)>,
+    /// Where the statements outside all functions start, in order.
+    pub statements: Vec<TextSize>,
     pub syntax_errors: Vec<(TextRange, String)>,
     /// The text nests too deeply to be walked; everything else is empty.
     pub too_deep: bool,
@@ -44,6 +47,8 @@ pub struct Signature {
     pub returns_at: TextSize,
     /// The annotation that the user wrote there.
     pub return_annotation: Option<TextRange>,
+    /// Where the body starts.
+    pub body_at: TextSize,
     pub is_generator: bool,
     pub is_static: bool,
     pub is_property: bool,
@@ -88,12 +93,12 @@ pub enum DefaultValue {
 }
 
 #[salsa::tracked(returns(ref), no_eq)]
-pub fn file_index(db: &dyn Db, document: Document) -> FileIndex {
+pub fn file_index(db: &dyn Db, document: Document) -> Arc<FileIndex> {
     let source = text(db, document);
-    match parse(source.as_str(), source_type(db, document)) {
+    Arc::new(match parse(source.as_str(), source_type(db, document)) {
         Some(parsed) => FileIndex::build(source.as_str(), &parsed),
         None => FileIndex { too_deep: true, ..FileIndex::default() },
-    }
+    })
 }
 
 /// Parses a whole file; `None` when its tree would be too deep to walk.
@@ -117,7 +122,7 @@ pub struct FunctionId<'db> {
 /// The firewall: the text of one function, from `def` to its end. Positions elsewhere in the file
 /// do not enter it.
 #[salsa::tracked(returns(ref))]
-pub fn function_slice<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<std::sync::Arc<str>> {
+pub fn function_slice<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Arc<str>> {
     let document = function.document(db);
     let (_, entry) = file_index(db, document).definitions.find(function.path(db))?;
     let source = text(db, document);
@@ -350,6 +355,9 @@ impl Walk {
 
 impl<'a> SourceOrderVisitor<'a> for Walk {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
+        if self.scope == MODULE {
+            self.index.statements.push(statement.start());
+        }
         match statement {
             Stmt::FunctionDef(def) => self.function(def),
             Stmt::Assign(assign) => {
@@ -550,6 +558,7 @@ impl Signature {
         Self {
             parameters: all,
             returns_at: parameters.end(),
+            body_at: def.body.first().map_or(def.end(), Ranged::start),
             return_annotation: def.returns.as_ref().map(|annotation| annotation.range()),
             is_generator: false,
             is_static: decorators.iter().any(|name| name == "staticmethod"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::assumptions::Stage;
 use super::construct::Construct;
 use super::index::{FunctionId, file_index, function_ast};
-use super::types::{Facts, function_types};
+use super::types::{Facts, ScopeTypes, function_types};
 use super::{decisions, effects, why};
 use crate::db::Db;
 use crate::flow::Flow;
@@ -18,6 +18,16 @@ use crate::syntax::imports::Imports;
 #[salsa::tracked(returns(ref))]
 pub fn stage<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Stage> {
     function.document(db).stages(db).get(function.path(db)).cloned()
+}
+
+/// The types of a function as the fixpoint left them, by value: edits elsewhere in the file do not
+/// enter them ([`crate::engine`] knows when they must be asked for again).
+#[salsa::tracked(returns(ref))]
+pub fn types<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Arc<ScopeTypes> {
+    match function.document(db).types(db).get(function.path(db)) {
+        Some(types) => Arc::clone(types),
+        None => Arc::clone(function_types(db, function)),
+    }
 }
 
 /// Control flow, activity, reaching definitions and liveness.
@@ -38,7 +48,7 @@ pub fn facts<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Facts {
     if !stage.typed {
         return Facts::default();
     }
-    let facts = &function_types(db, function).facts;
+    let facts = &types(db, function).facts;
     if stage.converts { effects::apply(ast.def(), flow, facts) } else { facts.clone() }
 }
 

@@ -8,15 +8,14 @@ use super::assumed::AssumedType;
 use super::assumptions::{Parameter, Source, Stage, Unconverted};
 use super::dialect::RootKind;
 use super::facts::Binding;
-use super::fixpoint::{Cause, Contribution, Fixpoint, ParameterAssumption, Staged};
-use super::index::{DefaultValue, FunctionId, MODULE, ParameterSyntax, file_index};
-use super::types::function_types;
+use super::fixpoint::{Answers, Cause, Contribution, Fixpoint, ParameterAssumption, Staged};
+use super::index::{DefaultValue, ParameterSyntax, file_index};
+use super::place::Place;
 use crate::db::Db;
-use crate::diagnostic::{Span, Step, Why};
+use crate::diagnostic::{Anchor, Span, Step, Why};
 use crate::project::Document;
 use crate::syntax::functions::FunctionPath;
 use ruff_python_ast::name::Name;
-use ruff_text_size::TextRange;
 
 /// Call sites named in a why; more do not help.
 const MAX_SITES: usize = 2;
@@ -26,6 +25,7 @@ pub fn of_documents(
     db: &dyn Db,
     fixpoint: &Fixpoint,
     documents: &[Document],
+    answers: &Answers,
 ) -> Vec<(Document, FxHashMap<FunctionPath, Stage>)> {
     let mut all: Vec<_> = documents.iter().map(|document| (*document, FxHashMap::default())).collect();
     for (scope, staged) in &fixpoint.staged {
@@ -35,8 +35,7 @@ pub fn of_documents(
         let Some(signature) = index.signatures.get(scope.function as usize) else { continue };
         let assumptions = fixpoint.parameters.get(scope).map(Vec::as_slice).unwrap_or_default();
         let typed = fixpoint.is_typed(db, *scope);
-        let function = FunctionId::new(db, document, entry.path.clone());
-        let facts = if typed { function_types(db, function).parameters.as_slice() } else { &[] };
+        let facts = answers.get(scope).map(|types| types.parameters.as_slice()).unwrap_or_default();
         let nothing = ParameterAssumption::default();
         let parameters = signature
             .parameters
@@ -46,7 +45,7 @@ pub fn of_documents(
                 let assumption = assumptions.get(position).unwrap_or(&nothing);
                 let place = Span {
                     document,
-                    function: Some(entry.path.clone()),
+                    anchor: Anchor::Function(entry.path.clone()),
                     range: syntax.name_range.checked_sub(entry.range.start()).unwrap_or(syntax.name_range),
                 };
                 let source = assumption.source.unwrap_or(Source::Unknown);
@@ -86,13 +85,12 @@ pub fn of_documents(
 
 fn span(db: &dyn Db, fixpoint: &Fixpoint, cause: &Cause) -> Span {
     let document = fixpoint.document(cause.scope);
-    let function = (cause.scope.function != MODULE)
-        .then(|| {
-            let definitions = &file_index(db, document).definitions;
-            definitions.functions.get(cause.scope.function as usize).map(|entry| entry.path.clone())
-        })
-        .flatten();
-    Span { document, function, range: cause.range }
+    let functions = &file_index(db, document).definitions.functions;
+    let anchor = match functions.get(cause.scope.function as usize) {
+        Some(entry) => Anchor::Function(entry.path.clone()),
+        None => Anchor::Statement(cause.place.statement),
+    };
+    Span { document, anchor, range: cause.place.range }
 }
 
 #[expect(clippy::too_many_arguments, reason = "one sentence is made of all of these")]
@@ -128,7 +126,7 @@ fn why(
         Source::CallSites => {
             steps.push(step(format!("parameter `{name}` is {what}"), Some(place)));
             for site in distinct(&assumption.sites) {
-                let omitted = site.cause.range == TextRange::default();
+                let omitted = site.cause.place == Place::default();
                 let span = (!omitted).then(|| span(db, fixpoint, &site.cause));
                 let given = site.assumed.shown();
                 let message = if omitted {

@@ -19,7 +19,7 @@ use super::binding::{self, Lookup};
 use super::construct::ConstructNode;
 use super::facts::Binding;
 use super::stages::description;
-use crate::diagnostic::{Span, Step, Why};
+use crate::diagnostic::{Anchor, Span, Step, Why};
 use crate::flow::{DefKind, Flow};
 use crate::project::Document;
 use crate::syntax::expressions;
@@ -224,7 +224,7 @@ impl Reasons<'_> {
     }
 
     fn span(&self, range: TextRange) -> Span {
-        Span { document: self.document, function: Some(self.path.clone()), range }
+        Span { document: self.document, anchor: Anchor::Function(self.path.clone()), range }
     }
 
     fn text(&self, expression: &Expr) -> String {

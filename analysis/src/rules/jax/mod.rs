@@ -18,7 +18,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::FunctionContext;
 use super::tracing::{self, Certainty, Decision, Origin};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Anchor, Severity};
 use crate::staging::assumptions::Source;
 use crate::staging::dialect::RootKind;
 
@@ -123,7 +123,7 @@ fn outlives(ctx: &FunctionContext, place: &Expr, content: bool) -> bool {
         Expr::Attribute(attribute) => match (&*attribute.value, ctx.stage.parameters.first()) {
             (Expr::Name(name), Some(receiver)) => {
                 // `jax.jit(self.step)` in a method keeps the object outside.
-                let bound = ctx.stage.cause.as_ref().is_some_and(|cause| cause.function.is_some());
+                let bound = ctx.stage.cause.as_ref().is_some_and(|cause| matches!(cause.anchor, Anchor::Function(_)));
                 receiver.source == Source::Receiver
                     && name.id == receiver.name
                     && ctx.root() == Some(RootKind::JaxJit)

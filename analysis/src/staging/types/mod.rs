@@ -14,6 +14,7 @@ use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 use ty_python_semantic::types::Type;
 use ty_python_semantic::{HasType, ProgramEnvironment, SemanticModel};
 
@@ -21,6 +22,7 @@ use super::assumed::AssumedType;
 use super::callbacks::{self, Caller, Given};
 use super::facts::{Alternative, Fact, TensorKind};
 use super::index::{FunctionId, MODULE, file_index, function_ast, parse};
+use super::place::Place;
 use super::roots::RootTarget;
 use crate::db::Db;
 use crate::project::{Document, source_type, text};
@@ -66,8 +68,7 @@ pub struct Target {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallSite {
     pub targets: Vec<Target>,
-    /// The call, counted like the scope's other positions (from the `def`, or the file's start).
-    pub range: TextRange,
+    pub place: Place,
     pub arguments: Vec<(ArgumentPlace, AssumedType)>,
     /// `*args` or `**kwargs` are passed: parameters without an argument may still have a value.
     pub open: bool,
@@ -102,11 +103,11 @@ pub struct ScopeTypes {
 /// The types of one function. Re-executed when its file's ghost view or a file it imports changes;
 /// equal answers stop there.
 #[salsa::tracked(returns(ref))]
-pub fn function_types<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> ScopeTypes {
+pub fn function_types<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Arc<ScopeTypes> {
     let document = function.document(db);
     let index = file_index(db, document);
     let Some((number, _)) = index.definitions.find(function.path(db)) else {
-        return ScopeTypes::default();
+        return Arc::default();
     };
     let inference = Inference::new(db, document);
     let module = parsed_module(db, inference.model.python_file()).load(db);
@@ -114,28 +115,30 @@ pub fn function_types<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> ScopeT
         Some(def) => {
             let expressions = expressions::of_function(def);
             let real = function_ast(db, function).as_ref();
-            let places = real.map(|real| places(&expressions::of_function(real.def()))).unwrap_or_default();
-            let mut types = inference.scope(number, &places, &expressions, &def.body);
+            let places = real.map(|real| places(&expressions::of_function(real.def()), Place::in_function));
+            let mut types = inference.scope(number, &places.unwrap_or_default(), &expressions, &def.body);
             types.parameters = inference.parameters(def);
-            types
+            Arc::new(types)
         }
-        None => ScopeTypes::default(),
+        None => Arc::default(),
     }
 }
 
 /// The types of the code outside all functions.
 #[salsa::tracked(returns(ref))]
-pub fn module_types(db: &dyn Db, document: Document) -> ScopeTypes {
+pub fn module_types(db: &dyn Db, document: Document) -> Arc<ScopeTypes> {
     let inference = Inference::new(db, document);
     let module = parsed_module(db, inference.model.python_file()).load(db);
     let expressions = expressions::of_body(module.suite());
     let real = parse(text(db, document).as_str(), source_type(db, document));
-    let places = real.map(|real| places(&expressions::of_body(real.suite()))).unwrap_or_default();
-    inference.scope(MODULE, &places, &expressions, &[])
+    let index = file_index(db, document);
+    let place = |range| index.place(MODULE, range);
+    let places = real.map(|real| places(&expressions::of_body(real.suite()), place)).unwrap_or_default();
+    Arc::new(inference.scope(MODULE, &places, &expressions, &[]))
 }
 
-fn places(expressions: &[&Expr]) -> Vec<TextRange> {
-    expressions.iter().map(Ranged::range).collect()
+fn places(expressions: &[&Expr], place: impl Fn(TextRange) -> Place) -> Vec<Place> {
+    expressions.iter().map(|expression| place(expression.range())).collect()
 }
 
 pub(super) struct Inference<'db> {
@@ -173,7 +176,7 @@ impl<'db> Inference<'db> {
     }
 
     /// `places` are those of `expressions` in the real text.
-    fn scope(&self, scope: u32, places: &[TextRange], expressions: &[&Expr], body: &[Stmt]) -> ScopeTypes {
+    fn scope(&self, scope: u32, places: &[Place], expressions: &[&Expr], body: &[Stmt]) -> ScopeTypes {
         let mut types = ScopeTypes::default();
         let mut seen: FxHashMap<Type<'db>, u32> = FxHashMap::default();
         let index = file_index(self.db, self.document);
@@ -188,8 +191,8 @@ impl<'db> Inference<'db> {
             };
             types.facts.index.push(number);
             if let Expr::Call(call) = expression {
-                let range = places.get(position).copied().unwrap_or_default();
-                self.call(call, range, index, &mut types.calls);
+                let place = places.get(position).copied().unwrap_or_default();
+                self.call(call, place, index, &mut types.calls);
             }
         }
         let place = |object: &Expr| {
@@ -207,7 +210,7 @@ impl<'db> Inference<'db> {
     fn call(
         &self,
         call: &ast::ExprCall,
-        range: TextRange,
+        place: Place,
         index: &super::index::FileIndex,
         calls: &mut Vec<CallSite>,
     ) {
@@ -218,7 +221,7 @@ impl<'db> Inference<'db> {
                 if !targets.is_empty() {
                     calls.push(CallSite {
                         targets,
-                        range,
+                        place,
                         arguments: given.clone(),
                         open: false,
                         implicit: !caller.converts,
@@ -237,7 +240,7 @@ impl<'db> Inference<'db> {
                 let arguments = self.dataset_elements(receiver, call);
                 calls.push(CallSite {
                     targets,
-                    range,
+                    place,
                     arguments,
                     open: false,
                     implicit: false,
@@ -276,11 +279,11 @@ impl<'db> Inference<'db> {
                 None => open = true,
             }
         }
-        calls.push(CallSite { targets, range, arguments, open, implicit: false, partial });
+        calls.push(CallSite { targets, place, arguments, open, implicit: false, partial });
     }
 
     /// What `with` and `for` call of the project's objects.
-    fn implicit_calls(&self, body: &[Stmt], place: &dyn Fn(&Expr) -> TextRange, calls: &mut Vec<CallSite>) {
+    fn implicit_calls(&self, body: &[Stmt], place: &dyn Fn(&Expr) -> Place, calls: &mut Vec<CallSite>) {
         use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
         struct Protocols<'a>(Vec<(&'a Expr, &'static [&'static str])>);
         impl<'a> StatementVisitor<'a> for Protocols<'a> {
@@ -301,10 +304,10 @@ impl<'db> Inference<'db> {
         for (object, methods) in protocols.0 {
             let targets: Vec<_> = methods.iter().flat_map(|method| self.methods(object, method)).collect();
             if !targets.is_empty() {
-                let range = place(object);
+                let place = place(object);
                 calls.push(CallSite {
                     targets,
-                    range,
+                    place,
                     arguments: Vec::new(),
                     open: true,
                     implicit: true,
