@@ -135,7 +135,7 @@ pub fn findings(db: &dyn Db, settings: &Settings, root: &SystemPath, document: D
         key(a).cmp(&key(b)).then_with(|| a.message.cmp(&b.message))
     });
     found.dedup();
-    if memchr::memmem::find(source.as_str().as_bytes(), b"ag:").is_some()
+    if suppress::may_occur(source.as_str())
         && let Some(parsed) = parse(source.as_str(), source_type(db, document))
     {
         found = suppress::apply(found, file, source.as_str(), &parsed, &rules);

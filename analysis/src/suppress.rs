@@ -24,6 +24,14 @@ use crate::syntax::nesting;
 use directive::{Directive, Fault, Scope};
 use lines::Lines;
 
+/// Whether a text can have directives at all: `ag:` somewhere after a `#`.
+pub fn may_occur(text: &str) -> bool {
+    memchr::memmem::find_iter(text.as_bytes(), b"ag:").any(|at| {
+        let line = text.get(..at).and_then(|before| before.rsplit(['\n', '\r']).next());
+        line.is_some_and(|line| line.trim_end().ends_with('#'))
+    })
+}
+
 /// Takes out the findings that comments suppress; adds one for each comment that suppresses
 /// nothing (AG902) or is wrong (AG905). `findings` are those of `file`; so is `text`.
 pub fn apply(

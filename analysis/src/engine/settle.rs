@@ -36,7 +36,7 @@ pub(super) struct Memory {
 struct Look {
     assumptions: Assumptions,
     /// The ghost views that were written, by document.
-    views: BTreeMap<u32, String>,
+    views: BTreeMap<u32, SourceText>,
     answers: Answers,
 }
 
@@ -77,7 +77,8 @@ impl Engine {
             }
         }
         if let Some(look) = looks.last_mut() {
-            self.show(&documents, look);
+            look.views.clear();
+            self.show(&documents, look, &|_| true);
             self.publish(&fixpoint, &documents, &look.answers);
         }
         let remembered = documents.into_iter().map(|document| {
@@ -103,7 +104,7 @@ impl Engine {
             let before = Version { text: text.as_str(), index };
             let after = Version { text: now.as_str(), index: file_index(&self.db, *document) };
             let number = number as u32;
-            let functions = difference::between(before, after, project::source_type(&self.db, *document))?;
+            let functions = difference::between(before, after)?;
             edited.scopes.extend(functions.iter().map(|function| Scope { document: number, function: *function }));
             edited.documents.insert(number);
         }
@@ -127,12 +128,15 @@ impl Engine {
                 None => asked.push(scope),
             }
         }
-        if let Some(known) = known {
-            let untouched = known.views.iter().filter(|(number, _)| !edited.documents.contains(number));
-            look.views = untouched.map(|(number, view)| (*number, view.clone())).collect();
-        }
         if !asked.is_empty() {
-            self.show(fixpoint.documents(), &mut look);
+            let stale = |number: &u32| {
+                edited.documents.contains(number) || asked.iter().any(|scope| scope.document == *number)
+            };
+            if let Some(known) = known {
+                let views = known.views.iter().filter(|(number, _)| !stale(number));
+                look.views = views.map(|(number, view)| (*number, view.clone())).collect();
+            }
+            self.show(fixpoint.documents(), &mut look, &|scope| asked.binary_search(&scope).is_ok());
             self.warm(&asked, |db, scope| {
                 fixpoint.ask(db, *scope);
             });
@@ -141,32 +145,34 @@ impl Engine {
         look
     }
 
-    /// Lets the inference engine see every document as a look has it.
-    fn show(&mut self, documents: &[Document], look: &mut Look) {
+    /// Lets the inference engine see every document as a look has it, at least the `kept` functions.
+    fn show(&mut self, documents: &[Document], look: &mut Look, kept: &dyn Fn(Scope) -> bool) {
         for (number, document) in documents.iter().enumerate() {
+            let number = number as u32;
             let index = file_index(&self.db, *document);
-            let assumed = look.assumptions.get(&(number as u32));
+            let assumed = look.assumptions.get(&number);
             if assumed.is_none() && !index.too_deep && document.own_text(&self.db).is_none() {
                 continue;
             }
             let real = project::text(&self.db, *document);
-            let view = look.views.entry(number as u32).or_insert_with(|| match assumed {
-                _ if index.too_deep => String::new(),
-                None => real.as_str().to_owned(),
+            let view = look.views.entry(number).or_insert_with(|| match assumed {
+                _ if index.too_deep => with_text(&real, String::new()),
+                None => real.clone(),
                 Some(assumed) => {
                     let module = types::module_key_of(&self.db, *document);
-                    ghost::view(real.as_str(), index, &module, assumed)
+                    let kept = |function| kept(Scope { document: number, function });
+                    with_text(&real, ghost::view(real.as_str(), index, &module, assumed, &kept))
                 }
             });
+            let view = view.clone();
             let file = document.file(&self.db);
             if source_text(&self.db, file).as_str() == view.as_str() {
                 continue;
             }
-            let shown = real.with_text(view.clone(), &ruff_diagnostics::SourceMap::default());
             if document.own_text(&self.db).is_none() {
                 document.set_own_text(&mut self.db).to(Some(real));
             }
-            file.set_source_text_override(&mut self.db).to(Some(shown));
+            file.set_source_text_override(&mut self.db).to(Some(view));
         }
     }
 
@@ -217,4 +223,8 @@ impl Engine {
         let snapshot = self.db.clone();
         items.par_iter().for_each_with(snapshot, |db, item| query(db, item));
     }
+}
+
+fn with_text(source: &SourceText, text: String) -> SourceText {
+    source.with_text(text, &ruff_diagnostics::SourceMap::default())
 }

@@ -1,23 +1,10 @@
-//! What an edit can have changed for the inference engine: one function, or anything.
-//!
-//! The body of an outermost function is its own affair: without an annotation the engine takes its result
-//! for unknown, and its names are local. Only by setting attributes, by `global`, `nonlocal` and `import`
-//! does it reach out.
-//!
-//! ```python
-//! def g(x):
-//!     y = x + 1        # seen by `g` alone
-//!     self.y = y       # seen by every function that reads `.y`
-//! ```
+//! What an edit can have changed for the inference engine: some functions, or anything.
 
 use ruff_python_ast::token::TokenKind;
-use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
-use ruff_python_ast::{Expr, ExprContext, PySourceType, Stmt};
 use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use super::index::FileIndex;
-use crate::syntax::functions::FunctionAst;
 
 /// A state of a file.
 #[derive(Clone, Copy)]
@@ -28,7 +15,7 @@ pub struct Version<'a> {
 
 /// The functions whose types may be others than before, by their position in the file index, which is the
 /// same in both; `None` when others may have changed, too, here or in other files.
-pub fn between(before: Version, after: Version, source_type: PySourceType) -> Option<Vec<u32>> {
+pub fn between(before: Version, after: Version) -> Option<Vec<u32>> {
     let (old, new) = (before.index, after.index);
     let same_outline = old.too_deep == new.too_deep
         && old.definitions.functions.len() == new.definitions.functions.len()
@@ -55,11 +42,12 @@ pub fn between(before: Version, after: Version, source_type: PySourceType) -> Op
             return None;
         }
         if before.slice(old.range) != after.slice(new.range) {
-            let is_own_affair = same_code(before.header(number), after.header(number))
+            let is_local = same_code(before.header(number), after.header(number))
                 && (same_code(before.slice(old.range), after.slice(new.range))
-                    || is_closed(before.slice(old.range), source_type)
-                        && is_closed(after.slice(new.range), source_type));
-            if !is_own_affair {
+                    || before.index.is_closed(number as u32)
+                        && after.index.is_closed(number as u32)
+                        && before.is_generator(number) == after.is_generator(number));
+            if !is_local {
                 return None;
             }
             changed.push(number as u32);
@@ -84,6 +72,10 @@ impl<'a> Version<'a> {
         self.text.get(std::ops::Range::<usize>::from(range)).unwrap_or_default()
     }
 
+    fn is_generator(self, function: usize) -> bool {
+        self.index.signatures.get(function).is_some_and(|signature| signature.is_generator)
+    }
+
     /// `def g(x):`
     fn header(self, function: usize) -> &'a str {
         let start = self.index.definitions.functions[function].range.start();
@@ -106,31 +98,4 @@ fn tokens(text: &str) -> Vec<(TokenKind, String)> {
         kind => (kind, said(token.range()).to_owned()),
     })
     .collect()
-}
-
-/// Whether nothing that a function does is seen by others.
-fn is_closed(slice: &str, source_type: PySourceType) -> bool {
-    let Some(ast) = FunctionAst::parse(slice.into(), source_type) else { return false };
-    let mut outward = Outward(false);
-    outward.visit_body(&ast.def().body);
-    !outward.0
-}
-
-struct Outward(bool);
-
-impl<'a> SourceOrderVisitor<'a> for Outward {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        self.0 |= matches!(
-            statement,
-            Stmt::Global(_) | Stmt::Nonlocal(_) | Stmt::Import(_) | Stmt::ImportFrom(_)
-        );
-        source_order::walk_stmt(self, statement);
-    }
-
-    fn visit_expr(&mut self, expression: &'a Expr) {
-        if let Expr::Attribute(attribute) = expression {
-            self.0 |= !matches!(attribute.ctx, ExprContext::Load);
-        }
-        source_order::walk_expr(self, expression);
-    }
 }

@@ -32,9 +32,18 @@ pub struct Assumption {
 pub const OVERLOADED_BUILTINS: &[&str] =
     &["int", "float", "range", "enumerate", "zip", "map", "filter", "len", "sorted", "any", "all"];
 
-/// Writes the ghost view. `module` is the file's own dotted name (or path, outside import roots).
-pub fn view(text: &str, index: &FileIndex, module: &str, assumptions: &BTreeMap<u32, Assumption>) -> String {
+/// Writes the ghost view. `module` is the file's own dotted name (or path, outside import roots). The
+/// functions that are not `kept` may lose their bodies, where that changes no other type.
+pub fn view(
+    text: &str,
+    index: &FileIndex,
+    module: &str,
+    assumptions: &BTreeMap<u32, Assumption>,
+    kept: &dyn Fn(u32) -> bool,
+) -> String {
     let mut writer = Writer { module, edits: Vec::new(), imports: Vec::new() };
+    let bodies = index.dispensable(kept).into_iter();
+    writer.edits.extend(bodies.map(|body| (body.start(), body.len(), "pass".to_owned())));
     for (number, signature) in index.signatures.iter().enumerate() {
         let Some(assumption) = assumptions.get(&(number as u32)) else { continue };
         for (parameter, assumed) in signature.parameters.iter().zip(&assumption.parameters) {

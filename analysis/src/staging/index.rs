@@ -54,6 +54,8 @@ pub struct Signature {
     pub is_property: bool,
     /// `self.x = …` occurs in it.
     pub sets_attributes: bool,
+    /// Its own code sets attributes, imports, or says `global` or `nonlocal`: see [`super::closed`].
+    pub reaches_out: bool,
     /// It decides on something that is not Python on its face: see [`is_plainly_python`].
     pub tests_values: bool,
     /// Names of decorators that stop conversion: `do_not_convert`, `lru_cache`, …
@@ -303,6 +305,12 @@ impl Walk {
         }
     }
 
+    fn reaches_out(&mut self) {
+        if let Some(signature) = self.signature() {
+            signature.reaches_out = true;
+        }
+    }
+
     /// `name` is used in a way that only Python objects allow.
     fn python_use(&mut self, name: &Expr) {
         let Some(name) = name.as_name_expr() else { return };
@@ -358,6 +366,9 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
         if self.scope == MODULE {
             self.index.statements.push(statement.start());
         }
+        if let Stmt::Global(_) | Stmt::Nonlocal(_) | Stmt::Import(_) | Stmt::ImportFrom(_) = statement {
+            self.reaches_out();
+        }
         match statement {
             Stmt::FunctionDef(def) => self.function(def),
             Stmt::Assign(assign) => {
@@ -408,6 +419,7 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
         match expression {
             Expr::Call(call) => self.call(call),
             Expr::If(conditional) => self.test(&conditional.test),
+            Expr::Attribute(attribute) if !attribute.ctx.is_load() => self.reaches_out(),
             Expr::Compare(compare)
                 if compare.comparators.iter().any(|side| matches!(side, Expr::StringLiteral(_))) =>
             {
@@ -566,6 +578,7 @@ impl Signature {
                 .iter()
                 .any(|name| matches!(name.as_str(), "property" | "cached_property")),
             sets_attributes: false,
+            reaches_out: false,
             tests_values: false,
             decorators,
         }

@@ -11,6 +11,7 @@ pub mod assumed;
 pub mod assumptions;
 pub mod binding;
 pub mod callbacks;
+pub mod closed;
 pub mod construct;
 pub mod decisions;
 pub mod dialect;
