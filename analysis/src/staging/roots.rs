@@ -286,7 +286,8 @@ fn boolean(value: &Expr) -> Option<bool> {
     value.as_boolean_literal_expr().map(|literal| literal.value)
 }
 
-/// `Feature.ALL`, `[Feature.LISTS, Feature.ASSERT_STATEMENTS]` -> the last names.
+/// `Feature.ALL`, `[Feature.LISTS, Feature.ASSERT_STATEMENTS]` -> the last names; a name stays for
+/// [`name_features`].
 fn attribute_names(value: &Expr) -> Vec<Name> {
     let elements: &[Expr] = match value {
         Expr::List(list) => &list.elts,
@@ -294,7 +295,28 @@ fn attribute_names(value: &Expr) -> Vec<Name> {
         Expr::Set(set) => &set.elts,
         other => std::slice::from_ref(other),
     };
-    elements.iter().filter_map(|element| Some(element.as_attribute_expr()?.attr.id.clone())).collect()
+    elements
+        .iter()
+        .filter_map(|element| match element {
+            Expr::Attribute(attribute) => Some(attribute.attr.id.clone()),
+            Expr::Name(name) => Some(name.id.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Puts in the features that the module gives a name: `OPTIONAL = tf.autograph.experimental.Feature.LISTS`.
+pub fn name_features(index: &mut FileIndex, body: &[ast::Stmt]) {
+    let constant = |name: &Name| {
+        body.iter().rev().filter_map(ast::Stmt::as_assign_stmt).find_map(|assign| match assign.targets.as_slice() {
+            [Expr::Name(target)] if target.id == *name => Some(attribute_names(&assign.value)),
+            _ => None,
+        })
+    };
+    for features in index.roots.iter_mut().map(|site| &mut site.options.features) {
+        *features =
+            features.iter().flat_map(|name| constant(name).unwrap_or_else(|| vec![name.clone()])).collect();
+    }
 }
 
 /// Names and numbers of static arguments, numbers as text: `(0, "mode")` -> `0`, `mode`.
