@@ -130,7 +130,8 @@ pub fn findings(db: &dyn Db, settings: &Settings, root: &SystemPath, document: D
         }));
     }
     found.sort_by(|a, b| {
-        let key = |finding: &Finding| (finding.location.range.start(), finding.code, finding.location.range.end());
+        let key =
+            |finding: &Finding| (finding.location.range.start(), finding.code, finding.location.range.end());
         key(a).cmp(&key(b)).then_with(|| a.message.cmp(&b.message))
     });
     found.dedup();

@@ -63,6 +63,8 @@ pub struct Settings {
     pub roots: Vec<String>,
     /// Every function of the given files is a root (`--roots all`).
     pub all_roots: bool,
+    /// Types are followed through a large project as through a small one.
+    pub thorough: bool,
     /// Import roots inside the project; when there are none, the root and `src/`.
     pub src: Vec<SystemPathBuf>,
     /// A virtual environment or an interpreter; by default the active one, then `.venv`.
@@ -79,6 +81,7 @@ impl Default for Settings {
             dialects: Dialect::ALL.to_vec(),
             roots: Vec::new(),
             all_roots: false,
+            thorough: false,
             src: Vec::new(),
             python: None,
             exclude: DEFAULT_EXCLUDE.iter().map(ToString::to_string).collect(),
@@ -95,6 +98,9 @@ impl Settings {
         for layer in layers {
             if let Some(dialects) = &layer.dialects {
                 settings.dialects.clone_from(dialects);
+            }
+            if let Some(thorough) = layer.thorough {
+                settings.thorough = thorough;
             }
             if let Some(roots) = &layer.roots {
                 settings.roots.clone_from(roots);

@@ -39,8 +39,9 @@ pub struct Database {
 
 impl Database {
     pub fn new(system: SharedSystem, listener: Option<QueryListener>) -> Self {
-        let listener = listener
-            .map(|listener| -> Box<dyn Fn(salsa::Event) + Send + Sync> { Box::new(move |event| listener(&event)) });
+        let listener = listener.map(|listener| -> Box<dyn Fn(salsa::Event) + Send + Sync> {
+            Box::new(move |event| listener(&event))
+        });
         Self {
             storage: salsa::Storage::new(listener),
             files: Files::default(),
@@ -61,7 +62,8 @@ impl Database {
     pub fn replace_imports_with_any(&mut self, modules: impl IntoIterator<Item = String>) {
         let replaced = ModuleGlobSet::from_patterns(modules).unwrap_or_else(|_| ModuleGlobSet::empty());
         if self.analysis.replace_imports_with_any != replaced {
-            let settings = AnalysisSettings { replace_imports_with_any: replaced, ..AnalysisSettings::default() };
+            let settings =
+                AnalysisSettings { replace_imports_with_any: replaced, ..AnalysisSettings::default() };
             self.analysis = Arc::new(settings);
             // The settings are no input: whatever was inferred under the old ones must go.
             salsa::Database::synthetic_write(self, salsa::Durability::HIGH);

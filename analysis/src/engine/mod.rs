@@ -80,9 +80,7 @@ impl Engine {
         for path in paths {
             let absolute = SystemPath::absolute(&path, self.db.system().current_directory());
             let Ok(file) = system_path_to_file(&self.db, &absolute) else { continue };
-            documents
-                .entry(file)
-                .or_insert_with(|| Document::new(&self.db, file, None, Arc::default()));
+            documents.entry(file).or_insert_with(|| Document::new(&self.db, file, None, Arc::default()));
         }
         self.project.set_documents(&mut self.db).to(Arc::new(documents));
         Ok(())
@@ -203,9 +201,13 @@ impl Engine {
     }
 
     /// Rewrites the ghost views that changed.
-    fn show_ghosts(&mut self, fixpoint: &Fixpoint, documents: &[Document], shown: &mut FxHashMap<u32, String>) {
-        let mut numbers: Vec<_> =
-            fixpoint.parameters.keys().map(|scope: &Scope| scope.document).collect();
+    fn show_ghosts(
+        &mut self,
+        fixpoint: &Fixpoint,
+        documents: &[Document],
+        shown: &mut FxHashMap<u32, String>,
+    ) {
+        let mut numbers: Vec<_> = fixpoint.parameters.keys().map(|scope: &Scope| scope.document).collect();
         numbers.dedup();
         for number in numbers {
             let document = documents[number as usize];
@@ -303,7 +305,9 @@ impl Engine {
 
     /// How many scopes of all kinds the files have; for progress and statistics.
     pub fn function_count(&self) -> usize {
-        self.documents().iter().map(|document| file_index(&self.db, *document).definitions.functions.len()).sum()
+        self.documents()
+            .iter()
+            .map(|document| file_index(&self.db, *document).definitions.functions.len())
+            .sum()
     }
 }
-

@@ -14,6 +14,7 @@ mod effects;
 mod engine;
 mod jax;
 mod loops;
+mod meant_to_stage;
 mod pitfalls;
 pub mod registry;
 pub mod run;

@@ -1,6 +1,6 @@
 //! All rules, by code.
 
-use super::{Rule, conditionals, conversion, engine, jax, loops, pitfalls, torch};
+use super::{Rule, conditionals, conversion, engine, jax, loops, meant_to_stage, pitfalls, torch};
 
 /// Sorted by code.
 pub static RULES: &[&Rule] = &[
@@ -49,6 +49,14 @@ pub static RULES: &[&Rule] = &[
     &loops::tensorarray_unused::TENSORARRAY_UNUSED,
     &loops::tensor_setitem::TENSOR_SETITEM,
     &loops::list_type::LIST_TYPE,
+    &meant_to_stage::python_loop_exit::PYTHON_LOOP_EXIT,
+    &meant_to_stage::while_becomes_tensor::WHILE_BECOMES_TENSOR,
+    &meant_to_stage::static_condition::STATIC_CONDITION,
+    &meant_to_stage::unrolled_loop::UNROLLED_LOOP,
+    &meant_to_stage::polymorphic::POLYMORPHIC,
+    &meant_to_stage::tensor_as_python_value::TENSOR_AS_PYTHON_VALUE,
+    &meant_to_stage::host_values::HOST_VALUES,
+    &meant_to_stage::default_or::DEFAULT_OR,
     &pitfalls::runs_while_tracing::RUNS_WHILE_TRACING,
     &pitfalls::retraced_loop::RETRACED_LOOP,
     &pitfalls::function_in_loop::FUNCTION_IN_LOOP,

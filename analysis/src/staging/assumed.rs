@@ -77,9 +77,12 @@ impl AssumedType {
             if !shown.is_empty() {
                 shown.push_str(" | ");
             }
-            shown.push_str(&resolve_classes(alternative, &mut |_, qualname| Some(qualname.to_owned())).unwrap_or_default());
+            shown.push_str(
+                &resolve_classes(alternative, &mut |_, qualname| Some(qualname.to_owned()))
+                    .unwrap_or_default(),
+            );
         }
-        shown
+        shown.replace("ag_tensor_", "Tensor").replace("ag_array_", "Array")
     }
 }
 

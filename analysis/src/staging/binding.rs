@@ -38,7 +38,8 @@ fn is_metadata(expression: &Expr) -> bool {
         Expr::Subscript(subscript) => is_metadata(&subscript.value),
         Expr::Call(call) => match call.func.as_ref() {
             Expr::Name(name) => match name.id.as_str() {
-                "isinstance" | "issubclass" | "hasattr" | "callable" | "len" | "type" | "id" | "str" | "repr" => true,
+                "isinstance" | "issubclass" | "hasattr" | "callable" | "len" | "type" | "id" | "str"
+                | "repr" => true,
                 "min" | "max" | "int" | "abs" | "sum" | "tuple" | "list" | "range" => {
                     !call.arguments.args.is_empty() && call.arguments.args.iter().all(is_metadata)
                 }
@@ -75,7 +76,9 @@ fn of_bool_op(operation: &ast::ExprBoolOp, expression: &Expr, fact: Lookup) -> B
     }
     // `flag and t`: `False` or a Tensor. The type tells when `flag` is known.
     match fact(expression) {
-        Some(known) if !known.unknown && !known.never && known.binding() == Binding::Staged => Binding::Staged,
+        Some(known) if !known.unknown && !known.never && known.binding() == Binding::Staged => {
+            Binding::Staged
+        }
         Some(known) if !known.unknown && !known.alternatives.is_empty() && always_short(operation, fact) => {
             Binding::Python
         }
@@ -91,7 +94,8 @@ fn always_short(operation: &ast::ExprBoolOp, fact: Lookup) -> bool {
     let Some((_, tested)) = operation.values.split_last() else { return false };
     tested.iter().any(|value| {
         fact(value).is_some_and(|known| {
-            !known.unknown && matches!(known.alternatives.as_slice(), [Alternative::Bool(Some(truth))] if *truth == ends)
+            !known.unknown
+                && matches!(known.alternatives.as_slice(), [Alternative::Bool(Some(truth))] if *truth == ends)
         })
     })
 }
@@ -100,7 +104,8 @@ fn always_short(operation: &ast::ExprBoolOp, fact: Lookup) -> bool {
 pub fn of_chain(compare: &ast::ExprCompare, fact: Lookup) -> Binding {
     let mut pairs: Vec<_> = pairs(compare).collect();
     pairs.pop();
-    let bindings: Vec<_> = pairs.into_iter().map(|(left, op, right)| of_pair(left, op, right, fact)).collect();
+    let bindings: Vec<_> =
+        pairs.into_iter().map(|(left, op, right)| of_pair(left, op, right, fact)).collect();
     for decisive in [Binding::Staged, Binding::Mixed, Binding::Unknown] {
         if bindings.contains(&decisive) {
             return decisive;

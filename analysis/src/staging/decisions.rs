@@ -27,9 +27,10 @@ fn construct(node: ConstructNode, parent: Option<u32>, fact: Lookup) -> Construc
         ConstructNode::If(statement, clause) => {
             let range = match clause {
                 0 => statement.range(),
-                _ => statement.elif_else_clauses.get(clause - 1).map_or(statement.range(), |elif| {
-                    TextRange::new(elif.start(), statement.end())
-                }),
+                _ => statement
+                    .elif_else_clauses
+                    .get(clause - 1)
+                    .map_or(statement.range(), |elif| TextRange::new(elif.start(), statement.end())),
             };
             (ConstructKind::If, range, node.test(), None)
         }

@@ -168,12 +168,16 @@ impl<'a> SourceOrderVisitor<'a> for Raised<'_> {
     fn visit_expr(&mut self, expression: &'a Expr) {
         source_order::walk_expr(self, expression);
         let raised = match expression {
-            Expr::Name(_) | Expr::Attribute(_) | Expr::Subscript(_) => QName::from_expr(expression)
-                .is_some_and(|name| self.is_carried(&name, expression.range())),
+            Expr::Name(_) | Expr::Attribute(_) | Expr::Subscript(_) => {
+                QName::from_expr(expression).is_some_and(|name| self.is_carried(&name, expression.range()))
+            }
             Expr::BinOp(operation) => self.is_raised(&operation.left) || self.is_raised(&operation.right),
             Expr::UnaryOp(operation) => self.is_raised(&operation.operand),
             Expr::Compare(compare) => {
-                compare.ops.iter().all(|op| !matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn))
+                compare
+                    .ops
+                    .iter()
+                    .all(|op| !matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn))
                     && (self.is_raised(&compare.left)
                         || compare.comparators.iter().any(|comparator| self.is_raised(comparator)))
             }

@@ -66,19 +66,28 @@ impl TensorKind {
 /// One thing a value may be.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Alternative {
-    Tensor { kind: TensorKind, dtype: Option<DType> },
+    Tensor {
+        kind: TensorKind,
+        dtype: Option<DType>,
+    },
     None,
     Bool(Option<bool>),
     Int(Option<i64>),
     Float,
     Str(Option<Name>),
     /// `list`, `tuple`, `dict`, `set`, … `staged` when its type mentions Tensors.
-    Container { class: Name, staged: bool },
+    Container {
+        class: Name,
+        staged: bool,
+    },
     /// A function, method or class of known definition: `tensorflow.cond`, `model.Net.step`.
     Callable(Callee),
     Module(Name),
     /// An instance of a class: its module and name.
-    Instance { module: Name, class: Name },
+    Instance {
+        module: Name,
+        class: Name,
+    },
 }
 
 /// A definition that a callee expression refers to.
@@ -191,7 +200,11 @@ impl Fact {
 
     /// The binding of a `for` over this value.
     pub fn iteration_binding(&self) -> Binding {
-        self.binding_where(TensorKind::stages_iteration)
+        match self.binding_where(TensorKind::stages_iteration) {
+            // `Tensor | Unknown` may as well be a list of Tensors.
+            Binding::Staged if self.unknown => Binding::Unknown,
+            binding => binding,
+        }
     }
 
     fn binding_where(&self, staged: impl Fn(TensorKind) -> bool) -> Binding {

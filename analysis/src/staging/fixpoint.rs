@@ -46,8 +46,8 @@ pub struct Horizon {
 }
 
 impl Horizon {
-    fn of(files: usize) -> Self {
-        match files {
+    fn of(files: usize, thorough: bool) -> Self {
+        match files.min(if thorough { 256 } else { usize::MAX }) {
             0..=64 => Self {
                 rounds: 8,
                 reach: 32,
@@ -56,14 +56,9 @@ impl Horizon {
                 callers: usize::MAX,
                 selective: false,
             },
-            65..=256 => Self {
-                rounds: 5,
-                reach: 8,
-                distance: 2,
-                evidence: 300,
-                callers: 32,
-                selective: false,
-            },
+            65..=256 => {
+                Self { rounds: 5, reach: 8, distance: 2, evidence: 300, callers: 32, selective: false }
+            }
             _ => Self { rounds: 1, reach: 1, distance: 1, evidence: 16, callers: 4, selective: true },
         }
     }
@@ -105,6 +100,8 @@ pub struct Cause {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contribution {
     pub cause: Cause,
+    /// Bound before the call (`partial(f, fast=False)`): stays as it is when the rest is traced.
+    pub bound: bool,
     pub assumed: AssumedType,
 }
 
@@ -166,7 +163,7 @@ impl Fixpoint {
     pub fn new(db: &dyn Db, documents: Vec<Document>, settings: Arc<Settings>) -> Self {
         let numbers =
             documents.iter().enumerate().map(|(number, document)| (*document, number as u32)).collect();
-        let horizon = Horizon::of(documents.len());
+        let horizon = Horizon::of(documents.len(), settings.thorough);
         let mut fixpoint = Self {
             documents,
             numbers,
@@ -226,7 +223,10 @@ impl Fixpoint {
                 let declared = Scope { document: number, function: site.scope };
                 if site.dialect == Dialect::Keras
                     && let Some(function) = function
-                    && !index.signatures.get(function as usize).is_some_and(|signature| signature.tests_values)
+                    && !index
+                        .signatures
+                        .get(function as usize)
+                        .is_some_and(|signature| signature.tests_values)
                 {
                     continue;
                 }
@@ -294,7 +294,10 @@ impl Fixpoint {
                     mode: RootKind::Configured,
                     converts: dialect.converts(),
                     unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
-                    cause: Cause { scope: Scope { document: number, function: MODULE }, range: entry.name_range },
+                    cause: Cause {
+                        scope: Scope { document: number, function: MODULE },
+                        range: entry.name_range,
+                    },
                     options: RootOptions::default(),
                 },
             );
@@ -429,7 +432,8 @@ impl Fixpoint {
                 sets.then_some(Scope { document: scope.document, function: *method })
             }));
         }
-        if let Some(parent) = index.definitions.functions.get(scope.function as usize).and_then(|f| f.parent) {
+        if let Some(parent) = index.definitions.functions.get(scope.function as usize).and_then(|f| f.parent)
+        {
             neighbours.push(Scope { document: scope.document, function: parent });
         }
         neighbours
@@ -469,9 +473,7 @@ impl Fixpoint {
         let nested: Vec<Scope> = self
             .staged
             .iter()
-            .filter(|(_, staged)| {
-                staged.unconverted.is_some_and(|reason| reason != Unconverted::Syntax)
-            })
+            .filter(|(_, staged)| staged.unconverted.is_some_and(|reason| reason != Unconverted::Syntax))
             .filter(|(scope, _)| {
                 let functions = &self.index(db, **scope).definitions.functions;
                 let entry = functions.get(scope.function as usize).filter(|entry| entry.class.is_none());
@@ -552,12 +554,11 @@ impl Fixpoint {
         if caller.dialect == Dialect::Torch && left_out {
             return false;
         }
-        if caller.depth >= self.horizon.reach {
+        if caller.depth >= self.horizon.reach || is_foreign(index, caller.dialect) {
             return false;
         }
-        let decorated = |names: &[&str]| {
-            signature.decorators.iter().any(|decorator| names.contains(&decorator.as_str()))
-        };
+        let decorated =
+            |names: &[&str]| signature.decorators.iter().any(|decorator| names.contains(&decorator.as_str()));
         if decorated(&["py_function", "numpy_function"]) {
             return false;
         }
@@ -614,8 +615,7 @@ impl Fixpoint {
             .is_some_and(|entry| entry.class.is_some());
         let skip = usize::from(target.bound && is_method && !signature.is_static);
         let mut given = vec![false; signature.parameters.len()];
-        let of_kind =
-            |kind| signature.parameters.iter().position(|parameter| parameter.kind == kind);
+        let of_kind = |kind| signature.parameters.iter().position(|parameter| parameter.kind == kind);
         for (place, assumed) in &call.arguments {
             let position = match place {
                 ArgumentPlace::Position(position) => {
@@ -643,6 +643,7 @@ impl Fixpoint {
                 position as u32,
                 Contribution {
                     cause: Cause { scope, range: call.range },
+                    bound: call.partial,
                     assumed: assumed.clone(),
                 },
             ));
@@ -659,6 +660,7 @@ impl Fixpoint {
                     position as u32,
                     Contribution {
                         cause: Cause { scope, range: TextRange::default() },
+                        bound: true,
                         assumed: AssumedType::of(default),
                     },
                 ));
@@ -692,15 +694,23 @@ impl Fixpoint {
                         return ParameterAssumption { source: Some(Source::Receiver), ..Default::default() };
                     }
                     if parameter.annotated {
-                        return ParameterAssumption { source: Some(Source::Annotation), ..Default::default() };
+                        return ParameterAssumption {
+                            source: Some(Source::Annotation),
+                            ..Default::default()
+                        };
                     }
                     let spoken = sites.get(&(scope, position as u32)).cloned().unwrap_or_default();
                     let static_parameter = staged.is_some_and(|staged| {
-                        staged.options.static_parameters.iter().any(|name| {
-                            *name == parameter.name || name.parse() == Ok(position)
-                        })
+                        staged
+                            .options
+                            .static_parameters
+                            .iter()
+                            .any(|name| *name == parameter.name || name.parse() == Ok(position))
                     });
                     let assumable = !static_parameter
+                        // Whatever it is used for, `jax.jit` traces what is not static.
+                        && (!parameter.used_as_python
+                            || staged.is_some_and(|staged| staged.root == Some(RootKind::JaxJit)))
                         && !matches!(parameter.kind, ParameterKind::VarArgs | ParameterKind::VarKeywords)
                         && index.short_name(scope.function) != "__init__";
                     assume(&parameter.default, &parameter.name, spoken, staged, static_parameter, assumable)
@@ -790,12 +800,19 @@ fn assume(
                 sites: Vec::new(),
             };
         }
-        let (module, class) = staged.dialect.tensor_class();
-        return ParameterAssumption {
-            source: Some(Source::Assumption),
-            assumed: AssumedType::class(module, class),
-            sites: Vec::new(),
+        let structured = matches!(
+            staged.root,
+            Some(RootKind::KerasMethod | RootKind::ControlFlowBody | RootKind::DatasetCallback)
+        );
+        let assumed = match staged.dialect {
+            Dialect::Tensorflow | Dialect::Keras if structured => AssumedType::of("ag_tensor_"),
+            Dialect::Jax if structured => AssumedType::of("ag_array_"),
+            dialect => {
+                let (module, class) = dialect.tensor_class();
+                AssumedType::class(module, class)
+            }
         };
+        return ParameterAssumption { source: Some(Source::Assumption), assumed, sites: Vec::new() };
     }
     ParameterAssumption { source: Some(Source::Unknown), ..Default::default() }
 }
@@ -806,7 +823,7 @@ fn traced(spoken: &[Contribution]) -> AssumedType {
     let mut assumed = AssumedType::default();
     for contribution in spoken {
         // An omitted argument keeps its default, a Python value.
-        let omitted = contribution.cause.range == TextRange::default();
+        let omitted = contribution.bound;
         for alternative in contribution.assumed.alternatives() {
             if omitted {
                 assumed.insert(alternative);
@@ -839,6 +856,20 @@ fn traced(spoken: &[Contribution]) -> AssumedType {
         }
     }
     assumed
+}
+
+/// The file works with another framework and not with that of the dialect: a call that seems to lead
+/// there is of a module that was chosen at run time.
+fn is_foreign(index: &FileIndex, dialect: Dialect) -> bool {
+    let uses = |packages: &[&str]| packages.iter().any(|package| index.imports.uses(package));
+    const TENSORFLOW: &[&str] = &["tensorflow", "tf_keras", "keras"];
+    let (own, other): (&[&str], [&[&str]; 2]) = match dialect {
+        Dialect::Tensorflow | Dialect::Keras => (TENSORFLOW, [&["torch"], &["jax"]]),
+        Dialect::Torch => (&["torch"], [TENSORFLOW, &["jax"]]),
+        Dialect::Jax => (&["jax"], [&["torch"], &["tensorflow"]]),
+        Dialect::Autograph | Dialect::Pennylane => return false,
+    };
+    !uses(own) && other.iter().any(|packages| uses(packages))
 }
 
 /// A range of the file, counted from the start of the scope it lies in.

@@ -33,12 +33,7 @@ pub const OVERLOADED_BUILTINS: &[&str] =
     &["int", "float", "range", "enumerate", "zip", "map", "filter", "len", "sorted", "any", "all"];
 
 /// Writes the ghost view. `module` is the file's own dotted name (or path, outside import roots).
-pub fn view(
-    text: &str,
-    index: &FileIndex,
-    module: &str,
-    assumptions: &FxHashMap<u32, Assumption>,
-) -> String {
+pub fn view(text: &str, index: &FileIndex, module: &str, assumptions: &FxHashMap<u32, Assumption>) -> String {
     let mut writer = Writer { module, edits: Vec::new(), imports: Vec::new() };
     for (number, signature) in index.signatures.iter().enumerate() {
         let Some(assumption) = assumptions.get(&(number as u32)) else { continue };
@@ -49,8 +44,7 @@ pub fn view(
                 writer.insert(parameter.name_range.end(), format!(": \"{annotation}\""));
             }
         }
-        if let Some(annotation) =
-            assumption.returns.as_ref().and_then(|assumed| writer.annotation(assumed))
+        if let Some(annotation) = assumption.returns.as_ref().and_then(|assumed| writer.annotation(assumed))
             && signature.return_annotation.is_none()
         {
             writer.insert(signature.returns_at, format!(" -> \"{annotation}\""));
@@ -98,9 +92,8 @@ impl Writer<'_> {
         class: &ClassEntry,
         assumptions: &FxHashMap<u32, Assumption>,
     ) {
-        let method = |name: &str| {
-            class.methods.iter().rev().copied().find(|method| index.short_name(*method) == name)
-        };
+        let method =
+            |name: &str| class.methods.iter().rev().copied().find(|method| index.short_name(*method) == name);
         if class.bases.is_empty() || class.indentation.is_empty() || method("__call__").is_some() {
             return;
         }
@@ -108,15 +101,20 @@ impl Writer<'_> {
         let written = index.signatures.get(run as usize).and_then(|signature| signature.return_annotation);
         let returns = match written {
             Some(range) => text.get(std::ops::Range::<usize>::from(range)).map(ToOwned::to_owned),
-            None => assumptions
-                .get(&run)
-                .and_then(|assumption| assumption.returns.as_ref())
-                .and_then(|assumed| self.annotation(assumed))
-                .map(|annotation| format!("\"{annotation}\"")),
+            None => {
+                let assumed = assumptions.get(&run).and_then(|assumption| assumption.returns.as_ref());
+                // What is not known here is not what the base class says.
+                let annotation = match assumed.and_then(|assumed| self.annotation(assumed)) {
+                    Some(annotation) => Some(annotation),
+                    None => self.name("typing", "Any"),
+                };
+                annotation.map(|annotation| format!("\"{annotation}\""))
+            }
         };
         if let Some(returns) = returns {
             let indentation = &class.indentation;
-            let method = format!("\n{indentation}def __call__(self, *ag_args, **ag_kwargs) -> {returns}: ...");
+            let method =
+                format!("\n{indentation}def __call__(self, *ag_args, **ag_kwargs) -> {returns}: ...");
             self.insert(class.range.end(), method);
         }
     }

@@ -62,6 +62,9 @@ pub struct ParameterSyntax {
     pub kind: ParameterKind,
     pub annotated: bool,
     pub default: DefaultValue,
+    /// The body uses it as no Tensor can be used, or as a flag: `x["key"]`, `x.items()`, `x == "sum"`,
+    /// `isinstance(x, dict)`, `if x:`.
+    pub used_as_python: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -238,9 +241,7 @@ impl Walk {
         let function = self.next;
         self.next += 1;
         for decorator in &def.decorator_list {
-            if let Some(site) =
-                roots::of_decorator(&self.index.imports, decorator, function, self.scope)
-            {
+            if let Some(site) = roots::of_decorator(&self.index.imports, decorator, function, self.scope) {
                 self.index.roots.push(site);
             }
             self.visit_expr(&decorator.expression);
@@ -262,6 +263,22 @@ impl Walk {
         if let Some(name) = last_name(&call.func) {
             self.index.calls.insert((self.scope, name.clone()));
         }
+        match call.func.as_ref() {
+            Expr::Attribute(attribute) if PYTHON_METHODS.contains(&attribute.attr.as_str()) => {
+                self.python_use(&attribute.value);
+            }
+            Expr::Name(name) if name.id == "isinstance" => {
+                if let [tested, classes] = &*call.arguments.args
+                    && names_python_class(classes)
+                {
+                    self.python_use(tested);
+                }
+            }
+            _ => {}
+        }
+        for keyword in call.arguments.keywords.iter().filter(|keyword| keyword.arg.is_none()) {
+            self.python_use(&keyword.value);
+        }
         if let Expr::Name(name) = call.func.as_ref()
             && self.scope != MODULE
             && OVERLOADED_BUILTINS.contains(&name.id.as_str())
@@ -281,7 +298,30 @@ impl Walk {
         }
     }
 
+    /// `name` is used in a way that only Python objects allow.
+    fn python_use(&mut self, name: &Expr) {
+        let Some(name) = name.as_name_expr() else { return };
+        if let Some(signature) = self.signature() {
+            for parameter in &mut signature.parameters {
+                parameter.used_as_python |= parameter.name == name.id;
+            }
+        }
+    }
+
+    /// A bare name that is tested is a flag as often as a Tensor.
+    fn flag_use(&mut self, test: &Expr) {
+        match test {
+            Expr::Name(_) => self.python_use(test),
+            Expr::UnaryOp(operation) if operation.op == ast::UnaryOp::Not => {
+                self.flag_use(&operation.operand)
+            }
+            Expr::BoolOp(operation) => operation.values.iter().for_each(|value| self.flag_use(value)),
+            _ => {}
+        }
+    }
+
     fn test(&mut self, test: &Expr) {
+        self.flag_use(test);
         if !is_plainly_python(test)
             && let Some(signature) = self.signature()
         {
@@ -328,7 +368,11 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
                 source_order::walk_stmt(self, statement);
             }
             Stmt::For(node) => {
-                self.test(&node.iter);
+                if !is_plainly_python(&node.iter)
+                    && let Some(signature) = self.signature()
+                {
+                    signature.tests_values = true;
+                }
                 source_order::walk_stmt(self, statement);
             }
             Stmt::Assert(node) => {
@@ -356,6 +400,14 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
         match expression {
             Expr::Call(call) => self.call(call),
             Expr::If(conditional) => self.test(&conditional.test),
+            Expr::Compare(compare)
+                if compare.comparators.iter().any(|side| matches!(side, Expr::StringLiteral(_))) =>
+            {
+                self.python_use(&compare.left);
+            }
+            Expr::Subscript(subscript) if subscript.slice.is_string_literal_expr() => {
+                self.python_use(&subscript.value);
+            }
             Expr::Yield(_) | Expr::YieldFrom(_) => {
                 if let Some(signature) = self.signature() {
                     signature.is_generator = true;
@@ -369,6 +421,38 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
     fn visit_annotation(&mut self, _annotation: &'a Expr) {}
 }
 
+/// Methods of Python's containers and strings that no Tensor has.
+const PYTHON_METHODS: &[&str] = &[
+    "items",
+    "keys",
+    "values",
+    "get",
+    "append",
+    "extend",
+    "update",
+    "setdefault",
+    "popitem",
+    "split",
+    "startswith",
+    "endswith",
+    "lower",
+    "upper",
+    "format",
+    "strip",
+    "join",
+];
+
+/// `dict`, `(list, tuple)`: the classes of an `isinstance` test.
+fn names_python_class(classes: &Expr) -> bool {
+    match classes {
+        Expr::Name(name) => {
+            matches!(name.id.as_str(), "dict" | "list" | "tuple" | "str" | "int" | "float" | "bool" | "set")
+        }
+        Expr::Tuple(tuple) => tuple.elts.iter().any(names_python_class),
+        _ => false,
+    }
+}
+
 /// Tests that decide on configuration and structure, whatever the types: `x is None`, `self.use_bias`,
 /// `training`, `len(shape) == 2`, `mode == "train"`, `for i in range(3)`.
 fn is_plainly_python(test: &Expr) -> bool {
@@ -378,7 +462,10 @@ fn is_plainly_python(test: &Expr) -> bool {
         Expr::Compare(compare) => {
             use ast::CmpOp::{In, Is, IsNot, NotIn};
             compare.ops.iter().all(|op| matches!(op, Is | IsNot | In | NotIn))
-                || compare.comparators.iter().any(|side| matches!(side, Expr::StringLiteral(_) | Expr::NoneLiteral(_)))
+                || compare
+                    .comparators
+                    .iter()
+                    .any(|side| matches!(side, Expr::StringLiteral(_) | Expr::NoneLiteral(_)))
                 || is_plainly_python(&compare.left) && compare.comparators.iter().all(is_plainly_python)
         }
         Expr::Attribute(attribute) => {
@@ -390,15 +477,21 @@ fn is_plainly_python(test: &Expr) -> bool {
         Expr::Name(name) => name.id == "training",
         Expr::Call(call) => match call.func.as_ref() {
             Expr::Name(name) => {
-                matches!(name.id.as_str(), "isinstance" | "hasattr" | "len" | "callable" | "issubclass" | "getattr")
-                    || matches!(name.id.as_str(), "range" | "enumerate" | "zip" | "list" | "tuple" | "sorted" | "reversed")
-                        && call.arguments.args.iter().all(is_plainly_python)
+                matches!(
+                    name.id.as_str(),
+                    "isinstance" | "hasattr" | "len" | "callable" | "issubclass" | "getattr"
+                ) || matches!(
+                    name.id.as_str(),
+                    "range" | "enumerate" | "zip" | "list" | "tuple" | "sorted" | "reversed"
+                ) && call.arguments.args.iter().all(is_plainly_python)
             }
             // `self.layers.items()`
             Expr::Attribute(attribute) => is_plainly_python(&attribute.value),
             _ => false,
         },
-        Expr::NumberLiteral(_) | Expr::StringLiteral(_) | Expr::BooleanLiteral(_) | Expr::NoneLiteral(_) => true,
+        Expr::NumberLiteral(_) | Expr::StringLiteral(_) | Expr::BooleanLiteral(_) | Expr::NoneLiteral(_) => {
+            true
+        }
         Expr::List(_) | Expr::Tuple(_) | Expr::Dict(_) => true,
         _ => false,
     }
@@ -435,6 +528,7 @@ impl Signature {
                     kind,
                     annotated: parameter.parameter.annotation.is_some(),
                     default: DefaultValue::of(parameter.default()),
+                    used_as_python: false,
                 })
                 .collect::<Vec<_>>()
         };
@@ -445,6 +539,7 @@ impl Signature {
                 kind,
                 annotated: parameter.annotation.is_some(),
                 default: DefaultValue::Absent,
+                used_as_python: false,
             })
         };
         let mut all = plain(&parameters.posonlyargs, ParameterKind::PositionalOnly);

@@ -207,9 +207,7 @@ pub fn reference(expression: &Expr) -> Reference {
     match expression {
         Expr::Name(name) => Reference::Name(name.id.clone()),
         Expr::Attribute(attribute) => match attribute.value.as_ref() {
-            Expr::Name(name) if name.id == "self" => {
-                Reference::SelfAttribute(attribute.attr.id.clone())
-            }
+            Expr::Name(name) if name.id == "self" => Reference::SelfAttribute(attribute.attr.id.clone()),
             _ => Reference::Other,
         },
         _ => Reference::Other,
@@ -296,10 +294,7 @@ fn attribute_names(value: &Expr) -> Vec<Name> {
         Expr::Set(set) => &set.elts,
         other => std::slice::from_ref(other),
     };
-    elements
-        .iter()
-        .filter_map(|element| Some(element.as_attribute_expr()?.attr.id.clone()))
-        .collect()
+    elements.iter().filter_map(|element| Some(element.as_attribute_expr()?.attr.id.clone())).collect()
 }
 
 /// Names and numbers of static arguments, numbers as text: `(0, "mode")` -> `0`, `mode`.
@@ -383,7 +378,11 @@ pub fn add_methods(index: &mut FileIndex) {
 }
 
 /// The Keras library and the traced methods of a class, if it derives from a Keras class.
-fn keras_base(index: &FileIndex, class: usize, depth: usize) -> Option<(&'static str, &'static [&'static str])> {
+fn keras_base(
+    index: &FileIndex,
+    class: usize,
+    depth: usize,
+) -> Option<(&'static str, &'static [&'static str])> {
     if depth > 8 {
         return None;
     }
@@ -417,9 +416,8 @@ fn keras_base(index: &FileIndex, class: usize, depth: usize) -> Option<(&'static
         if !tail.is_empty() {
             return None;
         }
-        let base_class = index.definitions.classes[..class]
-            .iter()
-            .rposition(|candidate| candidate.qualname == head)?;
+        let base_class =
+            index.definitions.classes[..class].iter().rposition(|candidate| candidate.qualname == head)?;
         keras_base(index, base_class, depth + 1)
     })
 }

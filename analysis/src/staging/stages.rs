@@ -27,8 +27,7 @@ pub fn of_documents(
     fixpoint: &Fixpoint,
     documents: &[Document],
 ) -> Vec<(Document, FxHashMap<FunctionPath, Stage>)> {
-    let mut all: Vec<_> =
-        documents.iter().map(|document| (*document, FxHashMap::default())).collect();
+    let mut all: Vec<_> = documents.iter().map(|document| (*document, FxHashMap::default())).collect();
     for (scope, staged) in &fixpoint.staged {
         let document = fixpoint.document(*scope);
         let index = file_index(db, document);
@@ -48,10 +47,7 @@ pub fn of_documents(
                 let place = Span {
                     document,
                     function: Some(entry.path.clone()),
-                    range: syntax
-                        .name_range
-                        .checked_sub(entry.range.start())
-                        .unwrap_or(syntax.name_range),
+                    range: syntax.name_range.checked_sub(entry.range.start()).unwrap_or(syntax.name_range),
                 };
                 let source = assumption.source.unwrap_or(Source::Unknown);
                 let fact = facts.get(position);
@@ -146,7 +142,9 @@ fn why(
         Source::Assumption => {
             let root = root_name(staged);
             steps.push(step(
-                format!("parameter `{name}` of {root} has no annotation, default or call: taken for a Tensor"),
+                format!(
+                    "parameter `{name}` of {root} has no annotation, default or call: taken for a Tensor"
+                ),
                 Some(place),
             ));
         }

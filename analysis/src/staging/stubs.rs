@@ -77,11 +77,7 @@ impl<S: System + Clone + Send + Sync + RefUnwindSafe + 'static> System for WithS
     }
 
     fn canonicalize_path(&self, path: &SystemPath) -> Result<SystemPathBuf> {
-        if is_stub_path(path) {
-            self.stubs.canonicalize(path)
-        } else {
-            self.inner.canonicalize_path(path)
-        }
+        if is_stub_path(path) { self.stubs.canonicalize(path) } else { self.inner.canonicalize_path(path) }
     }
 
     fn is_same_file(&self, first: &SystemPath, second: &SystemPath) -> Result<bool> {
@@ -110,11 +106,7 @@ impl<S: System + Clone + Send + Sync + RefUnwindSafe + 'static> System for WithS
     }
 
     fn read_to_string(&self, path: &SystemPath) -> Result<String> {
-        if is_stub_path(path) {
-            self.stubs.read_to_string(path)
-        } else {
-            self.inner.read_to_string(path)
-        }
+        if is_stub_path(path) { self.stubs.read_to_string(path) } else { self.inner.read_to_string(path) }
     }
 
     fn read_to_notebook(&self, path: &SystemPath) -> std::result::Result<Notebook, NotebookError> {
@@ -156,11 +148,7 @@ impl<S: System + Clone + Send + Sync + RefUnwindSafe + 'static> System for WithS
     }
 
     fn walk_directory(&self, path: &SystemPath) -> WalkDirectoryBuilder {
-        if is_stub_path(path) {
-            self.stubs.walk_directory(path)
-        } else {
-            self.inner.walk_directory(path)
-        }
+        if is_stub_path(path) { self.stubs.walk_directory(path) } else { self.inner.walk_directory(path) }
     }
 
     fn env_var(&self, name: &str) -> std::result::Result<String, std::env::VarError> {

@@ -91,7 +91,8 @@ impl Reasons<'_> {
                 self.follow_decisive([operation.left.as_ref(), operation.right.as_ref()].into_iter(), steps);
             }
             Expr::If(conditional) => self.follow_decisive(
-                [conditional.body.as_ref(), conditional.orelse.as_ref(), conditional.test.as_ref()].into_iter(),
+                [conditional.body.as_ref(), conditional.orelse.as_ref(), conditional.test.as_ref()]
+                    .into_iter(),
                 steps,
             ),
             Expr::Name(_) | Expr::Attribute(_) | Expr::Subscript(_) => self.follow_place(expression, steps),

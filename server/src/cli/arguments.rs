@@ -32,6 +32,10 @@ pub(crate) struct ProjectArguments {
     #[arg(long, value_name = "ROOTS", default_value = "declared", help_heading = "Configuration")]
     roots: Roots,
 
+    /// Follow types through the whole of a project of more than 256 files.
+    #[arg(long, help_heading = "Configuration")]
+    thorough: bool,
+
     /// How many threads work; as many as the machine runs by default.
     #[arg(long, short, value_name = "N", help_heading = "Miscellaneous")]
     pub(crate) jobs: Option<usize>,
@@ -54,6 +58,7 @@ impl ProjectArguments {
     pub(crate) fn options(&self, cwd: &SystemPath) -> Options {
         Options {
             dialects: (!self.dialect.is_empty()).then(|| self.dialect.clone()),
+            thorough: self.thorough.then_some(true),
             python: self.python.as_ref().map(|path| SystemPath::absolute(path, cwd).to_string()),
             ..Options::default()
         }

@@ -10,6 +10,7 @@ use crate::rules::{FunctionContext, Rule};
 use crate::staging::assumptions::Unconverted;
 use crate::staging::construct::{Construct, ConstructKind};
 use crate::staging::dialect::RootKind;
+use crate::staging::facts::{Fact, TensorKind};
 use crate::syntax::unsupported::{self, Unsupported};
 
 /// Reports the places of one kind in a function that AutoGraph would convert but for them.
@@ -30,7 +31,7 @@ pub(super) fn check(
     let name = ctx.def().name.as_str();
     match first_decision(ctx).filter(|_| is_first && runs_while_tracing(ctx, kind)) {
         Some(decision) => {
-            let refusal = refusal(decision.kind);
+            let refusal = refusal(ctx, decision);
             let message = format!("{refusal}: AutoGraph cannot convert `{name}` because of {phrase}");
             ctx.report(rule, decision.test_range, message)
                 .why(decision.why.clone())
@@ -70,13 +71,17 @@ fn runs_while_tracing(ctx: &FunctionContext, kind: Unsupported) -> bool {
 }
 
 /// The first decision that Python makes on a Tensor.
-pub(super) fn first_decision<'a>(ctx: &FunctionContext<'a>) -> Option<&'a Construct> {
+fn first_decision<'a>(ctx: &FunctionContext<'a>) -> Option<&'a Construct> {
     ctx.staged().map(|(construct, _)| construct).min_by_key(|construct| construct.test_range.start())
 }
 
 /// What Python does with a Tensor in a decision that nobody converts.
-pub(super) fn refusal(kind: ConstructKind) -> &'static str {
-    match kind {
+pub(super) fn refusal(ctx: &FunctionContext, decision: &Construct) -> &'static str {
+    match decision.kind {
+        // While a graph is traced, Python gets another symbolic element each time it asks.
+        ConstructKind::For if is_dataset(ctx, decision) => {
+            "this `for` asks for elements while the graph is traced, and never ends"
+        }
         ConstructKind::For => "this `for` iterates over a Tensor in plain Python, which raises",
         ConstructKind::If => "this `if` needs a Python bool but gets a Tensor, which raises",
         ConstructKind::While => "this `while` needs a Python bool but gets a Tensor, which raises",
@@ -94,3 +99,8 @@ pub(super) fn refusal(kind: ConstructKind) -> &'static str {
     }
 }
 
+
+fn is_dataset(ctx: &FunctionContext, decision: &Construct) -> bool {
+    let kind = ctx.facts.get(decision.test).and_then(Fact::tensor_kind);
+    matches!(kind, Some(TensorKind::Dataset | TensorKind::Iterator))
+}

@@ -4,8 +4,10 @@ use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
 
 use super::unconverted::refusal;
+use crate::diagnostic::Severity;
 use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
+use crate::rules::tracing::{self, Origin};
 use crate::staging::assumptions::Unconverted;
 use crate::staging::construct::ConstructNode;
 use crate::staging::facts::{Alternative, TensorKind};
@@ -17,7 +19,8 @@ declare_rule! {
     /// on Tensors in code that is traced but not converted:
     ///
     /// - methods that Keras 3 calls: `Layer.call`, `Model.train_step`, `Loss.call`, …
-    /// - functions that a library calls as they are: the bodies of `tf.cond` and `tf.while_loop`
+    /// - functions that a library calls as they are: the bodies of `tf.cond`, `tf.while_loop`, `tf.scan` (but not
+    ///   those of `tf.map_fn` and of Datasets)
     /// - methods that Python calls for a `with` or `for`: `__enter__`, `__next__`
     /// - constructors, and functions with `functools.lru_cache` or `do_not_convert`
     /// - functions with `autograph=False`, and all that is called from such code
@@ -26,7 +29,7 @@ declare_rule! {
     ///
     /// ## Why is this bad?
     /// Only converted code can branch on a Tensor. Elsewhere Python asks the Tensor for its truth value, which it
-    /// does not have while a graph is traced.
+    /// does not have while a graph is traced. A `for` over a Dataset does not even raise: it is traced for ever.
     ///
     /// Functions written *inside* a converted function are converted with it, whoever calls them.
     ///
@@ -93,15 +96,21 @@ fn decisions(ctx: &FunctionContext, reason: Unconverted) {
         if let ConstructNode::For(statement) = node
             && !matches!(
                 ctx.fact(&statement.iter).tensor_kind(),
-                Some(TensorKind::Tensor | TensorKind::Variable | TensorKind::Dataset)
+                Some(TensorKind::Tensor | TensorKind::Variable | TensorKind::Dataset | TensorKind::Iterator)
             )
         {
             continue;
         }
         last = Some(construct.test_range);
+        // A parameter about which nothing speaks may as well be a flag.
+        let assumed = node.test().is_some_and(|test| tracing::origin(ctx, test) == Origin::Assumed);
+        if assumed && node.test().is_some_and(Expr::is_name_expr) {
+            continue;
+        }
         let name = ctx.def().name.as_str();
-        let message = format!("{}: {}", refusal(construct.kind), because(reason, name));
-        let report = ctx.report(&UNCONVERTED_CODE, construct.test_range, message);
+        let message = format!("{}: {}", refusal(ctx, construct), because(reason, name));
+        let severity = if assumed { Severity::Warning } else { UNCONVERTED_CODE.severity };
+        let report = ctx.report(&UNCONVERTED_CODE, construct.test_range, message).severity(severity);
         let report = match &ctx.stage.cause {
             Some(cause) if reason == Unconverted::Caller => report.label(cause.clone(), "called here"),
             Some(cause) if reason == Unconverted::Body => report.label(cause.clone(), "given to TensorFlow here"),

@@ -81,10 +81,13 @@ fn argument_of_next<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Optio
 fn is_python_iterator(ctx: &FunctionContext, iterator: &Expr) -> bool {
     let fact = ctx.fact(iterator);
     let is_python = |alternative: &Alternative| match alternative {
-        Alternative::Instance { module, class } => {
+        // The protocols of `typing`; one of Tensors may be a Dataset's.
+        Alternative::Instance { module, class } if module.is_empty() => {
+            (class.starts_with("Iterator[") || class.starts_with("Generator[")) && !class.contains("Tensor")
+        }
+        Alternative::Instance { module, .. } => {
             let package = module.split('.').next().unwrap_or_default();
             matches!(package, "builtins" | "typing" | "itertools" | "_collections_abc" | "collections")
-                && !class.is_empty()
         }
         _ => false,
     };

@@ -66,11 +66,11 @@ impl<'a> Trace<'_, 'a> {
                 self.block(&node.body);
                 true
             }
-            Stmt::With(node) if !node.items.iter().any(|item| self.leaves_graph(&item.context_expr)) => {
+            Stmt::With(node) => {
                 node.items.iter().for_each(|item| self.visit_expr(&item.context_expr));
                 self.block(&node.body)
             }
-            Stmt::With(_) | Stmt::Try(_) | Stmt::Match(_) => !may_leave(statement),
+            Stmt::Try(_) | Stmt::Match(_) => !may_leave(statement),
             Stmt::Return(_) | Stmt::Raise(_) | Stmt::Break(_) | Stmt::Continue(_) => {
                 source_order::walk_stmt(self, statement);
                 false
@@ -91,11 +91,6 @@ impl<'a> Trace<'_, 'a> {
                     && construct.range == range
                     && construct.test_range.contains_range(test.range())
             })
-    }
-
-    /// `with tf.init_scope():`
-    fn leaves_graph(&self, context: &Expr) -> bool {
-        self.ctx.resolve_call(context).is_some_and(|name| name.ends_with("init_scope"))
     }
 }
 

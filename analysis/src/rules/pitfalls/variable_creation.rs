@@ -1,5 +1,6 @@
 //! A Variable is made in each trace.
 
+use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
 
 use super::every_trace;
@@ -9,7 +10,8 @@ use crate::staging::dialect::RootKind;
 
 declare_rule! {
     /// ## What it does
-    /// Finds `tf.Variable(…)` in a `tf.function` where it is evaluated in every trace.
+    /// Finds `tf.Variable(…)`, and Keras layers that are made and called at once, in a `tf.function` where they are
+    /// evaluated in every trace.
     ///
     /// ## Why is this bad?
     /// A `tf.function` may create variables only in its first trace. TensorFlow checks that by tracing twice on the first
@@ -59,15 +61,41 @@ fn check(ctx: &FunctionContext) {
         return;
     }
     every_trace::calls(ctx, &mut |call| {
-        if ctx.resolve(&call.func).is_some_and(|name| name == "tensorflow.Variable") {
-            let (name, text) = (ctx.def().name.as_str(), ctx.text(call.func.as_ref()));
+        let made = match call.func.as_ref() {
+            // `keras.layers.Dense(2)(x)`
+            Expr::Call(layer) => ctx.resolve(&layer.func).filter(|name| has_weights(name)).map(|_| layer),
+            _ => ctx.resolve(&call.func).filter(|name| *name == "tensorflow.Variable").map(|_| call),
+        };
+        if let Some(made) = made {
+            let (name, text) = (ctx.def().name.as_str(), ctx.text(made.func.as_ref()));
             ctx.report(
                 &VARIABLE_CREATION,
                 call.range(),
-                format!("`{text}` makes a variable in every trace of `{name}`, which raises"),
+                format!("`{text}` makes variables in every trace of `{name}`, which raises"),
             )
-            .help("make the variable once, outside of the function")
+            .help("make it once, outside of the function")
             .emit();
         }
     });
+}
+
+/// Keras layers that make weights when they are first called.
+fn has_weights(name: &str) -> bool {
+    const LAYERS: [&str; 14] = [
+        "BatchNormalization",
+        "Conv1D",
+        "Conv2D",
+        "Conv2DTranspose",
+        "Conv3D",
+        "Dense",
+        "DepthwiseConv2D",
+        "EinsumDense",
+        "Embedding",
+        "GRU",
+        "LSTM",
+        "LayerNormalization",
+        "SeparableConv2D",
+        "SimpleRNN",
+    ];
+    name.strip_prefix("keras.layers.").is_some_and(|layer| LAYERS.contains(&layer))
 }

@@ -17,7 +17,10 @@ impl<'db> Inference<'db> {
     }
 
     fn shown(&self, ty: Type<'db>) -> Name {
-        let mut shown = ty.display(self.db, &self.env).to_string().replace("float*", "float");
+        let mut shown = ty.display(self.db, &self.env).to_string()
+            .replace("float*", "float")
+            .replace("ag_tensor_", "Tensor")
+            .replace("ag_array_", "Array");
         if shown.len() > MAX_SHOWN {
             let cut = (0..=MAX_SHOWN).rev().find(|at| shown.is_char_boundary(*at)).unwrap_or(0);
             shown.truncate(cut);
@@ -36,8 +39,7 @@ impl<'db> Inference<'db> {
             // `Unknown & ~None` is unknown; `Unknown & Tensor` (an isinstance test) is a Tensor.
             Type::Intersection(intersection) => {
                 let positive: Vec<_> = intersection.iter_positive(self.db).collect();
-                let known: Vec<_> =
-                    positive.iter().filter(|ty| !matches!(ty, Type::Dynamic(_))).collect();
+                let known: Vec<_> = positive.iter().filter(|ty| !matches!(ty, Type::Dynamic(_))).collect();
                 match known.as_slice() {
                     [] => fact.unknown = true,
                     [first, ..] => self.add(**first, fact),
@@ -47,6 +49,8 @@ impl<'db> Inference<'db> {
             Type::Never => fact.never = true,
             Type::TypeAlias(alias) => self.add(alias.value_type(self.db), fact),
             _ => {
+                // A Tensor by assumption, but perhaps a structure of them.
+                fact.unknown |= self.is_assumed(ty);
                 if let Some(alternative) = self.alternative(ty)
                     && !fact.alternatives.contains(&alternative)
                 {
@@ -67,7 +71,10 @@ impl<'db> Inference<'db> {
                     .map_or_else(Name::empty, |module| Name::new(module.as_str()));
                 self.instance(ty, module, class)
             }
-            Type::FunctionLiteral(_) | Type::ClassLiteral(_) | Type::GenericAlias(_) | Type::SubclassOf(_) => {
+            Type::FunctionLiteral(_)
+            | Type::ClassLiteral(_)
+            | Type::GenericAlias(_)
+            | Type::SubclassOf(_) => {
                 let kind = match ty {
                     Type::FunctionLiteral(_) => CalleeKind::Function,
                     _ => CalleeKind::Class,
@@ -81,12 +88,20 @@ impl<'db> Inference<'db> {
                 }
                 _ => Alternative::Module(Name::empty()),
             },
-            Type::TypedDict(_) => Alternative::Container {
-                class: Name::new_static("dict"),
-                staged: self.mentions_tensor(ty),
-            },
+            Type::TypedDict(_) => {
+                Alternative::Container { class: Name::new_static("dict"), staged: self.mentions_tensor(ty) }
+            }
             _ => Alternative::Instance { module: Name::empty(), class: self.shown(ty) },
         })
+    }
+
+    fn is_assumed(&self, ty: Type<'db>) -> bool {
+        match ty {
+            Type::NominalInstance(instance) => {
+                matches!(instance.class_name(self.db, &self.env).as_str(), "ag_tensor_" | "ag_array_")
+            }
+            _ => false,
+        }
     }
 
     fn literal(&self, ty: Type<'db>) -> Alternative {
@@ -119,6 +134,9 @@ impl<'db> Inference<'db> {
                 }
                 _ => {}
             },
+            "__builtins__" if matches!(class.as_str(), "ag_tensor_" | "ag_array_") => {
+                return Alternative::Tensor { kind: TensorKind::Tensor, dtype: None };
+            }
             "types" | "_typeshed" if class == "NoneType" => return Alternative::None,
             "tensorflow" | "keras" | "tf_keras" | "torch" | "jax" | "jaxlib" | "autograph" | "catalyst" => {
                 if let Some(kind) = tensor_kind(&class) {

@@ -52,10 +52,7 @@ struct Finder<'a> {
 
 impl<'a> SourceOrderVisitor<'a> for Finder<'a> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
-        if self.function.is_some()
-            || self.class.is_some()
-            || !statement.range().contains_range(self.name)
-        {
+        if self.function.is_some() || self.class.is_some() || !statement.range().contains_range(self.name) {
             return;
         }
         match statement {

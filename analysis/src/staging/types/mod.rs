@@ -71,8 +71,11 @@ pub struct CallSite {
     pub arguments: Vec<(ArgumentPlace, AssumedType)>,
     /// `*args` or `**kwargs` are passed: parameters without an argument may still have a value.
     pub open: bool,
-    /// Python makes the call itself: `__enter__` of a `with`, `__next__` of a `for`.
+    /// The call is made by others, who do not convert: by Python for a `with` or `for` (`__enter__`,
+    /// `__next__`), by a library (the bodies of `tf.cond`).
     pub implicit: bool,
+    /// `functools.partial(f, …)`: the arguments are bound now, the call comes later.
+    pub partial: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,13 +173,7 @@ impl<'db> Inference<'db> {
     }
 
     /// `places` are those of `expressions` in the real text.
-    fn scope(
-        &self,
-        scope: u32,
-        places: &[TextRange],
-        expressions: &[&Expr],
-        body: &[Stmt],
-    ) -> ScopeTypes {
+    fn scope(&self, scope: u32, places: &[TextRange], expressions: &[&Expr], body: &[Stmt]) -> ScopeTypes {
         let mut types = ScopeTypes::default();
         let mut seen: FxHashMap<Type<'db>, u32> = FxHashMap::default();
         let index = file_index(self.db, self.document);
@@ -219,7 +216,14 @@ impl<'db> Inference<'db> {
             for function in caller.functions_of(call) {
                 let targets = self.targets(function);
                 if !targets.is_empty() {
-                    calls.push(CallSite { targets, range, arguments: given.clone(), open: false, implicit: false });
+                    calls.push(CallSite {
+                        targets,
+                        range,
+                        arguments: given.clone(),
+                        open: false,
+                        implicit: !caller.converts,
+                        partial: false,
+                    });
                 }
             }
             return;
@@ -231,22 +235,31 @@ impl<'db> Inference<'db> {
             let targets = self.targets(method.function);
             if !targets.is_empty() {
                 let arguments = self.dataset_elements(receiver, call);
-                calls.push(CallSite { targets, range, arguments, open: false, implicit: false });
+                calls.push(CallSite {
+                    targets,
+                    range,
+                    arguments,
+                    open: false,
+                    implicit: false,
+                    partial: false,
+                });
             }
             return;
         }
         let mut targets = self.targets(&call.func);
         let mut skip = 0;
+        let mut partial = false;
         if targets.is_empty() {
             // `strategy.run(step, args=(x, y))`, `partial(f, x)`, `jax.jit(f)(x)`, `jax.vmap(f)(x)`.
             let Some((function, skipped)) = resolve::applied_function(&index.imports, call) else { return };
             targets = self.targets(function);
             skip = skipped;
+            partial = skipped > 0;
             if targets.is_empty() {
                 return;
             }
         }
-        let mut open = false;
+        let mut open = partial;
         let mut arguments = Vec::new();
         for (position, argument) in call.arguments.args.iter().skip(skip).enumerate() {
             if argument.is_starred_expr() {
@@ -257,14 +270,13 @@ impl<'db> Inference<'db> {
         }
         for keyword in &call.arguments.keywords {
             match &keyword.arg {
-                Some(name) => arguments.push((
-                    ArgumentPlace::Keyword(name.id.clone()),
-                    self.assumed(&keyword.value),
-                )),
+                Some(name) => {
+                    arguments.push((ArgumentPlace::Keyword(name.id.clone()), self.assumed(&keyword.value)))
+                }
                 None => open = true,
             }
         }
-        calls.push(CallSite { targets, range, arguments, open, implicit: false });
+        calls.push(CallSite { targets, range, arguments, open, implicit: false, partial });
     }
 
     /// What `with` and `for` call of the project's objects.
@@ -290,7 +302,14 @@ impl<'db> Inference<'db> {
             let targets: Vec<_> = methods.iter().flat_map(|method| self.methods(object, method)).collect();
             if !targets.is_empty() {
                 let range = place(object);
-                calls.push(CallSite { targets, range, arguments: Vec::new(), open: true, implicit: true });
+                calls.push(CallSite {
+                    targets,
+                    range,
+                    arguments: Vec::new(),
+                    open: true,
+                    implicit: true,
+                    partial: false,
+                });
             }
         }
     }
@@ -304,13 +323,15 @@ impl<'db> Inference<'db> {
                     let argument = callbacks::argument(call, *position, keyword);
                     types.push(argument.map_or_else(AssumedType::unknown, |a| self.assumed(a)));
                 }
-                Given::Spread(position, keyword) => {
-                    match callbacks::argument(call, *position, keyword) {
-                        Some(Expr::List(list)) => types.extend(list.elts.iter().map(|e| self.staged_operand(caller, e))),
-                        Some(Expr::Tuple(tuple)) => types.extend(tuple.elts.iter().map(|e| self.staged_operand(caller, e))),
-                        _ => {}
+                Given::Spread(position, keyword) => match callbacks::argument(call, *position, keyword) {
+                    Some(Expr::List(list)) => {
+                        types.extend(list.elts.iter().map(|e| self.staged_operand(caller, e)))
                     }
-                }
+                    Some(Expr::Tuple(tuple)) => {
+                        types.extend(tuple.elts.iter().map(|e| self.staged_operand(caller, e)))
+                    }
+                    _ => {}
+                },
                 Given::Rest(position) => {
                     let rest = call.arguments.args.iter().skip(*position);
                     types.extend(rest.map(|e| self.staged_operand(caller, e)));

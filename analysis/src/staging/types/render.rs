@@ -77,7 +77,10 @@ impl<'db> Inference<'db> {
         let definition = *definition.definition()?;
         let file = definition.file(self.db);
         let range = definition
-            .focus_range(self.db, &ruff_db::parsed::parsed_module(self.db, definition.python_file(self.db)).load(self.db))
+            .focus_range(
+                self.db,
+                &ruff_db::parsed::parsed_module(self.db, definition.python_file(self.db)).load(self.db),
+            )
             .range();
         let qualname = self.qualname(file, range)?;
         Some(format!("{{{}:{qualname}}}", self.module_key(file)))

@@ -71,7 +71,8 @@ impl<'db> Inference<'db> {
 
     fn add_definition(&self, ty: Type<'db>, bound: bool, targets: &mut Vec<Target>) {
         if let Some(TypeDefinition::Function(definition)) = ty.definition(self.db, &self.env) {
-            let module = ruff_db::parsed::parsed_module(self.db, definition.python_file(self.db)).load(self.db);
+            let module =
+                ruff_db::parsed::parsed_module(self.db, definition.python_file(self.db)).load(self.db);
             self.add_function_at(definition.focus_range(self.db, &module), bound, targets);
         }
     }
@@ -79,8 +80,7 @@ impl<'db> Inference<'db> {
     fn add_function_at(&self, place: FileRange, bound: bool, targets: &mut Vec<Target>) {
         let Some(document) = locate::document_of(self.db, place.file()) else { return };
         let definitions = locate::definitions(self.db, place.file());
-        let function =
-            definitions.functions.iter().find(|function| function.name_range == place.range());
+        let function = definitions.functions.iter().find(|function| function.name_range == place.range());
         if let Some(function) = function {
             targets.push(Target { document, path: function.path.clone(), bound });
         }
@@ -105,11 +105,8 @@ impl<'db> Inference<'db> {
             }
             let Some(document) = locate::document_of(self.db, place.file()) else { continue };
             let definitions = locate::definitions(self.db, place.file());
-            let Some((number, entry)) = definitions
-                .classes
-                .iter()
-                .enumerate()
-                .find(|(_, class)| class.name_range == place.range())
+            let Some((number, entry)) =
+                definitions.classes.iter().enumerate().find(|(_, class)| class.name_range == place.range())
             else {
                 continue;
             };
@@ -123,9 +120,12 @@ impl<'db> Inference<'db> {
                 targets.push(Target { document, path: function.path.clone(), bound: true });
                 return;
             }
-            queue.extend(super::bases(self.db, document, number as u32).iter().rev().map(|base| {
-                FileRange::new(base.0, base.1)
-            }));
+            queue.extend(
+                super::bases(self.db, document, number as u32)
+                    .iter()
+                    .rev()
+                    .map(|base| FileRange::new(base.0, base.1)),
+            );
         }
     }
 
@@ -146,7 +146,8 @@ impl<'db> Inference<'db> {
         };
         let bound = expression.is_attribute_expr();
         for definition in definitions.iter().filter_map(|definition| definition.definition()) {
-            let module = ruff_db::parsed::parsed_module(self.db, definition.python_file(self.db)).load(self.db);
+            let module =
+                ruff_db::parsed::parsed_module(self.db, definition.python_file(self.db)).load(self.db);
             let place = definition.focus_range(self.db, &module);
             let before = targets.len();
             self.add_function_at(place, bound, targets);
@@ -155,10 +156,8 @@ impl<'db> Inference<'db> {
                 && bound
             {
                 let index = file_index(self.db, target.document);
-                target.bound = index
-                    .definitions
-                    .find(&target.path)
-                    .is_some_and(|(_, entry)| entry.class.is_some());
+                target.bound =
+                    index.definitions.find(&target.path).is_some_and(|(_, entry)| entry.class.is_some());
             }
         }
     }
@@ -180,10 +179,8 @@ impl<'db> Inference<'db> {
             .collect();
         let [element] = elements.as_slice() else { return Vec::new() };
         // A tuple element is spread over the function's parameters.
-        let spread = element
-            .strip_prefix("tuple[")
-            .and_then(|rest| rest.strip_suffix(']'))
-            .map(split_arguments);
+        let spread =
+            element.strip_prefix("tuple[").and_then(|rest| rest.strip_suffix(']')).map(split_arguments);
         let mut types = match spread {
             Some(parts) if !parts.iter().any(|part| part == "...") => parts,
             _ => vec![element.clone()],

@@ -2,7 +2,7 @@
 from typing import Any
 from typing_extensions import Self
 
-from keras._layer import Layer
+from keras._layer import Layer, TensorLayer
 from keras.callbacks import History
 from keras.metrics import Metric
 from keras.optimizers import Optimizer
@@ -10,7 +10,7 @@ from numpy import ndarray
 from tensorflow import Tensor
 from tensorflow._ops import Op
 
-class Model(Layer):
+class Model(TensorLayer):
     compiled: bool
     compiled_loss: Op
     compiled_metrics: Any
