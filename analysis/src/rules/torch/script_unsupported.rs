@@ -81,7 +81,6 @@ fn report(ctx: &FunctionContext, range: TextRange, what: &str) {
 }
 
 /// Its parser refuses this wherever it stands, also under `if not torch.jit.is_scripting():`.
-
 fn of_statement(statement: &Stmt) -> Option<(TextRange, &'static str)> {
     let keyword = |length: u32| TextRange::at(statement.start(), length.into());
     Some(match statement {
