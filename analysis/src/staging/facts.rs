@@ -200,7 +200,11 @@ impl Fact {
 
     /// The binding of a `for` over this value.
     pub fn iteration_binding(&self) -> Binding {
-        self.binding_where(TensorKind::stages_iteration)
+        match self.binding_where(TensorKind::stages_iteration) {
+            // `Tensor | Unknown` may as well be a list of Tensors.
+            Binding::Staged if self.unknown => Binding::Unknown,
+            binding => binding,
+        }
     }
 
     fn binding_where(&self, staged: impl Fn(TensorKind) -> bool) -> Binding {

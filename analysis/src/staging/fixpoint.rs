@@ -800,12 +800,19 @@ fn assume(
                 sites: Vec::new(),
             };
         }
-        let (module, class) = staged.dialect.tensor_class();
-        return ParameterAssumption {
-            source: Some(Source::Assumption),
-            assumed: AssumedType::class(module, class),
-            sites: Vec::new(),
+        let structured = matches!(
+            staged.root,
+            Some(RootKind::KerasMethod | RootKind::ControlFlowBody | RootKind::DatasetCallback)
+        );
+        let assumed = match staged.dialect {
+            Dialect::Tensorflow | Dialect::Keras if structured => AssumedType::of("ag_tensor_"),
+            Dialect::Jax if structured => AssumedType::of("ag_array_"),
+            dialect => {
+                let (module, class) = dialect.tensor_class();
+                AssumedType::class(module, class)
+            }
         };
+        return ParameterAssumption { source: Some(Source::Assumption), assumed, sites: Vec::new() };
     }
     ParameterAssumption { source: Some(Source::Unknown), ..Default::default() }
 }

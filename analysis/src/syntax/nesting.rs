@@ -6,21 +6,24 @@
 use ruff_python_ast::token::TokenKind;
 use ruff_python_parser::{Mode, lexer};
 
-/// Brackets, blocks and operator chains together. CPython's own parser gives up at 100 blocks and
-/// 200 brackets; chains of a few thousand operators occur in generated code.
+/// Brackets, blocks and operator chains together; chains of a few thousand operators occur in
+/// generated code.
 const LIMIT: usize = 2_000;
+
+/// More blocks, or more brackets, inside each other are no Python: CPython refuses to compile them.
+const BLOCKS: usize = 100;
+const BRACKETS: usize = 200;
 
 /// Whether a tree of this text would be too deep to walk.
 pub fn is_too_deep(text: &str) -> bool {
-    looks_deep(text.as_bytes()) && depth(text) > LIMIT
+    looks_deep(text.as_bytes()) && is_deep(text)
 }
 
 /// A cheap over-approximation on bytes, so that ordinary files are not lexed twice. String contents
 /// may make it say yes; then the lexer decides.
 fn looks_deep(bytes: &[u8]) -> bool {
     const SEGMENT: usize = LIMIT;
-    const BRACKETS: usize = 150;
-    const INDENTATION: usize = 300;
+    const INDENTATION: usize = 200;
     let (mut brackets, mut segment, mut indentation) = (0usize, 0usize, Some(0usize));
     for byte in bytes {
         segment += 1;
@@ -46,17 +49,17 @@ fn looks_deep(bytes: &[u8]) -> bool {
     false
 }
 
-/// Open blocks + open brackets + length of the current chain of operators, at its greatest.
-fn depth(text: &str) -> usize {
+/// Whether open blocks, open brackets and the current chain of operators are too many anywhere.
+fn is_deep(text: &str) -> bool {
     let mut lexer = lexer::lex(text, Mode::Module);
-    let (mut blocks, mut deepest) = (0usize, 0usize);
+    let mut blocks = 0usize;
     // Chain length at each open bracket; the last one is the innermost.
     let mut chains = vec![0usize];
     let mut chained = 0usize;
     loop {
         let kind = lexer.next_token();
         match kind {
-            TokenKind::EndOfFile => return deepest,
+            TokenKind::EndOfFile => return false,
             TokenKind::Indent => blocks += 1,
             TokenKind::Dedent => blocks = blocks.saturating_sub(1),
             TokenKind::Lpar | TokenKind::Lsqb | TokenKind::Lbrace => {
@@ -79,7 +82,9 @@ fn depth(text: &str) -> usize {
             _ if kind.is_operator() || kind.is_keyword() => bump(&mut chains, &mut chained),
             _ => {}
         }
-        deepest = deepest.max(blocks + chained);
+        if blocks > BLOCKS || chains.len() > BRACKETS + 1 || blocks + chained > LIMIT {
+            return true;
+        }
     }
 }
 
@@ -105,11 +110,11 @@ mod tests {
 
     #[test]
     fn deep_code_is_not() {
-        assert!(is_too_deep(&format!("x = {}1{}\n", "(".repeat(5_000), ")".repeat(5_000))));
+        assert!(is_too_deep(&format!("x = {}1{}\n", "(".repeat(300), ")".repeat(300))));
         assert!(is_too_deep(&format!("x = {}1\n", "1 + ".repeat(50_000))));
         assert!(is_too_deep(&format!("x = {}1\n", "not ".repeat(50_000))));
         assert!(is_too_deep(&format!("x = a{}\n", "()".repeat(50_000))));
-        let blocks: String = (0..3_000).map(|n| format!("{}if x:\n", " ".repeat(n))).collect();
+        let blocks: String = (0..300).map(|n| format!("{}if x:\n", " ".repeat(n))).collect();
         assert!(is_too_deep(&blocks));
     }
 }

@@ -17,7 +17,10 @@ impl<'db> Inference<'db> {
     }
 
     fn shown(&self, ty: Type<'db>) -> Name {
-        let mut shown = ty.display(self.db, &self.env).to_string().replace("float*", "float");
+        let mut shown = ty.display(self.db, &self.env).to_string()
+            .replace("float*", "float")
+            .replace("ag_tensor_", "Tensor")
+            .replace("ag_array_", "Array");
         if shown.len() > MAX_SHOWN {
             let cut = (0..=MAX_SHOWN).rev().find(|at| shown.is_char_boundary(*at)).unwrap_or(0);
             shown.truncate(cut);
@@ -46,6 +49,8 @@ impl<'db> Inference<'db> {
             Type::Never => fact.never = true,
             Type::TypeAlias(alias) => self.add(alias.value_type(self.db), fact),
             _ => {
+                // A Tensor by assumption, but perhaps a structure of them.
+                fact.unknown |= self.is_assumed(ty);
                 if let Some(alternative) = self.alternative(ty)
                     && !fact.alternatives.contains(&alternative)
                 {
@@ -90,6 +95,15 @@ impl<'db> Inference<'db> {
         })
     }
 
+    fn is_assumed(&self, ty: Type<'db>) -> bool {
+        match ty {
+            Type::NominalInstance(instance) => {
+                matches!(instance.class_name(self.db, &self.env).as_str(), "ag_tensor_" | "ag_array_")
+            }
+            _ => false,
+        }
+    }
+
     fn literal(&self, ty: Type<'db>) -> Alternative {
         let shown = ty.display(self.db, &self.env).to_string();
         let value = shown.strip_prefix("Literal[").and_then(|rest| rest.strip_suffix(']'));
@@ -120,6 +134,9 @@ impl<'db> Inference<'db> {
                 }
                 _ => {}
             },
+            "__builtins__" if matches!(class.as_str(), "ag_tensor_" | "ag_array_") => {
+                return Alternative::Tensor { kind: TensorKind::Tensor, dtype: None };
+            }
             "types" | "_typeshed" if class == "NoneType" => return Alternative::None,
             "tensorflow" | "keras" | "tf_keras" | "torch" | "jax" | "jaxlib" | "autograph" | "catalyst" => {
                 if let Some(kind) = tensor_kind(&class) {
