@@ -55,5 +55,11 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     let help = "indent with blanks only";
-    unconverted::check(ctx, &MIXED_INDENTATION, Unsupported::MixedIndentation, "tabs and blanks mixed in its indentation", help);
+    drop(unconverted::check(
+        ctx,
+        &MIXED_INDENTATION,
+        Unsupported::MixedIndentation,
+        "tabs and blanks mixed in its indentation",
+        help,
+    ));
 }
