@@ -286,15 +286,20 @@ fn boolean(value: &Expr) -> Option<bool> {
     value.as_boolean_literal_expr().map(|literal| literal.value)
 }
 
-/// `Feature.ALL`, `[Feature.LISTS, Feature.ASSERT_STATEMENTS]` -> the last names.
+/// `Feature.ALL`, `[Feature.LISTS, Feature.ASSERT_STATEMENTS]` -> the last names; a variable may hold
+/// any of them.
 fn attribute_names(value: &Expr) -> Vec<Name> {
     let elements: &[Expr] = match value {
         Expr::List(list) => &list.elts,
         Expr::Tuple(tuple) => &tuple.elts,
         Expr::Set(set) => &set.elts,
+        Expr::NoneLiteral(_) => &[],
         other => std::slice::from_ref(other),
     };
-    elements.iter().filter_map(|element| Some(element.as_attribute_expr()?.attr.id.clone())).collect()
+    let name = |element: &Expr| {
+        element.as_attribute_expr().map_or_else(|| Name::new_static("ALL"), |element| element.attr.id.clone())
+    };
+    elements.iter().map(name).collect()
 }
 
 /// Names and numbers of static arguments, numbers as text: `(0, "mode")` -> `0`, `mode`.
