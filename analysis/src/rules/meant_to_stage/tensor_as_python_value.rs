@@ -137,7 +137,7 @@ impl<'a> Checker<'_, 'a> {
                 ConstructKind::ComprehensionIf => {
                     self.report(test, construct.test_range, "the condition of a comprehension", "a Tensor", "`tf.boolean_mask`");
                 }
-                ConstructKind::Assert if !(asserts && ctx.converts()) => {
+                ConstructKind::Assert if ctx.stage.unconverted.is_none() && !(asserts && ctx.converts()) => {
                     self.report(test, construct.range, "the condition of an `assert`", "a Tensor", "`tf.debugging.assert_equal` and its kin");
                 }
                 // `for a, b in pairs`: a round's item is a Tensor.
