@@ -63,7 +63,10 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     let checker = Checker { ctx };
-    checker.decisions();
+    // Of other decisions in code that is not converted other rules speak.
+    if ctx.converts() {
+        checker.decisions();
+    }
     for expression in ctx.expressions() {
         match expression {
             Expr::Call(call) => checker.call(call),
@@ -137,7 +140,7 @@ impl<'a> Checker<'_, 'a> {
                 ConstructKind::ComprehensionIf => {
                     self.report(test, construct.test_range, "the condition of a comprehension", "a Tensor", "`tf.boolean_mask`");
                 }
-                ConstructKind::Assert if ctx.stage.unconverted.is_none() && !(asserts && ctx.converts()) => {
+                ConstructKind::Assert if !asserts => {
                     self.report(test, construct.range, "the condition of an `assert`", "a Tensor", "`tf.debugging.assert_equal` and its kin");
                 }
                 // `for a, b in pairs`: a round's item is a Tensor.
