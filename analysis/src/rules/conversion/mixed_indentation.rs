@@ -1,7 +1,5 @@
 //! Tabs within blanks, or blanks within tabs, keep a method from being converted.
 
-#![expect(clippy::tabs_in_doc_comments, reason = "the example is about tabs")]
-
 use super::unconverted;
 use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
