@@ -523,7 +523,9 @@ impl Fixpoint {
         for call in &types.calls {
             for target in &call.targets {
                 let Some(callee) = self.scope_of(db, target) else { continue };
-                if let Some(caller) = &staged {
+                if let Some(caller) = &staged
+                    && !is_chosen_at_run_time(&call.targets)
+                {
                     changed |= self.reach(db, scope, caller, callee, call);
                 } else if let Some(distance) = distance
                     && distance < self.horizon.distance
@@ -806,6 +808,7 @@ fn assume(
         );
         let assumed = match staged.dialect {
             Dialect::Tensorflow | Dialect::Keras if structured => AssumedType::of("ag_tensor_"),
+            Dialect::Tensorflow => AssumedType::of("ag_argument_"),
             Dialect::Jax if structured => AssumedType::of("ag_array_"),
             dialect => {
                 let (module, class) = dialect.tensor_class();
@@ -856,6 +859,14 @@ fn traced(spoken: &[Contribution]) -> AssumedType {
         }
     }
     assumed
+}
+
+/// `backend.add` with a module for each backend: the functions of one name in several files are
+/// implementations, of which a run uses one.
+fn is_chosen_at_run_time(targets: &[Target]) -> bool {
+    let [first, rest @ ..] = targets else { return false };
+    let name = |target: &Target| target.path.qualname.rsplit('.').next().unwrap_or_default().to_owned();
+    rest.iter().any(|target| target.document != first.document && name(target) == name(first))
 }
 
 /// The file works with another framework and not with that of the dialect: a call that seems to lead

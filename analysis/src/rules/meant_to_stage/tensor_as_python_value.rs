@@ -64,7 +64,10 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     let checker = Checker { ctx };
-    checker.decisions();
+    // Of other decisions in code that is not converted other rules speak.
+    if ctx.converts() {
+        checker.decisions();
+    }
     for expression in ctx.expressions() {
         match expression {
             Expr::Call(call) => checker.call(call),
