@@ -110,9 +110,9 @@ fn is_of_the_library(ctx: &FunctionContext, value: &Expr) -> bool {
             !definitions.is_empty()
                 && definitions.iter().all(|definition| match definition.kind {
                     DefKind::Parameter(_) => true,
-                    _ => ctx.value_of(definition).is_some_and(|value| {
-                        !value.is_name_expr() && is_of_the_library(ctx, value)
-                    }),
+                    _ => ctx
+                        .value_of(definition)
+                        .is_some_and(|value| !value.is_name_expr() && is_of_the_library(ctx, value)),
                 })
         }),
         _ => false,

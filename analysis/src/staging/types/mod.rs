@@ -181,12 +181,17 @@ impl<'db> Inference<'db> {
         let mut rebound = Vec::new();
         for parameter in def.parameters.iter_non_variadic_params() {
             let name = &parameter.parameter.name.id;
-            let Some(own) = parameter.inferred_type(&self.model).map(|ty| self.fact(ty).binding()) else { continue };
+            let Some(own) = parameter.inferred_type(&self.model).map(|ty| self.fact(ty).binding()) else {
+                continue;
+            };
             let differs = assignments.0.iter().any(|(target, value)| {
                 *target == name
                     && self.type_of(value).is_some_and(|ty| {
                         let value = self.fact(ty).binding();
-                        matches!((own, value), (Binding::Staged, Binding::Python) | (Binding::Python, Binding::Staged))
+                        matches!(
+                            (own, value),
+                            (Binding::Staged, Binding::Python) | (Binding::Python, Binding::Staged)
+                        )
                     })
             });
             if differs {
