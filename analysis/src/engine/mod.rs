@@ -78,7 +78,9 @@ impl Engine {
         for path in paths {
             let absolute = SystemPath::absolute(&path, self.db.system().current_directory());
             let Ok(file) = system_path_to_file(&self.db, &absolute) else { continue };
-            documents.entry(file).or_insert_with(|| Document::new(&self.db, file, None, Arc::default(), Arc::default()));
+            documents
+                .entry(file)
+                .or_insert_with(|| Document::new(&self.db, file, None, Arc::default(), Arc::default()));
         }
         self.project.set_documents(&mut self.db).to(Arc::new(documents));
         Ok(())
@@ -116,8 +118,9 @@ impl Engine {
         let virtual_path = ruff_db::system::SystemVirtualPath::new(path.as_str());
         let file = self.db.files().virtual_file(&self.db, virtual_path).file();
         let mut documents = FxHashMap::clone(self.project.documents(&self.db));
-        let document =
-            *documents.entry(file).or_insert_with(|| Document::new(&self.db, file, None, Arc::default(), Arc::default()));
+        let document = *documents
+            .entry(file)
+            .or_insert_with(|| Document::new(&self.db, file, None, Arc::default(), Arc::default()));
         self.project.set_documents(&mut self.db).to(Arc::new(documents));
         document
     }

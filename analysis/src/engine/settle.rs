@@ -93,7 +93,8 @@ impl Engine {
             return None;
         }
         let mut edited = Edited::default();
-        for (number, (document, (known, text, index))) in documents.iter().zip(&memory.documents).enumerate() {
+        for (number, (document, (known, text, index))) in documents.iter().zip(&memory.documents).enumerate()
+        {
             if document != known {
                 return None;
             }
@@ -105,7 +106,9 @@ impl Engine {
             let after = Version { text: now.as_str(), index: file_index(&self.db, *document) };
             let number = number as u32;
             let functions = difference::between(before, after)?;
-            edited.scopes.extend(functions.iter().map(|function| Scope { document: number, function: *function }));
+            edited
+                .scopes
+                .extend(functions.iter().map(|function| Scope { document: number, function: *function }));
             edited.documents.insert(number);
         }
         Some(edited)
@@ -114,7 +117,7 @@ impl Engine {
     /// Asks the types of the fixpoint's scopes under its present assumptions; the `last` time only of those
     /// that are reported on.
     fn look(&mut self, fixpoint: &Fixpoint, known: &[Look], edited: &Edited, last: bool) -> Look {
-        let assumptions = fixpoint.assumptions();
+        let assumptions = fixpoint.assumptions(&self.db);
         let known = known.iter().find(|look| look.assumptions == assumptions);
         let mut look = Look { assumptions, ..Look::default() };
         let mut asked = Vec::new();
@@ -140,7 +143,8 @@ impl Engine {
             self.warm(&asked, |db, scope| {
                 fixpoint.ask(db, *scope);
             });
-            look.answers.extend(asked.iter().map(|scope| (*scope, Arc::clone(fixpoint.ask(&self.db, *scope)))));
+            look.answers
+                .extend(asked.iter().map(|scope| (*scope, Arc::clone(fixpoint.ask(&self.db, *scope)))));
         }
         look
     }
@@ -183,7 +187,8 @@ impl Engine {
         {
             let functions = &file_index(&self.db, document).definitions.functions;
             let number = number as u32;
-            let scopes = Scope { document: number, function: 0 }..Scope { document: number, function: MODULE };
+            let scopes =
+                Scope { document: number, function: 0 }..Scope { document: number, function: MODULE };
             let types: FxHashMap<_, _> = answers
                 .range(scopes)
                 .filter_map(|(scope, types)| {

@@ -41,7 +41,10 @@ fn declared<'a>(
 }
 
 /// The `@tf.function` of a definition, if it has one.
-pub(super) fn staging_decorator<'a>(ctx: &FileContext, def: &'a ast::StmtFunctionDef) -> Option<&'a ast::Decorator> {
+pub(super) fn staging_decorator<'a>(
+    ctx: &FileContext,
+    def: &'a ast::StmtFunctionDef,
+) -> Option<&'a ast::Decorator> {
     def.decorator_list.iter().find(|decorator| {
         let callee = decorator.expression.as_call_expr().map_or(&decorator.expression, |call| &call.func);
         is_tf_function(ctx, callee)

@@ -82,7 +82,7 @@ impl AssumedType {
                     .unwrap_or_default(),
             );
         }
-        shown
+        shown.replace("ag_tensor_", "Tensor").replace("ag_argument_", "Tensor").replace("ag_array_", "Array")
     }
 }
 

@@ -38,7 +38,8 @@ impl FileIndex {
     /// The bodies that may be left out of the ghost view when the types of `kept` functions are asked
     /// for.
     pub(super) fn dispensable(&self, kept: &dyn Fn(u32) -> bool) -> Vec<TextRange> {
-        let outermost = self.definitions.functions.iter().enumerate().filter(|(_, entry)| entry.parent.is_none());
+        let outermost =
+            self.definitions.functions.iter().enumerate().filter(|(_, entry)| entry.parent.is_none());
         let bodies = outermost.filter_map(|(number, entry)| {
             let function = number as u32;
             let signature = self.signatures.get(number)?;
@@ -51,7 +52,8 @@ impl FileIndex {
                 && self.definitions.find(&twin).is_none()
                 && self.is_closed(function)
                 && !self.with_nested(function).any(kept);
-            is_dispensable.then(|| TextRange::new(signature.body_at.min(entry.range.end()), entry.range.end()))
+            is_dispensable
+                .then(|| TextRange::new(signature.body_at.min(entry.range.end()), entry.range.end()))
         });
         bodies.collect()
     }

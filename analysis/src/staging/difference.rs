@@ -19,9 +19,12 @@ pub fn between(before: Version, after: Version) -> Option<Vec<u32>> {
     let (old, new) = (before.index, after.index);
     let same_outline = old.too_deep == new.too_deep
         && old.definitions.functions.len() == new.definitions.functions.len()
-        && old.definitions.functions.iter().zip(&new.definitions.functions).all(|(old, new)| {
-            old.path == new.path && old.class == new.class && old.parent == new.parent
-        })
+        && old
+            .definitions
+            .functions
+            .iter()
+            .zip(&new.definitions.functions)
+            .all(|(old, new)| old.path == new.path && old.class == new.class && old.parent == new.parent)
         && old.roots.len() == new.roots.len()
         && old.roots.iter().zip(&new.roots).all(|(old, new)| old.scope == new.scope);
     if !same_outline {

@@ -182,6 +182,8 @@ pub struct Fact {
     pub alternatives: Vec<Alternative>,
     /// Something of the type could not be known.
     pub unknown: bool,
+    /// It is the argument of a root, taken for a Tensor: a loop over it counts as staged.
+    pub argument: bool,
     /// The engine says that no value gets here (unreachable, or a contradiction).
     pub never: bool,
     /// The type in Python's notation, for people: `Tensor[float32] | None`.
@@ -200,7 +202,11 @@ impl Fact {
 
     /// The binding of a `for` over this value.
     pub fn iteration_binding(&self) -> Binding {
-        self.binding_where(TensorKind::stages_iteration)
+        match self.binding_where(TensorKind::stages_iteration) {
+            // `Tensor | Unknown` may as well be a list of Tensors.
+            Binding::Staged if self.unknown && !self.argument => Binding::Unknown,
+            binding => binding,
+        }
     }
 
     fn binding_where(&self, staged: impl Fn(TensorKind) -> bool) -> Binding {

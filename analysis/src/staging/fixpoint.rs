@@ -8,7 +8,7 @@
 //!
 //! The result is a function of the project's texts and settings alone: every run starts from nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ruff_python_ast::name::Name;
@@ -18,9 +18,11 @@ use super::assumed::AssumedType;
 use super::assumptions::{RootOptions, Source, Unconverted};
 use super::dialect::{Dialect, RootKind};
 use super::ghost::Assumption;
-use super::index::{DefaultValue, FileIndex, FunctionId, MODULE, ParameterKind, file_index, function_ast};
-use super::roots::{RootSite, RootTarget};
+use super::index::{
+    DefaultValue, FileIndex, FunctionId, MODULE, ParameterKind, ParameterSyntax, file_index, function_ast,
+};
 use super::place::Place;
+use super::roots::{RootSite, RootTarget};
 use super::types::{ArgumentPlace, CallSite, ScopeTypes, Target, function_types, module_types};
 use crate::config::Settings;
 use crate::db::Db;
@@ -142,6 +144,8 @@ pub struct Fixpoint {
     contributions: BTreeMap<Scope, Vec<(Scope, u32, Contribution)>>,
     pub parameters: BTreeMap<Scope, Vec<ParameterAssumption>>,
     returns: BTreeMap<Scope, AssumedType>,
+    /// Parameters that the body binds to something else; once seen, for good.
+    rebound: BTreeSet<(Scope, Name)>,
 }
 
 impl Staged {
@@ -181,6 +185,7 @@ impl Fixpoint {
             contributions: BTreeMap::new(),
             parameters: BTreeMap::new(),
             returns: BTreeMap::new(),
+            rebound: BTreeSet::new(),
         };
         fixpoint.find_roots(db);
         if !fixpoint.is_idle() {
@@ -466,6 +471,9 @@ impl Fixpoint {
         for (scope, types) in answers {
             changed |= self.absorb_roots(db, *scope, types);
             changed |= self.absorb_calls(db, *scope, types);
+            for name in &types.rebound {
+                changed |= self.rebound.insert((*scope, name.clone()));
+            }
             if scope.function != MODULE {
                 let returns = types.returns.clone();
                 if self.returns.get(scope) != Some(&returns) {
@@ -534,7 +542,9 @@ impl Fixpoint {
         for call in &types.calls {
             for target in &call.targets {
                 let Some(callee) = self.scope_of(db, target) else { continue };
-                if let Some(caller) = &staged {
+                if let Some(caller) = &staged
+                    && !is_chosen_at_run_time(&call.targets)
+                {
                     changed |= self.reach(db, scope, caller, callee, call);
                 } else if let Some(distance) = distance
                     && distance < self.horizon.distance
@@ -733,14 +743,19 @@ impl Fixpoint {
     }
 
     /// What the ghost views should say, by document and function.
-    pub fn assumptions(&self) -> Assumptions {
+    pub fn assumptions(&self, db: &dyn Db) -> Assumptions {
         let mut assumptions = Assumptions::new();
         for (scope, parameters) in &self.parameters {
-            let assumed = |parameter: &ParameterAssumption| {
-                (!parameter.assumed.is_empty()).then(|| parameter.assumed.clone())
+            let Some(signature) = self.index(db, *scope).signatures.get(scope.function as usize) else {
+                continue;
+            };
+            let assumed = |(parameter, syntax): (&ParameterAssumption, &ParameterSyntax)| {
+                let mut assumed = parameter.assumed.clone();
+                assumed.unknown |= self.rebound.contains(&(*scope, syntax.name.clone()));
+                (!assumed.is_empty()).then_some(assumed)
             };
             let assumption = Assumption {
-                parameters: parameters.iter().map(assumed).collect(),
+                parameters: parameters.iter().zip(&signature.parameters).map(assumed).collect(),
                 returns: self.returns.get(scope).filter(|returns| !returns.is_empty()).cloned(),
                 converts: self.staged.get(scope).is_some_and(|staged| staged.converts),
             };
@@ -803,12 +818,20 @@ fn assume(
                 sites: Vec::new(),
             };
         }
-        let (module, class) = staged.dialect.tensor_class();
-        return ParameterAssumption {
-            source: Some(Source::Assumption),
-            assumed: AssumedType::class(module, class),
-            sites: Vec::new(),
+        let structured = matches!(
+            staged.root,
+            Some(RootKind::KerasMethod | RootKind::ControlFlowBody | RootKind::DatasetCallback)
+        );
+        let assumed = match staged.dialect {
+            Dialect::Tensorflow | Dialect::Keras if structured => AssumedType::of("ag_tensor_"),
+            Dialect::Tensorflow => AssumedType::of("ag_argument_"),
+            Dialect::Jax if structured => AssumedType::of("ag_array_"),
+            dialect => {
+                let (module, class) = dialect.tensor_class();
+                AssumedType::class(module, class)
+            }
         };
+        return ParameterAssumption { source: Some(Source::Assumption), assumed, sites: Vec::new() };
     }
     ParameterAssumption { source: Some(Source::Unknown), ..Default::default() }
 }
@@ -852,6 +875,14 @@ fn traced(spoken: &[Contribution]) -> AssumedType {
         }
     }
     assumed
+}
+
+/// `backend.add` with a module for each backend: the functions of one name in several files are
+/// implementations, of which a run uses one.
+fn is_chosen_at_run_time(targets: &[Target]) -> bool {
+    let [first, rest @ ..] = targets else { return false };
+    let name = |target: &Target| target.path.qualname.rsplit('.').next().unwrap_or_default().to_owned();
+    rest.iter().any(|target| target.document != first.document && name(target) == name(first))
 }
 
 /// The file works with another framework and not with that of the dialect: a call that seems to lead

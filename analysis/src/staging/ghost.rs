@@ -5,9 +5,10 @@
 //! def step(x: "ag_m0.Tensor", training: "bool"=False) -> "…":    # the ghost view
 //! ```
 //!
-//! Only annotations (and `__call__` methods of modules) are inserted, names of builtins are replaced by
-//! the names of AutoGraph's overloads in converted functions, and imports are appended. So both trees have the same functions in the
-//! same order, with the same expressions in the same order ([`crate::syntax::expressions`]).
+//! Annotations (and `__call__` methods of modules) are inserted, names of builtins are replaced by the
+//! names of AutoGraph's overloads in converted functions, and imports are appended. So both trees have the
+//! same expressions in the same order ([`crate::syntax::expressions`]) in all functions that keep their
+//! body; the bodies that nobody asks for may be left out ([`super::closed`]).
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

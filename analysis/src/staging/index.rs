@@ -160,6 +160,7 @@ impl FileIndex {
         };
         walk.visit_body(parsed.suite());
         roots::add_methods(&mut walk.index);
+        roots::name_features(&mut walk.index, parsed.suite());
         walk.index
     }
 

@@ -286,15 +286,51 @@ fn boolean(value: &Expr) -> Option<bool> {
     value.as_boolean_literal_expr().map(|literal| literal.value)
 }
 
-/// `Feature.ALL`, `[Feature.LISTS, Feature.ASSERT_STATEMENTS]` -> the last names.
+/// `Feature.ALL`, `[Feature.LISTS, Feature.ASSERT_STATEMENTS]` -> the last names; a variable stays for
+/// [`name_features`].
 fn attribute_names(value: &Expr) -> Vec<Name> {
     let elements: &[Expr] = match value {
         Expr::List(list) => &list.elts,
         Expr::Tuple(tuple) => &tuple.elts,
         Expr::Set(set) => &set.elts,
+        Expr::NoneLiteral(_) => &[],
         other => std::slice::from_ref(other),
     };
-    elements.iter().filter_map(|element| Some(element.as_attribute_expr()?.attr.id.clone())).collect()
+    let name = |element: &Expr| match element {
+        Expr::Attribute(attribute) => attribute.attr.id.clone(),
+        Expr::Name(name) => name.id.clone(),
+        _ => Name::new_static("ALL"),
+    };
+    elements.iter().map(name).collect()
+}
+
+/// Puts in the features that the module gives a name, `OPTIONAL = tf.autograph.experimental.Feature.LISTS`;
+/// any other variable may hold all of them.
+pub fn name_features(index: &mut FileIndex, body: &[ast::Stmt]) {
+    const FEATURES: [&str; 7] = [
+        "ALL",
+        "AUTO_CONTROL_DEPS",
+        "ASSERT_STATEMENTS",
+        "BUILTIN_FUNCTIONS",
+        "EQUALITY_OPERATORS",
+        "LISTS",
+        "NAME_SCOPES",
+    ];
+    let constant = |name: &Name| {
+        body.iter().rev().filter_map(ast::Stmt::as_assign_stmt).find_map(|assign| {
+            match assign.targets.as_slice() {
+                [Expr::Name(target)] if target.id == *name => Some(attribute_names(&assign.value)),
+                _ => None,
+            }
+        })
+    };
+    for features in index.roots.iter_mut().map(|site| &mut site.options.features) {
+        *features = features
+            .iter()
+            .flat_map(|name| constant(name).unwrap_or_else(|| vec![name.clone()]))
+            .map(|name| if FEATURES.contains(&name.as_str()) { name } else { Name::new_static("ALL") })
+            .collect();
+    }
 }
 
 /// Names and numbers of static arguments, numbers as text: `(0, "mode")` -> `0`, `mode`.

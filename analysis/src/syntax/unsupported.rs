@@ -8,6 +8,7 @@ use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
+use super::edits;
 use super::functions::{FunctionAst, FunctionPath};
 use super::imports::Imports;
 
@@ -82,7 +83,7 @@ impl<'a> Search<'a> {
 
     fn block(&mut self, body: &'a [Stmt]) {
         if let Some(first) = body.first().filter(|_| self.is_indented) {
-            let indentation = indentation(self.text, first.start());
+            let indentation = edits::indentation(self.text, first.start()).unwrap_or_default();
             if indentation.contains(' ') && indentation.contains('\t') {
                 self.add(Unsupported::MixedIndentation, first);
             }
@@ -100,13 +101,19 @@ impl<'a> SourceOrderVisitor<'a> for Search<'a> {
         match statement {
             Stmt::For(node) => {
                 if let Some(first) = node.orelse.first() {
-                    self.add(Unsupported::ForElse, TextRange::new(else_keyword(self.text, first), first.start()));
+                    self.add(
+                        Unsupported::ForElse,
+                        TextRange::new(else_keyword(self.text, first), first.start()),
+                    );
                 }
                 self.first_in_loop(&node.body);
             }
             Stmt::While(node) => {
                 if let Some(first) = node.orelse.first() {
-                    self.add(Unsupported::WhileElse, TextRange::new(else_keyword(self.text, first), first.start()));
+                    self.add(
+                        Unsupported::WhileElse,
+                        TextRange::new(else_keyword(self.text, first), first.start()),
+                    );
                 }
                 self.first_in_loop(&node.body);
             }
@@ -156,13 +163,6 @@ impl<'a> SourceOrderVisitor<'a> for Search<'a> {
     }
 
     fn visit_annotation(&mut self, _annotation: &'a Expr) {}
-}
-
-/// What stands before the first token of the line at `offset`.
-fn indentation(text: &str, offset: TextSize) -> &str {
-    let before = text.get(..offset.to_usize()).unwrap_or_default();
-    let line = before.rsplit('\n').next().unwrap_or_default();
-    if line.trim_start_matches([' ', '\t']).is_empty() { line } else { "" }
 }
 
 /// Where the `else` of a loop stands, given the first statement in it.

@@ -61,9 +61,9 @@ fn check(ctx: &FileContext) {
     let found = lambdas.found;
     for (position, (lambda, is_converted)) in found.iter().enumerate() {
         let others = found.iter().enumerate().filter(|(other, _)| *other != position);
-        let same = others.map(|(_, (other, _))| *other).find(|other| {
-            parameters(other) == parameters(lambda) && covers_line_of(ctx.text, other, lambda)
-        });
+        let same = others
+            .map(|(_, (other, _))| *other)
+            .find(|other| parameters(other) == parameters(lambda) && covers_line_of(ctx.text, other, lambda));
         let Some(other) = same.filter(|_| *is_converted && chooses(&lambda.body)) else { continue };
         ctx.report(
             &AMBIGUOUS_LAMBDA,
@@ -78,7 +78,12 @@ fn check(ctx: &FileContext) {
 
 /// The parameters' names: what AutoGraph compares.
 fn parameters(lambda: &ast::ExprLambda) -> Vec<&str> {
-    lambda.parameters.iter().flat_map(|parameters| parameters.iter()).map(|parameter| parameter.name().as_str()).collect()
+    lambda
+        .parameters
+        .iter()
+        .flat_map(|parameters| parameters.iter())
+        .map(|parameter| parameter.name().as_str())
+        .collect()
 }
 
 /// Whether `other` spans the line that `lambda` starts on.
@@ -116,7 +121,9 @@ fn chooses(body: &Expr) -> bool {
 /// The functions given to `tf.function`, `tf.autograph.to_graph` or a method of a Dataset.
 fn converted_argument<'a>(ctx: &FileContext, call: &'a ast::ExprCall) -> Option<&'a Expr> {
     let callee = ctx.resolve(&call.func);
-    if callee.is_some_and(|name| matches!(name.as_str(), "tensorflow.function" | "tensorflow.autograph.to_graph")) {
+    if callee
+        .is_some_and(|name| matches!(name.as_str(), "tensorflow.function" | "tensorflow.autograph.to_graph"))
+    {
         return call.arguments.args.first();
     }
     callbacks::dataset_method(call).map(|method| method.function)
@@ -156,7 +163,8 @@ impl<'a> SourceOrderVisitor<'a> for Lambdas<'_, 'a> {
             // A lambda in a converted function is converted with it.
             Stmt::FunctionDef(def)
                 if def.decorator_list.iter().any(|decorator| {
-                    let callee = decorator.expression.as_call_expr().map_or(&decorator.expression, |call| &call.func);
+                    let callee =
+                        decorator.expression.as_call_expr().map_or(&decorator.expression, |call| &call.func);
                     self.ctx.resolve(callee).is_some_and(|name| name == "tensorflow.function")
                 }) => {}
             Stmt::Assign(assign) => {

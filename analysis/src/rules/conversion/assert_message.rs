@@ -49,5 +49,11 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     let help = "give a plain string, or call `tf.debugging.Assert`";
-    unconverted::check(ctx, &ASSERT_MESSAGE, Unsupported::AssertMessage, "the computed message of an `assert`", help);
+    drop(unconverted::check(
+        ctx,
+        &ASSERT_MESSAGE,
+        Unsupported::AssertMessage,
+        "the computed message of an `assert`",
+        help,
+    ));
 }

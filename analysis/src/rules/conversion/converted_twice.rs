@@ -88,7 +88,9 @@ impl<'a> StatementVisitor<'a> for Bound<'a> {
                 self.others.extend(def.parameters.iter().map(|parameter| parameter.name().as_str()));
             }
             Stmt::Assign(assign) => {
-                self.others.extend(assign.targets.iter().filter_map(Expr::as_name_expr).map(|name| name.id.as_str()));
+                self.others.extend(
+                    assign.targets.iter().filter_map(Expr::as_name_expr).map(|name| name.id.as_str()),
+                );
             }
             Stmt::For(node) => self.others.extend(node.target.as_name_expr().map(|name| name.id.as_str())),
             _ => {}
@@ -123,7 +125,11 @@ impl Conversions<'_, '_> {
             return;
         }
         self.ctx
-            .report(&CONVERTED_TWICE, function.range(), format!("`{name}` is a `tf.function`, which AutoGraph cannot convert"))
+            .report(
+                &CONVERTED_TWICE,
+                function.range(),
+                format!("`{name}` is a `tf.function`, which AutoGraph cannot convert"),
+            )
             .fix(
                 crate::diagnostic::Applicability::Safe,
                 format!("Pass `{name}.python_function`"),

@@ -50,5 +50,5 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     let help = "make it a plain `def`";
-    unconverted::check(ctx, &COROUTINE, Unsupported::Async, "`async def`", help);
+    drop(unconverted::check(ctx, &COROUTINE, Unsupported::Async, "`async def`", help));
 }

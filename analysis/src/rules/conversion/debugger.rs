@@ -62,15 +62,20 @@ fn check(ctx: &FunctionContext) {
         let Expr::Call(call) = expression else { continue };
         let is_debugger = match ctx.resolve(&call.func) {
             Some(name) => matches!(name.as_str(), "pdb.set_trace" | "ipdb.set_trace"),
-            None => call.func.as_name_expr().is_some_and(|name| {
-                name.id == "breakpoint" && !ctx.flow.scope().is_local(&name.id)
-            }),
+            None => call
+                .func
+                .as_name_expr()
+                .is_some_and(|name| name.id == "breakpoint" && !ctx.flow.scope().is_local(&name.id)),
         };
         if is_debugger {
             let name = ctx.text(call.func.as_ref());
-            ctx.report(&DEBUGGER, call.range(), format!("`{name}` stops while the graph is traced, in rewritten code"))
-                .help("call `tf.config.run_functions_eagerly(True)` while you debug")
-                .emit();
+            ctx.report(
+                &DEBUGGER,
+                call.range(),
+                format!("`{name}` stops while the graph is traced, in rewritten code"),
+            )
+            .help("call `tf.config.run_functions_eagerly(True)` while you debug")
+            .emit();
         }
     }
 }

@@ -61,5 +61,5 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     let help = "set a flag in the loop, and test it after the loop";
-    unconverted::check(ctx, &FOR_ELSE, Unsupported::ForElse, "the `else` of a `for`", help);
+    drop(unconverted::check(ctx, &FOR_ELSE, Unsupported::ForElse, "the `else` of a `for`", help));
 }

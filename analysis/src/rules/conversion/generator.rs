@@ -71,5 +71,5 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     let help = "write the values into a `tf.TensorArray`, or yield them from a `tf.data.Dataset`";
-    unconverted::check(ctx, &GENERATOR, Unsupported::Yield, "its `yield`", help);
+    drop(unconverted::check(ctx, &GENERATOR, Unsupported::Yield, "its `yield`", help));
 }

@@ -60,5 +60,11 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     let help = "move `set_loop_options` to the start of the loop's body";
-    unconverted::check(ctx, &LOOP_OPTIONS_PLACE, Unsupported::LoopOptions, "`set_loop_options` in a place where it is not the first statement of a loop", help);
+    drop(unconverted::check(
+        ctx,
+        &LOOP_OPTIONS_PLACE,
+        Unsupported::LoopOptions,
+        "`set_loop_options` in a place where it is not the first statement of a loop",
+        help,
+    ));
 }

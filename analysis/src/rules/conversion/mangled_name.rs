@@ -59,5 +59,11 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     let help = "use a single leading underscore";
-    unconverted::check(ctx, &MANGLED_NAME, Unsupported::MangledName, "a private name (two leading underscores)", help);
+    drop(unconverted::check(
+        ctx,
+        &MANGLED_NAME,
+        Unsupported::MangledName,
+        "a private name (two leading underscores)",
+        help,
+    ));
 }

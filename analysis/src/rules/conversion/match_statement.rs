@@ -59,5 +59,5 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     let help = "use `if` and `elif`";
-    unconverted::check(ctx, &MATCH_STATEMENT, Unsupported::Match, "a `match` statement", help);
+    drop(unconverted::check(ctx, &MATCH_STATEMENT, Unsupported::Match, "a `match` statement", help));
 }

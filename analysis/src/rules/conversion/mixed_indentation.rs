@@ -1,7 +1,5 @@
 //! Tabs within blanks, or blanks within tabs, keep a method from being converted.
 
-#![expect(clippy::tabs_in_doc_comments, reason = "the example is about tabs")]
-
 use super::unconverted;
 use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
@@ -55,5 +53,11 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     let help = "indent with blanks only";
-    unconverted::check(ctx, &MIXED_INDENTATION, Unsupported::MixedIndentation, "tabs and blanks mixed in its indentation", help);
+    drop(unconverted::check(
+        ctx,
+        &MIXED_INDENTATION,
+        Unsupported::MixedIndentation,
+        "tabs and blanks mixed in its indentation",
+        help,
+    ));
 }

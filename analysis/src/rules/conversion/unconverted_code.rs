@@ -3,7 +3,7 @@
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
 
-use super::unconverted::refusal;
+use super::unconverted::{may_be_flag, refusal};
 use crate::diagnostic::Severity;
 use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
@@ -102,9 +102,8 @@ fn decisions(ctx: &FunctionContext, reason: Unconverted) {
             continue;
         }
         last = Some(construct.test_range);
-        // A parameter about which nothing speaks may as well be a flag.
         let assumed = node.test().is_some_and(|test| tracing::origin(ctx, test) == Origin::Assumed);
-        if assumed && node.test().is_some_and(Expr::is_name_expr) {
+        if node.test().is_some_and(|test| may_be_flag(ctx, test)) {
             continue;
         }
         let name = ctx.def().name.as_str();
@@ -113,7 +112,9 @@ fn decisions(ctx: &FunctionContext, reason: Unconverted) {
         let report = ctx.report(&UNCONVERTED_CODE, construct.test_range, message).severity(severity);
         let report = match &ctx.stage.cause {
             Some(cause) if reason == Unconverted::Caller => report.label(cause.clone(), "called here"),
-            Some(cause) if reason == Unconverted::Body => report.label(cause.clone(), "given to TensorFlow here"),
+            Some(cause) if reason == Unconverted::Body => {
+                report.label(cause.clone(), "given to TensorFlow here")
+            }
             Some(cause) if reason == Unconverted::Constructor => report.label(cause.clone(), "made here"),
             _ => report,
         };
@@ -164,7 +165,8 @@ fn cached_calls(ctx: &FunctionContext) {
             continue;
         }
         let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
-        let Some(tensor) = call.arguments.args.iter().chain(keywords).find(|argument| ctx.fact(argument).is_tensor())
+        let Some(tensor) =
+            call.arguments.args.iter().chain(keywords).find(|argument| ctx.fact(argument).is_tensor())
         else {
             continue;
         };

@@ -54,5 +54,5 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     let help = "without a `break` the `else` always runs: put it after the loop; else set a flag";
-    unconverted::check(ctx, &WHILE_ELSE, Unsupported::WhileElse, "the `else` of a `while`", help);
+    drop(unconverted::check(ctx, &WHILE_ELSE, Unsupported::WhileElse, "the `else` of a `while`", help));
 }

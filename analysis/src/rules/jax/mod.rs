@@ -123,7 +123,8 @@ fn outlives(ctx: &FunctionContext, place: &Expr, content: bool) -> bool {
         Expr::Attribute(attribute) => match (&*attribute.value, ctx.stage.parameters.first()) {
             (Expr::Name(name), Some(receiver)) => {
                 // `jax.jit(self.step)` in a method keeps the object outside.
-                let bound = ctx.stage.cause.as_ref().is_some_and(|cause| matches!(cause.anchor, Anchor::Function(_)));
+                let bound =
+                    ctx.stage.cause.as_ref().is_some_and(|cause| matches!(cause.anchor, Anchor::Function(_)));
                 receiver.source == Source::Receiver
                     && name.id == receiver.name
                     && ctx.root() == Some(RootKind::JaxJit)

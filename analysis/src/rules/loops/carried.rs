@@ -28,9 +28,7 @@ pub(super) struct StagedLoop<'c, 'a> {
 }
 
 /// The staged loops of a converted function, outer ones first.
-pub(super) fn staged_loops<'c, 'a>(
-    ctx: &'c FunctionContext<'a>,
-) -> impl Iterator<Item = StagedLoop<'c, 'a>> {
+pub(super) fn staged_loops<'c, 'a>(ctx: &'c FunctionContext<'a>) -> impl Iterator<Item = StagedLoop<'c, 'a>> {
     ctx.staged_loops().filter(|_| ctx.converts()).filter_map(|(construct, node)| {
         let stmt = ctx.flow.cfg.statement_at(construct.range.start())?;
         let variables = ctx.flow.block_variables(stmt)?;

@@ -8,6 +8,7 @@ use crate::staging::facts::Alternative;
 pub(super) fn iterates(staged: &StagedLoop) -> bool {
     let Some(iterable) = staged.iterable() else { return false };
     let fact = staged.ctx.python_fact(iterable);
-    let datasets = fact.alternatives.iter().filter(|alternative| matches!(alternative, Alternative::Tensor { .. }));
+    let datasets =
+        fact.alternatives.iter().filter(|alternative| matches!(alternative, Alternative::Tensor { .. }));
     datasets.count() == 1 && fact.shown.starts_with("DistributedDataset")
 }

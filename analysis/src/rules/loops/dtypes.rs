@@ -158,9 +158,9 @@ impl<'s, 'c, 'a> Evaluation<'s, 'c, 'a> {
             Expr::BinOp(ast::ExprBinOp { left, op, right, range, .. }) => {
                 self.operation(left, *op, right, *range)
             }
-            Expr::UnaryOp(ast::ExprUnaryOp { op: ast::UnaryOp::USub | ast::UnaryOp::UAdd, operand, .. }) => {
-                self.of(operand)
-            }
+            Expr::UnaryOp(ast::ExprUnaryOp {
+                op: ast::UnaryOp::USub | ast::UnaryOp::UAdd, operand, ..
+            }) => self.of(operand),
             Expr::If(conditional) => {
                 let (body, orelse) = (self.of(&conditional.body), self.of(&conditional.orelse));
                 if body == orelse { body } else { Value::Unknown }
@@ -190,7 +190,9 @@ impl<'s, 'c, 'a> Evaluation<'s, 'c, 'a> {
         let within = definitions.iter().filter(|definition| staged.makes(definition)).count();
         if within < definitions.len() && staged.carries(&name) {
             return match entry(staged, &name) {
-                Some(Entry { dtype, is_number }) => Value::Tensor { dtype, number: is_number.then_some(name) },
+                Some(Entry { dtype, is_number }) => {
+                    Value::Tensor { dtype, number: is_number.then_some(name) }
+                }
                 None => Value::Unknown,
             };
         }
@@ -204,7 +206,13 @@ impl<'s, 'c, 'a> Evaluation<'s, 'c, 'a> {
         let numeric = |dtype: DType| dtype.is_integer() || dtype.is_float();
         let plain = matches!(
             operator,
-            Operator::Add | Operator::Sub | Operator::Mult | Operator::Div | Operator::FloorDiv | Operator::Mod | Operator::Pow
+            Operator::Add
+                | Operator::Sub
+                | Operator::Mult
+                | Operator::Div
+                | Operator::FloorDiv
+                | Operator::Mod
+                | Operator::Pow
         );
         let (Some(a), Some(b)) = (left.dtype(), right.dtype()) else { return Value::Unknown };
         if !plain || !numeric(a) || !numeric(b) {
@@ -219,8 +227,12 @@ impl<'s, 'c, 'a> Evaluation<'s, 'c, 'a> {
             _ => dtype,
         };
         match (left, right) {
-            (Value::Number(_), Value::Number(_)) if operator == Operator::Div => Value::Number(DType::Float32),
-            (Value::Number(_), Value::Number(_)) if a.is_float() || b.is_float() => Value::Number(DType::Float32),
+            (Value::Number(_), Value::Number(_)) if operator == Operator::Div => {
+                Value::Number(DType::Float32)
+            }
+            (Value::Number(_), Value::Number(_)) if a.is_float() || b.is_float() => {
+                Value::Number(DType::Float32)
+            }
             (Value::Number(_), Value::Number(_)) => Value::Number(DType::Int32),
             (Value::Tensor { dtype, number }, Value::Number(other))
             | (Value::Number(other), Value::Tensor { dtype, number }) => {

@@ -74,7 +74,10 @@ fn check(ctx: &FunctionContext) {
     for staged in staged_loops(ctx) {
         for mutation in mutations(&staged) {
             let Change::Item { target, value } = mutation.change else { continue };
-            if reported.contains(&target.range()) || is_carried(&staged, target) || !ctx.fact(value).may_be_tensor() {
+            if reported.contains(&target.range())
+                || is_carried(&staged, target)
+                || !ctx.fact(value).may_be_tensor()
+            {
                 continue;
             }
             reported.push(target.range());
@@ -90,8 +93,14 @@ fn check(ctx: &FunctionContext) {
             )
             .label(ctx.span(staged.head()), "the staged loop")
             .why(staged.construct.why.clone())
-            .help(format!("bind `{name}` anew in each round, or use a Tensor with `tf.tensor_scatter_nd_update`"))
-            .severity(if used && staged.certainly_traces(target.range()) { Severity::Error } else { Severity::Warning })
+            .help(format!(
+                "bind `{name}` anew in each round, or use a Tensor with `tf.tensor_scatter_nd_update`"
+            ))
+            .severity(if used && staged.certainly_traces(target.range()) {
+                Severity::Error
+            } else {
+                Severity::Warning
+            })
             .emit();
         }
     }
@@ -111,7 +120,9 @@ fn tensor_keys(ctx: &FunctionContext) -> Vec<TextRange> {
     for (item, class) in &items.found {
         let message = match *class {
             "dict" => format!("the key of `{}` is a Tensor, which no dict can look up", ctx.text(*item)),
-            class => format!("the index of `{}` is a Tensor, and a Python {class} needs an int", ctx.text(*item)),
+            class => {
+                format!("the index of `{}` is a Tensor, and a Python {class} needs an int", ctx.text(*item))
+            }
         };
         ctx.report(&DYNAMIC_KEY, *item, message)
             .why(ctx.why(&item.slice))

@@ -143,7 +143,12 @@ fn captures(lambda: &ExprLambda, name: &str) -> bool {
 }
 
 /// The assignment of the lambda as a nested function.
-fn as_function(ctx: &FunctionContext, assign: &StmtAssign, name: &QName, lambda: &ExprLambda) -> Option<Edit> {
+fn as_function(
+    ctx: &FunctionContext,
+    assign: &StmtAssign,
+    name: &QName,
+    lambda: &ExprLambda,
+) -> Option<Edit> {
     let indentation = edits::indentation(&ctx.ast.text, assign.start())?;
     let alone = ctx.ast.text.get(usize::from(assign.end())..)?.split('\n').next()?.trim().is_empty();
     let parameters = lambda.parameters.as_ref().map_or("", |parameters| ctx.text(&**parameters));

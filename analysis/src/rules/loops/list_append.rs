@@ -88,7 +88,8 @@ fn concerns(staged: &StagedLoop, mutation: &Mutation) -> bool {
         Change::Call(..) => true,
         Change::Item { target, value } => {
             let key = staged.ctx.fact(&target.slice);
-            let carried = QName::from_expr(&Expr::Subscript(target.clone())).is_some_and(|name| staged.carries(&name));
+            let carried =
+                QName::from_expr(&Expr::Subscript(target.clone())).is_some_and(|name| staged.carries(&name));
             !carried && !key.may_be_tensor() && !key.unknown && !staged.ctx.fact(value).may_be_tensor()
         }
     }
@@ -154,7 +155,12 @@ fn tensor_array(staged: &StagedLoop, name: &QName, append: &ExprCall, method: &s
     let uses = Uses::of(ctx, name);
     let [stack] = uses.operations.as_slice() else { return None };
     let stacks = ctx.resolve(&stack.func)? == "tensorflow.stack" && stack.arguments.len() == 1;
-    if !empty || !stacks || method != "append" || uses.reads != 2 || !uses.statements.contains(&append.range()) {
+    if !empty
+        || !stacks
+        || method != "append"
+        || uses.reads != 2
+        || !uses.statements.contains(&append.range())
+    {
         return None;
     }
     let element = ctx.text(element);

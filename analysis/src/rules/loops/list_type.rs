@@ -100,13 +100,19 @@ impl<'a> Operations<'_, 'a> {
         if method.attr.as_str() == "pop"
             && ctx.python_fact(&method.value).tensor_kind() == Some(TensorKind::TensorArray)
         {
-            ctx.report(&LIST_TYPE, call, format!("`{name}` is a TensorArray, from which nothing can be removed"))
-                .help("keep the number of elements in a variable, and read the last one")
-                .emit();
+            ctx.report(
+                &LIST_TYPE,
+                call,
+                format!("`{name}` is a TensorArray, from which nothing can be removed"),
+            )
+            .help("keep the number of elements in a variable, and read the last one")
+            .emit();
             return;
         }
         let message = match (method.attr.as_str(), arguments) {
-            ("append", 1) => format!("`{name}` starts empty: a staged list without a known element type takes none"),
+            ("append", 1) => {
+                format!("`{name}` starts empty: a staged list without a known element type takes none")
+            }
             ("pop", 0) => format!("`{name}` starts empty: the type of the element to remove is unknown"),
             ("pop", _) => format!("`{name}` is a staged list: elements can be removed at its end only"),
             _ => return,
@@ -115,7 +121,9 @@ impl<'a> Operations<'_, 'a> {
     }
 
     fn report(&mut self, receiver: &Expr, range: TextRange, message: String) {
-        let Some(list) = self.empty_list(receiver).filter(|list| !self.reported.contains(list)) else { return };
+        let Some(list) = self.empty_list(receiver).filter(|list| !self.reported.contains(list)) else {
+            return;
+        };
         self.reported.push(list);
         self.ctx
             .report(&LIST_TYPE, range, message)

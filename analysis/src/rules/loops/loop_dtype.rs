@@ -96,8 +96,7 @@ fn check(ctx: &FunctionContext) {
 fn operation_on_two_dtypes(staged: &StagedLoop, clash: &Clash) {
     let ctx = staged.ctx;
     let (name, has, needs) = (&clash.number, clash.has.as_str(), clash.needs.as_str());
-    let severity =
-        if staged.certainly_traces(clash.operation) { Severity::Error } else { Severity::Warning };
+    let severity = if staged.certainly_traces(clash.operation) { Severity::Error } else { Severity::Warning };
     let report = ctx
         .report(
             &LOOP_DTYPE,
@@ -127,7 +126,11 @@ fn another_after_a_round(staged: &StagedLoop, name: &QName) {
             .report(
                 &LOOP_DTYPE,
                 staged.head(),
-                format!("`{name}` is {} before this staged loop and {} after a round", article(has), article(gets)),
+                format!(
+                    "`{name}` is {} before this staged loop and {} after a round",
+                    article(has),
+                    article(gets)
+                ),
             )
             .label(ctx.span(definition.range), format!("`{name}` becomes {} here", article(gets)))
             .why(staged.construct.why.clone());
@@ -138,7 +141,8 @@ fn another_after_a_round(staged: &StagedLoop, name: &QName) {
 
 /// Offers to start from a number of the right dtype.
 fn start_as(staged: &StagedLoop, name: &QName, needs: DType, report: Report) {
-    let report = report.help(format!("start `{name}` as {}, or cast with `tf.cast`", article(needs.as_str())));
+    let report =
+        report.help(format!("start `{name}` as {}, or cast with `tf.cast`", article(needs.as_str())));
     let Some((literal, start)) = start(staged, name, needs) else { return report.emit() };
     report
         .label(staged.ctx.span(literal), format!("`{name}` starts here"))

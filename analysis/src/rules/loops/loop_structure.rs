@@ -85,7 +85,9 @@ fn check_variable(staged: &StagedLoop, name: &QName) {
     };
     for definition in staged.after(name) {
         let in_place = definition.kind == DefKind::AugAssign;
-        if !staged.directly_contains(definition.range) && !(in_place && staged.certainly_traces(definition.range)) {
+        let kept = staged.directly_contains(definition.range)
+            || in_place && staged.certainly_traces(definition.range);
+        if !kept {
             continue;
         }
         if let Structure::Sequence { class, .. } = &entry

@@ -76,9 +76,8 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     for staged in staged_loops(ctx) {
-        let defined = |variable: &&BlockVariable| {
-            variable.modified_in_body && variable.before == Definedness::Always
-        };
+        let defined =
+            |variable: &&BlockVariable| variable.modified_in_body && variable.before == Definedness::Always;
         for variable in staged.carried().filter(defined) {
             let name = &variable.name;
             let before = staged.before(name);

@@ -92,7 +92,11 @@ impl<'a> Mutations<'a> {
         if let Expr::Subscript(target) = target
             && let Some(container) = QName::from_expr(&target.value).filter(QName::is_simple)
         {
-            self.found.push(Mutation { range: target.range(), container, change: Change::Item { target, value } });
+            self.found.push(Mutation {
+                range: target.range(),
+                container,
+                change: Change::Item { target, value },
+            });
         }
     }
 }

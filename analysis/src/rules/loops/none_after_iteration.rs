@@ -76,7 +76,9 @@ fn check(ctx: &FunctionContext) {
         for variable in staged.carried().filter(|variable| variable.modified_in_body) {
             let name = &variable.name;
             let after = ctx.flow.definitions_after_body(staged.stmt, name);
-            let (Some(last), false) = (after.last(), staged.before(name).iter().any(is_none)) else { continue };
+            let (Some(last), false) = (after.last(), staged.before(name).iter().any(is_none)) else {
+                continue;
+            };
             let certain = after.iter().all(|definition| {
                 is_none(definition) && staged.makes(definition) && staged.directly_contains(definition.range)
             });
@@ -86,7 +88,9 @@ fn check(ctx: &FunctionContext) {
             ctx.report(
                 &NONE_AFTER_ITERATION,
                 staged.head(),
-                format!("`{name}` is `None` at the end of a round; this staged loop must carry it to the next"),
+                format!(
+                    "`{name}` is `None` at the end of a round; this staged loop must carry it to the next"
+                ),
             )
             .label(ctx.span(last.range), format!("`{name}` becomes `None` here"))
             .why(staged.construct.why.clone())

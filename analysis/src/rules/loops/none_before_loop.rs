@@ -169,7 +169,8 @@ impl<'a> SourceOrderVisitor<'a> for Operations<'_, '_, '_> {
             Expr::Compare(compare) => {
                 let orders = |op: &CmpOp| matches!(op, CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE);
                 compare.ops.iter().all(orders)
-                    && (self.is_none(&compare.left) || compare.comparators.iter().any(|operand| self.is_none(operand)))
+                    && (self.is_none(&compare.left)
+                        || compare.comparators.iter().any(|operand| self.is_none(operand)))
             }
             Expr::Subscript(subscript) => self.is_none(&subscript.value),
             Expr::Attribute(attribute) => self.is_none(&attribute.value),

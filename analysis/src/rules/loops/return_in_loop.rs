@@ -71,7 +71,8 @@ fn check(ctx: &FunctionContext) {
     let mut reported: Option<TextRange> = None;
     for staged in staged_loops(ctx) {
         // A loop within a reported one is not reached.
-        if reported.is_some_and(|outer| outer.contains_range(staged.construct.range)) || distributed::iterates(&staged)
+        if reported.is_some_and(|outer| outer.contains_range(staged.construct.range))
+            || distributed::iterates(&staged)
         {
             continue;
         }

@@ -73,7 +73,8 @@ fn within(
             } else if KEPT.contains(&function.as_str()) {
                 inner(first)
             } else if matches!(function.as_str(), "tensorflow.constant" | "tensorflow.convert_to_tensor") {
-                let reshaped = call.arguments.args.len() > 2 || call.arguments.find_keyword("shape").is_some();
+                let reshaped =
+                    call.arguments.args.len() > 2 || call.arguments.find_keyword("shape").is_some();
                 (!reshaped).then(|| literal(first, 0)).flatten()
             } else {
                 None
@@ -148,13 +149,17 @@ pub(super) fn growth(ctx: &FunctionContext, name: &QName, value: &Expr) -> Optio
         usize::try_from(dimension(ctx, axis)?).ok()
     };
     match (function.as_str(), first) {
-        ("tensorflow.concat", Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. })) => {
+        (
+            "tensorflow.concat",
+            Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }),
+        ) => {
             let more = elts.len() > 1 && elts.iter().any(is_name);
             more.then(|| Growth::Along(axis()))
         }
-        ("tensorflow.stack", Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. })) => {
-            elts.iter().any(is_name).then_some(Growth::Rank)
-        }
+        (
+            "tensorflow.stack",
+            Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }),
+        ) => elts.iter().any(is_name).then_some(Growth::Rank),
         ("tensorflow.repeat", _) if is_name(first) => {
             let times = dimension(ctx, call.arguments.find_argument_value("repeats", 1)?)?;
             (times > 1).then_some(Growth::Along(None))
@@ -205,7 +210,8 @@ pub(super) fn invariant(staged: &StagedLoop, name: &QName) -> Invariant {
 
 /// Whether a shape is as an invariant says.
 pub(super) fn conforms(shape: &Shape, invariant: &Shape) -> bool {
-    shape.len() == invariant.len() && shape.iter().zip(invariant).all(|(size, allowed)| *allowed < 0 || size == allowed)
+    shape.len() == invariant.len()
+        && shape.iter().zip(invariant).all(|(size, allowed)| *allowed < 0 || size == allowed)
 }
 
 /// As Python shows it: `()`, `(2,)`, `(2, 3)`.

@@ -16,7 +16,10 @@ pub(super) enum Structure {
     /// A Tensor, or a number that becomes one.
     Leaf,
     /// A list or tuple, and its items where they are known.
-    Sequence { class: &'static str, items: Option<Vec<Structure>> },
+    Sequence {
+        class: &'static str,
+        items: Option<Vec<Structure>>,
+    },
     /// A dict and its keys, sorted, as they are written.
     Dict(Option<Vec<String>>),
     Unknown,
@@ -41,7 +44,9 @@ impl Structure {
             Expr::List(list) => Self::Sequence { class: "list", items: items(&list.elts) },
             Expr::Dict(dict) => {
                 let key = |key: &Option<Expr>| {
-                    key.as_ref().filter(|key| key.is_literal_expr()).map(|key| ctx.text(key).replace('"', "'"))
+                    key.as_ref()
+                        .filter(|key| key.is_literal_expr())
+                        .map(|key| ctx.text(key).replace('"', "'"))
                 };
                 let mut keys: Option<Vec<String>> = dict.items.iter().map(|item| key(&item.key)).collect();
                 keys.iter_mut().for_each(|keys| keys.sort());

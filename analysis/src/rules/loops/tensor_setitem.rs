@@ -94,7 +94,8 @@ impl<'a> Statements<'_, 'a> {
     fn target(&mut self, statement: &'a Stmt, target: &'a Expr) {
         let ctx = self.ctx;
         let Expr::Subscript(item) = target else { return };
-        if !ctx.python_fact(&item.value).is_tensor() {
+        // `x["boxes"] = …` says that `x` is a dict, whatever its type.
+        if !ctx.python_fact(&item.value).is_tensor() || item.slice.is_string_literal_expr() {
             return;
         }
         let text = ctx.text(item);
@@ -110,7 +111,10 @@ impl<'a> Statements<'_, 'a> {
                 ctx.report(
                     &TENSOR_SETITEM,
                     head,
-                    format!("`{text}` is assigned to in this staged `{}`, but `{base}` is a Tensor", construct.kind.as_str()),
+                    format!(
+                        "`{text}` is assigned to in this staged `{}`, but `{base}` is a Tensor",
+                        construct.kind.as_str()
+                    ),
                 )
                 .label(ctx.span(statement.range()), "assigned here")
             }
@@ -151,11 +155,17 @@ fn repaired(ctx: &FunctionContext, report: Report, statement: &Stmt, item: &Expr
         _ => return report.emit(),
     };
     let simple = match &*item.slice {
-        Expr::Slice(_) | Expr::Tuple(_) | Expr::UnaryOp(_) | Expr::EllipsisLiteral(_) | Expr::NoneLiteral(_) => false,
+        Expr::Slice(_)
+        | Expr::Tuple(_)
+        | Expr::UnaryOp(_)
+        | Expr::EllipsisLiteral(_)
+        | Expr::NoneLiteral(_) => false,
         index => !ctx.text(index).contains('\n'),
     };
     let name = QName::from_expr(&item.value).filter(|_| simple);
-    let (Some(name), Some(module)) = (name, ctx.imports.local_name_of("tensorflow")) else { return report.emit() };
+    let (Some(name), Some(module)) = (name, ctx.imports.local_name_of("tensorflow")) else {
+        return report.emit();
+    };
     let (index, value) = (ctx.text(&*item.slice), ctx.text(&**value));
     let text = format!("{name} = {module}.tensor_scatter_nd_{operation}({name}, [[{index}]], [{value}])");
     report

@@ -118,7 +118,9 @@ fn zero(staged: &StagedLoop, variable: &BlockVariable) -> Option<&'static str> {
     }
     let value = staged.ctx.value_of(definition)?;
     match staged.ctx.python_fact(value) {
-        Fact { alternatives, unknown: false, .. } if alternatives.as_slice() == [Alternative::Float] => Some("0.0"),
+        Fact { alternatives, unknown: false, .. } if alternatives.as_slice() == [Alternative::Float] => {
+            Some("0.0")
+        }
         fact if fact.dtype() == Some(DType::Float32) => Some("0.0"),
         fact if fact.dtype() == Some(DType::Int32) => Some("0"),
         _ => matches!(value, Expr::NumberLiteral(number) if number.value.is_int()).then_some("0"),

@@ -3,6 +3,7 @@
 pub(super) mod default_or;
 mod guards;
 pub(super) mod host_values;
+mod iterated;
 pub(super) mod polymorphic;
 pub(super) mod python_loop_exit;
 mod rounds;

@@ -70,14 +70,18 @@ fn check(ctx: &FunctionContext) {
             construct.kind,
             ConstructKind::If | ConstructKind::While | ConstructKind::For | ConstructKind::IfExp
         );
-        let Some(test) = node.test().filter(|_| decides && construct.binding == Binding::Mixed) else { continue };
+        let Some(test) = node.test().filter(|_| decides && construct.binding == Binding::Mixed) else {
+            continue;
+        };
         let mut names = Names { ctx, found: None };
         names.visit_expr(test);
         if let Some(name) = names.found {
             ctx.report(
                 &POLYMORPHIC,
                 test,
-                format!("`{name}` is a Tensor for some callers and a Python value for others: so is this decision"),
+                format!(
+                    "`{name}` is a Tensor for some callers and a Python value for others: so is this decision"
+                ),
             )
             .why(construct.why.clone())
             .help("pass Tensors everywhere, or write one function for each")

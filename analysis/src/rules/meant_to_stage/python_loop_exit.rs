@@ -1,7 +1,7 @@
 //! AG301: a Python loop that a Tensor is to end.
 
-use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::Stmt;
+use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_text_size::{Ranged, TextRange};
 
 use crate::diagnostic::{Applicability, Edit, Severity};
@@ -109,8 +109,10 @@ struct Exit<'a> {
 
 /// Whether a Tensor decides over the exit at `range`, and that in this loop rather than in one within.
 fn exit<'a>(ctx: &FunctionContext<'a>, around: &Construct, range: TextRange) -> Option<Exit<'a>> {
-    let within: Vec<_> =
-        ctx.enclosing(range).take_while(|construct| construct.range.start() != around.range.start()).collect();
+    let within: Vec<_> = ctx
+        .enclosing(range)
+        .take_while(|construct| construct.range.start() != around.range.start())
+        .collect();
     if within.iter().any(|construct| construct.kind.is_loop()) {
         return None;
     }
@@ -145,7 +147,9 @@ fn at_the_loop(ctx: &FunctionContext, construct: &Construct, node: ConstructNode
     match (range, ctx.imports.local_name_of("tensorflow")) {
         (Some(range), Some(module)) => {
             let edit = Edit::replace(range.range(), format!("{module}.range"));
-            report.fix(Applicability::Unsafe, format!("Stage the loop with `{module}.range`"), vec![edit]).emit();
+            report
+                .fix(Applicability::Unsafe, format!("Stage the loop with `{module}.range`"), vec![edit])
+                .emit();
         }
         _ => report.emit(),
     }

@@ -38,14 +38,16 @@ impl<'a> Rounds<'_, 'a> {
             Expr::BoolOp(operation) => all(&mut operation.values.iter()),
             Expr::BinOp(ast::ExprBinOp { left, right, .. }) => all(&mut [&**left, &**right].into_iter()),
             Expr::Compare(compare) => {
-                let by_identity = |op: &CmpOp| matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn);
+                let by_identity =
+                    |op: &CmpOp| matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn);
                 if compare.ops.iter().all(by_identity) {
                     return Binding::Python;
                 }
                 all(&mut std::iter::once(&*compare.left).chain(&compare.comparators))
             }
             Expr::Call(call) => {
-                let changes = call.arguments.iter_source_order().any(|argument| self.changes(argument.value()));
+                let changes =
+                    call.arguments.iter_source_order().any(|argument| self.changes(argument.value()));
                 match self.ctx.python_fact(test).binding() {
                     Binding::Python if changes => Binding::Unknown,
                     Binding::Mixed => Binding::Unknown,
@@ -135,16 +137,22 @@ impl<'a> Rounds<'_, 'a> {
     fn is_staged(&self, definition: &Def) -> bool {
         let bound = self.of_definition(definition);
         let start = self.construct.range.start();
-        let mut within = self.ctx.enclosing(definition.range).take_while(|construct| construct.range.start() != start);
+        let mut within =
+            self.ctx.enclosing(definition.range).take_while(|construct| construct.range.start() != start);
         bound == Binding::Staged
             || bound != Binding::Unknown
-                && within.any(|construct| construct.kind == ConstructKind::If && construct.binding == Binding::Staged)
+                && within.any(|construct| {
+                    construct.kind == ConstructKind::If && construct.binding == Binding::Staged
+                })
     }
 
     /// Whether every round reaches what is at `definition`.
     pub(super) fn is_certain(&self, definition: &Def) -> bool {
         let start = self.construct.range.start();
-        let mut within = self.ctx.enclosing(definition.range.range()).take_while(|construct| construct.range.start() != start);
+        let mut within = self
+            .ctx
+            .enclosing(definition.range.range())
+            .take_while(|construct| construct.range.start() != start);
         within.all(|construct| construct.binding == Binding::Staged)
     }
 }

@@ -67,8 +67,11 @@ fn check(ctx: &FunctionContext) {
         return;
     }
     for (construct, node) in ctx.decisions() {
-        let decides = matches!(construct.kind, ConstructKind::If | ConstructKind::While | ConstructKind::IfExp);
-        let Some(test) = node.test().filter(|_| decides && construct.binding == Binding::Python) else { continue };
+        let decides =
+            matches!(construct.kind, ConstructKind::If | ConstructKind::While | ConstructKind::IfExp);
+        let Some(test) = node.test().filter(|_| decides && construct.binding == Binding::Python) else {
+            continue;
+        };
         let mut operands = Vec::new();
         operands_of(test, &mut operands);
         let argument = operands.into_iter().find(|operand| is_python_argument(ctx, operand));

@@ -4,6 +4,7 @@ use ruff_python_ast::{self as ast, CmpOp, Expr, ExprCall, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::guards::guarded;
+use super::iterated;
 use crate::flow::DefKind;
 use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
@@ -63,7 +64,10 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     let checker = Checker { ctx };
-    checker.decisions();
+    // Of other decisions in code that is not converted other rules speak.
+    if ctx.converts() {
+        checker.decisions();
+    }
     for expression in ctx.expressions() {
         match expression {
             Expr::Call(call) => checker.call(call),
@@ -73,7 +77,12 @@ fn check(ctx: &FunctionContext) {
             | Expr::DictComp(ast::ExprDictComp { generators, .. })
             | Expr::Generator(ast::ExprGenerator { generators, .. }) => {
                 for generator in generators {
-                    checker.iterates(&generator.iter, generator.iter.range(), "a comprehension", "`tf.map_fn`");
+                    checker.iterates(
+                        &generator.iter,
+                        generator.iter.range(),
+                        "a comprehension",
+                        "`tf.map_fn`",
+                    );
                 }
             }
             _ => {}
@@ -82,10 +91,31 @@ fn check(ctx: &FunctionContext) {
     for statement in ctx.statements() {
         if let Stmt::Assign(assign) = statement {
             let unpacks = assign.targets.iter().any(|target| target.is_tuple_expr() || target.is_list_expr());
-            if unpacks {
+            // Who unpacks the result of a call knows what it returns.
+            if unpacks && !assign.value.is_call_expr() && is_of_the_library(ctx, &assign.value) {
                 checker.iterates(&assign.value, assign.value.range(), "an unpacking", "`tf.unstack`");
             }
         }
+    }
+}
+
+/// Whether an operation of the library makes the value. Annotations say `Tensor` of what a function of
+/// the user's returns in a structure as well.
+fn is_of_the_library(ctx: &FunctionContext, value: &Expr) -> bool {
+    match value {
+        Expr::Call(call) => ctx.resolve(&call.func).is_some_and(|name| name.starts_with("tensorflow.")),
+        Expr::BinOp(_) | Expr::UnaryOp(_) | Expr::Compare(_) => true,
+        Expr::Name(_) => QName::from_expr(value).is_some_and(|name| {
+            let definitions = ctx.flow.definitions_of(value.range(), &name);
+            !definitions.is_empty()
+                && definitions.iter().all(|definition| match definition.kind {
+                    DefKind::Parameter(_) => true,
+                    _ => ctx
+                        .value_of(definition)
+                        .is_some_and(|value| !value.is_name_expr() && is_of_the_library(ctx, value)),
+                })
+        }),
+        _ => false,
     }
 }
 
@@ -130,23 +160,51 @@ struct Checker<'c, 'a> {
 impl<'a> Checker<'_, 'a> {
     fn decisions(&self) {
         let ctx = self.ctx;
-        let asserts = ctx.stage.options.features.iter().any(|feature| feature == "ASSERT_STATEMENTS" || feature == "ALL");
-        for (construct, node) in ctx.decisions().filter(|(construct, _)| construct.binding == Binding::Staged) {
+        let asserts = ctx
+            .stage
+            .options
+            .features
+            .iter()
+            .any(|feature| feature == "ASSERT_STATEMENTS" || feature == "ALL");
+        for (construct, node) in ctx.decisions().filter(|(construct, _)| construct.binding == Binding::Staged)
+        {
             let Some(test) = node.test() else { continue };
             match construct.kind {
                 ConstructKind::ComprehensionIf => {
-                    self.report(test, construct.test_range, "the condition of a comprehension", "a Tensor", "`tf.boolean_mask`");
+                    self.report(
+                        test,
+                        construct.test_range,
+                        "the condition of a comprehension",
+                        "a Tensor",
+                        "`tf.boolean_mask`",
+                    );
                 }
-                ConstructKind::Assert if !(asserts && ctx.converts()) => {
-                    self.report(test, construct.range, "the condition of an `assert`", "a Tensor", "`tf.debugging.assert_equal` and its kin");
+                ConstructKind::Assert if !asserts => {
+                    self.report(
+                        test,
+                        construct.range,
+                        "the condition of an `assert`",
+                        "a Tensor",
+                        "`tf.debugging.assert_equal` and its kin",
+                    );
                 }
                 // `for a, b in pairs`: a round's item is a Tensor.
                 ConstructKind::For => {
                     let ConstructNode::For(statement) = node else { continue };
-                    let plain = matches!(ctx.python_fact(&statement.iter).tensor_kind(), Some(TensorKind::Tensor));
-                    if plain && (statement.target.is_tuple_expr() || statement.target.is_list_expr()) && ctx.converts() {
+                    let plain =
+                        matches!(ctx.python_fact(&statement.iter).tensor_kind(), Some(TensorKind::Tensor));
+                    if plain
+                        && (statement.target.is_tuple_expr() || statement.target.is_list_expr())
+                        && ctx.converts()
+                    {
                         let head = TextRange::new(construct.range.start(), construct.test_range.end());
-                        self.report(test, head, "the item of a loop, unpacked in its head,", "a Tensor", "`tf.unstack` of the item");
+                        self.report(
+                            test,
+                            head,
+                            "the item of a loop, unpacked in its head,",
+                            "a Tensor",
+                            "`tf.unstack` of the item",
+                        );
                     }
                 }
                 _ => {}
@@ -171,7 +229,9 @@ impl<'a> Checker<'_, 'a> {
         let what = format!("an argument of `{name}`");
         let keyed = call.arguments.find_keyword("key").is_some();
         match how {
-            Use::Bool if self.is_tensor(first) => self.report(first, call.range(), &what, "a Tensor", instead),
+            Use::Bool if self.is_tensor(first) => {
+                self.report(first, call.range(), &what, "a Tensor", instead)
+            }
             Use::Bool => {}
             Use::Compares if arguments.len() > 1 => {
                 let tensor = arguments.iter().find(|argument| self.is_tensor(argument));
@@ -185,12 +245,17 @@ impl<'a> Checker<'_, 'a> {
                 self.report(first, call.range(), &what, "a list of Tensors", instead);
             }
             Use::Sorts => {}
-            Use::Iterates | Use::Tests | Use::Compares => self.iterates(first, call.range(), &format!("`{name}`"), instead),
+            Use::Iterates | Use::Tests | Use::Compares => {
+                self.iterates(first, call.range(), &format!("`{name}`"), instead)
+            }
             Use::IteratesFrom(from) => {
-                let iterated = arguments.iter().skip(from).find(|argument| self.is_iterated_tensor(argument));
+                let iterated =
+                    arguments.iter().skip(from).find(|argument| iterated::is_tensor(self.ctx, argument));
                 match (iterated, first) {
                     (Some(tensor), _) => self.iterates(tensor, call.range(), &format!("`{name}`"), instead),
-                    (None, Expr::Lambda(test)) if name == "filter" && self.compares_tensors(test, arguments.get(1)) => {
+                    (None, Expr::Lambda(test))
+                        if name == "filter" && self.compares_tensors(test, arguments.get(1)) =>
+                    {
                         self.report(&test.body, call.range(), "the test of `filter`", "a Tensor", instead);
                     }
                     _ => {}
@@ -204,12 +269,25 @@ impl<'a> Checker<'_, 'a> {
         let ([op], [right]) = (&*compare.ops, &*compare.comparators) else { return };
         if matches!(op, CmpOp::In | CmpOp::NotIn) {
             if self.is_tensor(&compare.left) && self.is_container(right) {
-                self.report(&compare.left, compare.range(), "the left operand of `in`", "a Tensor", "`tf.reduce_any(x == values)`");
+                self.report(
+                    &compare.left,
+                    compare.range(),
+                    "the left operand of `in`",
+                    "a Tensor",
+                    "`tf.reduce_any(x == values)`",
+                );
             } else if self.is_tensor(right) {
-                self.report(right, compare.range(), "the right operand of `in`", "a Tensor", "`tf.reduce_any(values == x)`");
+                self.report(
+                    right,
+                    compare.range(),
+                    "the right operand of `in`",
+                    "a Tensor",
+                    "`tf.reduce_any(values == x)`",
+                );
             }
         } else if matches!(op, CmpOp::Eq | CmpOp::NotEq)
-            && let Some(operand) = [&*compare.left, right].into_iter().find(|operand| self.is_text_of_tensor(operand))
+            && let Some(operand) =
+                [&*compare.left, right].into_iter().find(|operand| self.is_text_of_tensor(operand))
         {
             ctx.report(
                 &TENSOR_AS_PYTHON_VALUE,
@@ -224,7 +302,7 @@ impl<'a> Checker<'_, 'a> {
 
     /// Reports an iteration over a Tensor, which `place` does.
     fn iterates(&self, iterated: &'a Expr, range: TextRange, place: &str, instead: &str) {
-        if self.is_iterated_tensor(iterated) {
+        if iterated::is_tensor(self.ctx, iterated) {
             self.report(iterated, range, &format!("what {place} iterates over"), "a Tensor", instead);
         }
     }
@@ -260,11 +338,6 @@ impl<'a> Checker<'_, 'a> {
         self.ctx.binding(expression) == Binding::Staged && !self.ctx.fact(expression).unknown
     }
 
-    /// A dense Tensor or a Variable; Ragged Tensors and Datasets have iterators of their own.
-    fn is_iterated_tensor(&self, expression: &Expr) -> bool {
-        matches!(self.ctx.python_fact(expression).tensor_kind(), Some(TensorKind::Tensor | TensorKind::Variable))
-    }
-
     fn is_container(&self, expression: &Expr) -> bool {
         let fact = self.ctx.python_fact(expression);
         let is = |alternative: &Alternative| matches!(alternative, Alternative::Container { .. });
@@ -277,9 +350,8 @@ impl<'a> Checker<'_, 'a> {
             Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }) => {
                 elts.iter().any(|element| self.is_tensor(element)) && elts.len() > usize::from(several)
             }
-            Expr::ListComp(ast::ExprListComp { elt, .. }) | Expr::Generator(ast::ExprGenerator { elt, .. }) => {
-                self.is_tensor(elt)
-            }
+            Expr::ListComp(ast::ExprListComp { elt, .. })
+            | Expr::Generator(ast::ExprGenerator { elt, .. }) => self.is_tensor(elt),
             _ => {
                 let fact = self.ctx.python_fact(expression);
                 let shown = fact.shown.as_str();

@@ -78,7 +78,11 @@ fn check(ctx: &FunctionContext) {
         if computes_with_tensors(ctx, construct) {
             let head = TextRange::new(construct.range.start(), construct.test_range.end());
             let report = ctx
-                .report(&UNROLLED_LOOP, head, format!("Python unrolls this loop: its operations are in the graph {rounds} times"))
+                .report(
+                    &UNROLLED_LOOP,
+                    head,
+                    format!("Python unrolls this loop: its operations are in the graph {rounds} times"),
+                )
                 .why(construct.why.clone())
                 .help("loop over `tf.range(…)`, so that the graph has the loop");
             match (statement.iter.as_call_expr(), ctx.imports.local_name_of("tensorflow")) {

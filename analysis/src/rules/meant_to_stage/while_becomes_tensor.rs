@@ -123,7 +123,9 @@ fn started(rounds: &Rounds, definition: &Def) -> Option<(String, Edit)> {
     let ctx = rounds.ctx;
     let before = ctx.flow.definitions_before(rounds.stmt, &definition.name);
     let [start] = before.as_slice() else { return None };
-    let literal = ctx.value_of(start).filter(|value| value.is_boolean_literal_expr() || value.is_number_literal_expr())?;
+    let literal = ctx
+        .value_of(start)
+        .filter(|value| value.is_boolean_literal_expr() || value.is_number_literal_expr())?;
     let module = ctx.imports.local_name_of("tensorflow")?;
     let text = format!("{module}.constant({})", ctx.text(literal));
     Some((text.clone(), Edit::replace(literal.range(), text)))
@@ -136,8 +138,11 @@ fn by_break(rounds: &Rounds, body: &[Stmt]) {
     breaks.visit_body(body);
     for range in breaks.found {
         let start = rounds.construct.range.start();
-        let within: Vec<_> = ctx.enclosing(range).take_while(|construct| construct.range.start() != start).collect();
-        let Some(condition) = within.iter().find(|construct| construct.binding == Binding::Staged) else { continue };
+        let within: Vec<_> =
+            ctx.enclosing(range).take_while(|construct| construct.range.start() != start).collect();
+        let Some(condition) = within.iter().find(|construct| construct.binding == Binding::Staged) else {
+            continue;
+        };
         let certain = within.iter().all(|construct| construct.binding == Binding::Staged);
         ctx.report(
             &WHILE_BECOMES_TENSOR,

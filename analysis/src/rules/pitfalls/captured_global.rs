@@ -68,7 +68,8 @@ fn check(ctx: &FileContext) {
     if literals.is_empty() {
         return;
     }
-    let mut changes = Changes { literals: &literals, declared: FxHashSet::default(), found: FxHashMap::default() };
+    let mut changes =
+        Changes { literals: &literals, declared: FxHashSet::default(), found: FxHashMap::default() };
     changes.visit_body(ctx.parsed.suite());
     if changes.found.is_empty() {
         return;
@@ -85,12 +86,18 @@ fn literals(body: &[Stmt]) -> FxHashSet<&str> {
     for statement in body {
         let (targets, value) = match statement {
             Stmt::Assign(assign) => (assign.targets.as_slice(), Some(assign.value.as_ref())),
-            Stmt::AnnAssign(assign) => (std::slice::from_ref(assign.target.as_ref()), assign.value.as_deref()),
+            Stmt::AnnAssign(assign) => {
+                (std::slice::from_ref(assign.target.as_ref()), assign.value.as_deref())
+            }
             _ => continue,
         };
         for name in targets.iter().filter_map(Expr::as_name_expr) {
             let is_literal = value.is_some_and(is_scalar);
-            if is_literal { literals.insert(name.id.as_str()) } else { others.insert(name.id.as_str()) };
+            if is_literal {
+                literals.insert(name.id.as_str())
+            } else {
+                others.insert(name.id.as_str())
+            };
         }
     }
     literals.retain(|name| !others.contains(name));
@@ -159,7 +166,10 @@ fn reads(ctx: &FileContext, function: &Declared, changed: &FxHashMap<&str, TextR
         ctx.report(
             &CAPTURED_GLOBAL,
             name.range(),
-            format!("`{}` is a constant of the graph: `{}` keeps the value it was traced with", name.id, function.def.name),
+            format!(
+                "`{}` is a constant of the graph: `{}` keeps the value it was traced with",
+                name.id, function.def.name
+            ),
         )
         .label(ctx.span(*change), "changed here")
         .help("make it a `tf.Variable`, or pass it as an argument")

@@ -70,7 +70,8 @@ fn check(ctx: &FileContext) {
     if !ctx.imports.uses("tensorflow") {
         return;
     }
-    let methods: Vec<_> = declared::functions(ctx).into_iter().filter(|function| function.class.is_some()).collect();
+    let methods: Vec<_> =
+        declared::functions(ctx).into_iter().filter(|function| function.class.is_some()).collect();
     if methods.is_empty() {
         return;
     }
@@ -104,9 +105,10 @@ impl<'a> Blocks<'_, 'a> {
                 matches!(assignment(statement), Some((Expr::Name(name), _)) if name.id == object.id)
             });
             let later = later.get(..rebound.unwrap_or(later.len())).unwrap_or_default();
-            let methods = self.methods.iter().filter(|method| {
-                method.class.is_some_and(|known| known.name.as_str() == class.id.as_str())
-            });
+            let methods = self
+                .methods
+                .iter()
+                .filter(|method| method.class.is_some_and(|known| known.name.as_str() == class.id.as_str()));
             for method in methods {
                 self.object(object, method, later);
             }
@@ -192,7 +194,11 @@ fn reads_only(def: &ast::StmtFunctionDef, attribute: &str) -> bool {
                 && found.attr.as_str() == self.attribute
                 && found.value.as_name_expr().is_some_and(|name| name.id == self.receiver)
             {
-                if found.ctx.is_load() { self.reads = true } else { self.sets = true };
+                if found.ctx.is_load() {
+                    self.reads = true
+                } else {
+                    self.sets = true
+                };
             }
             source_order::walk_expr(self, expression);
         }

@@ -98,7 +98,11 @@ impl<'a> SourceOrderVisitor<'a> for Trace<'_, 'a> {
     fn visit_expr(&mut self, expression: &'a Expr) {
         match expression {
             // Not evaluated here, or as often as there are items.
-            Expr::Lambda(_) | Expr::ListComp(_) | Expr::SetComp(_) | Expr::DictComp(_) | Expr::Generator(_) => {}
+            Expr::Lambda(_)
+            | Expr::ListComp(_)
+            | Expr::SetComp(_)
+            | Expr::DictComp(_)
+            | Expr::Generator(_) => {}
             Expr::If(node) if !self.is_staged(&[ConstructKind::IfExp], node.range(), &node.test) => {
                 self.visit_expr(&node.test);
             }

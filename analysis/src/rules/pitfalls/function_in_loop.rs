@@ -76,7 +76,11 @@ struct Makers<'c, 'a> {
 impl<'a> Makers<'_, 'a> {
     fn report(&self, range: TextRange) {
         self.ctx
-            .report(&FUNCTION_IN_LOOP, range, "each round of the loop makes a new `tf.function`, which is traced anew")
+            .report(
+                &FUNCTION_IN_LOOP,
+                range,
+                "each round of the loop makes a new `tf.function`, which is traced anew",
+            )
             .help("make the `tf.function` once, before the loop")
             .emit();
     }
@@ -164,7 +168,11 @@ impl<'a> SourceOrderVisitor<'a> for Names<'a> {
 
     fn visit_expr(&mut self, expression: &'a Expr) {
         if let Expr::Name(name) = expression {
-            if name.ctx.is_load() { self.read.insert(&name.id) } else { self.bound.insert(&name.id) };
+            if name.ctx.is_load() {
+                self.read.insert(&name.id)
+            } else {
+                self.bound.insert(&name.id)
+            };
         }
         source_order::walk_expr(self, expression);
     }

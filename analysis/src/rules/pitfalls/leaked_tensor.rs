@@ -1,6 +1,5 @@
 //! A Tensor of one graph is kept where the next trace finds it.
 
-use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
 use ruff_text_size::Ranged;
 
@@ -10,8 +9,8 @@ use crate::rules::declare::declare_rule;
 use crate::staging::assumptions::Source;
 use crate::staging::dialect::RootKind;
 use crate::staging::facts::{Alternative, TensorKind};
-use crate::syntax::expressions;
 use crate::syntax::qname::QName;
+use crate::syntax::{expressions, statements};
 
 declare_rule! {
     /// ## What it does
@@ -80,34 +79,26 @@ fn check(ctx: &FunctionContext) {
         return;
     }
     let receiver = ctx.stage.parameters.iter().find(|parameter| parameter.source == Source::Receiver);
-    let mut kept = Kept { ctx, receiver: receiver.map(|parameter| parameter.name.as_str()) };
-    kept.visit_body(&ctx.def().body);
+    let kept = Kept { ctx, receiver: receiver.map(|parameter| parameter.name.as_str()) };
+    for statement in statements::of_function(ctx.def()) {
+        match statement {
+            Stmt::Assign(assign) => {
+                assign.targets.iter().for_each(|target| kept.assigned(target, &assign.value))
+            }
+            Stmt::AugAssign(assign) => kept.assigned(&assign.target, &assign.value),
+            Stmt::Expr(ast::StmtExpr { value, .. }) => {
+                if let Expr::Call(call) = value.as_ref() {
+                    kept.appended(call);
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 struct Kept<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     receiver: Option<&'a str>,
-}
-
-impl StatementVisitor<'_> for Kept<'_, '_> {
-    fn visit_stmt(&mut self, statement: &Stmt) {
-        match statement {
-            Stmt::FunctionDef(_) | Stmt::ClassDef(_) => return,
-            Stmt::Assign(assign) => {
-                for target in &assign.targets {
-                    self.assigned(target, &assign.value);
-                }
-            }
-            Stmt::AugAssign(assign) => self.assigned(&assign.target, &assign.value),
-            Stmt::Expr(expression) => {
-                if let Expr::Call(call) = expression.value.as_ref() {
-                    self.appended(call);
-                }
-            }
-            _ => {}
-        }
-        statement_visitor::walk_stmt(self, statement);
-    }
 }
 
 impl Kept<'_, '_> {
@@ -138,7 +129,9 @@ impl Kept<'_, '_> {
     fn appended(&self, call: &ast::ExprCall) {
         let ctx = self.ctx;
         let Expr::Attribute(method) = call.func.as_ref() else { return };
-        if !matches!(method.attr.as_str(), "append" | "add" | "insert") || ctx.staged_loop(call.range()).is_some() {
+        if !matches!(method.attr.as_str(), "append" | "add" | "insert")
+            || ctx.staged_loop(call.range()).is_some()
+        {
             return;
         }
         let is_list = matches!(
@@ -147,7 +140,9 @@ impl Kept<'_, '_> {
         );
         let tensor = call.arguments.args.last();
         let tensor = tensor.filter(|value| ctx.fact(value).tensor_kind() == Some(TensorKind::Tensor));
-        let (Some(tensor), Some(name)) = (tensor.filter(|_| is_list), QName::from_expr(&method.value)) else { return };
+        let (Some(tensor), Some(name)) = (tensor.filter(|_| is_list), QName::from_expr(&method.value)) else {
+            return;
+        };
         let is_kept = if name.is_simple() {
             !ctx.flow.scope().is_local(name.root())
         } else {
@@ -180,7 +175,11 @@ impl Kept<'_, '_> {
     /// Whether the function reads what an earlier call has left there.
     fn reads_earlier(&self, name: &QName) -> bool {
         self.reads(name).any(|read| {
-            self.ctx.flow.definitions_of(read.range(), name).iter().any(|definition| definition.node == Cfg::ENTRY)
+            self.ctx
+                .flow
+                .definitions_of(read.range(), name)
+                .iter()
+                .any(|definition| definition.node == Cfg::ENTRY)
         })
     }
 

@@ -1,6 +1,5 @@
 //! Python state that a staged function changes and tests.
 
-use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
 use ruff_text_size::Ranged;
 
@@ -9,8 +8,8 @@ use crate::rules::declare::declare_rule;
 use crate::staging::assumptions::Source;
 use crate::staging::construct::Construct;
 use crate::staging::facts::Binding;
-use crate::syntax::expressions;
 use crate::syntax::qname::QName;
+use crate::syntax::{expressions, statements};
 
 declare_rule! {
     /// ## What it does
@@ -69,9 +68,7 @@ fn check(ctx: &FunctionContext) {
     if matches!(ctx.def().name.as_str(), "__init__" | "build") {
         return;
     }
-    let mut changes = Changes(Vec::new());
-    changes.visit_body(&ctx.def().body);
-    for (target, value) in changes.0 {
+    for (target, value) in statements::of_function(ctx.def()).into_iter().filter_map(change) {
         let Some(name) = QName::from_expr(target) else { continue };
         // In a staged branch or loop it is wrong for another reason.
         if name.root() != receiver.name.as_str() || ctx.staged_region(target.range()).is_some() {
@@ -96,33 +93,27 @@ fn tested<'a>(ctx: &FunctionContext<'a>, name: &QName) -> Option<&'a Construct> 
         matches!(expression, Expr::Attribute(attribute) if attribute.ctx == ExprContext::Load)
             && QName::from_expr(expression).as_ref() == Some(name)
     };
-    let reads: Vec<_> = expressions::of_function(ctx.def()).into_iter().filter(reads).map(Ranged::range).collect();
-    ctx.decisions().filter(|(_, node)| node.test().is_some()).map(|(construct, _)| construct).find(|construct| {
-        construct.binding == Binding::Python
-            && reads.iter().any(|read| construct.test_range.contains_range(*read))
-    })
+    let reads: Vec<_> =
+        expressions::of_function(ctx.def()).into_iter().filter(reads).map(Ranged::range).collect();
+    ctx.decisions().filter(|(_, node)| node.test().is_some()).map(|(construct, _)| construct).find(
+        |construct| {
+            construct.binding == Binding::Python
+                && reads.iter().any(|read| construct.test_range.contains_range(*read))
+        },
+    )
 }
 
-/// Attributes that are set from themselves, with their new values.
-struct Changes<'a>(Vec<(&'a Expr, &'a Expr)>);
-
-impl<'a> StatementVisitor<'a> for Changes<'a> {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        match statement {
-            Stmt::FunctionDef(_) | Stmt::ClassDef(_) => return,
-            Stmt::AugAssign(ast::StmtAugAssign { target, value, .. }) if target.is_attribute_expr() => {
-                self.0.push((target, value));
-            }
-            Stmt::Assign(ast::StmtAssign { targets, value, .. }) => {
-                if let [target @ Expr::Attribute(_)] = targets.as_slice()
-                    && moves_on(target, value)
-                {
-                    self.0.push((target, value));
-                }
-            }
-            _ => {}
+/// An attribute that a statement sets from itself, and its new value.
+fn change(statement: &Stmt) -> Option<(&Expr, &Expr)> {
+    match statement {
+        Stmt::AugAssign(ast::StmtAugAssign { target, value, .. }) if target.is_attribute_expr() => {
+            Some((target, value))
         }
-        statement_visitor::walk_stmt(self, statement);
+        Stmt::Assign(ast::StmtAssign { targets, value, .. }) => match targets.as_slice() {
+            [target @ Expr::Attribute(_)] if moves_on(target, value) => Some((target, value)),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

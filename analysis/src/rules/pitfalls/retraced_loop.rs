@@ -121,7 +121,8 @@ impl<'a> SourceOrderVisitor<'a> for Loops<'_, 'a> {
 
 impl Loops<'_, '_> {
     fn call(&self, call: &ast::ExprCall) {
-        let Some(function) = call.func.as_name_expr().filter(|name| self.names.contains(name.id.as_str())) else {
+        let Some(function) = call.func.as_name_expr().filter(|name| self.names.contains(name.id.as_str()))
+        else {
             return;
         };
         let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);

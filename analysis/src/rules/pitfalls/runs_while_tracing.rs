@@ -76,7 +76,10 @@ fn check(ctx: &FunctionContext) {
 fn shown(ctx: &FunctionContext, call: &ast::ExprCall) {
     let callee = ctx.resolve(&call.func);
     let is_print = callee.is_none()
-        && call.func.as_name_expr().is_some_and(|name| name.id == "print" && !ctx.flow.scope().is_local("print"));
+        && call
+            .func
+            .as_name_expr()
+            .is_some_and(|name| name.id == "print" && !ctx.flow.scope().is_local("print"));
     let is_log = callee.as_ref().is_some_and(|name| is_logging(name));
     // With these features AutoGraph converts `print`.
     let features = &ctx.stage.options.features;
@@ -84,13 +87,18 @@ fn shown(ctx: &FunctionContext, call: &ast::ExprCall) {
     if !(is_print || is_log) || is_converted {
         return;
     }
-    let Some((tensor, is_direct)) = call.arguments.args.iter().find_map(|argument| shown_tensor(ctx, argument)) else {
+    let Some((tensor, is_direct)) =
+        call.arguments.args.iter().find_map(|argument| shown_tensor(ctx, argument))
+    else {
         return;
     };
     let (name, text) = (ctx.text(call.func.as_ref()), ctx.text(tensor));
     let message = format!("`{name}` runs while the graph is traced, and shows `{text}` without its value");
     let report = ctx.report(&RUNS_WHILE_TRACING, call.range(), message).why(ctx.why(tensor));
-    let tf = ctx.imports.local_name_of("tensorflow").filter(|_| is_print && is_direct && call.arguments.keywords.is_empty());
+    let tf = ctx
+        .imports
+        .local_name_of("tensorflow")
+        .filter(|_| is_print && is_direct && call.arguments.keywords.is_empty());
     match tf {
         Some(tf) => {
             let edit = Edit::replace(call.func.range(), format!("{tf}.print"));
@@ -141,7 +149,8 @@ fn drawn(ctx: &FunctionContext, call: &ast::ExprCall) {
         return;
     };
     let name = ctx.text(call.func.as_ref());
-    let message = format!("`{name}` runs once, while the graph is traced: its value is a constant of the graph");
+    let message =
+        format!("`{name}` runs once, while the graph is traced: its value is a constant of the graph");
     ctx.report(&RUNS_WHILE_TRACING, call.range(), message).help(help).emit();
 }
 

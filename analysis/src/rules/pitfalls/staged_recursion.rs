@@ -68,7 +68,9 @@ fn check(ctx: &FunctionContext) {
         ctx.report(
             &STAGED_RECURSION,
             decision.test_range,
-            format!("this condition on a Tensor cannot end the recursion: `{name}` calls itself in every trace"),
+            format!(
+                "this condition on a Tensor cannot end the recursion: `{name}` calls itself in every trace"
+            ),
         )
         .why(decision.why.clone())
         .label(ctx.span(call.range()), "traced whatever the condition is")

@@ -12,8 +12,8 @@ use crate::syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports Python numbers, strings, lists and dictionaries from outside of a TorchScript function
-    /// that are used in it.
+    /// Reports numbers, strings, Tensors and containers from outside of a TorchScript function that are
+    /// used in it.
     ///
     /// ## Why is this bad?
     /// The compiled function has no Python around it. Functions, modules and their constants
@@ -68,18 +68,21 @@ fn check(ctx: &FunctionContext) {
         let fact = ctx.fact(expression);
         let [alternative] = fact.alternatives.as_slice() else { continue };
         let kind = match alternative {
-            Alternative::Int(_) => "int",
-            Alternative::Float => "float",
-            Alternative::Str(_) => "str",
-            Alternative::Container { class, .. } if class == "list" => "list",
-            Alternative::Container { class, .. } if class == "dict" => "dict",
+            Alternative::Int(_) => "an int",
+            Alternative::Float => "a float",
+            Alternative::Bool(_) => "a bool",
+            Alternative::Str(_) => "a string",
+            Alternative::Tensor { .. } => "a Tensor",
+            Alternative::Container { class, .. } if class == "list" => "a list",
+            Alternative::Container { class, .. } if class == "dict" => "a dictionary",
+            Alternative::Container { class, .. } if class == "tuple" => "a tuple",
             _ => continue,
         };
         if outside && !fact.unknown && !asks_around(ctx, name.range()) {
             ctx.report(
                 &SCRIPT_GLOBAL,
                 expression,
-                format!("`{}` is a Python {kind} from outside, which TorchScript cannot use", name.id),
+                format!("`{}` is {kind} from outside, which TorchScript cannot use", name.id),
             )
             .help("Pass it as an argument, or bind it within the function")
             .emit();

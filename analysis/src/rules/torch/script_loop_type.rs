@@ -67,17 +67,22 @@ fn check(ctx: &FunctionContext) {
                 range,
                 format!("`{name}` is `{before}` before, and cannot become `{after}` here"),
             )
-            .help(format!("Begin with a value of type `{after}`"))
+            .help(match after {
+                ScriptType::None => format!("Annotate it where it is bound first: `Optional[{before}]`"),
+                _ => format!("Begin with a value of type `{after}`"),
+            })
             .emit();
         }
     }
 }
 
-/// TorchScript converts a Tensor to a number where one is wanted.
+/// TorchScript converts a Tensor to a number where one is wanted, and a bool to an integer.
 fn converts(from: ScriptType, to: ScriptType) -> bool {
-    from == ScriptType::Tensor && to != ScriptType::Str
-        || from == ScriptType::None
-        || (from, to) == (ScriptType::Int, ScriptType::Float)
+    match to {
+        ScriptType::Int => matches!(from, ScriptType::Tensor | ScriptType::Bool),
+        ScriptType::Float => from == ScriptType::Tensor,
+        _ => false,
+    }
 }
 
 /// An assignment that changes the type which a name has outside of the block.

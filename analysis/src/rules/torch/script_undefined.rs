@@ -1,13 +1,13 @@
 //! Names that TorchScript finds without a value on some path.
 
-use ruff_python_ast::Expr;
-use ruff_text_size::Ranged;
+use ruff_python_ast::{Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::script_types::{conditions, in_static_branch};
 use super::scripts;
-use crate::flow::{DefKind, Definedness};
+use crate::flow::{DefKind, Definedness, Exits};
 use crate::syntax::qname::QName;
 
 declare_rule! {
@@ -60,32 +60,51 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
+/// The outermost `if` that binds the name in one branch and not, or not always, in the other.
 fn after_branches(ctx: &FunctionContext) {
+    let mut reported: Vec<(QName, TextRange)> = Vec::new();
     for (range, test, ..) in conditions(ctx) {
         let variables =
             ctx.flow.cfg.statement_at(range.start()).and_then(|stmt| ctx.flow.block_variables(stmt));
-        let Some(variables) = variables else { continue };
+        let Some(variables) = variables.filter(|_| !asserts_false(ctx, range)) else { continue };
         for variable in &variables.variables {
-            let missing = match (variable.after_body, variable.after_orelse) {
-                (Definedness::Always, Definedness::Never) => "does not hold",
-                (Definedness::Never, Definedness::Always) => "holds",
+            let in_body = binds(variable.after_body, variables.body, variable.modified_in_body);
+            let in_orelse = binds(variable.after_orelse, variables.orelse, variable.modified_in_orelse);
+            let missing = match (in_body, in_orelse) {
+                (true, false) => "does not hold",
+                (false, true) => "holds",
                 _ => continue,
             };
-            if variable.live_out && variable.name.is_simple() && variable.before == Definedness::Never {
+            let name = &variable.name;
+            let known = reported.iter().any(|(other, outer)| other == name && outer.contains_range(range));
+            if variable.live_out && name.is_simple() && variable.before != Definedness::Always && !known {
+                let test_text = super::shown(ctx, test);
                 ctx.report(
                     &SCRIPT_UNDEFINED,
                     test,
-                    format!(
-                        "`{}` is used later and has no value when `{}` {missing}",
-                        variable.name,
-                        super::shown(ctx, test)
-                    ),
+                    format!("`{name}` is used later and may have no value when `{test_text}` {missing}"),
                 )
-                .help(format!("Bind `{}` before the `if`, or in both branches", variable.name))
+                .help(format!("Bind `{name}` before the `if`, or in both branches"))
                 .emit();
+                reported.push((name.clone(), range));
             }
         }
     }
+}
+
+/// Whether a branch gives the name a value, in the eyes of the compiler: one that ends in `break` or
+/// `continue` does not, one that returns or raises need not.
+fn binds(after: Definedness, exits: Exits, modified: bool) -> bool {
+    let jumps = !exits.completes && (exits.breaks || exits.continues) && !exits.returns && !exits.raises;
+    after == Definedness::Always && (modified || !jumps)
+}
+
+/// `assert False` ends a branch as `raise` does.
+fn asserts_false(ctx: &FunctionContext, range: TextRange) -> bool {
+    ctx.statements().into_iter().any(|statement| {
+        range.contains_range(statement.range())
+            && matches!(statement, Stmt::Assert(assert) if assert.test.is_boolean_literal_expr())
+    })
 }
 
 /// A use outside of the loops that bind the name.

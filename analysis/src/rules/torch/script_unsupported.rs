@@ -7,6 +7,7 @@ use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
 use super::{asks_around, scripts};
+use crate::staging::facts::Alternative;
 
 declare_rule! {
     /// ## What it does
@@ -64,23 +65,22 @@ fn check(ctx: &FunctionContext) {
         report(ctx, ctx.def().name.range(), what);
     }
     for statement in ctx.statements() {
-        if let Some((range, what)) = of_statement(statement) {
+        if let Some((range, what)) = of_statement(statement).or_else(|| of_compiled(ctx, statement)) {
             report(ctx, range, what);
         }
     }
     for expression in ctx.expressions() {
-        if let Some(what) = of_expression(ctx, expression) {
+        if let Some(what) = of_expression(expression).or_else(|| of_call(ctx, expression)) {
             report(ctx, expression.range(), what);
         }
     }
 }
 
 fn report(ctx: &FunctionContext, range: TextRange, what: &str) {
-    if !asks_around(ctx, range) {
-        ctx.report(&SCRIPT_UNSUPPORTED, range, format!("TorchScript does not compile {what}")).emit();
-    }
+    ctx.report(&SCRIPT_UNSUPPORTED, range, format!("TorchScript does not compile {what}")).emit();
 }
 
+/// Its parser refuses this wherever it stands, also under `if not torch.jit.is_scripting():`.
 fn of_statement(statement: &Stmt) -> Option<(TextRange, &'static str)> {
     let keyword = |length: u32| TextRange::at(statement.start(), length.into());
     Some(match statement {
@@ -95,14 +95,22 @@ fn of_statement(statement: &Stmt) -> Option<(TextRange, &'static str)> {
         Stmt::With(node) if node.is_async => (keyword(5), "`async with`"),
         Stmt::For(node) if !node.orelse.is_empty() => (keyword(3), "the `else` of a loop"),
         Stmt::While(node) if !node.orelse.is_empty() => (keyword(5), "the `else` of a loop"),
-        Stmt::Delete(node) if node.targets.iter().any(Expr::is_attribute_expr) => {
-            (statement.range(), "`del` of an attribute")
-        }
         _ => return None,
     })
 }
 
-fn of_expression(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
+/// Its compiler refuses this where it gets there.
+fn of_compiled(ctx: &FunctionContext, statement: &Stmt) -> Option<(TextRange, &'static str)> {
+    match statement {
+        Stmt::Delete(node) if node.targets.iter().any(Expr::is_attribute_expr) => {
+            Some((statement.range(), "`del` of an attribute"))
+        }
+        _ => None,
+    }
+    .filter(|(range, _)| !asks_around(ctx, *range))
+}
+
+fn of_expression(expression: &Expr) -> Option<&'static str> {
     let comprehension = |generators: &[ast::Comprehension]| match generators {
         [only] => (!only.ifs.is_empty()).then_some("the condition of a comprehension"),
         _ => Some("a comprehension with several `for`"),
@@ -115,20 +123,26 @@ fn of_expression(ctx: &FunctionContext, expression: &Expr) -> Option<&'static st
         Expr::Await(_) => Some("`await`"),
         Expr::ListComp(node) => comprehension(&node.generators),
         Expr::DictComp(node) => comprehension(&node.generators),
-        Expr::List(list) if list.ctx.is_load() && list.elts.iter().any(Expr::is_starred_expr) => {
-            Some("`*` in a list")
-        }
         Expr::FString(string) => string
             .value
             .f_strings()
             .flat_map(|part| part.elements.iter())
             .filter_map(|element| element.as_interpolation())
-            .any(|interpolation| interpolation.format_spec.is_some())
+            .any(|part| part.format_spec.is_some() || !part.conversion.is_none())
             .then_some("a format in an f-string"),
+        _ => None,
+    }
+}
+
+fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
+    match expression {
+        Expr::List(list) if list.ctx.is_load() => spread(ctx, &list.elts),
+        Expr::Tuple(tuple) if tuple.ctx.is_load() => spread(ctx, &tuple.elts),
         Expr::Call(call) => match ctx.builtin(&call.func) {
             Some("open") => Some("`open`"),
             Some("map") => Some("`map`"),
             Some("filter") => Some("`filter`"),
+            Some("iter") => Some("`iter`"),
             Some("type") => Some("`type()`"),
             Some("sorted") if call.arguments.find_keyword("key").is_some() => Some("`sorted` with a key"),
             _ => {
@@ -139,4 +153,18 @@ fn of_expression(ctx: &FunctionContext, expression: &Expr) -> Option<&'static st
         },
         _ => None,
     }
+    .filter(|_| !asks_around(ctx, expression.range()))
+}
+
+/// `[*values, 3]` of a list, whose length is not known when compiling.
+fn spread(ctx: &FunctionContext, elements: &[Expr]) -> Option<&'static str> {
+    let of_list = |element: &Expr| {
+        element.as_starred_expr().is_some_and(|starred| {
+            matches!(
+                ctx.fact(&starred.value).alternatives.as_slice(),
+                [Alternative::Container { class, .. }] if class == "list"
+            )
+        })
+    };
+    elements.iter().any(of_list).then_some("`*` of a list within a list or tuple")
 }

@@ -17,7 +17,13 @@ impl<'db> Inference<'db> {
     }
 
     fn shown(&self, ty: Type<'db>) -> Name {
-        let mut shown = ty.display(self.db, &self.env).to_string().replace("float*", "float");
+        let mut shown = ty
+            .display(self.db, &self.env)
+            .to_string()
+            .replace("float*", "float")
+            .replace("ag_tensor_", "Tensor")
+            .replace("ag_argument_", "Tensor")
+            .replace("ag_array_", "Array");
         if shown.len() > MAX_SHOWN {
             let cut = (0..=MAX_SHOWN).rev().find(|at| shown.is_char_boundary(*at)).unwrap_or(0);
             shown.truncate(cut);
@@ -37,15 +43,19 @@ impl<'db> Inference<'db> {
             Type::Intersection(intersection) => {
                 let positive: Vec<_> = intersection.iter_positive(self.db).collect();
                 let known: Vec<_> = positive.iter().filter(|ty| !matches!(ty, Type::Dynamic(_))).collect();
-                match known.as_slice() {
-                    [] => fact.unknown = true,
-                    [first, ..] => self.add(**first, fact),
+                let decisive = known.iter().find(|ty| self.is_host_value(***ty)).or(known.first());
+                match decisive {
+                    None => fact.unknown = true,
+                    Some(decisive) => self.add(**decisive, fact),
                 }
             }
             Type::Dynamic(_) | Type::Divergent(_) | Type::TypeVar(_) => fact.unknown = true,
             Type::Never => fact.never = true,
             Type::TypeAlias(alias) => self.add(alias.value_type(self.db), fact),
             _ => {
+                // A Tensor by assumption, but perhaps a structure of them.
+                fact.unknown |= self.is_assumed(ty);
+                fact.argument |= self.is_class(ty, &["ag_argument_"]);
                 if let Some(alternative) = self.alternative(ty)
                     && !fact.alternatives.contains(&alternative)
                 {
@@ -90,6 +100,25 @@ impl<'db> Inference<'db> {
         })
     }
 
+    fn is_assumed(&self, ty: Type<'db>) -> bool {
+        self.is_class(ty, &["ag_tensor_", "ag_argument_", "ag_array_"])
+    }
+
+    fn is_class(&self, ty: Type<'db>, names: &[&str]) -> bool {
+        match ty {
+            Type::NominalInstance(instance) => {
+                names.contains(&instance.class_name(self.db, &self.env).as_str())
+            }
+            _ => false,
+        }
+    }
+
+    /// A Tensor that an `isinstance` test says is a list is a list.
+    fn is_host_value(&self, ty: Type<'db>) -> bool {
+        const HOST: &[&str] = &["list", "tuple", "dict", "set", "str", "int", "float", "bool", "ndarray"];
+        self.is_class(ty, HOST)
+    }
+
     fn literal(&self, ty: Type<'db>) -> Alternative {
         let shown = ty.display(self.db, &self.env).to_string();
         let value = shown.strip_prefix("Literal[").and_then(|rest| rest.strip_suffix(']'));
@@ -120,6 +149,9 @@ impl<'db> Inference<'db> {
                 }
                 _ => {}
             },
+            "__builtins__" if matches!(class.as_str(), "ag_tensor_" | "ag_argument_" | "ag_array_") => {
+                return Alternative::Tensor { kind: TensorKind::Tensor, dtype: None };
+            }
             "types" | "_typeshed" if class == "NoneType" => return Alternative::None,
             "tensorflow" | "keras" | "tf_keras" | "torch" | "jax" | "jaxlib" | "autograph" | "catalyst" => {
                 if let Some(kind) = tensor_kind(&class) {
