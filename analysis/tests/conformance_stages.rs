@@ -104,9 +104,7 @@ fn verdicts(folder: &Path, dialect: Dialect) -> BTreeMap<Place, String> {
     let mut engine =
         Engine::open(OsSystem::new(&folder), &folder, settings, Environment::default()).expect("opens");
     let paths = files(folder.as_std_path(), "py").into_iter();
-    engine
-        .add_files(paths.filter_map(|path| SystemPathBuf::from_path_buf(path).ok()))
-        .expect("readable");
+    engine.add_files(paths.filter_map(|path| SystemPathBuf::from_path_buf(path).ok())).expect("readable");
     engine.settle(&|_, _| {});
     let mut all = BTreeMap::new();
     for document in engine.documents() {

@@ -60,11 +60,7 @@ pub struct Activity {
 
 impl Activity {
     /// `None` when nested scopes are too deep to be followed, or the function is too large.
-    pub(super) fn build(
-        def: &ast::StmtFunctionDef,
-        cfg: &Cfg,
-        syntax: &[Syntax<'_>],
-    ) -> Option<Self> {
+    pub(super) fn build(def: &ast::StmtFunctionDef, cfg: &Cfg, syntax: &[Syntax<'_>]) -> Option<Self> {
         let found: Vec<Accesses> = syntax.iter().map(|&syntax| accesses::of_node(syntax)).collect();
         let too_deep = found.iter().any(|accesses| accesses.too_deep);
         if too_deep { None } else { Self::new(def, cfg, found) }
@@ -73,8 +69,7 @@ impl Activity {
     fn new(def: &ast::StmtFunctionDef, cfg: &Cfg, found: Vec<Accesses>) -> Option<Self> {
         let parameters: Vec<QName> = scope::parameters(&def.parameters).map(QName::from).collect();
         let written = found.iter().flat_map(|accesses| &accesses.writes).map(|write| &write.name);
-        let read =
-            found.iter().flat_map(|accesses| accesses.reads.iter().chain(&accesses.captures));
+        let read = found.iter().flat_map(|accesses| accesses.reads.iter().chain(&accesses.captures));
         let (names, ranks) = Names::new(parameters.iter().chain(written).chain(read));
         let (rows, columns) = (found.len(), names.len());
         let limit = MAX_BITS / rows.max(1);
@@ -123,8 +118,7 @@ impl Activity {
         for name in accesses.reads.iter().filter_map(|name| ranks.of(name)) {
             self.reads.insert(row, name.0);
         }
-        let captures: Vec<NameId> =
-            accesses.captures.iter().filter_map(|name| ranks.of(name)).collect();
+        let captures: Vec<NameId> = accesses.captures.iter().filter_map(|name| ranks.of(name)).collect();
         for name in &captures {
             self.reads.insert(row, name.0);
         }

@@ -107,8 +107,7 @@ impl Flow {
     /// The variables of an `if`, `elif`, `while` or `for`; `None` for other statements.
     pub fn block_variables(&self, stmt: StmtId) -> Option<BlockVariables> {
         let statement = self.cfg.statement(stmt)?;
-        if !matches!(statement.kind, StatementKind::If | StatementKind::While | StatementKind::For)
-        {
+        if !matches!(statement.kind, StatementKind::If | StatementKind::While | StatementKind::For) {
             return None;
         }
         let is_loop = statement.kind != StatementKind::If;
@@ -246,11 +245,8 @@ impl Flow {
             if !block.contains(outer) {
                 return false;
             }
-            let of_body =
-                self.cfg.block(outer, BlockKind::Body).is_some_and(|body| body.contains(jump));
-            if of_body
-                && self.cfg.statement(outer).is_some_and(|statement| statement.kind.is_loop())
-            {
+            let of_body = self.cfg.block(outer, BlockKind::Body).is_some_and(|body| body.contains(jump));
+            if of_body && self.cfg.statement(outer).is_some_and(|statement| statement.kind.is_loop()) {
                 return true;
             }
             inner = outer;
@@ -270,9 +266,8 @@ impl Ends {
     fn new(cfg: &Cfg, stmt: StmtId, body: Block, is_loop: bool) -> Self {
         let mut ends = Self { body: Vec::new(), orelse: Vec::new() };
         let own = |node: NodeId| cfg.node(node).is_some_and(|node| node.stmt == Some(stmt));
-        let in_body = |node: NodeId| {
-            cfg.node(node).and_then(|node| node.stmt).is_some_and(|stmt| body.contains(stmt))
-        };
+        let in_body =
+            |node: NodeId| cfg.node(node).and_then(|node| node.stmt).is_some_and(|stmt| body.contains(stmt));
         let within = cfg.extent(stmt);
         let inside = |node: NodeId| {
             cfg.node(node).and_then(|node| node.stmt).is_some_and(|stmt| within.contains(&stmt))
@@ -289,12 +284,12 @@ impl Ends {
         }
         if is_loop {
             for &head in cfg.nodes_of(stmt) {
-                let is_head = cfg
-                    .node(head)
-                    .is_some_and(|node| matches!(node.kind, NodeKind::Test | NodeKind::Next));
-                let back = cfg.predecessors(head).iter().filter(|edge| {
-                    in_body(edge.from) || own(edge.from) && edge.kind == EdgeKind::True
-                });
+                let is_head =
+                    cfg.node(head).is_some_and(|node| matches!(node.kind, NodeKind::Test | NodeKind::Next));
+                let back = cfg
+                    .predecessors(head)
+                    .iter()
+                    .filter(|edge| in_body(edge.from) || own(edge.from) && edge.kind == EdgeKind::True);
                 ends.body.extend(back.filter(|_| is_head).map(|edge| edge.from));
             }
         }

@@ -127,13 +127,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The next node in the flow.
-    fn node(
-        &mut self,
-        kind: NodeKind,
-        stmt: StmtId,
-        range: TextRange,
-        syntax: Syntax<'a>,
-    ) -> NodeId {
+    fn node(&mut self, kind: NodeKind, stmt: StmtId, range: TextRange, syntax: Syntax<'a>) -> NodeId {
         let node = self.detached(kind, Some(stmt), range, syntax);
         self.connect(node);
         self.frontier.push((node, EdgeKind::Normal));
@@ -144,13 +138,7 @@ impl<'a> Builder<'a> {
     }
 
     /// A node with two ways out: the frontier is the one for true; the other is returned.
-    fn branch(
-        &mut self,
-        kind: NodeKind,
-        stmt: StmtId,
-        range: TextRange,
-        syntax: Syntax<'a>,
-    ) -> Pending {
+    fn branch(&mut self, kind: NodeKind, stmt: StmtId, range: TextRange, syntax: Syntax<'a>) -> Pending {
         let node = self.node(kind, stmt, range, syntax);
         self.frontier = vec![(node, EdgeKind::True)];
         (node, EdgeKind::False)
@@ -302,17 +290,14 @@ impl<'a> Builder<'a> {
             Stmt::Return(_) => self.simple(statement, StatementKind::Return, Some(Jump::Return)),
             Stmt::Raise(_) => self.simple(statement, StatementKind::Raise, Some(Jump::Raise)),
             Stmt::Break(_) => self.simple(statement, StatementKind::Break, Some(Jump::Break)),
-            Stmt::Continue(_) => {
-                self.simple(statement, StatementKind::Continue, Some(Jump::Continue))
-            }
+            Stmt::Continue(_) => self.simple(statement, StatementKind::Continue, Some(Jump::Continue)),
             _ => self.simple(statement, StatementKind::Simple, None),
         }
     }
 
     fn simple(&mut self, statement: &'a Stmt, kind: StatementKind, jump: Option<Jump>) {
         let stmt = self.open(kind, statement.range());
-        let node =
-            self.node(NodeKind::Statement, stmt, statement.range(), Syntax::Statement(statement));
+        let node = self.node(NodeKind::Statement, stmt, statement.range(), Syntax::Statement(statement));
         self.close(stmt, node);
         match jump {
             // Within a `try` the node already has the edge of a step that may raise.
@@ -335,11 +320,7 @@ fn may_raise(syntax: Syntax<'_>) -> bool {
             | Syntax::HandlerName(_)
             | Syntax::Unbind(_)
             | Syntax::Statement(
-                Stmt::Pass(_)
-                    | Stmt::Break(_)
-                    | Stmt::Continue(_)
-                    | Stmt::Global(_)
-                    | Stmt::Nonlocal(_)
+                Stmt::Pass(_) | Stmt::Break(_) | Stmt::Continue(_) | Stmt::Global(_) | Stmt::Nonlocal(_)
             )
     )
 }

@@ -216,9 +216,8 @@ struct Edges {
 impl Edges {
     fn new(mut edges: Vec<Edge>, nodes: usize, end: impl Fn(&Edge) -> NodeId) -> Self {
         edges.sort_by_key(|edge| end(edge));
-        let start = (0..=nodes as u32)
-            .map(|node| edges.partition_point(|edge| end(edge).0 < node) as u32)
-            .collect();
+        let start =
+            (0..=nodes as u32).map(|node| edges.partition_point(|edge| end(edge).0 < node) as u32).collect();
         Self { edges, start }
     }
 
@@ -254,8 +253,7 @@ impl Cfg {
     }
 
     fn assemble(builder: Builder<'_>) -> (Self, Vec<Syntax<'_>>) {
-        let Builder { nodes, edges, syntax, mut statements, mut copies, too_deep: opaque, .. } =
-            builder;
+        let Builder { nodes, edges, syntax, mut statements, mut copies, too_deep: opaque, .. } = builder;
         for statement in &mut statements {
             statement.blocks.shrink_to_fit();
         }
@@ -264,9 +262,7 @@ impl Cfg {
         of_stmt.retain(|node| nodes[node.index()].stmt.is_some());
         of_stmt.sort_by_key(|node| nodes[node.index()].stmt);
         let of_stmt_start = (0..=statements.len() as u32)
-            .map(|stmt| {
-                of_stmt.partition_point(|node| nodes[node.index()].stmt < Some(StmtId(stmt))) as u32
-            })
+            .map(|stmt| of_stmt.partition_point(|node| nodes[node.index()].stmt < Some(StmtId(stmt))) as u32)
             .collect();
         let successors = Edges::new(edges.clone(), nodes.len(), |edge| edge.from);
         let predecessors = Edges::new(edges, nodes.len(), |edge| edge.to);
@@ -364,8 +360,7 @@ impl Cfg {
 
     /// The nodes of the statements of a block, at any depth.
     pub fn nodes_in(&self, block: Block) -> &[NodeId] {
-        let bound =
-            |stmt: StmtId| self.of_stmt_start.get(stmt.index()).map(|&start| start as usize);
+        let bound = |stmt: StmtId| self.of_stmt_start.get(stmt.index()).map(|&start| start as usize);
         match (bound(block.start), bound(block.end)) {
             (Some(from), Some(to)) => self.of_stmt.get(from..to).unwrap_or_default(),
             _ => &[],

@@ -69,9 +69,7 @@ impl Liveness {
                     *word &= !killed;
                 }
                 // What an exception leaves behind may be from before the node.
-                for edge in
-                    cfg.successors(node).iter().filter(|edge| edge.kind == EdgeKind::Exception)
-                {
+                for edge in cfg.successors(node).iter().filter(|edge| edge.kind == EdgeKind::Exception) {
                     bits::union(&mut after, self.before.row(edge.to.index()));
                 }
                 again |= bits::union(self.before.row_mut(node.index()), &after);

@@ -32,9 +32,7 @@ use ruff_text_size::TextRange;
 pub use accesses::DefKind;
 pub use activity::Activity;
 pub use block::{BlockVariable, BlockVariables, Definedness, Exits, Role};
-pub use cfg::{
-    Block, BlockKind, Cfg, EdgeKind, NodeId, NodeKind, Statement, StatementKind, StmtId,
-};
+pub use cfg::{Block, BlockKind, Cfg, EdgeKind, NodeId, NodeKind, Statement, StatementKind, StmtId};
 pub use liveness::Liveness;
 pub use names::NameSet;
 pub use reaching::{Def, Reaching};

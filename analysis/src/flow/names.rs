@@ -49,8 +49,7 @@ impl Names {
         for (rank, &position) in positions.iter().enumerate() {
             ranks[position] = NameId(rank as u32);
         }
-        let sorted: Vec<QName> =
-            positions.iter().map(|&position| names[position].clone()).collect();
+        let sorted: Vec<QName> = positions.iter().map(|&position| names[position].clone()).collect();
         let keyed = sorted
             .iter()
             .enumerate()

@@ -67,13 +67,7 @@ impl Reaching {
         for (id, name) in names.iter() {
             let kind = at_entry(activity, name);
             slots.push((id, defs.len() as u32, Cfg::ENTRY, true));
-            defs.push(Def {
-                name: name.clone(),
-                kind,
-                node: Cfg::ENTRY,
-                range: function,
-                value: None,
-            });
+            defs.push(Def { name: name.clone(), kind, node: Cfg::ENTRY, range: function, value: None });
         }
         for (node, _) in cfg.nodes() {
             for effect in activity.effects_of(node) {
@@ -101,9 +95,7 @@ impl Reaching {
         let mut steps: Vec<(NodeId, Step)> = slots
             .iter()
             .enumerate()
-            .map(|(index, &(name, _, node, certain))| {
-                (node, Step { name, slot: index as u32, certain })
-            })
+            .map(|(index, &(name, _, node, certain))| (node, Step { name, slot: index as u32, certain }))
             .collect();
         // Within a node definitions are in the order of evaluation.
         steps.sort_by_key(|(node, step)| (*node, slots[step.slot as usize].1));
@@ -201,11 +193,7 @@ impl Reaching {
     }
 
     /// The definitions of `name` in a row.
-    pub(super) fn among<'a>(
-        &'a self,
-        row: &[u64],
-        name: NameId,
-    ) -> impl Iterator<Item = &'a Def> {
+    pub(super) fn among<'a>(&'a self, row: &[u64], name: NameId) -> impl Iterator<Item = &'a Def> {
         self.slots_of(name).filter(|&slot| bits::contains(row, slot)).map(|slot| self.def(slot))
     }
 
@@ -226,8 +214,7 @@ impl Reaching {
 
 fn at_entry(activity: &Activity, name: &QName) -> DefKind {
     let scope = activity.scope();
-    if let Some(index) = scope.parameters.iter().position(|parameter| parameter == name.root_name())
-    {
+    if let Some(index) = scope.parameters.iter().position(|parameter| parameter == name.root_name()) {
         DefKind::Parameter(index as u32)
     } else if scope.is_local(name.root()) {
         DefKind::Undefined

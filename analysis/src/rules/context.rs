@@ -153,9 +153,10 @@ impl<'a> FunctionContext<'a> {
     pub fn builtin(&self, expression: &'a Expr) -> Option<&'a str> {
         let name = expression.as_name_expr()?;
         let shadowed = self.flow.scope().is_local(&name.id) || self.imports.get(&name.id).is_some();
-        let elsewhere = self.fact(expression).callee().is_some_and(|callee| {
-            !matches!(callee.module.as_str(), "builtins" | "__builtins__" | "")
-        });
+        let elsewhere = self
+            .fact(expression)
+            .callee()
+            .is_some_and(|callee| !matches!(callee.module.as_str(), "builtins" | "__builtins__" | ""));
         (!shadowed && !elsewhere).then_some(name.id.as_str())
     }
 

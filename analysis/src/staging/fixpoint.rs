@@ -8,7 +8,7 @@
 //!
 //! The result is a function of the project's texts and settings alone: every run starts from nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ruff_python_ast::name::Name;
@@ -136,6 +136,8 @@ pub struct Fixpoint {
     contributions: BTreeMap<Scope, Vec<(Scope, u32, Contribution)>>,
     pub parameters: BTreeMap<Scope, Vec<ParameterAssumption>>,
     returns: BTreeMap<Scope, AssumedType>,
+    /// Parameters that the body binds to something else; once seen, for good.
+    rebound: BTreeSet<(Scope, Name)>,
 }
 
 impl Staged {
@@ -175,6 +177,7 @@ impl Fixpoint {
             contributions: BTreeMap::new(),
             parameters: BTreeMap::new(),
             returns: BTreeMap::new(),
+            rebound: BTreeSet::new(),
         };
         fixpoint.find_roots(db);
         if !fixpoint.is_idle() {
@@ -455,6 +458,12 @@ impl Fixpoint {
         for (scope, types) in answers {
             changed |= self.absorb_roots(db, *scope, types);
             changed |= self.absorb_calls(db, *scope, types);
+            for name in &types.rebound {
+                changed |= self.rebound.insert((*scope, name.clone()));
+            }
+            for name in &types.rebound {
+                changed |= self.rebound.insert((*scope, name.clone()));
+            }
             if scope.function != MODULE {
                 let returns = types.returns.clone();
                 if self.returns.get(scope) != Some(&returns) {
@@ -729,16 +738,19 @@ impl Fixpoint {
         let mut assumptions = FxHashMap::default();
         for (scope, parameters) in self.parameters.range(range) {
             let index = self.index(db, *scope);
-            if index.signatures.get(scope.function as usize).is_none() {
-                continue;
-            }
+            let Some(signature) = index.signatures.get(scope.function as usize) else { continue };
             let returns = self.returns.get(scope).filter(|returns| !returns.is_empty()).cloned();
             assumptions.insert(
                 scope.function,
                 Assumption {
                     parameters: parameters
                         .iter()
-                        .map(|parameter| (!parameter.assumed.is_empty()).then(|| parameter.assumed.clone()))
+                        .zip(&signature.parameters)
+                        .map(|(parameter, syntax)| {
+                            let mut assumed = parameter.assumed.clone();
+                            assumed.unknown |= self.rebound.contains(&(*scope, syntax.name.clone()));
+                            (!assumed.is_empty()).then_some(assumed)
+                        })
                         .collect(),
                     returns,
                     converts: self.staged.get(scope).is_some_and(|staged| staged.converts),

@@ -317,9 +317,11 @@ pub fn name_features(index: &mut FileIndex, body: &[ast::Stmt]) {
         "NAME_SCOPES",
     ];
     let constant = |name: &Name| {
-        body.iter().rev().filter_map(ast::Stmt::as_assign_stmt).find_map(|assign| match assign.targets.as_slice() {
-            [Expr::Name(target)] if target.id == *name => Some(attribute_names(&assign.value)),
-            _ => None,
+        body.iter().rev().filter_map(ast::Stmt::as_assign_stmt).find_map(|assign| {
+            match assign.targets.as_slice() {
+                [Expr::Name(target)] if target.id == *name => Some(attribute_names(&assign.value)),
+                _ => None,
+            }
         })
     };
     for features in index.roots.iter_mut().map(|site| &mut site.options.features) {

@@ -101,8 +101,8 @@ impl Eq for FunctionAst {}
 impl FunctionAst {
     /// Parses a slice. `None` when error recovery does not even find a `def` in it.
     pub fn parse(text: Arc<str>, source_type: PySourceType) -> Option<Self> {
-        let options = ParseOptions::from(source_type)
-            .with_target_version(ruff_python_ast::PythonVersion::latest());
+        let options =
+            ParseOptions::from(source_type).with_target_version(ruff_python_ast::PythonVersion::latest());
         let parsed = ruff_python_parser::parse_unchecked(&text, options).try_into_module()?;
         let expression_count = match parsed.suite().first() {
             Some(Stmt::FunctionDef(def)) => expressions::number(def),

@@ -119,8 +119,7 @@ impl QName {
 
     /// Whether binding `bound` changes what this name denotes: `bound` is a prefix or a key of it.
     pub fn depends_on(&self, bound: &Self) -> bool {
-        bound.is_prefix_of(self)
-            || (bound.is_simple() && self.key_names().any(|key| *key == bound.root))
+        bound.is_prefix_of(self) || (bound.is_simple() && self.key_names().any(|key| *key == bound.root))
     }
 }
 
@@ -214,9 +213,7 @@ mod tests {
 
     #[test]
     fn expressions_are_not_names() {
-        for source in
-            ["f()", "f().x", "d[i + 1]", "d[1:2]", "d[0, 1]", "d[1.0]", "d[x.y]", "1", "d[f'']"]
-        {
+        for source in ["f()", "f().x", "d[i + 1]", "d[1:2]", "d[0, 1]", "d[1.0]", "d[x.y]", "1", "d[f'']"] {
             assert_eq!(name(source), None, "{source}");
         }
         assert_eq!(name(&format!("a{}", ".b".repeat(10_000))), None);
@@ -234,9 +231,7 @@ mod tests {
     #[test]
     fn a_name_depends_on_its_prefixes_and_its_keys() {
         let item = name("d[i].x").unwrap();
-        for (bound, changes) in
-            [("d", true), ("i", true), ("d[i]", true), ("x", false), ("i.x", false)]
-        {
+        for (bound, changes) in [("d", true), ("i", true), ("d[i]", true), ("x", false), ("i.x", false)] {
             assert_eq!(item.depends_on(&name(bound).unwrap()), changes, "{bound}");
         }
     }
@@ -262,8 +257,7 @@ mod tests {
 
     #[test]
     fn names_that_start_alike_stand_together() {
-        let mut names =
-            ["b", "a.c", "a['k']", "a", "a.b", "ab"].map(|source| name(source).unwrap());
+        let mut names = ["b", "a.c", "a['k']", "a", "a.b", "ab"].map(|source| name(source).unwrap());
         names.sort();
         assert_eq!(names.map(|name| name.to_string()), ["a", "a.b", "a.c", "a['k']", "ab", "b"]);
     }

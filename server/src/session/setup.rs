@@ -38,7 +38,10 @@ pub(super) fn configure(
     });
     let named = files.next();
     anyhow::ensure!(files.next().is_none(), "`--config` takes one file only");
-    anyhow::ensure!(!arguments.isolated || named.is_none(), "`--isolated` contradicts the file of `--config`");
+    anyhow::ensure!(
+        !arguments.isolated || named.is_none(),
+        "`--isolated` contradicts the file of `--config`"
+    );
     let file = match &named {
         _ if arguments.isolated => None,
         Some(path) => ConfigFile::read(system, path)?,

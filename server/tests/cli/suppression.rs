@@ -121,7 +121,9 @@ fn added() {
 #[test]
 fn added_to_standard_input() {
     let project = Project::new(&[]);
-    let add = |text: &str| project.run_with_input(&["check", "--add-ignore", "--select", "AG101", "-"], text.as_bytes());
+    let add = |text: &str| {
+        project.run_with_input(&["check", "--add-ignore", "--select", "AG101", "-"], text.as_bytes())
+    };
     assert_eq!(add(&function("")).stdout, function("  # ag: ignore[AG101]"));
     assert_eq!(add("x = 1\n").stdout, "x = 1\n");
 }

@@ -13,9 +13,7 @@ impl<'a> Walker<'a> {
             Expr::Name(_) | Expr::Attribute(_) | Expr::Subscript(_) => {
                 match (QName::from_expr(expression), expression) {
                     (Some(name), _) => self.load(name),
-                    (None, Expr::Attribute(node)) => {
-                        self.stack.push(Item::Expression(&node.value, certain))
-                    }
+                    (None, Expr::Attribute(node)) => self.stack.push(Item::Expression(&node.value, certain)),
                     (None, Expr::Subscript(node)) => {
                         self.stack.push(Item::Expression(&node.slice, certain));
                         self.stack.push(Item::Expression(&node.value, certain));
@@ -60,16 +58,11 @@ impl<'a> Walker<'a> {
         }
     }
 
-    pub(super) fn interpolation(
-        &mut self,
-        element: &'a ast::InterpolatedStringElement,
-        certain: bool,
-    ) {
+    pub(super) fn interpolation(&mut self, element: &'a ast::InterpolatedStringElement, certain: bool) {
         if let Some(node) = element.as_interpolation() {
             if let Some(spec) = &node.format_spec {
-                self.stack.extend(
-                    spec.elements.iter().rev().map(|element| Item::Interpolation(element, certain)),
-                );
+                self.stack
+                    .extend(spec.elements.iter().rev().map(|element| Item::Interpolation(element, certain)));
             }
             self.stack.push(Item::Expression(&node.expression, certain));
         }

@@ -109,11 +109,8 @@ impl<'a> Walker<'a> {
     }
 
     fn closure_writes(&mut self, writes: Vec<Write>) {
-        let writes = writes.into_iter().map(|write| Write {
-            kind: DefKind::Closure,
-            certain: false,
-            ..write
-        });
+        let writes =
+            writes.into_iter().map(|write| Write { kind: DefKind::Closure, certain: false, ..write });
         self.found.writes.extend(writes);
     }
 }
@@ -131,11 +128,7 @@ struct Inner {
 }
 
 /// Of a `def` or lambda.
-fn of_function<'a>(
-    parameters: &'a ast::Parameters,
-    depth: u32,
-    walk: impl FnOnce(&mut Walker<'a>),
-) -> Inner {
+fn of_function<'a>(parameters: &'a ast::Parameters, depth: u32, walk: impl FnOnce(&mut Walker<'a>)) -> Inner {
     let mut found = collect(depth, walk);
     let free = std::mem::take(&mut found.captures);
     found.reads.extend(free);
@@ -175,10 +168,7 @@ fn collect<'a>(depth: u32, walk: impl FnOnce(&mut Walker<'a>)) -> Accesses {
 /// Takes from the accesses of a scope those that concern names which are not its own.
 fn enclosed(found: Accesses, mut own: Vec<Name>) -> Inner {
     let declared = |name: &Name| found.globals.contains(name) || found.nonlocals.contains(name);
-    let bound = found
-        .writes
-        .iter()
-        .filter(|write| write.name.is_simple() && write.kind != DefKind::Closure);
+    let bound = found.writes.iter().filter(|write| write.name.is_simple() && write.kind != DefKind::Closure);
     own.extend(bound.map(|write| write.name.root_name()).filter(|name| !declared(name)).cloned());
     own.sort_unstable();
     let outer = |name: &QName| {

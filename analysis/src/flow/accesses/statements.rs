@@ -43,8 +43,7 @@ impl<'a> Walker<'a> {
                 }
             }
             Stmt::Assert(node) => {
-                self.stack
-                    .extend(node.msg.as_deref().map(|message| Item::Expression(message, false)));
+                self.stack.extend(node.msg.as_deref().map(|message| Item::Expression(message, false)));
                 self.read(&node.test);
             }
             Stmt::Import(node) => {
@@ -68,9 +67,7 @@ impl<'a> Walker<'a> {
                     );
                 }
             }
-            Stmt::Global(node) => {
-                self.found.globals.extend(node.names.iter().map(|name| name.id.clone()))
-            }
+            Stmt::Global(node) => self.found.globals.extend(node.names.iter().map(|name| name.id.clone())),
             Stmt::Nonlocal(node) => {
                 self.found.nonlocals.extend(node.names.iter().map(|name| name.id.clone()))
             }
@@ -93,8 +90,7 @@ impl<'a> Walker<'a> {
             Stmt::Match(node) => {
                 for case in node.cases.iter().rev() {
                     self.body(&case.body);
-                    self.stack
-                        .extend(case.guard.as_deref().map(|guard| Item::Expression(guard, true)));
+                    self.stack.extend(case.guard.as_deref().map(|guard| Item::Expression(guard, true)));
                     self.pattern(&case.pattern, PatternPart::Values, None);
                     self.pattern(&case.pattern, PatternPart::Captures, Some(node.subject.range()));
                 }
@@ -127,9 +123,8 @@ impl<'a> Walker<'a> {
     pub(super) fn target(&mut self, target: &'a Expr, value: Option<&'a Expr>, kind: DefKind) {
         match target {
             Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
-                let values = value
-                    .filter(|_| kind == DefKind::Assign)
-                    .and_then(|value| elements(value, elts));
+                let values =
+                    value.filter(|_| kind == DefKind::Assign).and_then(|value| elements(value, elts));
                 for (index, target) in elts.iter().enumerate().rev() {
                     let value = match values {
                         Some(values) => values.get(index),
@@ -171,12 +166,7 @@ impl<'a> Walker<'a> {
         self.read(&item.context_expr);
     }
 
-    pub(super) fn pattern(
-        &mut self,
-        pattern: &'a Pattern,
-        part: PatternPart,
-        subject: Option<TextRange>,
-    ) {
+    pub(super) fn pattern(&mut self, pattern: &'a Pattern, part: PatternPart, subject: Option<TextRange>) {
         let mut rest = vec![pattern];
         while let Some(pattern) = rest.pop() {
             let mut capture = |name: &Option<Identifier>| {
@@ -215,8 +205,7 @@ impl<'a> Walker<'a> {
 
 /// The elements of a display that correspond to `targets` one by one.
 fn elements<'a>(value: &'a Expr, targets: &[Expr]) -> Option<&'a [Expr]> {
-    let (Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. })) = value
-    else {
+    let (Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. })) = value else {
         return None;
     };
     let starred = |elements: &[Expr]| elements.iter().any(Expr::is_starred_expr);

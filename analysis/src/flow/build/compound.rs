@@ -25,10 +25,8 @@ impl<'a> Builder<'a> {
             match clause {
                 ElifElseClause { test: Some(test), body, range, .. } => {
                     self.parent = Some(inner);
-                    let stmt = self.open(
-                        StatementKind::If,
-                        TextRange::new(range.start(), end.max(range.end())),
-                    );
+                    let stmt =
+                        self.open(StatementKind::If, TextRange::new(range.start(), end.max(range.end())));
                     chain.push(stmt);
                     otherwise = self.test(stmt, test);
                     self.block(stmt, BlockKind::Body, body);
@@ -117,12 +115,8 @@ impl<'a> Builder<'a> {
         for (index, case) in node.cases.iter().enumerate() {
             let index = index as u32;
             let range = case.pattern.range();
-            let mut unmatched = vec![self.branch(
-                NodeKind::Pattern(index),
-                stmt,
-                range,
-                Syntax::Pattern(&case.pattern),
-            )];
+            let mut unmatched =
+                vec![self.branch(NodeKind::Pattern(index), stmt, range, Syntax::Pattern(&case.pattern))];
             if case.pattern.is_irrefutable() {
                 unmatched.clear();
             }

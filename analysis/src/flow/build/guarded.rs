@@ -21,8 +21,7 @@ impl<'a> Builder<'a> {
         if node.handlers.is_empty() {
             self.block(stmt, BlockKind::Body, &node.body);
         } else {
-            let dispatch =
-                self.detached(NodeKind::Dispatch, Some(stmt), node.range, Syntax::Nothing);
+            let dispatch = self.detached(NodeKind::Dispatch, Some(stmt), node.range, Syntax::Nothing);
             self.frames.push(Frame::Handlers { dispatch });
             self.block(stmt, BlockKind::Body, &node.body);
             self.frames.pop();
@@ -55,12 +54,7 @@ impl<'a> Builder<'a> {
             };
             let other = self.branch(NodeKind::Handler(index), stmt, range, syntax);
             if let Some(name) = &handler.name {
-                self.node(
-                    NodeKind::HandlerName(index),
-                    stmt,
-                    name.range,
-                    Syntax::HandlerName(name),
-                );
+                self.node(NodeKind::HandlerName(index), stmt, name.range, Syntax::HandlerName(name));
             }
             self.block(stmt, BlockKind::Handler(index), &handler.body);
             if let Some(name) = &handler.name {
@@ -85,8 +79,7 @@ impl<'a> Builder<'a> {
     }
 
     fn finally(&mut self, stmt: StmtId, body: &'a [Stmt], entries: Vec<Pending>, jumps: &[Jump]) {
-        let doubled =
-            !entries.is_empty() && !self.frontier.is_empty() && self.doubling < MAX_DOUBLING;
+        let doubled = !entries.is_empty() && !self.frontier.is_empty() && self.doubling < MAX_DOUBLING;
         let mixed = !doubled && !self.frontier.is_empty();
         let mut complete = Vec::new();
         self.doubling += u32::from(doubled);

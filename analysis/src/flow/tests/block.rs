@@ -26,8 +26,7 @@ fn an_if_gives_what_is_read_afterwards() {
     );
     assert_eq!(roles(&snippet, "if c"), "t: Local, y: Output, z: Input");
     let variables = snippet.flow.block_variables(snippet.stmt("if c")).unwrap();
-    let undefined: Vec<_> =
-        variables.undefined().map(|variable| variable.name.to_string()).collect();
+    let undefined: Vec<_> = variables.undefined().map(|variable| variable.name.to_string()).collect();
     assert_eq!(undefined, ["t", "y"]);
     let state: Vec<_> = variables.state().map(|variable| variable.name.to_string()).collect();
     assert_eq!(state, ["y", "z"]);

@@ -11,12 +11,7 @@ fn build(source: String) -> Flow {
         std::mem::forget(parsed);
         flow
     };
-    std::thread::Builder::new()
-        .stack_size(2 << 20)
-        .spawn(work)
-        .unwrap()
-        .join()
-        .expect("no overflow")
+    std::thread::Builder::new().stack_size(2 << 20).spawn(work).unwrap().join().expect("no overflow")
 }
 
 fn nested_ifs(depth: usize) -> String {
@@ -70,8 +65,7 @@ fn scopes_are_followed_to_a_limit() {
 
 #[test]
 fn long_chains_are_not_deep() {
-    let clauses: String =
-        (0..5_000).map(|i| format!("    elif a == {i}:\n        x = {i}\n")).collect();
+    let clauses: String = (0..5_000).map(|i| format!("    elif a == {i}:\n        x = {i}\n")).collect();
     let flow = build(format!("def f(a):\n    if a:\n        pass\n{clauses}    return x\n"));
     assert!(!flow.is_opaque());
     assert_eq!(flow.cfg.statements().count(), 10_003);

@@ -35,8 +35,7 @@ fn function(parsed: &Parsed<ast::Mod>) -> &ast::StmtFunctionDef {
 fn snippet(source: &str) -> Snippet {
     let lines = source.lines().skip_while(|line| line.trim().is_empty());
     let margin = lines.clone().next().map_or(0, |line| line.len() - line.trim_start().len());
-    let source: String =
-        lines.map(|line| format!("{}\n", line.get(margin..).unwrap_or(""))).collect();
+    let source: String = lines.map(|line| format!("{}\n", line.get(margin..).unwrap_or(""))).collect();
     let parsed = parse(&source);
     assert!(parsed.errors().is_empty(), "{source}\n{:?}", parsed.errors());
     Snippet { flow: Flow::build(function(&parsed)), source }

@@ -67,8 +67,7 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, bound: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
     }
 
@@ -113,16 +112,10 @@ impl Generator {
         let (x, y) = (NAMES[a], NAMES[b]);
         let compound = self.left > 0 && depth < 5;
         match self.random.below(if compound { 12 } else { 6 }) {
-            0..4 => Step::Assign {
-                line: self.write(depth, &format!("{x} = {y}")),
-                target: a,
-                value: Some(b),
-            },
-            4 => Step::Assign {
-                line: self.write(depth, &format!("del {x}")),
-                target: a,
-                value: None,
-            },
+            0..4 => {
+                Step::Assign { line: self.write(depth, &format!("{x} = {y}")), target: a, value: Some(b) }
+            }
+            4 => Step::Assign { line: self.write(depth, &format!("del {x}")), target: a, value: None },
             5 => {
                 let (kind, text) = match self.random.below(if in_loop { 4 } else { 2 }) {
                     0 => (Jump::Return, format!("return {x}")),
@@ -139,29 +132,15 @@ impl Generator {
             }
             8 => {
                 let endless = self.random.below(4) == 0;
-                let line = self.write(
-                    depth,
-                    &if endless { "while True:".to_owned() } else { format!("while {x}:") },
-                );
+                let line = self
+                    .write(depth, &if endless { "while True:".to_owned() } else { format!("while {x}:") });
                 let body = self.block(depth + 1, true);
-                Step::While {
-                    line,
-                    test: a,
-                    endless,
-                    body,
-                    orelse: self.clause(depth, "else:", in_loop),
-                }
+                Step::While { line, test: a, endless, body, orelse: self.clause(depth, "else:", in_loop) }
             }
             9 => {
                 let line = self.write(depth, &format!("for {x} in {y}:"));
                 let body = self.block(depth + 1, true);
-                Step::For {
-                    line,
-                    iter: b,
-                    target: a,
-                    body,
-                    orelse: self.clause(depth, "else:", in_loop),
-                }
+                Step::For { line, iter: b, target: a, body, orelse: self.clause(depth, "else:", in_loop) }
             }
             _ => {
                 self.write(depth, "try:");
@@ -187,8 +166,7 @@ impl Generator {
 
 fn program(seed: u64, finally: bool) -> (String, Vec<Step>) {
     let random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    let mut generator =
-        Generator { random, source: "def f(x):\n".to_owned(), line: 0, left: 7, finally };
+    let mut generator = Generator { random, source: "def f(x):\n".to_owned(), line: 0, left: 7, finally };
     let body = (0..3).map(|_| generator.step(1, false)).collect();
     (generator.source, body)
 }
@@ -268,12 +246,8 @@ impl Run<'_> {
             }
             Step::Jump { line, kind, value } => {
                 let is_read = matches!(kind, Jump::Return | Jump::Raise);
-                let event = Event {
-                    line,
-                    read: Some(value).filter(|_| is_read),
-                    bound: None,
-                    further: false,
-                };
+                let event =
+                    Event { line, read: Some(value).filter(|_| is_read), bound: None, further: false };
                 if !is_read {
                     self.trace.push(event);
                 } else if !self.perform(event) {
@@ -289,8 +263,7 @@ impl Run<'_> {
             }
             Step::While { line, test, endless, ref body, ref orelse } => {
                 for _ in 0..4 {
-                    let event =
-                        Event { read: Some(test).filter(|_| !endless), ..reads(line, test) };
+                    let event = Event { read: Some(test).filter(|_| !endless), ..reads(line, test) };
                     if !self.perform(event) {
                         return raised;
                     }
@@ -365,10 +338,7 @@ impl Facts {
         let mut last = [0; NAMES.len()];
         for event in trace {
             if !event.further {
-                self.reaching
-                    .entry(event.line)
-                    .or_default()
-                    .extend(last.iter().copied().enumerate());
+                self.reaching.entry(event.line).or_default().extend(last.iter().copied().enumerate());
             }
             if let Some(name) = event.bound {
                 last[name] = event.line;
@@ -391,8 +361,7 @@ fn enumerate(steps: &[Step]) -> (Facts, bool) {
     let mut decisions = Vec::new();
     let mut complete = true;
     for _ in 0..MAX_PATHS {
-        let mut run =
-            Run { decisions: &mut decisions, next: 0, trace: Vec::new(), guarded: 0, cut: false };
+        let mut run = Run { decisions: &mut decisions, next: 0, trace: Vec::new(), guarded: 0, cut: false };
         run.block(steps);
         complete &= !run.cut;
         let (taken, trace) = (run.next, run.trace);
@@ -435,9 +404,8 @@ fn analyse(source: &str, flow: &Flow) -> Facts {
                 continue;
             }
             let found = flow.definitions_at(node, &name);
-            let found = found
-                .iter()
-                .map(|def| (index, if def.node == Cfg::ENTRY { 0 } else { line(def.node) }));
+            let found =
+                found.iter().map(|def| (index, if def.node == Cfg::ENTRY { 0 } else { line(def.node) }));
             facts.reaching.entry(line(node)).or_default().extend(found);
         }
         facts.live.entry(line(node)).or_default();
@@ -456,8 +424,7 @@ fn compare(seed: u64, finally: bool) -> bool {
     let known = |index: usize| flow.activity.names.id(&QName::simple(NAMES[index])).is_some();
     for (line, expected) in &expected.reaching {
         let found = found.reaching.get(line).cloned().unwrap_or_default();
-        let expected: BTreeSet<_> =
-            expected.iter().copied().filter(|(name, _)| known(*name)).collect();
+        let expected: BTreeSet<_> = expected.iter().copied().filter(|(name, _)| known(*name)).collect();
         assert!(
             expected.is_subset(&found),
             "seed {seed}: line {line} is reached by {expected:?}, not {found:?}\n{source}"

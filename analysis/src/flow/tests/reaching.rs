@@ -29,10 +29,7 @@ fn a_name_bound_on_one_branch_may_be_undefined() {
     );
     assert_eq!(snippet.defined("inside(x)", "x"), Definedness::Always);
     assert_eq!(snippet.defined("outside(x)", "x"), Definedness::Maybe);
-    assert_eq!(
-        snippet.flow.defined_before(snippet.stmt("if c"), &snippet.name("x")),
-        Definedness::Never
-    );
+    assert_eq!(snippet.flow.defined_before(snippet.stmt("if c"), &snippet.name("x")), Definedness::Never);
 }
 
 #[test]

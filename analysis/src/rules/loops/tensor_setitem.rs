@@ -94,7 +94,8 @@ impl<'a> Statements<'_, 'a> {
     fn target(&mut self, statement: &'a Stmt, target: &'a Expr) {
         let ctx = self.ctx;
         let Expr::Subscript(item) = target else { return };
-        if !ctx.python_fact(&item.value).is_tensor() {
+        // `x["boxes"] = …` says that `x` is a dict, whatever its type.
+        if !ctx.python_fact(&item.value).is_tensor() || item.slice.is_string_literal_expr() {
             return;
         }
         let text = ctx.text(item);

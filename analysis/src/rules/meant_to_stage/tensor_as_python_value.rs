@@ -92,10 +92,30 @@ fn check(ctx: &FunctionContext) {
         if let Stmt::Assign(assign) = statement {
             let unpacks = assign.targets.iter().any(|target| target.is_tuple_expr() || target.is_list_expr());
             // Who unpacks the result of a call knows what it returns.
-            if unpacks && !assign.value.is_call_expr() {
+            if unpacks && !assign.value.is_call_expr() && is_of_the_library(ctx, &assign.value) {
                 checker.iterates(&assign.value, assign.value.range(), "an unpacking", "`tf.unstack`");
             }
         }
+    }
+}
+
+/// Whether an operation of the library makes the value. Annotations say `Tensor` of what a function of
+/// the user's returns in a structure as well.
+fn is_of_the_library(ctx: &FunctionContext, value: &Expr) -> bool {
+    match value {
+        Expr::Call(call) => ctx.resolve(&call.func).is_some_and(|name| name.starts_with("tensorflow.")),
+        Expr::BinOp(_) | Expr::UnaryOp(_) | Expr::Compare(_) => true,
+        Expr::Name(_) => QName::from_expr(value).is_some_and(|name| {
+            let definitions = ctx.flow.definitions_of(value.range(), &name);
+            !definitions.is_empty()
+                && definitions.iter().all(|definition| match definition.kind {
+                    DefKind::Parameter(_) => true,
+                    _ => ctx
+                        .value_of(definition)
+                        .is_some_and(|value| !value.is_name_expr() && is_of_the_library(ctx, value)),
+                })
+        }),
+        _ => false,
     }
 }
 

@@ -17,7 +17,9 @@ impl<'db> Inference<'db> {
     }
 
     fn shown(&self, ty: Type<'db>) -> Name {
-        let mut shown = ty.display(self.db, &self.env).to_string()
+        let mut shown = ty
+            .display(self.db, &self.env)
+            .to_string()
             .replace("float*", "float")
             .replace("ag_tensor_", "Tensor")
             .replace("ag_argument_", "Tensor")

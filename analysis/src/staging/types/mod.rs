@@ -19,7 +19,7 @@ use ty_python_semantic::{HasType, ProgramEnvironment, SemanticModel};
 
 use super::assumed::AssumedType;
 use super::callbacks::{self, Caller, Given};
-use super::facts::{Alternative, Fact, TensorKind};
+use super::facts::{Alternative, Binding, Fact, TensorKind};
 use super::index::{FunctionId, MODULE, file_index, function_ast, parse};
 use super::roots::RootTarget;
 use crate::db::Db;
@@ -95,6 +95,8 @@ pub struct ScopeTypes {
     pub returns_value: bool,
     /// The parameters' types, in the order of the signature.
     pub parameters: Vec<Fact>,
+    /// Parameters that are bound anew to what is of the other binding time: `x = list(x)`.
+    pub rebound: Vec<Name>,
     /// The functions that the scope's root sites refer to, by the site's position in the file index.
     pub roots: Vec<(u32, Target)>,
 }
@@ -117,6 +119,7 @@ pub fn function_types<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> ScopeT
             let places = real.map(|real| places(&expressions::of_function(real.def()))).unwrap_or_default();
             let mut types = inference.scope(number, &places, &expressions, &def.body);
             types.parameters = inference.parameters(def);
+            types.rebound = inference.rebound(def);
             types
         }
         None => ScopeTypes::default(),
@@ -155,6 +158,47 @@ impl<'db> Inference<'db> {
 
     pub(super) fn type_of(&self, expression: &Expr) -> Option<Type<'db>> {
         expression.inferred_type(&self.model)
+    }
+
+    /// To the type engine an inserted annotation is a declaration, which outlasts such an assignment.
+    fn rebound(&self, def: &ast::StmtFunctionDef) -> Vec<Name> {
+        use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
+        struct Assignments<'a>(Vec<(&'a Name, &'a Expr)>);
+        impl<'a> StatementVisitor<'a> for Assignments<'a> {
+            fn visit_stmt(&mut self, statement: &'a Stmt) {
+                match statement {
+                    Stmt::Assign(assign) => {
+                        let names = assign.targets.iter().filter_map(Expr::as_name_expr);
+                        self.0.extend(names.map(|name| (&name.id, assign.value.as_ref())));
+                    }
+                    Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
+                    _ => walk_stmt(self, statement),
+                }
+            }
+        }
+        let mut assignments = Assignments(Vec::new());
+        assignments.visit_body(&def.body);
+        let mut rebound = Vec::new();
+        for parameter in def.parameters.iter_non_variadic_params() {
+            let name = &parameter.parameter.name.id;
+            let Some(own) = parameter.inferred_type(&self.model).map(|ty| self.fact(ty).binding()) else {
+                continue;
+            };
+            let differs = assignments.0.iter().any(|(target, value)| {
+                *target == name
+                    && self.type_of(value).is_some_and(|ty| {
+                        let value = self.fact(ty).binding();
+                        matches!(
+                            (own, value),
+                            (Binding::Staged, Binding::Python) | (Binding::Python, Binding::Staged)
+                        )
+                    })
+            });
+            if differs {
+                rebound.push(name.clone());
+            }
+        }
+        rebound
     }
 
     /// In the order of [`super::index::Signature`].
