@@ -47,7 +47,7 @@ pub struct Engine {
 impl Engine {
     /// An engine without files. `root` is what relative settings and module names count from.
     pub fn open(
-        system: impl System + Clone + Send + Sync + RefUnwindSafe + 'static,
+        system: impl System + Clone + RefUnwindSafe + 'static,
         root: &SystemPath,
         settings: Settings,
         environment: Environment,
@@ -57,7 +57,7 @@ impl Engine {
 
     /// [`Self::open`], and be told of every query that is executed.
     pub fn open_with_listener(
-        system: impl System + Clone + Send + Sync + RefUnwindSafe + 'static,
+        system: impl System + Clone + RefUnwindSafe + 'static,
         root: &SystemPath,
         settings: Settings,
         environment: Environment,

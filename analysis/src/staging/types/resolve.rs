@@ -21,7 +21,7 @@ impl<'db> Inference<'db> {
         let mut targets = Vec::new();
         let ty = self.type_of(expression);
         if let Some(ty) = ty {
-            self.add_targets(ty, &mut targets, 0);
+            self.add_targets(ty, &mut targets);
         }
         // A decorator may have hidden the function from its type; its name still tells.
         if targets.is_empty() && !matches!(ty, Some(Type::FunctionLiteral(_) | Type::BoundMethod(_))) {
@@ -41,16 +41,16 @@ impl<'db> Inference<'db> {
         targets
     }
 
-    fn add_targets(&self, ty: Type<'db>, targets: &mut Vec<Target>, depth: usize) {
+    fn add_targets(&self, ty: Type<'db>, targets: &mut Vec<Target>) {
         match ty {
             Type::Union(union) => {
                 for element in union.elements(self.db).iter().take(4) {
-                    self.add_targets(*element, targets, depth);
+                    self.add_targets(*element, targets);
                 }
             }
             Type::Intersection(intersection) => {
                 for element in intersection.iter_positive(self.db) {
-                    self.add_targets(element, targets, depth);
+                    self.add_targets(element, targets);
                 }
             }
             Type::FunctionLiteral(_) => self.add_definition(ty, false, targets),
