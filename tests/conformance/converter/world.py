@@ -53,6 +53,9 @@ class Truth:
             raise Oops("no truth", self.name)
         return self.value
 
+    def __repr__(self):
+        return f"Truth({self.name!r}, {self.value!r})"
+
 
 class Bag:
     """Attributes and items."""
@@ -60,12 +63,18 @@ class Bag:
     def __init__(self, **attributes):
         self.__dict__.update(attributes)
 
+    def __repr__(self):
+        return show(self)
+
 
 class Probe:
     """Attributes, items, comparisons and arithmetic, each use an event."""
 
     def __init__(self, name, **attributes):
         self.__dict__.update(attributes, _name=name, _items={})
+
+    def __repr__(self):
+        return show(self)
 
     def __getattr__(self, attribute):
         note(f"{self._name}.{attribute}?")
