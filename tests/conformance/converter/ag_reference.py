@@ -3,12 +3,10 @@
 The calling convention and the order of dispatch are those of TensorFlow 2's `ag__`; the meaning is Python's own, to the
 exception: `if_stmt(c, …)` tests `c` once, as `if c:` does, and a variable that converted code holds as `Undefined` is
 reported as CPython reports an unbound one.
+
+Only `sys` is imported: any other module of the standard library may itself be converted.
 """
 
-import collections
-import enum
-import functools
-import inspect
 import sys
 
 
@@ -141,7 +139,7 @@ def for_stmt(iter_, extra_test, body, get_state, set_state, symbol_names, opts):
 # Functions
 
 
-class Feature(enum.Enum):
+class Feature:
     ALL = "ALL"
     AUTO_CONTROL_DEPS = "AUTO_CONTROL_DEPS"
     ASSERT_STATEMENTS = "ASSERT_STATEMENTS"
@@ -157,7 +155,7 @@ class ConversionOptions:
     ):
         if optional_features is None:
             optional_features = ()
-        elif isinstance(optional_features, Feature):
+        elif isinstance(optional_features, str):
             optional_features = (optional_features,)
         self.recursive = recursive
         self.user_requested = user_requested
@@ -214,8 +212,6 @@ def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
     if options is None and caller_fn_scope is None:
         raise ValueError("either caller_fn_scope or options must have a value")
     keywords = kwargs or {}
-    if type(f) is functools.partial and convert_callee is not None:
-        return converted_call(f.func, f.args + args, {**f.keywords, **keywords}, caller_fn_scope, options)
     if f is super and not args and not keywords:
         return _super_of(caller_fn_scope)
     if f is globals and not args and not keywords:
@@ -256,7 +252,7 @@ def _super_of(scope):
 def assert_stmt(expression1, expression2):
     if not callable(expression2):
         raise ValueError(f"{expression2} must be a callable")
-    if inspect.signature(expression2).parameters:
+    if expression2.__code__.co_argcount:
         raise ValueError(f"{expression2} may not have any arguments")
     if not expression1:
         raise AssertionError(_run(expression2))
@@ -266,9 +262,21 @@ def print_(*objects, **kwargs):
     print(*objects, **kwargs)
 
 
-ListPopOpts = collections.namedtuple("ListPopOpts", ("element_dtype", "element_shape"))
-ListStackOpts = collections.namedtuple("ListStackOpts", ("element_dtype", "original_call"))
-GetItemOpts = collections.namedtuple("GetItemOpts", ("element_dtype",))
+class ListPopOpts:
+    def __init__(self, element_dtype, element_shape):
+        self.element_dtype = element_dtype
+        self.element_shape = element_shape
+
+
+class ListStackOpts:
+    def __init__(self, element_dtype, original_call):
+        self.element_dtype = element_dtype
+        self.original_call = original_call
+
+
+class GetItemOpts:
+    def __init__(self, element_dtype):
+        self.element_dtype = element_dtype
 
 
 def new_list(iterable=None):
