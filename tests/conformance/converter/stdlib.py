@@ -103,7 +103,8 @@ def converted_files(module):
 def run_tests(module, test_module, path, seconds):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "ends.json")
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path)), "PYTHONHASHSEED": "0"}
+        path = [*map(str, path), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "PYTHONHASHSEED": "0"}
         command = [sys.executable, "-W", "ignore", "-c", RUN_TESTS, module, test_module, str(out)]
         try:
             done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=seconds)
@@ -125,6 +126,8 @@ def check(module, test_module, seconds=600):
         after = run_tests(module, test_module, [folder, HERE], seconds)
         if not after["file"].startswith(folder) and after["file"]:
             raise SystemExit(f"{module} was imported from {after['file']}, not from the converted files")
+    if not any(end == "passed" for _, end, _ in before["ends"]):
+        raise SystemExit(f"{test_module} does not run with the original: {before['ends'][:2]}")
     left = {name: end for name, end, _ in before["ends"]}
     right = {name: (end, text) for name, end, text in after["ends"]}
     counts = {end: sum(e == end for e in left.values()) for end in sorted(set(left.values()))}

@@ -146,7 +146,7 @@ class Expressions:
         candidates = [(n, s) for n, s in scope.callables() if s.kind != "class" or self.chance(0.5)]
         if not candidates:
             return self.noted(scope, depth)
-        name, signature = self.random.choice(candidates)
+        name, signature = candidates[0] if self.chance(0.3) else self.random.choice(candidates)
         if signature.kind == "class":
             return f"{name}({self.arguments(signature, scope, depth)}).{self.random.choice(['x', 'size', 'step()', 'own()'])}"
         call = f"{name}({self.arguments(signature, scope, depth)})"

@@ -40,14 +40,19 @@ class Statements:
             (9, self.assign), (6, self.augment), (6, self.expression_statement), (2, self.unpack), (2, self.delete),
             (1, self.annotate), (1, self.assertion), (1 if depth < 3 else 0, self.raising), (1, self.passing),
             (2, self.keep_lambda), (2, self.append), (1, self.on_one_line),
-            (3 if scope.in_loop and depth < 3 else 0, self.leave_loop),
+            (7 if scope.in_loop and depth < 3 else 0, self.leave_loop),
             (3 if scope.can_return and depth < 3 else 0, self.leave_function),
             (2 if scope.is_generator else 0, self.give),
-            (9 * compound, self.if_), (4 * compound, self.while_), (6 * compound, self.for_),
+            (9 * compound, self.if_), (6 * compound, self.while_), (8 * compound, self.for_),
             (4 * compound, self.try_), (3 * compound, self.with_), (2 * compound, self.match_),
-            (4 * compound if depth > 1 else 0, self.function), (1 * compound if depth > 1 and function else 0, self.class_),
+            (4 * compound if depth > 1 else 0, self.function_and_call), (1 * compound if depth > 1 and function else 0, self.class_),
             (1 if scope.is_async and compound else 0, self.async_loop),
         )(scope, depth)  # fmt: skip
+
+    def function_and_call(self, scope, depth):
+        lines = self.function(scope, depth)
+        called = f"note({self.label()}, {self.call(scope, 1)})"
+        return lines + [called] if self.chance(0.7) else lines
 
     def target_name(self, scope, kind):
         names = [n for n, k in scope.own.items() if k == kind]
