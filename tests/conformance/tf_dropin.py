@@ -12,6 +12,7 @@ Knows TensorFlow 2.21's `autograph` package, and the JSON of `ag-lsp convert`. N
 """
 
 import ast
+import functools
 import inspect
 import json
 import subprocess
@@ -41,12 +42,17 @@ _tensorflow_transpiler = api._TRANSPILER
 
 def install(binary):
     """From now on, TensorFlow converts with the program `binary`."""
-    _use(Transpiler(binary))
+    _use(_transpiler(str(binary)))
 
 
 def uninstall():
     """Gives TensorFlow its own converter back."""
     _use(_tensorflow_transpiler)
+
+
+@functools.cache
+def _transpiler(binary):
+    return Transpiler(binary)
 
 
 def _use(transpiler):

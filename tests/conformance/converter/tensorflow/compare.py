@@ -10,7 +10,6 @@ gives. Anything else is a difference, and the exit status is 1.
 import argparse
 import collections
 import importlib
-import logging
 import os
 import sys
 from pathlib import Path
@@ -20,10 +19,11 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
 import cases  # noqa: E402
-import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 import tf_dropin  # noqa: E402
+from outcomes import Outcome, Warnings  # noqa: E402
 
+MACHINERY = ("cases", "compare", "examples", "outcomes")
 AGREES, RIGHT, DIFFERS = "agree", "ours right", "differ"
 
 
@@ -34,11 +34,8 @@ def main():
     parser.add_argument("topics", nargs="*", help="only these modules of the folder")
     options = parser.parse_args()
 
-    topics = options.topics or sorted(path.stem for path in HERE.glob("*.py") if path.stem not in ("cases", "compare"))
-    warnings = Warnings()
-    logging.getLogger("tensorflow").addHandler(warnings)
-    logging.getLogger("tensorflow").propagate = False
-
+    topics = options.topics or sorted(path.stem for path in HERE.glob("*.py") if path.stem not in MACHINERY)
+    warnings = Warnings.heard()
     table = collections.Counter()
     print(f"{'topic':<20}{'functions':>10}{AGREES:>8}{RIGHT:>12}{DIFFERS:>8}")
     for topic in topics:
@@ -65,11 +62,11 @@ def main():
 
 def judge(case, options, warnings):
     tf_dropin.uninstall()
-    theirs = Outcome(case, staged(case.function), warnings)
+    theirs = Outcome(staged(case.function), case.fresh_arguments(), warnings)
     tf_dropin.install(options.binary)
-    ours = Outcome(case, staged(case.function), warnings)
+    ours = Outcome(staged(case.function), case.fresh_arguments(), warnings)
     tf_dropin.uninstall()
-    plain = Outcome(case, case.function, warnings)
+    plain = Outcome(case.function, case.fresh_arguments(), warnings)
 
     if ours == theirs:
         verdict = AGREES
@@ -86,98 +83,6 @@ def judge(case, options, warnings):
 
 def staged(function):
     return tf.function(function, autograph=True, experimental_autograph_options=cases.FEATURES.get(function))
-
-
-class Outcome:
-    """What one run gave."""
-
-    def __init__(self, case, function, warnings):
-        arguments = case.fresh_arguments()
-        warnings.clear()
-        try:
-            self.value = described(function(*arguments))
-            self.error = None
-        except Exception as error:
-            self.value = None
-            self.error = Error.of(error)
-        self.changed = described(arguments)
-        self.warnings = warnings.unconverted()
-
-    def __eq__(self, other):
-        return vars(self) == vars(other)
-
-    def means(self, plain):
-        """Whether a graph gave what plain Python gives."""
-        same_error = (self.error and self.error.type) == (plain.error and plain.error.type)
-        return same_error and self.value == plain.value and self.changed == plain.changed
-
-    def __str__(self):
-        notes = f" {self.warnings}" if self.warnings else ""
-        return str(self.value if self.error is None else self.error) + notes
-
-
-class Error(collections.namedtuple("Error", ["type", "message", "lines"])):
-    """An error, and the lines of converted code that it is blamed on."""
-
-    @classmethod
-    def of(cls, error):
-        metadata = getattr(error, "ag_error_metadata", None)
-        if metadata is None:
-            return cls(type(error).__name__, str(error).split("\n")[0], ())
-        frames = [frame for frame in metadata.translated_stack if frame.is_converted]
-        message = metadata.cause_message.split("\n")[0]
-        return cls(
-            type(error).__name__,
-            message,
-            tuple((Path(frame.filename).name, frame.lineno, frame.function_name) for frame in frames),
-        )
-
-
-class Warnings(logging.Handler):
-    """Which functions TensorFlow could not convert."""
-
-    def __init__(self):
-        super().__init__()
-        self.messages = []
-
-    def emit(self, record):
-        self.messages.append(record.getMessage())
-
-    def clear(self):
-        self.messages = []
-
-    def unconverted(self):
-        """The functions' names, without addresses."""
-        marker = "AutoGraph could not transform "
-        return tuple(
-            message.split(marker)[1].split(" at 0x")[0] for message in self.messages if marker in message
-        )
-
-
-def described(value):
-    """A value without identity: kinds of containers, dtypes, numbers to six digits."""
-    if isinstance(value, dict):
-        return "dict", {key: described(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return "tuple", [described(item) for item in value]
-    if isinstance(value, list):
-        return "list", [described(item) for item in value]
-    if isinstance(value, tf.RaggedTensor):
-        return "ragged", value.to_list()
-    if value is None or isinstance(value, type):
-        return value
-    if isinstance(value, (tf.Variable, tf.Tensor, bool, int, float, str)):
-        if tf.is_symbolic_tensor(value):
-            return "symbolic"
-        tensor = tf.convert_to_tensor(value)
-        return tensor.dtype.name, rounded(np.asarray(tensor.numpy()).tolist())
-    return type(value).__name__
-
-
-def rounded(value):
-    if isinstance(value, list):
-        return [rounded(item) for item in value]
-    return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
 if __name__ == "__main__":
