@@ -104,7 +104,6 @@ impl Backend {
 
 #[async_trait]
 impl LanguageServer for Backend {
-    #[expect(deprecated, reason = "older clients send `rootUri` only")]
     async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
         let content = self.passed.text_document_content.load(Ordering::Relaxed);
         let client = Client::new(&params.capabilities, content);

@@ -268,6 +268,6 @@ mod tests {
         assert_eq!(documents.get(&uri).unwrap().text(), "x = 1\n\n");
         assert!(documents.get(&last.uri).is_some());
         assert!(documents.close(&uri).is_some());
-        assert!(documents.get(&last.uri).is_none() && documents.at("/n.ipynb".into()).is_none());
+        assert!(documents.get(&last.uri).is_none() && documents.at(SystemPath::new("/n.ipynb")).is_none());
     }
 }
