@@ -3,8 +3,10 @@
 pub(crate) mod arguments;
 mod check;
 mod config;
+pub(crate) mod convert;
 mod explain;
 mod generate;
+mod server;
 mod stages;
 mod version;
 
@@ -71,9 +73,11 @@ enum Colour {
 enum Command {
     Check(Box<check::Check>),
     Stages(stages::Stages),
+    Convert(convert::Convert),
     #[command(alias = "rule")]
     Explain(explain::Explain),
     Config(config::Config),
+    Server(server::Server),
     Version(version::Version),
     GenerateShellCompletion(generate::ShellCompletion),
     /// Write the JSON schema of the configuration to standard output.
@@ -107,8 +111,10 @@ pub(crate) fn main() -> ExitStatus {
     let result = match arguments.command {
         Command::Check(command) => command.run(verbosity),
         Command::Stages(command) => command.run(verbosity),
+        Command::Convert(command) => command.run(),
         Command::Explain(command) => command.run(),
         Command::Config(command) => command.run(),
+        Command::Server(command) => command.run(),
         Command::Version(command) => command.run(),
         Command::GenerateShellCompletion(command) => command.run(&mut Arguments::command()),
         Command::GenerateSchema => generate::schema(),

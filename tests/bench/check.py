@@ -7,7 +7,7 @@ from measure import installed, process, table
 ROUNDS = 7
 
 
-def bench():
+def main():
     package = installed.sources("keras")
     commands = {
         "ruff check": [installed.tool("ruff"), "check", "--isolated", "--no-cache", "--exit-zero", "."],
@@ -36,3 +36,6 @@ def bench():
     to_ty = own / costs["ty check"][0].seconds
     print(f"`ag-lsp check` takes {to_ruff:.2f}x the CPU time of `ruff check` (at most 2.0), "
           f"and {to_ty:.2f}x of `ty check` (below 0.5).\n", flush=True)
+
+
+main()

@@ -25,7 +25,7 @@ def staged_step(x):
 """
 
 
-def bench():
+def main():
     keras = installed.sources("keras") / "keras" / "src"
     models = installed.sources("tf-models-official") / "official"
     cases = [
@@ -99,3 +99,6 @@ def server(command, folder, path, at, indentation):
             messages = client.messages()
             assert any(f"missing_{number}`" in message for message in messages), messages
         return (client.seconds_so_far() - before) / EDITS * 1e3
+
+
+main()

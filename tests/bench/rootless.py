@@ -6,7 +6,7 @@ from measure import installed, process, table
 ROUNDS = 15
 
 
-def bench():
+def main():
     binary = installed.own("ag-lsp")
     folder = installed.FOLDER / "rootless"
     folder.mkdir(parents=True, exist_ok=True)
@@ -26,3 +26,6 @@ def bench():
         rows.append([f"`{name} check`", f"{empty:.1f}", f"{large:.1f}", f"{large - empty:.1f}"])
     lines = len(text.splitlines())
     table.show(f"A file of {lines:,} lines without roots", ["CPU ms", "empty file", "the file", "difference"], rows)
+
+
+main()

@@ -5,8 +5,8 @@ import sys
 import venv
 import zipfile
 
-BENCH = pathlib.Path(__file__).resolve().parents[1]
-REPOSITORY = BENCH.parents[1]
+TOOLS = pathlib.Path(__file__).with_name("tools.txt")
+REPOSITORY = TOOLS.resolve().parents[3]
 FOLDER = REPOSITORY / "target" / "bench"
 
 # Wheels whose sources are read; nothing of them is run.
@@ -14,14 +14,14 @@ SOURCES = {"keras": "3.15.1", "tf-models-official": "2.20.0"}
 
 
 def tool(name):
-    """A program of `requirements.txt`."""
-    environment = FOLDER / "venv"
-    pinned = (BENCH / "requirements.txt").read_text()
-    stamp = environment / "requirements.txt"
+    """A program of `tools.txt`."""
+    environment = FOLDER / "tools"
+    pinned = TOOLS.read_text()
+    stamp = environment / TOOLS.name
     if not stamp.exists() or stamp.read_text() != pinned:
         venv.create(environment, with_pip=True, clear=True)
         pip = [environment / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "-r", BENCH / "requirements.txt"], check=True)
+        subprocess.run([*pip, "-r", TOOLS], check=True)
         stamp.write_text(pinned)
     return environment / "bin" / name
 
