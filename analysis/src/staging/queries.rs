@@ -21,11 +21,13 @@ pub fn stage<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Stage> {
 }
 
 /// The types of a function as the fixpoint left them, by value: edits elsewhere in the file do not
-/// enter them ([`crate::engine`] knows when they must be asked for again).
+/// enter them ([`crate::engine`] knows when they must be asked for again). None, where the horizon says
+/// that they are not asked for.
 #[salsa::tracked(returns(ref))]
 pub fn types<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Arc<ScopeTypes> {
     match function.document(db).types(db).get(function.path(db)) {
         Some(types) => Arc::clone(types),
+        None if stage(db, function).as_ref().is_some_and(|stage| !stage.typed) => Arc::default(),
         None => Arc::clone(function_types(db, function)),
     }
 }
