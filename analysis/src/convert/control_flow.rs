@@ -30,6 +30,7 @@ use super::build;
 use super::keep;
 use super::notes::Note;
 use super::options::{Dialect, View};
+use super::scope::Scope;
 use super::snek;
 use super::state::{self, Facts};
 use super::tree::{self, blocks, docstring};
@@ -40,14 +41,17 @@ pub(super) fn run(unit: &Unit, parameters: &ast::Parameters, body: &mut ast::Sui
     if unit.options.dialect == Dialect::Snek {
         snek::keep_broken_loops(unit, body);
     }
-    let analysis = state::analyse(unit.source, unit.notes, parameters, body);
+    let unreached = Scope::of_statements(&unit.notes.take_unreached());
+    let analysis = state::analyse(unit.source, unit.notes, parameters, body, &unreached);
     {
         let mut undefined = unit.maybe_undefined.borrow_mut();
         let variables = analysis.facts.iter().flat_map(|facts| &facts.state);
         let simple = variables.filter(|variable| variable.maybe_undefined && variable.place.is_none());
         undefined.extend(simple.map(|variable| variable.name.clone()));
     }
-    let nested = nested_declarations(body);
+    let mut nested = nested_declarations(body);
+    nested.extend(declaration(&unreached.globals, build::global));
+    nested.extend(declaration(&unreached.nonlocals, build::nonlocal));
     let mut facts = analysis.facts.into_iter();
     let mut emitter = Emitter { unit, facts: &mut facts, globals: &analysis.globals };
     emitter.block(body, false);
@@ -96,6 +100,12 @@ fn nested_declarations(body: &mut ast::Suite) -> Vec<Stmt> {
         }
     }
     found
+}
+
+fn declaration(names: &FxHashSet<Name>, build: fn(&[Name]) -> Stmt) -> Option<Stmt> {
+    let mut names: Vec<Name> = names.iter().cloned().collect();
+    names.sort_unstable();
+    (!names.is_empty()).then(|| build(&names))
 }
 
 fn ids(names: &[ast::Identifier]) -> Vec<Name> {

@@ -22,7 +22,7 @@ use super::build;
 use super::control_flow::{Emitter, Parts, or_pass, orelse};
 use super::options::Pass;
 use super::returns;
-use super::tree::{self, blocks, docstring, made};
+use super::tree::{self, blocks, docstring};
 use super::unit::Unit;
 
 /// Pass 4: `return` becomes `_return`.
@@ -140,22 +140,9 @@ pub(super) fn functions(unit: &Unit, body: &mut ast::Suite) {
     let rest: ast::Suite = body.drain(docstring(body)..).collect();
     let result = unit.names.fresh("result_");
     let value = build::attribute(build::name(&result, origin), "value", origin);
-    let handler = ast::ExceptHandlerExceptHandler {
-        range: origin,
-        node_index: made(),
-        type_: Some(Box::new(build::name("NonLocalReturnValue", origin))),
-        name: Some(build::identifier(&result)),
-        body: [build::returned(value, origin)].into_iter().collect(),
-    };
-    body.push(Stmt::Try(ast::StmtTry {
-        range: origin,
-        node_index: made(),
-        body: rest,
-        handlers: vec![ast::ExceptHandler::ExceptHandler(handler)],
-        orelse: ast::Suite::new(),
-        finalbody: ast::Suite::new(),
-        is_star: false,
-    }));
+    let class = build::name("NonLocalReturnValue", origin);
+    let handler = [build::returned(value, origin)].into_iter().collect();
+    body.push(build::try_except(rest, Some(class), Some(&result), handler, origin));
 }
 
 fn returns_somewhere(body: &mut ast::Suite) -> bool {
