@@ -6,10 +6,12 @@
 
 pub mod check;
 pub mod config;
+pub mod convert;
 pub mod db;
 pub mod diagnostic;
 pub mod engine;
 pub mod flow;
+pub mod ide;
 pub mod project;
 pub mod rules;
 pub mod staging;
