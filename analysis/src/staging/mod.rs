@@ -27,4 +27,5 @@ pub mod roots;
 pub mod stages;
 pub mod stubs;
 pub mod types;
+pub mod visible;
 pub mod why;
