@@ -18,11 +18,12 @@ use super::assumed::AssumedType;
 use super::assumptions::{RootOptions, Source, Unconverted};
 use super::dialect::{Dialect, RootKind};
 use super::ghost::Assumption;
+use super::hierarchy::{ClassId, Hierarchy};
 use super::index::{
     DefaultValue, FileIndex, FunctionId, MODULE, ParameterKind, ParameterSyntax, file_index, function_ast,
 };
 use super::place::Place;
-use super::roots::{RootSite, RootTarget};
+use super::roots::{Reference, RootSite, RootTarget};
 use super::types::{ArgumentPlace, CallSite, ScopeTypes, Target, function_types, module_types};
 use crate::config::Settings;
 use crate::db::Db;
@@ -49,7 +50,11 @@ pub struct Horizon {
 
 impl Horizon {
     fn of(files: usize, thorough: bool) -> Self {
-        match files.min(if thorough { 256 } else { usize::MAX }) {
+        if thorough && files > 64 {
+            let (evidence, callers) = (20_000, 64);
+            return Self { rounds: 8, reach: 32, distance: 3, evidence, callers, selective: false };
+        }
+        match files {
             0..=64 => Self {
                 rounds: 8,
                 reach: 32,
@@ -84,6 +89,8 @@ pub struct Staged {
     /// The kind of the root that it is, or that reaches it.
     pub mode: RootKind,
     pub converts: bool,
+    /// It is reached where a method of a base class is called on `self`.
+    pub overriding: bool,
     /// Why it is not converted, where its dialect would.
     pub unconverted: Option<Unconverted>,
     /// Where the root is declared, or the call that reaches the function.
@@ -137,6 +144,8 @@ pub struct Fixpoint {
     numbers: FxHashMap<Document, u32>,
     settings: Arc<Settings>,
     pub horizon: Horizon,
+    /// Empty where the horizon is selective.
+    hierarchy: Hierarchy,
     /// Functions and classes by their last name: who may be meant by a call of that name.
     callers: FxHashMap<Name, Vec<Scope>>,
     pub staged: BTreeMap<Scope, Staged>,
@@ -162,6 +171,7 @@ impl Staged {
             root: Some(site.kind),
             mode: site.kind,
             converts: site.converts,
+            overriding: false,
             unconverted,
             cause,
             options: site.options.clone(),
@@ -174,7 +184,9 @@ impl Fixpoint {
         let numbers =
             documents.iter().enumerate().map(|(number, document)| (*document, number as u32)).collect();
         let horizon = Horizon::of(documents.len(), settings.thorough);
+        let hierarchy = if horizon.selective { Hierarchy::default() } else { Hierarchy::of(db, &documents) };
         let mut fixpoint = Self {
+            hierarchy,
             documents,
             numbers,
             horizon,
@@ -237,7 +249,8 @@ impl Fixpoint {
                     RootTarget::Reference(_) => None,
                 };
                 let declared = Scope { document: number, function: site.scope };
-                if site.dialect == Dialect::Keras
+                if self.horizon.selective
+                    && site.dialect == Dialect::Keras
                     && let Some(function) = function
                     && !index
                         .signatures
@@ -249,7 +262,14 @@ impl Fixpoint {
                 match function {
                     Some(function) => {
                         let cause = Cause { scope: declared, place: index.place(site.scope, site.range) };
-                        self.stage(db, Scope { document: number, function }, Staged::at(site, cause));
+                        let staged = Staged::at(site, cause);
+                        // `tf.function(self.step)`
+                        if let RootTarget::Reference(Reference::SelfAttribute(name)) = &site.target {
+                            for method in self.overriding(db, declared, name) {
+                                self.stage(db, method, staged.clone());
+                            }
+                        }
+                        self.stage(db, Scope { document: number, function }, staged);
                     }
                     None if self.is_worth_asking(index, site) => {
                         self.evidence.insert(declared, 0);
@@ -259,6 +279,28 @@ impl Fixpoint {
             }
             self.find_configured_roots(db, number, index);
         }
+        for (document, site) in self.hierarchy.keras_roots(db, &self.documents) {
+            let RootTarget::Own(function) = site.target else { continue };
+            if self.settings.dialects.is_empty() || self.settings.dialects.contains(&site.dialect) {
+                let scope = Scope { document, function };
+                let declared = Scope { document, function: site.scope };
+                let place = self.index(db, scope).place(site.scope, site.range);
+                self.stage(db, scope, Staged::at(&site, Cause { scope: declared, place }));
+            }
+        }
+    }
+
+    /// The methods that may run instead of the one that `self.method()` in `scope` names.
+    fn overriding(&self, db: &dyn Db, scope: Scope, name: &str) -> Vec<Scope> {
+        let Some(class) = self.index(db, scope).class_around(scope.function) else { return Vec::new() };
+        let derived = self.hierarchy.derived(ClassId { document: scope.document, class });
+        let methods = derived.into_iter().filter_map(|derived| {
+            let index = file_index(db, *self.documents.get(derived.document as usize)?);
+            let methods = &index.definitions.classes.get(derived.class as usize)?.methods;
+            let function = methods.iter().rev().copied().find(|method| index.short_name(*method) == name)?;
+            Some(Scope { document: derived.document, function })
+        });
+        methods.collect()
     }
 
     /// A root whose function the types must tell. In a large project only where a name leads to a
@@ -309,6 +351,7 @@ impl Fixpoint {
                     root: Some(RootKind::Configured),
                     mode: RootKind::Configured,
                     converts: dialect.converts(),
+                    overriding: false,
                     unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
                     cause: Cause {
                         scope: Scope { document: number, function: MODULE },
@@ -363,6 +406,10 @@ impl Fixpoint {
                     && staged.root.is_some() =>
             {
                 *known = staged;
+                true
+            }
+            Some(known) if known.overriding && !staged.overriding => {
+                known.overriding = false;
                 true
             }
             Some(known)
@@ -542,6 +589,17 @@ impl Fixpoint {
         for call in &types.calls {
             for target in &call.targets {
                 let Some(callee) = self.scope_of(db, target) else { continue };
+                let overriding = match call.on_self {
+                    true => self.overriding(db, scope, self.index(db, callee).short_name(callee.function)),
+                    false => Vec::new(),
+                };
+                for method in overriding {
+                    if let Some(caller) = &staged {
+                        let caller = Staged { overriding: true, ..caller.clone() };
+                        changed |= self.reach(db, scope, &caller, method, call);
+                    }
+                    self.contribute(db, scope, call, target, method, &mut contributions);
+                }
                 if let Some(caller) = &staged
                     && !is_chosen_at_run_time(&call.targets)
                 {
@@ -598,6 +656,7 @@ impl Fixpoint {
             root: None,
             mode: caller.mode,
             converts: caller.converts && unconverted.is_none(),
+            overriding: caller.overriding,
             unconverted,
             cause: Cause { scope, place: call.place },
             options: RootOptions { full_graph: caller.options.full_graph, ..RootOptions::default() },
@@ -765,6 +824,9 @@ impl Fixpoint {
     }
 }
 
+/// What every library calls an argument that is no Tensor.
+const NAMES_OF_PYTHON_VALUES: [&str; 6] = ["axis", "axes", "dtype", "name", "data_format", "padding"];
+
 /// Precedence: call sites > literal default > assumption.
 fn assume(
     default: &DefaultValue,
@@ -785,7 +847,7 @@ fn assume(
         // `jax.jit` turns every number that is not static into a tracer.
         if let Some(staged) = root
             && staged.dialect == Dialect::Jax
-            && matches!(staged.root, Some(RootKind::JaxJit | RootKind::JaxVmap | RootKind::ControlFlowBody))
+            && staged.root == Some(RootKind::JaxJit)
             && !is_static
         {
             assumed = traced(&spoken);
@@ -810,6 +872,7 @@ fn assume(
     if *default == DefaultValue::Absent
         && let Some(staged) = root
         && assumable
+        && (staged.root == Some(RootKind::JaxJit) || !NAMES_OF_PYTHON_VALUES.contains(&name))
     {
         if name == "training" && staged.root == Some(RootKind::KerasMethod) {
             return ParameterAssumption {

@@ -20,6 +20,7 @@ pub mod effects;
 pub mod facts;
 pub mod fixpoint;
 pub mod ghost;
+pub mod hierarchy;
 pub mod index;
 pub mod place;
 pub mod queries;

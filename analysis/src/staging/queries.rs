@@ -24,10 +24,12 @@ pub fn stage<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Stage> {
 /// enter them ([`crate::engine`] knows when they must be asked for again).
 #[salsa::tracked(returns(ref))]
 pub fn types<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Arc<ScopeTypes> {
-    match function.document(db).types(db).get(function.path(db)) {
-        Some(types) => Arc::clone(types),
-        None => Arc::clone(function_types(db, function)),
-    }
+    let types = match function.document(db).types(db).get(function.path(db)) {
+        Some(types) => types,
+        None => function_types(db, function),
+    };
+    let seen = stage(db, function).as_ref().and_then(|stage| types.seen_in(stage.dialect));
+    seen.map_or_else(|| Arc::clone(types), Arc::new)
 }
 
 /// Control flow, activity, reaching definitions and liveness.

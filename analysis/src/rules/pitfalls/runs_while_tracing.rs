@@ -61,7 +61,7 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     // Objects are made, and layers built, while tracing.
-    if matches!(ctx.def().name.as_str(), "__init__" | "build") {
+    if ctx.makes_objects() {
         return;
     }
     for expression in expressions::of_function(ctx.def()) {

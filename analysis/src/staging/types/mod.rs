@@ -20,6 +20,7 @@ use ty_python_semantic::{HasType, ProgramEnvironment, SemanticModel};
 
 use super::assumed::AssumedType;
 use super::callbacks::{self, Caller, Given};
+use super::dialect::Dialect;
 use super::facts::{Alternative, Binding, Fact, TensorKind};
 use super::index::{FunctionId, MODULE, file_index, function_ast, parse};
 use super::place::Place;
@@ -55,6 +56,21 @@ impl Facts {
     }
 }
 
+impl ScopeTypes {
+    /// The same with the Tensors of other libraries as host values; nothing where there are none.
+    pub fn seen_in(&self, dialect: Dialect) -> Option<Self> {
+        let facts = self.facts.table.iter().chain(&self.parameters);
+        if !facts.into_iter().any(|fact| fact.is_foreign_to(dialect)) {
+            return None;
+        }
+        let mut seen = self.clone();
+        for fact in seen.facts.table.iter_mut().chain(&mut seen.parameters) {
+            *fact = fact.seen_in(dialect);
+        }
+        Some(seen)
+    }
+}
+
 /// A function of the project that an expression refers to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
@@ -77,6 +93,8 @@ pub struct CallSite {
     pub implicit: bool,
     /// `functools.partial(f, …)`: the arguments are bound now, the call comes later.
     pub partial: bool,
+    /// `self.method(…)`: a derived class may have another method of that name.
+    pub on_self: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -270,6 +288,7 @@ impl<'db> Inference<'db> {
                         open: false,
                         implicit: !caller.converts,
                         partial: false,
+                        on_self: false,
                     });
                 }
             }
@@ -289,6 +308,7 @@ impl<'db> Inference<'db> {
                     open: false,
                     implicit: false,
                     partial: false,
+                    on_self: false,
                 });
             }
             return;
@@ -323,7 +343,15 @@ impl<'db> Inference<'db> {
                 None => open = true,
             }
         }
-        calls.push(CallSite { targets, place, arguments, open, implicit: false, partial });
+        calls.push(CallSite {
+            targets,
+            place,
+            arguments,
+            open,
+            implicit: false,
+            partial,
+            on_self: on_self(&call.func),
+        });
     }
 
     /// What `with` and `for` call of the project's objects.
@@ -356,6 +384,7 @@ impl<'db> Inference<'db> {
                     open: true,
                     implicit: true,
                     partial: false,
+                    on_self: false,
                 });
             }
         }
@@ -488,6 +517,12 @@ impl<'db> Inference<'db> {
             }
         }
     }
+}
+
+/// `self.method`.
+fn on_self(callee: &Expr) -> bool {
+    let receiver = callee.as_attribute_expr().and_then(|attribute| attribute.value.as_name_expr());
+    receiver.is_some_and(|receiver| matches!(receiver.id.as_str(), "self" | "cls"))
 }
 
 /// The base classes of a class that are written in Python: (file, range of the class's name).
