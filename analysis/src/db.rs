@@ -16,6 +16,9 @@ use ty_python_core::{Program, ProgramFile};
 use ty_python_semantic::lint::{LintRegistry, RuleSelection};
 use ty_python_semantic::{AnalysisSettings, PythonVersionWithSource, default_lint_registry};
 
+/// How a query ends when an input is set while it runs.
+pub use salsa::Cancelled;
+
 /// A file system that snapshots may share.
 pub type SharedSystem = Arc<dyn System + Send + Sync + RefUnwindSafe>;
 

@@ -5,6 +5,7 @@ mod check;
 mod config;
 mod explain;
 mod generate;
+mod server;
 mod stages;
 mod version;
 
@@ -74,6 +75,7 @@ enum Command {
     #[command(alias = "rule")]
     Explain(explain::Explain),
     Config(config::Config),
+    Server(server::Server),
     Version(version::Version),
     GenerateShellCompletion(generate::ShellCompletion),
     /// Write the JSON schema of the configuration to standard output.
@@ -109,6 +111,7 @@ pub(crate) fn main() -> ExitStatus {
         Command::Stages(command) => command.run(verbosity),
         Command::Explain(command) => command.run(),
         Command::Config(command) => command.run(),
+        Command::Server(command) => command.run(),
         Command::Version(command) => command.run(),
         Command::GenerateShellCompletion(command) => command.run(&mut Arguments::command()),
         Command::GenerateSchema => generate::schema(),

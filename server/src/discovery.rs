@@ -65,10 +65,15 @@ fn walk(folder: &SystemPath, root: &SystemPath, exclusion: Exclusion) -> ignore:
         .build()
 }
 
+/// By its name.
+pub(crate) fn is_python(path: &SystemPath) -> bool {
+    path.extension().is_some_and(|extension| EXTENSIONS.contains(&extension))
+}
+
 fn input(entry: &DirEntry, folder: &SystemPath, given: &str) -> Option<Input> {
     let path = SystemPath::from_std_path(entry.path())?;
     let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-    if !is_file || !path.extension().is_some_and(|extension| EXTENSIONS.contains(&extension)) {
+    if !is_file || !is_python(path) {
         return None;
     }
     let below = path.strip_prefix(folder).ok()?;

@@ -6,6 +6,8 @@
 mod cli;
 mod discovery;
 mod fix;
+#[expect(dead_code, reason = "the requests that use it come next")]
+mod lsp;
 mod manual;
 mod panics;
 mod printer;

@@ -15,6 +15,8 @@ use anyhow::Context;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use ruff_db::system::{OsSystem, SystemPath, SystemPathBuf};
 
+pub(crate) use setup::current_directory;
+
 use crate::cli::arguments::ProjectArguments;
 use crate::discovery::{self, Input, Unreadable};
 use crate::panics;
@@ -61,7 +63,7 @@ impl Session {
         stdin: Option<&Stdin>,
         verbosity: i8,
     ) -> anyhow::Result<Self> {
-        let cwd = setup::current_directory()?;
+        let cwd = current_directory()?;
         let system = OsSystem::new(&cwd);
         let paths: Vec<String> = match (paths, stdin) {
             (_, Some(stdin)) => vec![stdin.name.clone()],

@@ -4,6 +4,7 @@
 //! assumptions until nothing changes, then every question is a query. A clone is a snapshot for
 //! another thread; drop it before the next edit.
 
+mod edits;
 pub mod environment;
 mod imports;
 mod settle;
@@ -89,13 +90,7 @@ impl Engine {
     /// Replaces the text of a file, as an editor or standard input has it.
     pub fn set_text(&mut self, path: &SystemPath, text: String) {
         let absolute = SystemPath::absolute(path, self.db.system().current_directory());
-        let known = system_path_to_file(&self.db, &absolute)
-            .ok()
-            .and_then(|file| self.project.documents(&self.db).get(&file).copied());
-        let document = match known {
-            Some(document) => document,
-            None => self.add_virtual(&absolute),
-        };
+        let document = self.document(&absolute).unwrap_or_else(|| self.add_virtual(&absolute));
         let before = project::text(&self.db, document);
         let before = if before.read_error().is_some() { self.blank().unwrap_or(before) } else { before };
         self.set_source(document, before.with_text(text, &ruff_diagnostics::SourceMap::default()));

@@ -203,6 +203,7 @@ impl Fixpoint {
         if !fixpoint.is_idle() {
             fixpoint.index_callers(db);
             fixpoint.find_evidence(db);
+            fixpoint.recompute(db);
         }
         fixpoint
     }

@@ -21,14 +21,17 @@ pub fn stage<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Stage> {
 }
 
 /// The types of a function as the fixpoint left them, by value: edits elsewhere in the file do not
-/// enter them ([`crate::engine`] knows when they must be asked for again).
+/// enter them ([`crate::engine`] knows when they must be asked for again). None, where the horizon says
+/// that they are not asked for.
 #[salsa::tracked(returns(ref))]
 pub fn types<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Arc<ScopeTypes> {
+    let stage = stage(db, function).as_ref();
     let types = match function.document(db).types(db).get(function.path(db)) {
         Some(types) => types,
+        None if stage.is_some_and(|stage| !stage.typed) => return Arc::default(),
         None => function_types(db, function),
     };
-    let seen = stage(db, function).as_ref().and_then(|stage| types.seen_in(stage.dialect));
+    let seen = stage.and_then(|stage| types.seen_in(stage.dialect));
     seen.map_or_else(|| Arc::clone(types), Arc::new)
 }
 

@@ -6,7 +6,7 @@ use ruff_db::system::{System, SystemPath, SystemPathBuf};
 
 use crate::cli::arguments::{ConfigArgument, ProjectArguments};
 
-pub(super) fn current_directory() -> anyhow::Result<SystemPathBuf> {
+pub(crate) fn current_directory() -> anyhow::Result<SystemPathBuf> {
     let cwd = std::env::current_dir().context("there is no current directory")?;
     SystemPathBuf::from_path_buf(cwd)
         .map_err(|path| anyhow::anyhow!("the current directory `{}` is not UTF-8", path.display()))

@@ -1,0 +1,67 @@
+//! What an editor and a file watcher tell an engine: texts are let go of, files change, come and go.
+
+use ruff_db::Db as _;
+use ruff_db::files::{File, system_path_to_file};
+use ruff_db::system::{SystemPath, SystemPathBuf, SystemVirtualPath};
+use rustc_hash::FxHashMap;
+use salsa::Setter;
+
+use super::{Engine, EngineError};
+
+impl Engine {
+    /// Replaces the text of a file by an editor's, as a whole; a notebook's by its cells, joined.
+    pub fn set_editor_text(&mut self, path: &SystemPath, text: String) {
+        let Some(plain) = self.blank() else { return };
+        let plain = plain.with_text(text, &ruff_diagnostics::SourceMap::default());
+        if self.document(path).is_none() && self.add_files([path.to_path_buf()]).is_err() {
+            return;
+        }
+        let document = self.document(path).unwrap_or_else(|| self.add_virtual(path));
+        self.set_source(document, plain);
+    }
+
+    /// Looks at files anew: their texts are those on disk again, those that are new are added (`wanted`
+    /// says which of them belong to the project), and those that are gone are let go of.
+    pub fn reload(
+        &mut self,
+        paths: &[SystemPathBuf],
+        wanted: impl Fn(&SystemPath) -> bool,
+    ) -> Result<(), EngineError> {
+        let mut added = Vec::new();
+        for path in paths {
+            File::sync_path(&mut self.db, path);
+            let known = self.document(path);
+            if let Some(document) = known {
+                if document.own_text(&self.db).is_some() {
+                    document.set_own_text(&mut self.db).to(None);
+                }
+                let file = document.file(&self.db);
+                if file.source_text_override(&self.db).is_some() {
+                    file.set_source_text_override(&mut self.db).to(None);
+                }
+            }
+            let on_disk = system_path_to_file(&self.db, path);
+            match (known, on_disk) {
+                (None, Ok(_)) if wanted(path) => added.push(path.clone()),
+                (Some(document), Ok(file)) if document.file(&self.db) == file && wanted(path) => {}
+                (Some(_), Ok(_)) if wanted(path) => {
+                    self.remove(path);
+                    added.push(path.clone());
+                }
+                (Some(_), _) => self.remove(path),
+                (None, _) => {}
+            }
+        }
+        if added.is_empty() { Ok(()) } else { self.add_files(added) }
+    }
+
+    fn remove(&mut self, path: &SystemPath) {
+        let documents = FxHashMap::clone(self.project.documents(&self.db));
+        let kept = documents.into_iter().filter(|(file, _)| file.path(&self.db).as_str() != path.as_str());
+        let kept = std::sync::Arc::new(kept.collect());
+        self.project.set_documents(&mut self.db).to(kept);
+        if let Some(file) = self.db.files().try_virtual_file(SystemVirtualPath::new(path.as_str())) {
+            file.close(&mut self.db);
+        }
+    }
+}

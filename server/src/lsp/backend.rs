@@ -1,0 +1,209 @@
+//! The handlers that tower-lsp calls. Each passes its message on before it first waits, so that messages
+//! reach the owner in the order of the wire.
+
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+
+use ruff_db::system::SystemPathBuf;
+use tokio::sync::oneshot;
+use tower_lsp::jsonrpc::{Error, Result};
+use tower_lsp::lsp_types::request::{RegisterCapability, WorkspaceConfiguration};
+use tower_lsp::lsp_types::{
+    ConfigurationItem, ConfigurationParams, DidChangeConfigurationParams, DidChangeTextDocumentParams,
+    DidChangeWatchedFilesParams, DidChangeWatchedFilesRegistrationOptions, DidChangeWorkspaceFoldersParams,
+    DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
+    DocumentDiagnosticParams, DocumentDiagnosticReportResult, FileSystemWatcher, GlobPattern,
+    InitializeParams, InitializeResult, InitializedParams, MessageType, Registration, RegistrationParams,
+    ServerInfo, WorkspaceDiagnosticParams, WorkspaceDiagnosticReportResult,
+};
+use tower_lsp::{LanguageServer, async_trait};
+
+use super::capabilities::{self, Client};
+use super::documents::path_of;
+use super::gate::Passed;
+use super::job::{Question, WhenStale};
+use super::notebooks;
+use super::options::EditorOptions;
+use super::outbox::Outbox;
+use super::owner::{Inbox, Message, Owner};
+use super::requests;
+use super::snapshot::Snapshot;
+
+const WATCHED: [&str; 6] =
+    ["**/*.py", "**/*.pyi", "**/*.ipynb", "**/ag-lsp.toml", "**/.ag-lsp.toml", "**/pyproject.toml"];
+
+pub(crate) struct Backend {
+    pub(super) outbox: Outbox,
+    passed: Passed,
+    cwd: SystemPathBuf,
+    started: OnceLock<(Client, Inbox)>,
+}
+
+impl Backend {
+    pub(crate) fn new(outbox: Outbox, passed: Passed, cwd: SystemPathBuf) -> Self {
+        Self { outbox, passed, cwd, started: OnceLock::new() }
+    }
+
+    pub(super) fn tell(&self, happened: impl FnOnce(&mut Owner) + Send + 'static) {
+        if let Some((_, inbox)) = self.started.get() {
+            inbox.tell(happened);
+        }
+    }
+
+    /// Has a worker answer a request; if the client cancels it, nobody waits for the answer.
+    pub(super) async fn ask<P: Send + 'static, A: Send + 'static>(
+        &self,
+        answer: fn(&Snapshot, &P) -> Result<A>,
+        params: P,
+        when_stale: WhenStale,
+    ) -> Result<A> {
+        let (reply, answered) = oneshot::channel();
+        let (_, inbox) = self.started.get().ok_or_else(Error::internal_error)?;
+        let (inbox, outbox) = (inbox.clone(), self.outbox.clone());
+        let question = Question { answer, params, when_stale, reply, inbox: inbox.clone(), outbox };
+        inbox.send(Message::Ask(Box::new(question)));
+        answered.await.unwrap_or_else(|_| Err(Error::internal_error()))
+    }
+
+    fn register_watchers(&self) {
+        let watcher =
+            |glob: &str| FileSystemWatcher { glob_pattern: GlobPattern::String(glob.to_owned()), kind: None };
+        let watchers = WATCHED.map(watcher).to_vec();
+        let options = serde_json::to_value(DidChangeWatchedFilesRegistrationOptions { watchers }).ok();
+        let registration = Registration {
+            id: "ag-lsp/watch".to_owned(),
+            method: "workspace/didChangeWatchedFiles".to_owned(),
+            register_options: options,
+        };
+        let params = RegistrationParams { registrations: vec![registration] };
+        self.outbox.request::<RegisterCapability>(params, |_| ());
+    }
+
+    fn pull_configuration(&self) {
+        let Some((_, inbox)) = self.started.get() else { return };
+        let (inbox, outbox) = (inbox.clone(), self.outbox.clone());
+        let item = ConfigurationItem { scope_uri: None, section: Some("ag-lsp".to_owned()) };
+        self.outbox.request::<WorkspaceConfiguration>(
+            ConfigurationParams { items: vec![item] },
+            move |answer| {
+                let Some(section) = answer.ok().and_then(|sections| sections.into_iter().next()) else {
+                    return;
+                };
+                // An editor without such a section says nothing about it.
+                if section.is_null() {
+                    return;
+                }
+                match EditorOptions::read(&section) {
+                    Ok(options) => inbox.tell(move |owner| owner.configure(options)),
+                    Err(problem) => outbox.show(MessageType::ERROR, problem),
+                }
+            },
+        );
+    }
+}
+
+#[async_trait]
+impl LanguageServer for Backend {
+    async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
+        let content = self.passed.text_document_content.load(Ordering::Relaxed);
+        let client = Client::new(&params.capabilities, content);
+        let folders = match params.workspace_folders {
+            Some(folders) if !folders.is_empty() => folders.into_iter().map(|folder| folder.uri).collect(),
+            _ => params.root_uri.into_iter().collect::<Vec<_>>(),
+        };
+        let folders = folders.iter().filter_map(path_of).collect();
+        let options = params.initialization_options.unwrap_or_default();
+        let options = EditorOptions::read(&options).unwrap_or_else(|problem| {
+            self.outbox.show(MessageType::ERROR, problem);
+            EditorOptions::default()
+        });
+        let inbox = Owner::start(client.clone(), self.cwd.clone(), folders, options, self.outbox.clone())
+            .map_err(|error| Error { message: error.to_string().into(), ..Error::internal_error() })?;
+        let offered = capabilities::server(&client);
+        // A second `initialize` is refused before it comes here.
+        let _ = self.started.set((client, inbox));
+        Ok(InitializeResult {
+            capabilities: offered,
+            server_info: Some(ServerInfo {
+                name: "ag-lsp".to_owned(),
+                version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            }),
+        })
+    }
+
+    async fn initialized(&self, _: InitializedParams) {
+        let Some((client, _)) = self.started.get() else { return };
+        if client.watches_files {
+            self.register_watchers();
+        }
+        if client.configuration {
+            self.pull_configuration();
+        }
+        // Indexing starts now, not with the first document.
+        self.tell(|_| ());
+    }
+
+    async fn shutdown(&self) -> Result<()> {
+        Ok(())
+    }
+
+    async fn did_open(&self, params: DidOpenTextDocumentParams) {
+        self.tell(move |owner| owner.open(params));
+    }
+
+    async fn did_change(&self, params: DidChangeTextDocumentParams) {
+        self.tell(move |owner| owner.change(params));
+    }
+
+    async fn did_save(&self, _: DidSaveTextDocumentParams) {}
+
+    async fn did_close(&self, params: DidCloseTextDocumentParams) {
+        self.tell(move |owner| owner.close(&params));
+    }
+
+    async fn did_change_watched_files(&self, params: DidChangeWatchedFilesParams) {
+        self.tell(move |owner| owner.watched(params));
+    }
+
+    async fn did_change_workspace_folders(&self, params: DidChangeWorkspaceFoldersParams) {
+        self.tell(move |owner| owner.change_folders(params));
+    }
+
+    async fn diagnostic(&self, params: DocumentDiagnosticParams) -> Result<DocumentDiagnosticReportResult> {
+        self.ask(requests::diagnostic::answer, params, WhenStale::Again).await
+    }
+
+    async fn workspace_diagnostic(
+        &self,
+        params: WorkspaceDiagnosticParams,
+    ) -> Result<WorkspaceDiagnosticReportResult> {
+        self.ask(requests::workspace_diagnostic::answer, params, WhenStale::Again).await
+    }
+
+    async fn did_change_configuration(&self, params: DidChangeConfigurationParams) {
+        match self.started.get() {
+            Some((client, _)) if client.configuration => self.pull_configuration(),
+            _ => match EditorOptions::read(&params.settings) {
+                Ok(options) => self.tell(move |owner| owner.configure(options)),
+                Err(problem) => self.outbox.show(MessageType::ERROR, problem),
+            },
+        }
+    }
+}
+
+/// Notifications that tower-lsp has no handlers for.
+impl Backend {
+    pub(crate) async fn did_open_notebook(&self, params: notebooks::DidOpen) {
+        self.tell(move |owner| owner.open_notebook(params));
+    }
+
+    pub(crate) async fn did_change_notebook(&self, params: notebooks::DidChange) {
+        self.tell(move |owner| owner.change_notebook(params));
+    }
+
+    pub(crate) async fn did_save_notebook(&self, _: serde_json::Value) {}
+
+    pub(crate) async fn did_close_notebook(&self, params: notebooks::DidClose) {
+        self.tell(move |owner| owner.close_notebook(&params));
+    }
+}

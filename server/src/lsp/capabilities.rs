@@ -1,0 +1,138 @@
+//! What the client can do, resolved once, and what this server offers it.
+
+use serde_json::{Value, json};
+use tower_lsp::lsp_types::{
+    ClientCapabilities, CodeActionKind, DiagnosticOptions, DiagnosticServerCapabilities, MarkupKind, OneOf,
+    SaveOptions, ServerCapabilities, TextDocumentSyncCapability, TextDocumentSyncKind,
+    TextDocumentSyncOptions, TextDocumentSyncSaveOptions, WorkspaceFoldersServerCapabilities,
+    WorkspaceServerCapabilities,
+};
+
+use super::position::Encoding;
+
+/// What is asked of the client's capabilities.
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    pub(crate) encoding: Encoding,
+    /// It asks for diagnostics itself.
+    pub(crate) pulls_diagnostics: bool,
+    pub(crate) related_information: bool,
+    pub(crate) code_description: bool,
+    pub(crate) markdown: bool,
+    pub(crate) resolves_edits: bool,
+    pub(crate) configuration: bool,
+    pub(crate) watches_files: bool,
+    pub(crate) progress: bool,
+    pub(crate) shows_documents: bool,
+    pub(crate) refresh: Refresh,
+    /// `workspace/textDocumentContent`, of the protocol's version 3.18.
+    pub(crate) text_document_content: bool,
+}
+
+/// What the client can be told to ask again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Refresh {
+    pub(crate) diagnostics: bool,
+    pub(crate) inlay_hints: bool,
+    pub(crate) code_lenses: bool,
+    pub(crate) semantic_tokens: bool,
+}
+
+impl Client {
+    pub(crate) fn new(capabilities: &ClientCapabilities, text_document_content: bool) -> Self {
+        let document = capabilities.text_document.as_ref();
+        let workspace = capabilities.workspace.as_ref();
+        let window = capabilities.window.as_ref();
+        let published = document.and_then(|document| document.publish_diagnostics.as_ref());
+        let encodings = capabilities.general.as_ref().and_then(|general| general.position_encodings.as_ref());
+        let formats = document
+            .and_then(|document| document.hover.as_ref())
+            .and_then(|hover| hover.content_format.as_deref());
+        let resolved = document
+            .and_then(|document| document.code_action.as_ref())
+            .and_then(|action| action.resolve_support.as_ref());
+        Self {
+            encoding: Encoding::negotiate(encodings.map_or(&[], Vec::as_slice)),
+            pulls_diagnostics: document.is_some_and(|document| document.diagnostic.is_some()),
+            related_information: published.and_then(|it| it.related_information).unwrap_or(false),
+            code_description: published.and_then(|it| it.code_description_support).unwrap_or(false),
+            markdown: formats.is_some_and(|formats| formats.contains(&MarkupKind::Markdown)),
+            resolves_edits: resolved.is_some_and(|it| it.properties.iter().any(|name| name == "edit")),
+            configuration: workspace.and_then(|workspace| workspace.configuration).unwrap_or(false),
+            watches_files: workspace
+                .and_then(|workspace| workspace.did_change_watched_files.as_ref())
+                .and_then(|watched| watched.dynamic_registration)
+                .unwrap_or(false),
+            progress: window.and_then(|window| window.work_done_progress).unwrap_or(false),
+            shows_documents: window
+                .and_then(|window| window.show_document.as_ref())
+                .is_some_and(|show| show.support),
+            refresh: Refresh {
+                diagnostics: workspace
+                    .and_then(|workspace| workspace.diagnostic.as_ref())
+                    .and_then(|it| it.refresh_support)
+                    .unwrap_or(false),
+                inlay_hints: workspace
+                    .and_then(|workspace| workspace.inlay_hint.as_ref())
+                    .and_then(|it| it.refresh_support)
+                    .unwrap_or(false),
+                code_lenses: workspace
+                    .and_then(|workspace| workspace.code_lens.as_ref())
+                    .and_then(|it| it.refresh_support)
+                    .unwrap_or(false),
+                semantic_tokens: workspace
+                    .and_then(|workspace| workspace.semantic_tokens.as_ref())
+                    .and_then(|it| it.refresh_support)
+                    .unwrap_or(false),
+            },
+            text_document_content,
+        }
+    }
+}
+
+/// The kind of the action that applies all safe fixes of a document.
+pub(crate) const FIX_ALL: CodeActionKind = CodeActionKind::new("source.fixAll.ag-lsp");
+
+/// The schemes of documents that exist in this server only.
+pub(crate) const SCHEMES: [&str; 2] = ["ag-converted", "ag-rule"];
+
+/// What this server can do for such a client.
+pub(crate) fn server(client: &Client) -> ServerCapabilities {
+    ServerCapabilities {
+        position_encoding: Some(client.encoding.kind()),
+        text_document_sync: Some(TextDocumentSyncCapability::Options(TextDocumentSyncOptions {
+            open_close: Some(true),
+            change: Some(TextDocumentSyncKind::INCREMENTAL),
+            save: Some(TextDocumentSyncSaveOptions::SaveOptions(SaveOptions { include_text: Some(false) })),
+            ..TextDocumentSyncOptions::default()
+        })),
+        diagnostic_provider: Some(DiagnosticServerCapabilities::Options(DiagnosticOptions {
+            identifier: Some("ag-lsp".to_owned()),
+            inter_file_dependencies: true,
+            workspace_diagnostics: true,
+            ..DiagnosticOptions::default()
+        })),
+        workspace: Some(WorkspaceServerCapabilities {
+            workspace_folders: Some(WorkspaceFoldersServerCapabilities {
+                supported: Some(true),
+                change_notifications: Some(OneOf::Left(true)),
+            }),
+            file_operations: None,
+        }),
+        ..ServerCapabilities::default()
+    }
+}
+
+/// What [`ServerCapabilities`] has no words for, in those of the protocol.
+pub(crate) fn unspoken(text_document_content: bool) -> Value {
+    let mut capabilities = json!({
+        "notebookDocumentSync": {
+            "notebookSelector": [{ "notebook": "*", "cells": [{ "language": "python" }] }],
+            "save": false,
+        },
+    });
+    if text_document_content {
+        capabilities["workspace"] = json!({ "textDocumentContent": { "schemes": SCHEMES } });
+    }
+    capabilities
+}

@@ -1,0 +1,69 @@
+//! The language server: the analysis for people who type. It alone knows the protocol.
+//!
+//! ```text
+//! wire ── gate ── backend ──messages, in order──> owner (engines, documents)
+//!                    ▲                              │ snapshot
+//!                    └────────── answer ────── worker (a file per request)
+//! ```
+//!
+//! tower-lsp is the transport: a handler's first act is to put its message into the owner's inbox. The
+//! owner carries out edits, brings the engines to rest, and gives workers snapshots; an edit cancels what
+//! they compute. What the server says by itself leaves through the outbox.
+
+mod backend;
+mod capabilities;
+mod diagnostics;
+mod documents;
+mod events;
+mod gate;
+mod job;
+mod notebooks;
+mod options;
+mod outbox;
+mod owner;
+mod position;
+mod progress;
+mod project;
+mod publish;
+mod refresh;
+mod requests;
+mod snapshot;
+
+use std::sync::atomic::Ordering;
+
+use ruff_db::system::SystemPathBuf;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tower_lsp::{LspService, Server};
+
+use backend::Backend;
+use gate::{Gate, Passed};
+use outbox::Outbox;
+
+/// Messages in work at one time; one that says to cancel another must not wait for its turn.
+const CONCURRENCY: usize = 64;
+
+/// Serves one client until it says `exit` or is gone. Whether it has said `shutdown` before.
+pub(crate) async fn serve(
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite,
+    cwd: SystemPathBuf,
+) -> bool {
+    let passed = Passed::default();
+    let (service, socket) = LspService::build(|client| {
+        let (outbox, emptying) = Outbox::new(client);
+        tokio::spawn(emptying);
+        Backend::new(outbox, passed.clone(), cwd)
+    })
+    .custom_method("notebookDocument/didOpen", Backend::did_open_notebook)
+    .custom_method("notebookDocument/didChange", Backend::did_change_notebook)
+    .custom_method("notebookDocument/didSave", Backend::did_save_notebook)
+    .custom_method("notebookDocument/didClose", Backend::did_close_notebook)
+    .finish();
+    let gate = Gate { inner: service, passed: passed.clone() };
+    let serving = Server::new(input, output, socket).concurrency_level(CONCURRENCY).serve(gate);
+    tokio::select! {
+        () = serving => {}
+        () = passed.exit.notified() => {}
+    }
+    passed.shutdown.load(Ordering::Relaxed)
+}

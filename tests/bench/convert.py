@@ -1,0 +1,174 @@
+"""How fast functions are converted: ag-lsp beside TensorFlow's and diastatic-malt's conversion of the same functions.
+
+    tests/bench/convert.py [--binary target/release/ag-lsp] [--functions 300] [--copies 40] [--at-least RATIO]
+
+The functions are published ones: TensorFlow's own operations and Keras's TensorFlow backend, at least 8 lines each,
+taken evenly from the sorted list. Each is a file of its own for ag-lsp, `--copies` times over, so that the start of
+the process, which is measured on an empty file and taken off, does not matter.
+
+All figures are CPU time. Counted for TensorFlow and malt: `to_graph`, which reads the source, converts, and loads the
+result. Counted for ag-lsp: reading the files, conversion, and writing text and source map as JSON. Every function must
+convert, and CPython must compile what ag-lsp wrote. Installs its peers into `target/bench`.
+"""
+
+import argparse
+import ast
+import importlib
+import inspect
+import json
+import logging
+import os
+import pkgutil
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+ENVIRONMENT = ROOT / "target/bench/venv"
+PACKAGES = ("keras.src.backend.tensorflow", "tensorflow.python.ops")
+SHORTEST = 8
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--binary", type=Path, default=ROOT / "target/release/ag-lsp")
+    parser.add_argument("--functions", type=int, default=300)
+    parser.add_argument("--copies", type=int, default=40)
+    parser.add_argument("--at-least", type=float, default=0, help="fail when ag-lsp is not this many times faster")
+    options = parser.parse_args()
+    enter_environment()
+
+    functions = published_functions(options.functions)
+    lines = sum(source.count("\n") for _, source in functions)
+    print(f"{len(functions)} functions, {lines} lines")
+
+    rates = {
+        "TensorFlow": peer_rate("tensorflow.python.autograph", functions),
+        "diastatic-malt": peer_rate("malt", functions),
+    }
+    ours = lines / our_seconds(options.binary.resolve(), functions, options.copies)
+    print(f"\n{'lines per CPU second':<24}{'':>10}{'ag-lsp is':>12}")
+    for name, rate in rates.items():
+        print(f"{name:<24}{rate:>10.0f}{ours / rate:>11.0f}x")
+    print(f"{'ag-lsp':<24}{ours:>10.0f}")
+    if ours < options.at_least * max(rates.values()):
+        sys.exit(f"less than {options.at_least:.0f}x")
+
+
+def enter_environment():
+    """Runs this script again with the Python that has the peers."""
+    python = ENVIRONMENT / "bin/python"
+    if Path(sys.prefix) == ENVIRONMENT:
+        return
+    requirements = HERE / "requirements.txt"
+    installed = ENVIRONMENT / "requirements.txt"
+    if not installed.exists() or installed.read_text() != requirements.read_text():
+        subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", requirements], check=True)
+        shutil.copy(requirements, installed)
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    os.execv(python, [str(python), __file__, *sys.argv[1:]])
+
+
+def published_functions(count):
+    """Functions with their source, evenly from all that the packages define."""
+    import tensorflow  # noqa: F401  (its operations cannot be imported first)
+
+    found = {}
+    for package in PACKAGES:
+        path = importlib.import_module(package).__path__
+        for name in sorted(module.name for module in pkgutil.iter_modules(path, package + ".")):
+            if name.rpartition(".")[2].startswith("gen_") or name.endswith("_test"):
+                continue
+            try:
+                module = importlib.import_module(name)
+            except ImportError:
+                continue
+            for function in vars(module).values():
+                if inspect.isfunction(function) and function.__module__ == name and not hasattr(function, "__wrapped__"):
+                    source = textwrap.dedent(inspect.getsource(function))
+                    if source.count("\n") >= SHORTEST and source.startswith("def ") and convertible(function, source):
+                        found[name, function.__name__] = function, source
+    chosen = [found[key] for key in sorted(found)]
+    assert len(chosen) >= count, f"only {len(chosen)} functions"
+    return [chosen[index * len(chosen) // count] for index in range(count)]
+
+
+def convertible(function, source):
+    """Whether this is within what AutoGraph documents as supported."""
+    return not inspect.isgeneratorfunction(function) and not any(
+        isinstance(node, (ast.For, ast.While)) and node.orelse or isinstance(node, (ast.Yield, ast.NamedExpr, ast.Match))
+        for node in ast.walk(ast.parse(source))
+    )
+
+
+def peer_rate(package, functions):
+    """Lines per second of `to_graph`, each function once: the converters remember what they converted."""
+    logging.disable(logging.ERROR)
+    to_graph = importlib.import_module(package + ".impl.api").to_graph
+    spent = 0.0
+    lines = 0
+    for function, source in functions:
+        start = time.process_time()
+        try:
+            to_graph(function)
+        except Exception as error:
+            print(f"{package} could not convert {function.__module__}.{function.__name__}: {error}")
+            continue
+        spent += time.process_time() - start
+        lines += source.count("\n")
+    print(f"{package}: {lines} lines, {spent:.1f} s")
+    return lines / spent
+
+
+def our_seconds(binary, functions, copies):
+    """CPU time for one set of the functions, the start of the process taken off."""
+    with tempfile.TemporaryDirectory() as folder:
+        once, many, empty = (Path(folder, name) for name in ("once", "many", "empty"))
+        write(once, functions, 1)
+        write(many, functions, copies)
+        empty.mkdir()
+        (empty / "empty.py").touch()
+
+        entries = json.loads(convert(binary, once).stdout)
+        converted = sum(entry["converted"] for entry in entries if entry["kind"] == "function")
+        kept = [f"{entry['qualname']}: {entry['reason']}" for entry in entries if not entry["converted"]]
+        assert not kept, kept
+        assert converted >= len(functions), f"{converted} functions in the answer"
+        for entry in entries:
+            compile(entry["text"], entry["qualname"], "exec")
+
+        start = min(cpu_seconds(binary, empty) for _ in range(3))
+        spent = (cpu_seconds(binary, many) - start) / copies
+        print(f"ag-lsp: {len(functions)} of {len(functions)} converted, {spent * 1000:.1f} ms")
+        return spent
+
+
+def write(folder, functions, copies):
+    for copy in range(copies):
+        inside = folder / f"copy_{copy}"
+        inside.mkdir(parents=True)
+        for index, (function, source) in enumerate(functions):
+            (inside / f"{function.__name__}_{index}.py").write_text(source)
+
+
+def convert(binary, folder, output=subprocess.PIPE):
+    command = [binary, "convert", folder, "--dialect", "tensorflow", "--output-format", "json"]
+    return subprocess.run(command, stdout=output, check=True, env={**os.environ, "RAYON_NUM_THREADS": "1"})
+
+
+def cpu_seconds(binary, folder):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    convert(binary, folder, subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+if __name__ == "__main__":
+    main()

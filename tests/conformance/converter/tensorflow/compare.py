@@ -1,0 +1,89 @@
+"""Runs every function of this folder in TensorFlow: with its own conversion, with ours, and as plain Python.
+
+    python compare.py --binary ../../../../target/release/ag-lsp [--verbose] [TOPIC …]
+
+Ours must give what TensorFlow's gives: the same values, or the same error at the same lines of the user's code. Where
+a function is marked with `@deviates`, TensorFlow's must differ from plain Python, and ours must give what plain Python
+gives. Anything else is a difference, and the exit status is 1.
+"""
+
+import argparse
+import collections
+import importlib
+import os
+import sys
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1])]
+
+import cases  # noqa: E402
+import tensorflow as tf  # noqa: E402
+import tf_dropin  # noqa: E402
+from outcomes import Outcome, Warnings  # noqa: E402
+
+MACHINERY = ("cases", "compare", "examples", "outcomes")
+AGREES, RIGHT, DIFFERS = "agree", "ours right", "differ"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--binary", required=True, help="the ag-lsp program")
+    parser.add_argument("--verbose", action="store_true", help="print what every function gave")
+    parser.add_argument("topics", nargs="*", help="only these modules of the folder")
+    options = parser.parse_args()
+
+    topics = options.topics or sorted(path.stem for path in HERE.glob("*.py") if path.stem not in MACHINERY)
+    warnings = Warnings.heard()
+    table = collections.Counter()
+    print(f"{'topic':<20}{'functions':>10}{AGREES:>8}{RIGHT:>12}{DIFFERS:>8}")
+    for topic in topics:
+        first = len(cases.CASES)
+        importlib.import_module(topic)
+        verdicts = {}
+        for case in cases.CASES[first:]:
+            worst = verdicts.setdefault(case.function, AGREES)
+            verdict = judge(case, options, warnings)
+            verdicts[case.function] = max(worst, verdict, key=[AGREES, RIGHT, DIFFERS].index)
+        row = collections.Counter(verdicts.values())
+        for function in verdicts:
+            if function in cases.DEVIATIONS and verdicts[function] == AGREES:
+                row[AGREES] -= 1
+                row[DIFFERS] += 1
+                print(f"{topic}.{function.__name__}: TensorFlow is right here, there is no deviation")
+        print(f"{topic:<20}{len(verdicts):>10}{row[AGREES]:>8}{row[RIGHT]:>12}{row[DIFFERS]:>8}")
+        table += row
+    print(
+        f"{table[AGREES]} agree, {table[RIGHT]} ours right where TensorFlow is wrong, {table[DIFFERS]} differ"
+    )
+    return 1 if table[DIFFERS] else 0
+
+
+def judge(case, options, warnings):
+    tf_dropin.uninstall()
+    theirs = Outcome(staged(case.function), case.fresh_arguments(), warnings)
+    tf_dropin.install(options.binary)
+    ours = Outcome(staged(case.function), case.fresh_arguments(), warnings)
+    tf_dropin.uninstall()
+    plain = Outcome(case.function, case.fresh_arguments(), warnings)
+
+    if ours == theirs:
+        verdict = AGREES
+    elif case.function in cases.DEVIATIONS and ours.means(plain) and not theirs.means(plain):
+        verdict = RIGHT
+    else:
+        verdict = DIFFERS
+    if options.verbose or verdict == DIFFERS:
+        print(f"{case.function.__module__}.{case.function.__name__}: {verdict}")
+        for name, outcome in (("TensorFlow", theirs), ("ours", ours), ("plain", plain)):
+            print(f"    {name:<12}{outcome}")
+    return verdict
+
+
+def staged(function):
+    return tf.function(function, autograph=True, experimental_autograph_options=cases.FEATURES.get(function))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

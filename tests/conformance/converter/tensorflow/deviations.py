@@ -1,0 +1,194 @@
+"""Where TensorFlow's own conversion refuses a function, or changes what it means; ours gives what Python gives."""
+
+import tensorflow as tf
+from cases import T, case, deviates
+
+FOR_ELSE = "`for … else` is not converted"
+WHILE_ELSE = "`while … else` is not converted"
+WALRUS = "an assignment expression stops the conversion"
+MATCH = "`match` stops the conversion"
+NESTED_TERNARY = "a conditional expression within another stays Python"
+TWICE = "the middle of a chained comparison is evaluated twice"
+MANGLED = "private names (`self.__x`) stop the conversion"
+SAME_LAMBDAS = "lambdas with the same parameters on one line are not told apart"
+WITH_ITEMS = "calls in the items of `with` are not converted"
+AUGMENTED = "the right side of `x += …` reads names that may be undefined without a check"
+
+
+@case(T(4), T(2))
+@case(T(4), T(9))
+@deviates(FOR_ELSE)
+def for_else(n, wanted):
+    r = -1
+    for i in tf.range(n):
+        if i == wanted:
+            r = i
+            break
+    else:
+        r = 100
+    return r
+
+
+@case([1, 2, 3], T(5))
+@deviates(FOR_ELSE)
+def for_else_in_python(items, x):
+    for item in items:
+        if item > 5:
+            break
+    else:
+        if x > 2:
+            x = x * 2
+    return x
+
+
+@case(T(10))
+@case(T(3))
+@deviates(WHILE_ELSE)
+def while_else(n):
+    i = 0
+    while i < n:
+        i += 1
+        if i > 5:
+            break
+    else:
+        i = -i
+    return i
+
+
+@case(T(5))
+@case(T(-5))
+@deviates(WALRUS)
+def walrus_in_condition(x):
+    if (y := x * 2) > 0:
+        return y
+    return x
+
+
+@case(T(5))
+@deviates(WALRUS)
+def walrus_in_while(n):
+    total = 0
+    while (rest := n - total) > 0:
+        total += 1
+    return total, rest
+
+
+@case(1, T(5))
+@case([2, 3], T(5))
+@case("other", T(5))
+@deviates(MATCH)
+def match_python(shape, x):
+    match shape:
+        case 1:
+            x = x + 1
+        case [a, b]:
+            x = x * a + b
+        case _:
+            x = -x
+    if x > 0:
+        x = x + 100
+    return x
+
+
+@case({"op": "add", "by": 3}, T(5))
+@case({"op": "scale", "by": 3}, T(5))
+@deviates(MATCH)
+def match_mapping(command, x):
+    match command:
+        case {"op": "add", "by": n}:
+            if x > 2:
+                x = x + n
+        case {"op": "scale", "by": n} if n > 1:
+            x = x * n
+    return x if x > 0 else -x
+
+
+@case(T(5))
+@case(T(0))
+@case(T(-5))
+@deviates(NESTED_TERNARY)
+def nested_ternary(x):
+    return 1 if x > 0 else -1 if x < 0 else 0
+
+
+@case(T(5))
+@case(T(-5))
+@deviates(NESTED_TERNARY)
+def ternary_in_ternary_condition(x):
+    return x if (x > 3 if x > 0 else x < -10) else T(0)
+
+
+@case(T(5))
+@deviates(TWICE)
+def chained_comparison_with_effect(x):
+    log = []
+
+    def middle():
+        log.append("called")
+        return x
+
+    inside = 0 < middle() < 10
+    return inside, len(log)
+
+
+class Private:
+    def __init__(self, value):
+        self.__value = value
+
+    def grow(self, x):
+        if x > 0:
+            self.__value = self.__value + x
+        return self.__value
+
+    def __twice(self, x):
+        return x * 2 if x > 0 else x
+
+    def through_private_method(self, x):
+        return self.__twice(x)
+
+
+@case(T(5))
+@case(T(-5))
+@deviates(MANGLED)
+def private_attribute(x):
+    return Private(T(1)).grow(x)
+
+
+@case(T(5))
+@case(T(-5))
+@deviates(MANGLED)
+def private_method(x):
+    return Private(T(1)).through_private_method(x)
+
+
+positive, negative = (lambda x: x if x > 0 else -x), (lambda x: -x if x > 0 else x)
+
+
+@case(T(5))
+@case(T(-5))
+@deviates(SAME_LAMBDAS)
+def lambdas_with_the_same_parameters(x):
+    return positive(x), negative(x)
+
+
+class Opened:
+    def __init__(self, value):
+        self.value = value
+
+    def __enter__(self):
+        return self.value
+
+    def __exit__(self, *details):
+        return None
+
+
+def opened(x):
+    return Opened(x if x > 0 else -x)
+
+
+@case(T(5))
+@case(T(-5))
+@deviates(WITH_ITEMS)
+def call_in_with_item(x):
+    with opened(x) as y:
+        return y + 1

@@ -1,0 +1,90 @@
+"""Runs the examples of `tests/conformance/tensorflow` in TensorFlow: with its own conversion, with ours, as plain Python.
+
+    python examples.py --binary ../../../../target/release/ag-lsp [MODULE …]
+
+Those modules were written to be analysed; their `EXAMPLES` are run here. Ours must agree with TensorFlow's conversion,
+or else with plain Python. Each way has a fresh copy of the module, since examples leave traces in it.
+"""
+
+import argparse
+import collections
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+HERE = Path(__file__).parent
+MODULES = HERE.parents[1] / "tensorflow"
+sys.path[:0] = [str(HERE), str(HERE.parents[1]), str(MODULES)]
+
+import tensorflow as tf  # noqa: E402
+import tf_dropin  # noqa: E402
+from outcomes import Outcome, Warnings  # noqa: E402
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--binary", required=True, help="the ag-lsp program")
+    parser.add_argument("modules", nargs="*", help="only these modules")
+    options = parser.parse_args()
+    warnings = Warnings.heard()
+
+    table = collections.Counter()
+    for path in sorted(MODULES.glob("*.py")):
+        if options.modules and path.stem not in options.modules:
+            continue
+        if not hasattr(imported(path), "EXAMPLES"):
+            continue
+        tf_dropin.uninstall()
+        theirs = outcomes(path, staged, warnings)
+        tf_dropin.install(options.binary)
+        ours = outcomes(path, staged, warnings)
+        tf_dropin.uninstall()
+        plain = outcomes(path, lambda module, function: function, warnings)
+
+        row = collections.Counter()
+        for key in theirs:
+            if ours[key] == theirs[key]:
+                row["agree"] += 1
+                continue
+            verdict = "right" if ours[key].means(plain[key]) and not theirs[key].means(plain[key]) else "differ"
+            row[verdict] += 1
+            print(f"{path.stem}: {key[0]}, example {key[1] + 1}: {verdict}")
+            for name, outcome in (("TensorFlow", theirs), ("ours", ours), ("plain", plain)):
+                print(f"    {name:<12}{outcome[key]}")
+        print(f"{path.stem:<28}{row['agree']:>8} agree{row['right']:>5} ours right{row['differ']:>5} differ", flush=True)
+        table += row
+    print(f"{table['agree']} agree, {table['right']} ours right where TensorFlow is wrong, {table['differ']} differ")
+    return 1 if table["differ"] else 0
+
+
+def imported(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def outcomes(path, way, warnings):
+    module = imported(path)
+    found = {}
+    for expression, examples in module.EXAMPLES.items():
+        function = eval(expression, vars(module))
+        function = way(module, getattr(function, "python_function", function))
+        for index, example in enumerate(examples):
+            arguments = example if isinstance(example, tuple) else () if isinstance(example, dict) else (example,)
+            keywords = example if isinstance(example, dict) else {}
+            found[expression, index] = Outcome(function, arguments, warnings, keywords)
+    return found
+
+
+def staged(module, function):
+    feature = getattr(module, "FEATURE", None)
+    features = feature and tf.autograph.experimental.Feature[feature]
+    return tf.function(function, experimental_autograph_options=features)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""What a run of a function gave, in a form that can be compared."""
+
+import collections
+import logging
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+
+
+class Outcome:
+    """What one run gave."""
+
+    def __init__(self, function, arguments, warnings, keywords=None):
+        warnings.clear()
+        try:
+            self.value = described(function(*arguments, **(keywords or {})))
+            self.error = None
+        except Exception as error:
+            self.value = None
+            self.error = Error.of(error)
+        self.changed = described(arguments)
+        self.warnings = warnings.unconverted()
+
+    def __eq__(self, other):
+        return vars(self) == vars(other)
+
+    def means(self, plain):
+        """Whether a graph gave what plain Python gives."""
+        same_error = (self.error and self.error.type) == (plain.error and plain.error.type)
+        return same_error and self.value == plain.value and self.changed == plain.changed
+
+    def __str__(self):
+        notes = f" {self.warnings}" if self.warnings else ""
+        return str(self.value if self.error is None else self.error) + notes
+
+
+class Error(collections.namedtuple("Error", ["type", "message", "lines"])):
+    """An error, and the lines of converted code that it is blamed on."""
+
+    @classmethod
+    def of(cls, error):
+        metadata = getattr(error, "ag_error_metadata", None)
+        if metadata is None:
+            return cls(type(error).__name__, str(error).split("\n")[0], ())
+        frames = [frame for frame in metadata.translated_stack if frame.is_converted]
+        message = metadata.cause_message.split("\n")[0]
+        return cls(
+            type(error).__name__,
+            message,
+            tuple((Path(frame.filename).name, frame.lineno, frame.function_name) for frame in frames),
+        )
+
+
+class Warnings(logging.Handler):
+    """Which functions TensorFlow could not convert."""
+
+    def __init__(self):
+        super().__init__()
+        self.messages = []
+
+    @classmethod
+    def heard(cls):
+        """From now on, TensorFlow's warnings go here alone."""
+        warnings = cls()
+        logging.getLogger("tensorflow").handlers[:] = [warnings]
+        logging.getLogger("tensorflow").propagate = False
+        return warnings
+
+    def emit(self, record):
+        self.messages.append(record.getMessage())
+
+    def clear(self):
+        self.messages = []
+
+    def unconverted(self):
+        """The functions' names, without addresses."""
+        marker = "AutoGraph could not transform "
+        return tuple(
+            message.split(marker)[1].split(" at 0x")[0] for message in self.messages if marker in message
+        )
+
+
+def described(value):
+    """A value without identity: kinds of containers, dtypes, numbers to six digits."""
+    if isinstance(value, dict):
+        return "dict", {key: described(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return "tuple", [described(item) for item in value]
+    if isinstance(value, list):
+        return "list", [described(item) for item in value]
+    if isinstance(value, tf.RaggedTensor):
+        return "ragged", value.to_list()
+    if value is None or isinstance(value, type):
+        return value
+    if isinstance(value, (tf.Variable, tf.Tensor, bool, int, float, str)):
+        if tf.is_symbolic_tensor(value):
+            return "symbolic"
+        tensor = tf.convert_to_tensor(value)
+        return tensor.dtype.name, rounded(np.asarray(tensor.numpy()).tolist())
+    return type(value).__name__
+
+
+def rounded(value):
+    if isinstance(value, list):
+        return [rounded(item) for item in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value

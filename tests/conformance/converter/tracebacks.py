@@ -1,0 +1,200 @@
+"""Tracebacks of converted code, told in terms of the original.
+
+A converted function runs as several functions: the branches and bodies of its statements are functions of their own,
+called by operators. An exception then carries frames that the user never wrote. `rewrite` gives it the traceback that
+the original program would have had: the user's file, line and column, one frame a call.
+
+Knows the source map of `ag-lsp convert --output-format json`, and CPython's tracebacks; nothing else.
+"""
+
+import ast
+import bisect
+import types
+from dataclasses import dataclass
+
+
+class Lines:
+    """Where the lines of a text start, counted in bytes of UTF-8, as CPython counts columns."""
+
+    def __init__(self, text):
+        self.encoded = text.encode()
+        self.starts = [0]
+        for line in self.encoded.splitlines(keepends=True):
+            self.starts.append(self.starts[-1] + len(line))
+
+    def offset(self, line, column):
+        return self.starts[min(line, len(self.starts)) - 1] + column
+
+    def position(self, offset):
+        line = max(bisect.bisect_right(self.starts, offset), 1)
+        return line, offset - self.starts[line - 1]
+
+    def content(self, line):
+        """The span of a line's code: no indentation, no line end."""
+        raw = self.encoded[self.offset(line, 0) : self.offset(line + 1, 0)]
+        start = self.offset(line, len(raw) - len(raw.lstrip()))
+        return start, max(start, self.offset(line, len(raw.rstrip())))
+
+
+class SourceMap:
+    """The way back from one converted function, as the converter's JSON has it, to the file that it comes from."""
+
+    def __init__(self, filename, source, entry):
+        self.filename = filename
+        self.original = Lines(source)
+        self.generated = Lines(entry["text"])
+        self.spans = entry["map"]
+        self.scopes = _scopes(ast.parse(source))
+
+    def origin(self, start, end):
+        """The original span of a generated one: to the character where code was copied, else that of its cause."""
+        around = [span for span in self.spans if span["generated"][0] <= start and end <= span["generated"][1]]
+        if not around:
+            return None
+        nearest = min(around, key=lambda span: span["generated"][1] - span["generated"][0])
+        first, last = nearest["original"]
+        if nearest["kind"] == "verbatim":
+            shift = first - nearest["generated"][0]
+            return start + shift, end + shift
+        return first, last
+
+    def line_origin(self, line):
+        """The original position of the leftmost copied code of a generated line, else of what caused the line."""
+        start, end = self.generated.content(line)
+        copied = [
+            (max(span["generated"][0], start), min(span["generated"][1], end))
+            for span in self.spans
+            if span["kind"] == "verbatim" and span["generated"][0] < end and start < span["generated"][1]
+        ]
+        origin = self.origin(*min(copied, default=(start, start)))
+        return origin and self.original.position(origin[0])
+
+    def scope(self, span):
+        """The innermost function, lambda or class that runs the code of an original span."""
+        start, end = (self.original.position(offset) for offset in span)
+        return max(
+            (scope for scope in self.scopes if scope.runs(start, end)),
+            key=lambda scope: scope.body,
+            default=MODULE,
+        )
+
+
+@dataclass(frozen=True)
+class Scope:
+    name: str
+    definition: tuple
+    body: tuple
+    end: tuple
+
+    def runs(self, start, end):
+        """Decorators and default values run outside; code made for the whole definition runs inside."""
+        return self.body <= start < self.end or start == self.definition and end >= self.end
+
+
+MODULE = Scope("<module>", None, (0, 0), (0, 0))
+
+
+def _scopes(tree):
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            body = node.body if isinstance(node.body, list) else [node.body]
+            found.append(
+                Scope(
+                    getattr(node, "name", "<lambda>"),
+                    (node.lineno, node.col_offset),
+                    (body[0].lineno, body[0].col_offset),
+                    (body[-1].end_lineno, body[-1].end_col_offset),
+                )
+            )
+    return found
+
+
+@dataclass
+class _Call:
+    """One call, as the user sees it."""
+
+    traceback: types.TracebackType
+    code: types.CodeType
+    map: SourceMap = None
+    span: tuple = None
+    scope: Scope = None
+
+    def continues(self, outer):
+        """Whether this is a part of `outer` that the converter made a function of: `if_body` in `tf__f`.
+
+        Comprehensions are functions that the user has written.
+        """
+        return (
+            self.scope is not None
+            and self.scope == outer.scope
+            and self.code.co_name not in ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+            and self.code.co_qualname.startswith(outer.code.co_qualname + ".<locals>.")
+        )
+
+
+def rewrite(error, maps, operators=()):
+    """Gives `error`, its causes and contexts the traceback of the original program.
+
+    `maps` has a `SourceMap` for each generated file name; `operators` are the files whose frames the user has not
+    asked for.
+    """
+    seen = set()
+    pending = [error]
+    while pending:
+        one = pending.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        one.__traceback__ = original_traceback(one.__traceback__, maps, operators)
+        pending += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
+    return error
+
+
+def original_traceback(traceback, maps, operators=()):
+    calls = []
+    while traceback is not None:
+        call = _call(traceback, maps)
+        if call.map is not None and call.span is None or call.code.co_filename in operators:
+            pass
+        elif calls and call.continues(calls[-1]):
+            calls[-1].traceback, calls[-1].span = call.traceback, call.span
+        else:
+            calls.append(call)
+        traceback = traceback.tb_next
+    result = None
+    for call in reversed(calls):
+        shown = call.traceback if call.map is None else _at(call)
+        result = types.TracebackType(result, shown.tb_frame, shown.tb_lasti, shown.tb_lineno)
+    return result
+
+
+def _call(traceback, maps):
+    code = traceback.tb_frame.f_code
+    source_map = maps.get(code.co_filename)
+    if source_map is None:
+        return _Call(traceback, code)
+    line, end_line, column, end_column = list(code.co_positions())[traceback.tb_lasti // 2]
+    if column is None:
+        span = source_map.generated.content(traceback.tb_lineno)
+    else:
+        span = source_map.generated.offset(line, column), source_map.generated.offset(end_line, end_column)
+    origin = source_map.origin(*span)
+    scope = origin and source_map.scope(origin)
+    return _Call(traceback, code, source_map, origin, scope)
+
+
+def _at(call):
+    """A traceback of one frame, at a place of the original file."""
+    start, end = call.map.original.position(call.span[0]), call.map.original.position(call.span[1])
+    tree = ast.parse("raise original_place")
+    for node in ast.walk(tree):
+        if hasattr(node, "lineno"):
+            (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset) = start, end
+    inner = call.code.co_name
+    name = inner if inner.startswith("<") and inner != "<lambda>" else call.scope.name
+    code = compile(tree, call.map.filename, "exec").replace(co_name=name, co_qualname=name)
+    try:
+        exec(code, call.traceback.tb_frame.f_globals, {"original_place": RuntimeError()})
+    except RuntimeError as raised:
+        return raised.__traceback__.tb_next

@@ -1,0 +1,221 @@
+"""TensorFlow with `ag-lsp convert` in the place of its own converter.
+
+    import tf_dropin
+    tf_dropin.install("path/to/ag-lsp")     # from here on, tf.function converts with ag-lsp
+    tf_dropin.uninstall()
+
+TensorFlow keeps its part: it decides what is converted, with which options, and runs the result with its operators. Of
+the binary it is asked once for each source text and set of optional features; a function is found there by its name
+and place. What the binary does not convert, TensorFlow runs as it is, with its usual warning.
+
+Knows TensorFlow 2.21's `autograph` package, and the JSON of `ag-lsp convert`. Needs Python 3.11 or later.
+"""
+
+import ast
+import functools
+import inspect
+import json
+import subprocess
+import sys
+import tempfile
+import types
+from pathlib import Path
+
+from tensorflow.python.autograph.core.converter import Feature
+from tensorflow.python.autograph.impl import api, conversion
+from tensorflow.python.autograph.pyct import cache, errors, inspect_utils, loader, origin_info
+
+sys.path.append(str(Path(__file__).parent / "converter"))
+
+from tracebacks import SourceMap  # noqa: E402
+
+# The features that change the text. The others (name scopes, control dependencies) are options of the operators.
+TEXTUAL_FEATURES = (
+    Feature.ASSERT_STATEMENTS,
+    Feature.BUILTIN_FUNCTIONS,
+    Feature.EQUALITY_OPERATORS,
+    Feature.LISTS,
+)
+
+_tensorflow_transpiler = api._TRANSPILER
+
+
+def install(binary):
+    """From now on, TensorFlow converts with the program `binary`."""
+    _use(_transpiler(str(binary)))
+
+
+def uninstall():
+    """Gives TensorFlow its own converter back."""
+    _use(_tensorflow_transpiler)
+
+
+@functools.cache
+def _transpiler(binary):
+    return Transpiler(binary)
+
+
+def _use(transpiler):
+    api._TRANSPILER = transpiler
+    # TensorFlow remembers what could not be converted, and does not try again.
+    conversion._ALLOWLIST_CACHE = cache.UnboundInstanceCache()
+
+
+class Transpiler(api.PyToTF):
+    """Converts live functions; TensorFlow's `PyToTF`, but for how the text is made and loaded."""
+
+    def __init__(self, binary):
+        super().__init__()
+        self._binary = binary
+        self._sources = {}
+
+    def transform_function(self, function, user_context):
+        options = self.get_caching_key(user_context)
+        with self._cache_lock:
+            if not self._cache.has(function, options):
+                self._cache[function][options] = self._load(function, options)
+            loaded = self._cache[function][options]
+        return loaded.bind(function), loaded.module, loaded.line_map
+
+    def _load(self, function, options):
+        source = self._source(function, options)
+        entry = source.entry(function)
+        if not entry["converted"]:
+            raise errors.UnsupportedLanguageElementError(entry["reason"])
+        return Loaded(function, source, entry, self._operators(options))
+
+    def _source(self, function, options):
+        try:
+            lines, _ = inspect.findsource(function.__code__)
+        except OSError as error:
+            raise errors.InaccessibleSourceCodeError(
+                f"Unable to locate the source code of {function}. Original error: {error}"
+            ) from error
+        text = "".join(lines)
+        features = tuple(feature for feature in TEXTUAL_FEATURES if options.uses(feature))
+        if (text, features) not in self._sources:
+            self._sources[text, features] = Source(inspect.getsourcefile(function.__code__), text, self._convert(text, features))
+        return self._sources[text, features]
+
+    def _convert(self, text, features):
+        command = [self._binary, "convert", "-", "--dialect", "tensorflow", "--output-format", "json"]
+        if features:
+            command += ["--features", ",".join(feature.value.lower() for feature in features)]
+        answer = subprocess.run(command, input=text.encode(), capture_output=True)
+        if answer.returncode != 0:
+            raise errors.PyCTError(answer.stderr.decode(errors="replace"))
+        return json.loads(answer.stdout)
+
+    def _operators(self, options):
+        """The module `ag__`. A text is the same for all callers: the options that it names are those of the call."""
+        operators = types.ModuleType("autograph")
+        operators.__dict__.update(self.get_extra_locals()["ag__"].__dict__)
+        operators.STD = options.call_options()
+        operators.ConversionOptions = lambda user_requested=False, **_: (
+            options if user_requested else options.call_options()
+        )
+        return operators
+
+
+class Source:
+    """A text of Python, and all of its functions converted."""
+
+    def __init__(self, filename, text, entries):
+        self.filename = filename
+        self.text = text
+        self.lines = text.split("\n")
+        self.tree = ast.parse(text)
+        self._entries = entries
+
+    def entry(self, function):
+        if function.__code__.co_name == "<lambda>":
+            return self._lambda(function)
+        code = function.__code__
+        named = [
+            entry
+            for entry in self._entries
+            if entry["kind"] != "lambda"
+            and entry["qualname"].rpartition(".")[2] == code.co_name
+            # A function starts at its first decorator.
+            and entry["line"] >= code.co_firstlineno
+        ]
+        if not named:
+            raise errors.UnsupportedLanguageElementError(f"could not find the source code of {function}")
+        return min(named, key=lambda entry: entry["line"])
+
+    def _lambda(self, function):
+        """The lambda with the code's body: CPython knows its place to the column."""
+        code = function.__code__
+        # Instructions that belong to no expression have places without width.
+        places = [
+            (line, column)
+            for line, end_line, column, end_column in code.co_positions()
+            if column is not None and (line, column) < (end_line, end_column)
+        ]
+        start = min(places, default=None)
+        nodes = [node for node in ast.walk(self.tree) if isinstance(node, ast.Lambda)]
+        nodes.sort(key=lambda node: (node.lineno, node.col_offset))
+        found = [node for node in nodes if (node.body.lineno, node.body.col_offset) == start]
+        if not found:
+            found = [node for node in nodes if node.lineno == code.co_firstlineno]
+        if len(found) != 1:
+            raise errors.UnsupportedLanguageElementError(
+                f"could not parse the source code of {function}: found {len(found)} definitions at the location"
+            )
+        entries = [entry for entry in self._entries if entry["kind"] == "lambda"]
+        entries.sort(key=lambda entry: (entry["line"], entry["column"]))
+        return entries[nodes.index(found[0])]
+
+
+class Loaded:
+    """A converted text as code; each live function of the original code is bound to its own globals and cells."""
+
+    def __init__(self, function, source, entry, operators):
+        self._operators = operators
+        # The file is for people and debuggers; what runs is the same text inside of a factory.
+        self.module, filename = loader.load_source("", delete_on_exit=True)
+        Path(filename).write_text(entry["text"], encoding="utf-8")
+        tree = ast.parse(entry["text"])
+        self._name = tree.body[-1].name if hasattr(tree.body[-1], "name") else tree.body[-1].targets[0].id
+        self._free = function.__code__.co_freevars
+        futures = inspect_utils.getfutureimports(function)
+        exec(compile(self._factory(tree.body, futures), filename, "exec"), self.module.__dict__)
+        self._code = self.module.outer_factory().__code__
+        self.line_map = line_map(source, entry, filename)
+
+    def _factory(self, body, futures):
+        template = "".join(f"from __future__ import {name}\n" for name in futures)
+        template += "def outer_factory():\n"
+        template += "".join(f"    {name} = None\n" for name in self._free)
+        template += f"    def inner_factory(ag__):\n        return {self._name}\n    return inner_factory\n"
+        factory = ast.parse(template)
+        outer = factory.body[-1]
+        outer.body[-2].body[:0] = body
+        return factory
+
+    def bind(self, function):
+        cells = dict(zip(self._free, function.__closure__ or ()))
+        closure = tuple(cells[name] for name in self._code.co_freevars)
+        factory = types.FunctionType(self._code, function.__globals__, self._name, (), closure)
+        bound = factory(self._operators)
+        bound.__defaults__ = function.__defaults__
+        bound.__kwdefaults__ = function.__kwdefaults__
+        return bound
+
+
+def line_map(source, entry, filename):
+    """TensorFlow's source map: where each generated line comes from."""
+    source_map = SourceMap(source.filename, source.text, entry)
+    functions = [node for node in ast.walk(source.tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    result = {}
+    for line in range(1, entry["text"].count("\n") + 2):
+        origin = source_map.line_origin(line)
+        if origin is None:
+            continue
+        location = origin_info.Location(source.filename, *origin)
+        around = [node for node in functions if entry["line"] <= node.lineno <= location.lineno <= node.end_lineno]
+        name = max(around, key=lambda node: node.lineno).name if around else None
+        result[origin_info.LineLocation(filename, line)] = origin_info.OriginInfo(
+            location, name, source.lines[location.lineno - 1], None
+        )
+    return result
