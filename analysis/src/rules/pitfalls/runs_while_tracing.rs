@@ -7,6 +7,7 @@ use ruff_text_size::Ranged;
 use crate::diagnostic::{Applicability, Edit};
 use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
+use crate::staging::facts::Binding;
 use crate::syntax::expressions;
 
 declare_rule! {
@@ -125,9 +126,8 @@ fn shown_tensor<'a>(ctx: &FunctionContext, argument: &'a Expr) -> Option<(&'a Ex
             }
         }
     }
-    let is_tensor = |expression: &Expr| {
-        ctx.fact(expression).tensor_kind().is_some_and(crate::staging::facts::TensorKind::is_tensor)
-    };
+    // A Tensor, or what is taken for one: a structure of Tensors has no values either.
+    let is_tensor = |expression: &Expr| ctx.fact(expression).binding() == Binding::Staged;
     if is_tensor(argument) {
         return Some((argument, true));
     }
