@@ -22,6 +22,7 @@ use super::hierarchy::{ClassId, Hierarchy};
 use super::index::{
     DefaultValue, FileIndex, FunctionId, MODULE, ParameterKind, ParameterSyntax, file_index, function_ast,
 };
+use super::lambdas::{LambdaStage, LambdaTypes};
 use super::place::Place;
 use super::roots::{Reference, RootSite, RootTarget};
 use super::types::{ArgumentPlace, CallSite, ScopeTypes, Target, function_types, module_types};
@@ -153,6 +154,7 @@ pub struct Fixpoint {
     contributions: BTreeMap<Scope, Vec<(Scope, u32, Contribution)>>,
     pub parameters: BTreeMap<Scope, Vec<ParameterAssumption>>,
     returns: BTreeMap<Scope, AssumedType>,
+    lambdas: BTreeMap<Scope, Vec<LambdaTypes>>,
     /// Parameters that the body binds to something else; once seen, for good.
     rebound: BTreeSet<(Scope, Name)>,
 }
@@ -197,6 +199,7 @@ impl Fixpoint {
             contributions: BTreeMap::new(),
             parameters: BTreeMap::new(),
             returns: BTreeMap::new(),
+            lambdas: BTreeMap::new(),
             rebound: BTreeSet::new(),
         };
         fixpoint.find_roots(db);
@@ -277,6 +280,10 @@ impl Fixpoint {
                     }
                     None => {}
                 }
+            }
+            let lambdas = index.lambdas.iter().filter(|lambda| lambda.stages && !self.horizon.selective);
+            for lambda in lambdas {
+                self.evidence.insert(Scope { document: number, function: lambda.scope }, 0);
             }
             self.find_configured_roots(db, number, index);
         }
@@ -519,6 +526,10 @@ impl Fixpoint {
         for (scope, types) in answers {
             changed |= self.absorb_roots(db, *scope, types);
             changed |= self.absorb_calls(db, *scope, types);
+            if self.lambdas.get(scope).map_or(&[][..], Vec::as_slice) != types.lambdas {
+                self.lambdas.insert(*scope, types.lambdas.clone());
+                changed = true;
+            }
             for name in &types.rebound {
                 changed |= self.rebound.insert((*scope, name.clone()));
             }
@@ -588,6 +599,16 @@ impl Fixpoint {
         let staged = self.staged.get(&scope).cloned();
         let distance = self.evidence.get(&scope).copied();
         for call in &types.calls {
+            let caller = match (&staged, call.lambda) {
+                (Some(staged), None) => Some(staged.clone()),
+                (Some(staged), Some(lambda)) => Some(Staged {
+                    // In converted code TensorFlow maps a lambda as it is.
+                    converts: staged.converts && lambda.kind != RootKind::DatasetCallback,
+                    ..staged.clone()
+                }),
+                (None, Some(lambda)) => self.staged_by(lambda, Cause { scope, place: call.place }),
+                (None, None) => None,
+            };
             for target in &call.targets {
                 let Some(callee) = self.scope_of(db, target) else { continue };
                 let overriding = match call.on_self {
@@ -595,13 +616,13 @@ impl Fixpoint {
                     false => Vec::new(),
                 };
                 for method in overriding {
-                    if let Some(caller) = &staged {
+                    if let Some(caller) = &caller {
                         let caller = Staged { overriding: true, ..caller.clone() };
                         changed |= self.reach(db, scope, &caller, method, call);
                     }
                     self.contribute(db, scope, call, target, method, &mut contributions);
                 }
-                if let Some(caller) = &staged
+                if let Some(caller) = &caller
                     && !is_chosen_at_run_time(&call.targets)
                 {
                     changed |= self.reach(db, scope, caller, callee, call);
@@ -622,6 +643,22 @@ impl Fixpoint {
             changed = true;
         }
         changed
+    }
+
+    /// The library that calls a lambda, as a caller of what the lambda calls.
+    fn staged_by(&self, lambda: LambdaStage, cause: Cause) -> Option<Staged> {
+        let dialects = &self.settings.dialects;
+        (dialects.is_empty() || dialects.contains(&lambda.dialect)).then(|| Staged {
+            depth: 0,
+            dialect: lambda.dialect,
+            root: None,
+            mode: lambda.kind,
+            converts: lambda.converts,
+            overriding: false,
+            unconverted: None,
+            cause,
+            options: RootOptions::default(),
+        })
     }
 
     /// A call from staged code stages its callee.
@@ -815,11 +852,16 @@ impl Fixpoint {
                 (!assumed.is_empty()).then_some(assumed)
             };
             let assumption = Assumption {
+                lambdas: Vec::new(),
                 parameters: parameters.iter().zip(&signature.parameters).map(assumed).collect(),
                 returns: self.returns.get(scope).filter(|returns| !returns.is_empty()).cloned(),
                 converts: self.staged.get(scope).is_some_and(|staged| staged.converts),
             };
             assumptions.entry(scope.document).or_default().insert(scope.function, assumption);
+        }
+        for (scope, lambdas) in &self.lambdas {
+            let functions = assumptions.entry(scope.document).or_default();
+            functions.entry(scope.function).or_default().lambdas.clone_from(lambdas);
         }
         assumptions
     }

@@ -22,6 +22,7 @@ pub mod fixpoint;
 pub mod ghost;
 pub mod hierarchy;
 pub mod index;
+pub mod lambdas;
 pub mod place;
 pub mod queries;
 pub mod roots;

@@ -104,6 +104,15 @@ fn maker_of(imports: &Imports, expression: &Expr) -> Option<&'static RootMaker> 
     maker_named(&imports.resolve(expression)?)
 }
 
+/// The dialect of a function that wraps another one, and how it stages it: not at all, if it is transparent.
+pub fn wrapper(name: &str) -> Option<(Dialect, Option<RootKind>)> {
+    match maker_named(name) {
+        Some(maker) if maker.dialect != Dialect::Torch => Some((maker.dialect, Some(maker.kind))),
+        Some(_) => None,
+        None => TRANSPARENT.contains(&name).then_some((Dialect::Jax, None)),
+    }
+}
+
 fn maker_named(name: &str) -> Option<&'static RootMaker> {
     MAKERS.iter().find(|maker| maker.name == name)
 }
@@ -228,20 +237,19 @@ fn is_partial(imports: &Imports, callee: &Expr) -> bool {
 }
 
 /// Transformations that stage what they are given only when staged themselves: `jax.jit(jax.grad(f))`.
+const TRANSPARENT: [&str; 8] = [
+    "jax.grad",
+    "jax.value_and_grad",
+    "jax.vmap",
+    "jax.jacfwd",
+    "jax.jacrev",
+    "jax.hessian",
+    "jax.checkpoint",
+    "jax.remat",
+];
+
 fn is_transparent(imports: &Imports, callee: &Expr) -> bool {
-    imports.resolve(callee).is_some_and(|name| {
-        matches!(
-            name.as_str(),
-            "jax.grad"
-                | "jax.value_and_grad"
-                | "jax.vmap"
-                | "jax.jacfwd"
-                | "jax.jacrev"
-                | "jax.hessian"
-                | "jax.checkpoint"
-                | "jax.remat"
-        )
-    })
+    imports.resolve(callee).is_some_and(|name| TRANSPARENT.contains(&name.as_str()))
 }
 
 fn site(

@@ -119,11 +119,8 @@ fn is_python_argument(ctx: &FunctionContext, operand: &Expr) -> bool {
     let DefKind::Parameter(position) = definition.kind else { return false };
     ctx.stage.parameters.get(position as usize).is_some_and(|parameter| {
         parameter.binding == Binding::Python
-            && matches!(parameter.source, Source::CallSites | Source::Annotation | Source::Default)
-            && parameter
-                .shown
-                .split(" | ")
-                .all(|class| matches!(class, "bool" | "int" | "float" | "str" | "None"))
+            && parameter.source == Source::CallSites
+            && parameter.shown.split(" | ").all(|class| matches!(class, "bool" | "int" | "float" | "str"))
             && !ctx.stage.options.static_parameters.contains(&parameter.name)
     })
 }
