@@ -208,12 +208,10 @@ impl Writer<'_> {
         view.push_str(text.get(position..).unwrap_or_default());
         // Their names are expressions, which may not come before the others.
         for (number, annotation) in self.values.iter().enumerate() {
-            let _ = write!(view, "
-ag_v{number}: \"{annotation}\"");
+            let _ = write!(view, "\nag_v{number}: \"{annotation}\"");
         }
         if !self.values.is_empty() {
-            view.push('
-');
+            view.push('\n');
         }
         view
     }
