@@ -86,7 +86,10 @@ impl<'a> Called<'a> {
             }
             let (dialect, kind) = roots::wrapper(&name)?;
             let is_static = |keyword: &ast::Keyword| {
-                keyword.arg.as_ref().is_some_and(|name| name.starts_with("static_") || name.as_str() == "in_axes")
+                keyword
+                    .arg
+                    .as_ref()
+                    .is_some_and(|name| name.starts_with("static_") || name.as_str() == "in_axes")
             };
             if call.arguments.keywords.iter().any(is_static) || call.arguments.args.len() > 1 {
                 return None;
