@@ -226,9 +226,9 @@ pub(super) fn else_clause(body: ast::Suite) -> ast::ElifElseClause {
 }
 
 /// `try: body except: reset; raise`
-pub(super) fn try_except_reraise(body: ast::Suite, reset: Stmt, origin: TextRange) -> Stmt {
-    let raise = Stmt::Raise(ast::StmtRaise { exc: None, cause: None, range: origin, node_index: made() });
-    try_except(body, None, None, [reset, raise].into_iter().collect(), origin)
+pub(super) fn try_except_reraise(body: ast::Suite, mut reset: ast::Suite, origin: TextRange) -> Stmt {
+    reset.push(Stmt::Raise(ast::StmtRaise { exc: None, cause: None, range: origin, node_index: made() }));
+    try_except(body, None, None, reset, origin)
 }
 
 /// `try: body except class as name: handler`

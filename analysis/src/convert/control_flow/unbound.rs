@@ -51,7 +51,12 @@ fn head<'s>(statement: &'s mut Stmt, guard: &Guard<'_>) -> Vec<Part<'s>> {
             guard.depth.set(1);
             vec![Part::Expression(&mut node.test)]
         }
-        Stmt::For(node) => vec![Part::Expression(&mut node.iter)],
+        Stmt::For(node) => {
+            // The target is assigned in the function made of the body.
+            let target = Guard { names: guard.names, depth: Cell::new(1) };
+            expressions::rewrite_one(Part::Expression(&mut node.target), &target);
+            vec![Part::Expression(&mut node.iter)]
+        }
         Stmt::With(node) => {
             node.items.iter_mut().map(|item| Part::Expression(&mut item.context_expr)).collect()
         }
