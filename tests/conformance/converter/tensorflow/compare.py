@@ -1,6 +1,7 @@
+#!/usr/bin/env python3
 """Runs every function of this folder in TensorFlow: with its own conversion, with ours, and as plain Python.
 
-    python compare.py --binary ../../../../target/release/ag-lsp [--verbose] [TOPIC …]
+    tests/conformance/converter/tensorflow/compare.py [--binary target/release/ag-lsp] [--verbose] [TOPIC …]
 
 Ours must give what TensorFlow's gives: the same values, or the same error at the same lines of the user's code. Where
 a function is marked with `@deviates`, TensorFlow's must differ from plain Python, and ours must give what plain Python
@@ -10,13 +11,15 @@ gives. Anything else is a difference, and the exit status is 1.
 import argparse
 import collections
 import importlib
-import os
 import sys
 from pathlib import Path
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
+
+import tensorflow_environment  # noqa: E402
+
+tensorflow_environment.enter()
 
 import cases  # noqa: E402
 import tensorflow as tf  # noqa: E402
@@ -29,7 +32,7 @@ AGREES, RIGHT, DIFFERS = "agree", "ours right", "differ"
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", required=True, help="the ag-lsp program")
+    parser.add_argument("--binary", default=HERE.parents[3] / "target/release/ag-lsp", help="the ag-lsp program")
     parser.add_argument("--verbose", action="store_true", help="print what every function gave")
     parser.add_argument("topics", nargs="*", help="only these modules of the folder")
     options = parser.parse_args()

@@ -1,6 +1,7 @@
+#!/usr/bin/env python3
 """Runs the examples of `tests/conformance/tensorflow` in TensorFlow: with its own conversion, with ours, as plain Python.
 
-    python examples.py --binary ../../../../target/release/ag-lsp [MODULE …]
+    tests/conformance/converter/tensorflow/examples.py [--binary target/release/ag-lsp] [MODULE …]
 
 Those modules were written to be analysed; their `EXAMPLES` are run here. Ours must agree with TensorFlow's conversion,
 or else with plain Python. Each way has a fresh copy of the module, since examples leave traces in it.
@@ -9,14 +10,16 @@ or else with plain Python. Each way has a fresh copy of the module, since exampl
 import argparse
 import collections
 import importlib.util
-import os
 import sys
 from pathlib import Path
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 MODULES = HERE.parents[1] / "tensorflow"
 sys.path[:0] = [str(HERE), str(HERE.parents[1]), str(MODULES)]
+
+import tensorflow_environment  # noqa: E402
+
+tensorflow_environment.enter()
 
 import tensorflow as tf  # noqa: E402
 import tf_dropin  # noqa: E402
@@ -25,7 +28,7 @@ from outcomes import Outcome, Warnings  # noqa: E402
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", required=True, help="the ag-lsp program")
+    parser.add_argument("--binary", default=HERE.parents[3] / "target/release/ag-lsp", help="the ag-lsp program")
     parser.add_argument("modules", nargs="*", help="only these modules")
     options = parser.parse_args()
     warnings = Warnings.heard()
