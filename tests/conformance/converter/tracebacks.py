@@ -43,30 +43,26 @@ class SourceMap:
         self.filename = filename
         self.original = Lines(source)
         self.generated = Lines(entry["text"])
+        # Spans nest, and stand in the order of their starts, outer ones first.
         self.spans = entry["map"]
+        self.starts = [span["generated"][0] for span in self.spans]
         self.scopes = _scopes(ast.parse(source))
 
     def origin(self, start, end):
         """The original span of a generated one: to the character where code was copied, else that of its cause."""
-        around = [span for span in self.spans if span["generated"][0] <= start and end <= span["generated"][1]]
-        if not around:
-            return None
-        nearest = min(around, key=lambda span: span["generated"][1] - span["generated"][0])
-        first, last = nearest["original"]
-        if nearest["kind"] == "verbatim":
-            shift = first - nearest["generated"][0]
-            return start + shift, end + shift
-        return first, last
+        for span in reversed(self.spans[: bisect.bisect_right(self.starts, start)]):
+            if end <= span["generated"][1]:
+                first, last = span["original"]
+                shift = first - span["generated"][0]
+                return (start + shift, end + shift) if _is_copied(span) else (first, last)
+        return None
 
     def line_origin(self, line):
         """The original position of the leftmost copied code of a generated line, else of what caused the line."""
         start, end = self.generated.content(line)
-        copied = [
-            (max(span["generated"][0], start), min(span["generated"][1], end))
-            for span in self.spans
-            if span["kind"] == "verbatim" and span["generated"][0] < end and start < span["generated"][1]
-        ]
-        origin = self.origin(*min(copied, default=(start, start)))
+        inside = self.spans[bisect.bisect_left(self.starts, start) : bisect.bisect_left(self.starts, end)]
+        copied = next((span["generated"][0] for span in inside if _is_copied(span)), start)
+        origin = self.origin(copied, copied)
         return origin and self.original.position(origin[0])
 
     def scope(self, span):
@@ -77,6 +73,10 @@ class SourceMap:
             key=lambda scope: scope.body,
             default=MODULE,
         )
+
+
+def _is_copied(span):
+    return span["kind"] in ("verbatim", "moved")
 
 
 @dataclass(frozen=True)
