@@ -1,0 +1,169 @@
+"""Original and converted code run side by side: `python side_by_side.py [FILE|FOLDER]…`, by default `functions/` and
+`counterexamples/`.
+
+A file is a module whose last statement is `CALLS = [expression, …]`. Each expression is evaluated in the module as it
+is and in the converted one; events, result or exception, and the line that raised must be the same.
+"""
+
+import ast
+import contextlib
+import pathlib
+import signal
+import sys
+import types
+import warnings
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import converter
+import world
+
+HEADER = "from world import *\n"
+MARK = "PROGRAM_STARTS = {}\n"
+SECONDS_PER_CALL = 5
+
+
+class Stuck(BaseException):
+    """A program did not end in time."""
+
+
+class Observation(types.SimpleNamespace):
+    """What one call did: `call`, `events`, `outcome`, `line`."""
+
+
+@contextlib.contextmanager
+def in_time(seconds):
+    def stop(signum, frame):
+        raise Stuck
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def observe(code, calls, filename, globals_=(), seconds=SECONDS_PER_CALL):
+    """Executes a module's code, then the calls, and returns an observation of each."""
+    namespace = {name: getattr(world, name) for name in world.__all__}
+    namespace.update(__name__="program", ag__=sys.modules["ag_reference"])
+
+    def observation(call, run):
+        try:
+            with in_time(seconds):
+                events, outcome, lines = world.observed(run, filename)
+        except Stuck:
+            return Observation(call=call, events=(), outcome=("stuck",), line=None)
+        events += tuple((name, world.show(namespace.get(name))) for name in globals_)
+        return Observation(call=call, events=events, outcome=outcome, line=lines[-1] if lines else None)
+
+    found = [observation("<module>", lambda: exec(code, namespace))]
+    if found[0].outcome[0] == "returned":
+        found += [observation(call, lambda: eval(call, namespace)) for call in calls]
+    return found
+
+
+def difference(original, converted, lines):
+    """The first pair of observations that are not the same, or None. `lines` maps converted lines to original ones."""
+    for left, right in zip(original, converted):
+        if ("stuck",) in (left.outcome, right.outcome):
+            return None if left.outcome == right.outcome else (left, right)
+        if (left.events, left.outcome) != (right.events, right.outcome):
+            return left, right
+        if lines and left.line is not None and left.line not in lines.get(right.line, ()):
+            right.line = f"{right.line} -> {lines.get(right.line)}"
+            return left, right
+    return None
+
+
+def modules_of(text, filename):
+    """The code between the marks, by the number of the mark."""
+    found, body = {}, None
+    for statement in ast.parse(text, filename).body:
+        if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == "PROGRAM_STARTS":
+            body = found.setdefault(statement.value.value, [])
+        elif body is not None:
+            body.append(statement)
+    return {k: compile(ast.Module(body, []), filename, "exec") for k, body in found.items()}
+
+
+def compare(programs, seconds=SECONDS_PER_CALL):
+    """Converts all programs in one go and yields (index, difference or None, what the original did)."""
+    text = HEADER + "".join(MARK.format(i) + program.text for i, program in enumerate(programs))
+    try:
+        converted, lines = converter.convert(text)
+        right = modules_of(converted, "converted.py")
+    except (converter.ConverterFailed, SyntaxError, ValueError) as error:
+        if len(programs) > 1:
+            for i, program in enumerate(programs):
+                for _, found, original in compare([program], seconds):
+                    yield i, found, original
+            return
+        call = Observation(call="<conversion>", events=(), outcome=("raised", f"{type(error).__name__}: {error}"), line=None)
+        yield 0, (Observation(call="<conversion>", events=(), outcome=("converted",), line=None), call), []
+        return
+    left = modules_of(text, "original.py")
+    for i, program in enumerate(programs):
+        globals_ = getattr(program, "globals", ())
+        original = observe(left[i], program.calls, "original.py", globals_, seconds)
+        if i in right:
+            changed = observe(right[i], program.calls, "converted.py", globals_, seconds)
+        else:
+            changed = [Observation(call="<module>", events=(), outcome=("missing",), line=None)]
+        yield i, difference(original, changed, lines), original
+
+
+def report(found):
+    """A difference for people: what is common is left out."""
+    left, right = found
+    words = [f"call: {left.call}"]
+    common = 0
+    for a, b in zip(left.events, right.events):
+        if a != b:
+            break
+        common += 1
+    for title, one in (("original ", left), ("converted", right)):
+        events = ", ".join(f"{label}: {value}" for label, value in one.events[common : common + 12])
+        words.append(f"  {title} [{'… ' if common else ''}{events}] -> {' '.join(map(str, one.outcome))}, line {one.line}")
+    return "\n".join(words)
+
+
+def read_case(path):
+    """A file of functions as a program."""
+    text = path.read_text()
+    last = ast.parse(text).body[-1]
+    if not (isinstance(last, ast.Assign) and last.targets[0].id == "CALLS"):
+        raise ValueError(f"{path}: the last statement must be CALLS = […]")
+    calls = ast.literal_eval(last.value)
+    body = "".join(text.splitlines(keepends=True)[: last.lineno - 1])
+    return types.SimpleNamespace(text=body, calls=calls)
+
+
+def main(paths):
+    warnings.simplefilter("ignore")
+    files = []
+    for path in map(pathlib.Path, paths or [HERE / "functions", HERE / "counterexamples"]):
+        files += sorted(path.glob("*.py")) if path.is_dir() else [path]
+    calls = functions = different = 0
+    for file in files:
+        case = read_case(file)
+        functions += sum(isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) for n in ast.walk(ast.parse(case.text)))
+        calls += len(case.calls)
+        # The calls of one file are independent: each that differs is told.
+        rest = case.calls
+        while rest:
+            ((_, found, original),) = compare([types.SimpleNamespace(text=case.text, calls=rest)])
+            if found is None:
+                break
+            different += 1
+            print(f"{file}\n{report(found)}\n")
+            rest = rest[rest.index(found[0].call) + 1 :] if found[0].call in rest else []
+    print(f"{len(files)} files, {functions} functions, {calls} calls: {different} different")
+    return different != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
