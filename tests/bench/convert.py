@@ -18,7 +18,6 @@ import importlib
 import inspect
 import json
 import logging
-import os
 import pkgutil
 import resource
 import subprocess
@@ -146,8 +145,8 @@ def write(folder, functions, copies):
 
 
 def convert(binary, folder, output=subprocess.PIPE):
-    command = [binary, "convert", folder, "--dialect", "tensorflow", "--output-format", "json"]
-    return subprocess.run(command, stdout=output, check=True, env={**os.environ, "RAYON_NUM_THREADS": "1"})
+    command = [binary, "convert", folder, "--dialect", "tensorflow", "--output-format", "json", "--jobs", "1"]
+    return subprocess.run(command, stdout=output, check=True)
 
 
 def cpu_seconds(binary, folder):
