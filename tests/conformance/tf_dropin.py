@@ -108,7 +108,8 @@ class Transpiler(api.PyToTF):
         if features:
             command += ["--features", ",".join(feature.value for feature in features)]
         answer = subprocess.run(command, input=text.encode(), capture_output=True)
-        if answer.returncode != 0:
+        # Exit code 1: some functions stay as they are.
+        if answer.returncode not in (0, 1) or not answer.stdout:
             raise errors.PyCTError(answer.stderr.decode(errors="replace"))
         return json.loads(answer.stdout)
 

@@ -11,6 +11,7 @@ gives. Anything else is a difference, and the exit status is 1.
 import argparse
 import collections
 import importlib
+import os
 import sys
 from pathlib import Path
 
@@ -32,7 +33,8 @@ AGREES, RIGHT, DIFFERS = "agree", "ours right", "differ"
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", default=HERE.parents[3] / "target/release/ag-lsp", help="the ag-lsp program")
+    binary = os.environ.get("AG_LSP", HERE.parents[3] / "target/release/ag-lsp")
+    parser.add_argument("--binary", default=binary, help="the ag-lsp program")
     parser.add_argument("--verbose", action="store_true", help="print what every function gave")
     parser.add_argument("topics", nargs="*", help="only these modules of the folder")
     options = parser.parse_args()

@@ -10,6 +10,7 @@ or else with plain Python. Each way has a fresh copy of the module, since exampl
 import argparse
 import collections
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -28,7 +29,8 @@ from outcomes import Outcome, Warnings  # noqa: E402
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", default=HERE.parents[3] / "target/release/ag-lsp", help="the ag-lsp program")
+    binary = os.environ.get("AG_LSP", HERE.parents[3] / "target/release/ag-lsp")
+    parser.add_argument("--binary", default=binary, help="the ag-lsp program")
     parser.add_argument("modules", nargs="*", help="only these modules")
     options = parser.parse_args()
     warnings = Warnings.heard()
