@@ -14,26 +14,28 @@ from dataclasses import dataclass
 
 
 class Lines:
-    """Where the lines of a text start, counted in bytes of UTF-8, as CPython counts columns."""
+    """Places in a text: an offset in characters, as the map counts, or a line and a column in bytes, as CPython does."""
 
     def __init__(self, text):
-        self.encoded = text.encode()
+        self.lines = text.split("\n")
         self.starts = [0]
-        for line in self.encoded.splitlines(keepends=True):
-            self.starts.append(self.starts[-1] + len(line))
+        for line in self.lines:
+            self.starts.append(self.starts[-1] + len(line) + 1)
 
     def offset(self, line, column):
-        return self.starts[min(line, len(self.starts)) - 1] + column
+        before = self.lines[line - 1].encode()[:column]
+        return self.starts[line - 1] + len(before.decode(errors="replace"))
 
     def position(self, offset):
-        line = max(bisect.bisect_right(self.starts, offset), 1)
-        return line, offset - self.starts[line - 1]
+        line = bisect.bisect_right(self.starts, offset, hi=len(self.lines))
+        before = self.lines[line - 1][: offset - self.starts[line - 1]]
+        return line, len(before.encode())
 
     def content(self, line):
-        """The span of a line's code: no indentation, no line end."""
-        raw = self.encoded[self.offset(line, 0) : self.offset(line + 1, 0)]
-        start = self.offset(line, len(raw) - len(raw.lstrip()))
-        return start, max(start, self.offset(line, len(raw.rstrip())))
+        """The span of a line's code, without indentation."""
+        code = self.lines[line - 1].rstrip()
+        start = self.starts[line - 1]
+        return start + len(code) - len(code.lstrip()), start + len(code)
 
 
 class SourceMap:
