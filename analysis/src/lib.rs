@@ -6,6 +6,7 @@
 
 pub mod check;
 pub mod config;
+pub mod convert;
 pub mod db;
 pub mod diagnostic;
 pub mod engine;

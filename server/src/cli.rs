@@ -3,6 +3,7 @@
 pub(crate) mod arguments;
 mod check;
 mod config;
+pub(crate) mod convert;
 mod explain;
 mod generate;
 mod server;
@@ -72,6 +73,7 @@ enum Colour {
 enum Command {
     Check(Box<check::Check>),
     Stages(stages::Stages),
+    Convert(convert::Convert),
     #[command(alias = "rule")]
     Explain(explain::Explain),
     Config(config::Config),
@@ -109,6 +111,7 @@ pub(crate) fn main() -> ExitStatus {
     let result = match arguments.command {
         Command::Check(command) => command.run(verbosity),
         Command::Stages(command) => command.run(verbosity),
+        Command::Convert(command) => command.run(),
         Command::Explain(command) => command.run(),
         Command::Config(command) => command.run(),
         Command::Server(command) => command.run(),

@@ -4,6 +4,7 @@
 //! program it asks of `ag_analysis`.
 
 mod cli;
+mod converted;
 mod discovery;
 mod fix;
 #[expect(dead_code, reason = "the requests that use it come next")]

@@ -24,7 +24,7 @@ use crate::printer;
 use crate::progress::Progress;
 
 /// Trees are walked recursively; what is not too deep to parse fits in this.
-const STACK: usize = 256 * 1024 * 1024;
+pub(crate) const STACK: usize = 256 * 1024 * 1024;
 
 const NO_ROOTS: &str = "\
 No staged functions found. Staging starts at functions that the code declares: those with `@tf.function`,

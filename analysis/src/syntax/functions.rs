@@ -258,16 +258,20 @@ fn indentation(text: &str, offset: TextSize) -> &str {
 
 /// Where `def` or `async def` stands: after the decorators, which belong to the enclosing scope.
 pub fn keyword_start(text: &str, def: &ast::StmtFunctionDef) -> TextSize {
-    let Some(last) = def.decorator_list.last() else { return def.start() };
-    // Between the last decorator and the name stand only blanks, comments, `async` and `def`.
-    let gap = &text[TextRange::new(last.end(), def.name.start())];
-    let mut offset = last.end();
-    for line in gap.split_inclusive('\n') {
+    let decorators = def.decorator_list.last().map(Ranged::end);
+    decorators.and_then(|end| keyword_between(text, end, def.name.start())).unwrap_or(def.start())
+}
+
+/// The `def` or `async def` between the last decorator and the name: only blanks and comments stand
+/// there otherwise.
+pub fn keyword_between(text: &str, decorators: TextSize, name: TextSize) -> Option<TextSize> {
+    let mut offset = decorators;
+    for line in text[TextRange::new(decorators, name)].split_inclusive('\n') {
         let code = line.trim_start();
         if code.starts_with("async") || code.starts_with("def") {
-            return offset + TextSize::of(&line[..line.len() - code.len()]);
+            return Some(offset + TextSize::of(&line[..line.len() - code.len()]));
         }
         offset += TextSize::of(line);
     }
-    def.start()
+    None
 }

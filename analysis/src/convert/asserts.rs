@@ -1,0 +1,26 @@
+//! Pass 5: `assert test, message` becomes `ag__.assert_stmt(test, lambda: message)`; with the
+//! feature `ASSERT_STATEMENTS` alone.
+
+use ruff_python_ast::{self as ast, Stmt};
+
+use super::build;
+use super::expressions::can_be_delayed;
+use super::unit::{self, Unit};
+
+pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
+    if !unit.options.features.asserts {
+        return;
+    }
+    unit::for_each(body, &mut |statement| {
+        let Stmt::Assert(node) = statement else { return };
+        if node.msg.as_deref().is_some_and(|message| !can_be_delayed(message)) {
+            return;
+        }
+        let origin = node.range;
+        let test = std::mem::replace(&mut *node.test, build::none(origin));
+        let message =
+            node.msg.take().map_or_else(|| build::string("Assertion error", origin), |message| *message);
+        let call = build::operator("assert_stmt", vec![test, build::thunk(message)], origin);
+        *statement = build::expression(call, origin);
+    });
+}

@@ -1,0 +1,115 @@
+//! Pass 8: a call becomes one of `ag__.converted_call`, which converts what it calls.
+//!
+//! ```python
+//! f(x, *xs, k=1, **rest)  =>  ag__.converted_call(f, (x, *xs), dict(k=1, **rest), fscope)
+//! ```
+//!
+//! Calls that ask about the frame that they stand in (`super()`, `locals()`, `breakpoint()`) stay
+//! where they are, and so does `print` unless the feature `BUILTIN_FUNCTIONS` is on.
+
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::build;
+use super::expressions::{self, Rewrite, Walk};
+use super::options::View;
+use super::tree::is_made;
+use super::unit::Unit;
+
+pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
+    expressions::rewrite(body, &Calls { unit });
+}
+
+struct Calls<'a> {
+    unit: &'a Unit<'a>,
+}
+
+impl Rewrite for Calls<'_> {
+    fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
+        walk.parts(expression);
+        let Expr::Call(call) = expression else { return };
+        if is_made(call) {
+            return;
+        }
+        match Kind::of(call) {
+            Kind::Super => explicit_super(self.unit, call),
+            Kind::Direct => {}
+            Kind::Print if !self.unit.options.features.builtins => {}
+            Kind::Print | Kind::Ordinary => {
+                let origin = expression.range();
+                let call = std::mem::replace(expression, build::none(origin));
+                if let Expr::Call(call) = call {
+                    *expression = converted_call(self.unit, call, origin);
+                }
+            }
+        }
+    }
+}
+
+enum Kind {
+    Ordinary,
+    Print,
+    /// `super()`
+    Super,
+    /// Asks about its own frame.
+    Direct,
+}
+
+impl Kind {
+    fn of(call: &ast::ExprCall) -> Self {
+        match &*call.func {
+            Expr::Name(name) => match name.id.as_str() {
+                "super" if call.arguments.is_empty() => Self::Super,
+                "super" | "locals" | "globals" | "vars" | "dir" | "eval" | "exec" | "breakpoint" => {
+                    Self::Direct
+                }
+                "print" => Self::Print,
+                _ => Self::Ordinary,
+            },
+            Expr::Attribute(attribute) if attribute.attr.as_str() == "set_trace" => Self::Direct,
+            _ => Self::Ordinary,
+        }
+    }
+}
+
+fn converted_call(unit: &Unit, call: ast::ExprCall, origin: TextRange) -> Expr {
+    let function = *call.func;
+    let arguments = call.arguments.args.into_vec();
+    let keywords: Vec<ast::Keyword> = call.arguments.keywords.into_iter().collect();
+    if unit.options.view == View::Simplified {
+        let arguments = std::iter::once(function).chain(arguments).collect();
+        let name = build::operator_name("converted_call", origin);
+        return build::call_with(name, arguments, keywords, origin);
+    }
+    let keywords =
+        if keywords.is_empty() { build::none(origin) } else { keyword_dict(unit, keywords, origin) };
+    let scope = build::name(&unit.scope, origin);
+    let arguments = vec![function, build::tuple(arguments, origin), keywords, scope];
+    build::operator("converted_call", arguments, origin)
+}
+
+/// `dict(k=1, **rest)`, which refuses a name that is given twice; where `dict` means something
+/// else, its type is taken from a display.
+fn keyword_dict(unit: &Unit, keywords: Vec<ast::Keyword>, origin: TextRange) -> Expr {
+    if keywords.iter().all(|keyword| keyword.arg.is_some()) && unit.identifiers.contains("dict") {
+        let items = keywords
+            .into_iter()
+            .map(|keyword| (keyword.arg.map(|arg| build::string(&arg.id, origin)), keyword.value));
+        return build::dict(items.collect(), origin);
+    }
+    let dict = if unit.identifiers.contains("dict") {
+        build::attribute(build::dict(Vec::new(), origin), "__class__", origin)
+    } else {
+        build::name("dict", origin)
+    };
+    build::call_with(dict, Vec::new(), keywords, origin)
+}
+
+/// `super()` becomes `super(__class__, self)`: in a block that has become a function of its own it
+/// would find neither.
+fn explicit_super(unit: &Unit, call: &mut ast::ExprCall) {
+    let (Some(_), Some(first)) = (&unit.class, &unit.first_parameter) else { return };
+    let origin = call.arguments.range;
+    call.arguments.args = Box::new([build::name("__class__", origin), build::name(first, origin)]);
+    call.node_index = super::tree::made();
+}

@@ -1,0 +1,41 @@
+//! Pass 10: `a if test else b` becomes `ag__.if_exp(test, lambda: a, lambda: b, 'test')`.
+//!
+//! Nested ones too, which AutoGraph leaves alone.
+
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::Ranged;
+
+use super::build;
+use super::expressions::{self, Rewrite, Walk, can_be_delayed};
+use super::tree::is_made;
+use super::unit::Unit;
+
+pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
+    expressions::rewrite(body, &Conditionals { source: unit.source });
+}
+
+struct Conditionals<'a> {
+    source: &'a str,
+}
+
+impl Rewrite for Conditionals<'_> {
+    fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
+        walk.parts(expression);
+        let Expr::If(node) = expression else { return };
+        if is_made(node) || !can_be_delayed(&node.body) || !can_be_delayed(&node.orelse) {
+            return;
+        }
+        let origin = node.range;
+        let test_origin = node.test.range();
+        let text = if walk.in_string() {
+            build::none(origin)
+        } else {
+            let text = self.source.get(test_origin.to_std_range()).unwrap_or_default();
+            build::string(&text.split_whitespace().collect::<Vec<_>>().join(" "), origin)
+        };
+        let take = |part: &mut Box<Expr>| std::mem::replace(&mut **part, build::none(origin));
+        let (test, body, orelse) = (take(&mut node.test), take(&mut node.body), take(&mut node.orelse));
+        *expression =
+            build::operator("if_exp", vec![test, build::thunk(body), build::thunk(orelse), text], origin);
+    }
+}

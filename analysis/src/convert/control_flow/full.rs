@@ -1,0 +1,197 @@
+//! The calling convention of TensorFlow 2's operators.
+
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::super::build;
+use super::super::notes::Note;
+use super::super::state::Variable;
+use super::{Emitter, Parts, go_on, or_pass, orelse};
+
+/// `get_state`, `set_state` and how they are called.
+struct Plumbing {
+    get_state: Expr,
+    set_state: Expr,
+    /// `('x', 'self.n')`
+    symbols: Expr,
+}
+
+fn plumbing(emitter: &Emitter<'_, '_>, parts: &Parts<'_>, out: &mut ast::Suite) -> Plumbing {
+    let origin = parts.origin;
+    let names = emitter.unit.names;
+    let (get, set) = (names.fresh("get_state"), names.fresh("set_state"));
+    let state = &parts.facts.state;
+
+    let values = state.iter().map(|variable| value(variable, origin)).collect();
+    let body = [build::returned(build::tuple(values, origin), origin)].into_iter().collect();
+    out.push(build::function(&get, &[], body, origin));
+
+    let mut body = ast::Suite::new();
+    let parameter = names_of_values(emitter);
+    if !state.is_empty() {
+        let simple = state.iter().filter(|variable| variable.place.is_none());
+        let simple: Vec<_> = simple.map(|variable| variable.name.clone()).collect();
+        emitter.declare(&simple, &mut body);
+        let targets = state.iter().map(|variable| match &variable.place {
+            Some(place) => place.clone(),
+            None => build::name(&variable.name, origin),
+        });
+        let mut target = build::tuple(targets.collect(), origin);
+        if let Expr::Tuple(tuple) = &mut target {
+            tuple.parenthesized = false;
+        }
+        body.push(build::assign_to(target, build::name(&parameter, origin), origin));
+    }
+    out.push(build::function(&set, &[&parameter], or_pass(body), origin));
+
+    let symbols = state.iter().map(|variable| build::string(&variable.name, origin)).collect();
+    Plumbing {
+        get_state: build::name(&get, origin),
+        set_state: build::name(&set, origin),
+        symbols: build::tuple(symbols, origin),
+    }
+}
+
+fn names_of_values(emitter: &Emitter<'_, '_>) -> ast::name::Name {
+    let mut name = "vars_".to_owned();
+    while emitter.unit.identifiers.contains(&name) {
+        name.push('_');
+    }
+    ast::name::Name::new(name)
+}
+
+/// `x`, or `ag__.ldu(lambda: x, 'x')` where it may be unbound.
+fn value(variable: &Variable, origin: TextRange) -> Expr {
+    let load = match &variable.place {
+        Some(place) => place.clone(),
+        None => build::name(&variable.name, origin),
+    };
+    if !variable.maybe_undefined {
+        return load;
+    }
+    let mut thunk = build::thunk(load);
+    if let Expr::Lambda(lambda) = &mut thunk {
+        lambda.range = origin;
+    }
+    build::operator("ldu", vec![thunk, build::string(&variable.name, origin)], origin)
+}
+
+pub(super) fn if_stmt(
+    emitter: &Emitter<'_, '_>,
+    parts: &Parts<'_>,
+    mut node: ast::StmtIf,
+    out: &mut ast::Suite,
+) {
+    let plumbing = plumbing(emitter, parts, out);
+    let otherwise = orelse(&mut node);
+    let mut branch = |root: &'static str, block: ast::Suite, position: usize| {
+        let name = emitter.unit.names.fresh(root);
+        let mut body = ast::Suite::new();
+        emitter.declare(&parts.facts.bound[position], &mut body);
+        body.extend(block);
+        out.push(build::function(&name, &[], or_pass(body), parts.origin));
+        build::name(&name, parts.origin)
+    };
+    let body = branch("if_body", std::mem::take(&mut node.body), 0);
+    let orelse = branch("else_body", otherwise, 1);
+    let arguments = vec![
+        *node.test,
+        body,
+        orelse,
+        plumbing.get_state,
+        plumbing.set_state,
+        plumbing.symbols,
+        build::integer(parts.facts.outputs, parts.origin),
+    ];
+    out.push(call("if_stmt", arguments, parts));
+}
+
+pub(super) fn while_stmt(
+    emitter: &Emitter<'_, '_>,
+    parts: &Parts<'_>,
+    node: ast::StmtWhile,
+    out: &mut ast::Suite,
+) {
+    let plumbing = plumbing(emitter, parts, out);
+    let loop_body = emitter.unit.names.fresh("loop_body");
+    let mut body = ast::Suite::new();
+    emitter.declare(&parts.facts.bound[0], &mut body);
+    let note = emitter.unit.notes.take(&node);
+    body.extend(node.body);
+    out.push(build::function(&loop_body, &[], or_pass(body), parts.origin));
+
+    let loop_test = emitter.unit.names.fresh("loop_test");
+    let mut body = ast::Suite::new();
+    emitter.declare(&parts.facts.bound_by_test, &mut body);
+    let origin = node.test.range();
+    body.push(build::returned(*node.test, origin));
+    out.push(build::function(&loop_test, &[], body, parts.origin));
+
+    let arguments = vec![
+        build::name(&loop_test, parts.origin),
+        build::name(&loop_body, parts.origin),
+        plumbing.get_state,
+        plumbing.set_state,
+        plumbing.symbols,
+        options(note, None, parts.origin),
+    ];
+    out.push(call("while_stmt", arguments, parts));
+}
+
+pub(super) fn for_stmt(
+    emitter: &Emitter<'_, '_>,
+    parts: &Parts<'_>,
+    node: ast::StmtFor,
+    note: Note,
+    out: &mut ast::Suite,
+) {
+    let plumbing = plumbing(emitter, parts, out);
+    let names = emitter.unit.names;
+    let (loop_body, item) = (names.fresh("loop_body"), names.fresh("itr"));
+    let mut body = ast::Suite::new();
+    let mut bound = parts.facts.bound[0].clone();
+    bound.extend(parts.facts.bound_by_test.iter().cloned());
+    bound.sort_unstable();
+    bound.dedup();
+    emitter.declare(&bound, &mut body);
+    let target = node.target.range();
+    let text = emitter.unit.source[target].to_owned();
+    body.push(build::assign_to(*node.target, build::name(&item, TextRange::empty(target.end())), target));
+    body.extend(node.body);
+    out.push(build::function(&loop_body, &[&item], body, parts.origin));
+
+    let extra_test = match go_on(&note, parts.origin.start()) {
+        None => build::none(parts.origin),
+        Some(test) => {
+            let name = names.fresh("extra_test");
+            let body = [build::returned(test, parts.origin)].into_iter().collect();
+            out.push(build::function(&name, &[], body, parts.origin));
+            build::name(&name, parts.origin)
+        }
+    };
+    let arguments = vec![
+        *node.iter,
+        extra_test,
+        build::name(&loop_body, parts.origin),
+        plumbing.get_state,
+        plumbing.set_state,
+        plumbing.symbols,
+        options(note, Some(&text), parts.origin),
+    ];
+    out.push(call("for_stmt", arguments, parts));
+}
+
+/// `{'maximum_iterations': 10, 'iterate_names': 'i'}`
+fn options(note: Note, target: Option<&str>, origin: TextRange) -> Expr {
+    let given = note.loop_options.into_iter().filter_map(|keyword| {
+        let key = keyword.arg.map(|arg| build::string(&arg.id, origin));
+        Some((Some(key?), keyword.value))
+    });
+    let names =
+        target.map(|text| (Some(build::string("iterate_names", origin)), build::string(text, origin)));
+    build::dict(given.chain(names).collect(), origin)
+}
+
+fn call(operator: &str, arguments: Vec<Expr>, parts: &Parts<'_>) -> Stmt {
+    build::expression(build::operator(operator, arguments, parts.head), parts.head)
+}

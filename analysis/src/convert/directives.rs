@@ -1,0 +1,75 @@
+//! Pass 1: `set_loop_options` and `set_element_type` speak to the converter, and go.
+//!
+//! ```python
+//! while i < n:                                                       while i < n:
+//!     tf.autograph.experimental.set_loop_options(                        ...
+//!         maximum_iterations=10)                               =>
+//!     ...
+//! ```
+
+use ruff_python_ast::{self as ast, Expr, Stmt};
+
+use super::build;
+use super::tree::blocks;
+use super::unit::Unit;
+
+const LOOP_OPTIONS: [&str; 4] =
+    ["parallel_iterations", "swap_memory", "maximum_iterations", "shape_invariants"];
+
+pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
+    for statement in body.iter_mut() {
+        for inner in blocks(statement) {
+            run(unit, inner);
+        }
+        let (index, block) = match statement {
+            Stmt::While(node) => (&mut node.node_index, &mut node.body),
+            Stmt::For(node) => (&mut node.node_index, &mut node.body),
+            _ => continue,
+        };
+        let Some(call) = block.first().and_then(|first| directive(first, "set_loop_options")) else {
+            continue;
+        };
+        let positional = LOOP_OPTIONS.iter().zip(&call.arguments.args);
+        let mut options: Vec<ast::Keyword> =
+            positional.map(|(name, value)| build::keyword(name, value.clone())).collect();
+        options.extend(call.arguments.keywords.iter().cloned());
+        unit.notes.add(index, |note| note.loop_options = options);
+        block.remove(0);
+        if block.is_empty() {
+            block.push(build::pass());
+        }
+    }
+    if body.iter().any(|statement| directive(statement, "set_element_type").is_some()) {
+        super::tree::rewrite(body, |statement, out| match directive(&statement, "set_element_type") {
+            Some(call) => element_type(unit, call),
+            None => out.push(statement),
+        });
+        if body.is_empty() {
+            body.push(build::pass());
+        }
+    }
+}
+
+/// `set_element_type(target, dtype, shape)`: kept for the lists.
+fn element_type(unit: &Unit, call: &ast::ExprCall) {
+    let argument = |name: &str, position: usize| {
+        let positional = call.arguments.args.get(position);
+        positional.or_else(|| call.arguments.find_keyword(name).map(|keyword| &keyword.value)).cloned()
+    };
+    if let Some(Expr::Name(target)) = argument("entity", 0) {
+        let types = (argument("dtype", 1), argument("shape", 2));
+        unit.element_types.borrow_mut().insert(target.id, types);
+    }
+}
+
+/// The call of a directive, which is a statement of its own.
+fn directive<'a>(statement: &'a Stmt, name: &str) -> Option<&'a ast::ExprCall> {
+    let Stmt::Expr(ast::StmtExpr { value, .. }) = statement else { return None };
+    let Expr::Call(call) = &**value else { return None };
+    let called = match &*call.func {
+        Expr::Name(function) => function.id.as_str(),
+        Expr::Attribute(function) => function.attr.as_str(),
+        _ => return None,
+    };
+    (called == name).then_some(call)
+}

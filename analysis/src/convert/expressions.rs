@@ -1,0 +1,115 @@
+//! How a pass walks over the expressions of a function.
+//!
+//! Only what the function itself evaluates as an expression is seen: not nested functions (but
+//! their decorators and defaults), not class bodies, not annotations, not `{x=}` in f-strings,
+//! whose text is part of their meaning.
+
+use std::cell::Cell;
+
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::visitor::transformer::{self, Transformer};
+use ruff_python_ast::{self as ast, Expr, InterpolatedStringElement, Stmt};
+
+use super::tree::is_made;
+
+/// A pass over expressions.
+pub(super) trait Rewrite {
+    /// `walk` goes on with the parts of the expression.
+    fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>);
+}
+
+/// Goes on into the parts of an expression.
+pub(super) struct Walk<'a> {
+    pass: &'a dyn Rewrite,
+    strings: Cell<u32>,
+}
+
+impl Walk<'_> {
+    pub(super) fn parts(&self, expression: &mut Expr) {
+        transformer::walk_expr(self, expression);
+    }
+
+    /// Whether this is within an f-string, where older Pythons allow no quotes and no backslash.
+    pub(super) fn in_string(&self) -> bool {
+        self.strings.get() > 0
+    }
+}
+
+pub(super) fn rewrite(body: &mut ast::Suite, pass: &dyn Rewrite) {
+    let walk = Walk { pass, strings: Cell::new(0) };
+    walk.visit_body(body);
+}
+
+impl Transformer for Walk<'_> {
+    fn visit_stmt(&self, statement: &mut Stmt) {
+        match statement {
+            Stmt::FunctionDef(def) => {
+                if is_made(def) {
+                    self.visit_body(&mut def.body);
+                    return;
+                }
+                for decorator in &mut def.decorator_list {
+                    self.visit_expr(&mut decorator.expression);
+                }
+                self.visit_parameters(&mut def.parameters);
+            }
+            Stmt::ClassDef(class) => {
+                for decorator in &mut class.decorator_list {
+                    self.visit_expr(&mut decorator.expression);
+                }
+                if let Some(arguments) = &mut class.arguments {
+                    self.visit_arguments(arguments);
+                }
+            }
+            Stmt::TypeAlias(_) => {}
+            _ => transformer::walk_stmt(self, statement),
+        }
+    }
+
+    fn visit_annotation(&self, _: &mut Expr) {}
+
+    fn visit_pattern(&self, _: &mut ast::Pattern) {}
+
+    fn visit_expr(&self, expression: &mut Expr) {
+        self.pass.rewrite(expression, self);
+    }
+
+    fn visit_interpolated_string_element(&self, element: &mut InterpolatedStringElement) {
+        if let InterpolatedStringElement::Interpolation(node) = element
+            && node.debug_text.is_some()
+        {
+            return;
+        }
+        self.strings.set(self.strings.get() + 1);
+        transformer::walk_interpolated_string_element(self, element);
+        self.strings.set(self.strings.get() - 1);
+    }
+}
+
+/// Whether an expression can be moved into a `lambda`: one that awaits, yields or binds a name
+/// cannot.
+pub(super) fn can_be_delayed(expression: &Expr) -> bool {
+    let mut search = Immovable { found: false };
+    search.visit_expr(expression);
+    !search.found
+}
+
+struct Immovable {
+    found: bool,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Immovable {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Await(_) | Expr::Yield(_) | Expr::YieldFrom(_) | Expr::Named(_) => self.found = true,
+            Expr::Lambda(_) => {}
+            _ if self.found => {}
+            _ => source_order::walk_expr(self, expression),
+        }
+    }
+
+    fn visit_comprehension(&mut self, comprehension: &'a ast::Comprehension) {
+        self.found |= comprehension.is_async;
+        source_order::walk_comprehension(self, comprehension);
+    }
+}

@@ -1,0 +1,176 @@
+//! A whole file: every function converted in place, the rest as it stands.
+
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+
+use super::Converter;
+use super::build::{self, OPERATORS};
+use super::entry::{self, Entry, Node, Place};
+use super::functions;
+use super::map::{SourceMap, Span, SpanKind};
+use super::options::{Pass, View};
+use super::printer::{Printed, Printer};
+use super::reason::{self, Reason};
+use super::standalone::{convert, convert_lambda};
+
+/// A file after conversion.
+#[derive(Clone, Debug)]
+pub struct Module {
+    pub text: String,
+    pub map: SourceMap,
+    /// The functions that no other one contains, with the reason for those left alone.
+    pub functions: Vec<(Place, Option<Reason>)>,
+}
+
+impl Converter<'_> {
+    /// The file with all its functions converted.
+    pub fn module(&self) -> Module {
+        let mut copier =
+            Copier { source: self.text, out: String::new(), spans: Vec::new(), at: TextSize::default() };
+        let import = self.import_position();
+        let mut imported = self.options.view == View::Simplified;
+        let mut functions = Vec::new();
+        for entry in entry::collect(self.text, self.parsed.suite()) {
+            if !entry.is_outermost || entry.place.range.start() < copier.at {
+                continue;
+            }
+            let reason = self.reason(&entry);
+            if reason.is_none() {
+                if !imported && import <= entry.place.range.start() {
+                    imported = true;
+                    copier.copy_to(import);
+                    copier.out.push_str(&self.import());
+                }
+                self.replace(&entry, &mut copier);
+            }
+            functions.push((entry.place, reason));
+        }
+        copier.copy_to(TextSize::of(self.text));
+        Module { text: copier.out, map: SourceMap::new(copier.spans), functions }
+    }
+
+    /// One function as it stands in its converted file, from its decorators on and not indented.
+    pub fn function_in_place(&self, qualname: &str) -> Option<(Place, Option<Reason>, String, SourceMap)> {
+        let entry = entry::collect(self.text, self.parsed.suite())
+            .into_iter()
+            .find(|entry| entry.place.qualname == qualname)?;
+        let reason = self.reason(&entry);
+        let printed = match (&reason, entry.node) {
+            (None, Node::Function(def)) => self.in_place(def, &entry, 0),
+            (None, Node::Lambda(lambda)) => self.lambda_in_place(lambda, &entry),
+            (Some(_), _) => Printer::new(&self.source).source_text(entry.place.range),
+        };
+        Some((entry.place, reason, printed.text, printed.map))
+    }
+
+    fn reason(&self, entry: &Entry<'_>) -> Option<Reason> {
+        self.error_in(entry.place.range).or_else(|| match entry.node {
+            Node::Function(def) => reason::of_function(def),
+            Node::Lambda(lambda) => reason::of_lambda(lambda),
+        })
+    }
+
+    fn replace(&self, entry: &Entry<'_>, copier: &mut Copier<'_>) {
+        match entry.node {
+            Node::Function(def) => {
+                let line = line_start(self.text, def.start());
+                let indent = (def.start() - line).to_usize();
+                copier.copy_to(line);
+                copier.add(self.in_place(def, entry, indent));
+                copier.at = next_line(self.text, def.end());
+            }
+            Node::Lambda(lambda) => {
+                copier.copy_to(lambda.start());
+                copier.add(self.lambda_in_place(lambda, entry));
+                copier.at = lambda.end();
+            }
+        }
+    }
+
+    fn in_place(&self, def: &ast::StmtFunctionDef, entry: &Entry<'_>, indent: usize) -> Printed {
+        let mut def = def.clone();
+        convert(&self.context(), &mut def, entry, true);
+        let is_last = self.options.until.is_none_or(|last| last == Pass::Functions);
+        if self.options.view == View::Full && is_last {
+            functions::mark_converted(&mut def);
+        }
+        let start = def.start();
+        Printer::new(&self.source).without_comments_above(start).statements(&[Stmt::FunctionDef(def)], indent)
+    }
+
+    fn lambda_in_place(&self, lambda: &ast::ExprLambda, entry: &Entry<'_>) -> Printed {
+        let mut lambda = lambda.clone();
+        convert_lambda(&self.context(), &mut lambda, entry, true);
+        let range = lambda.range;
+        let is_last = self.options.until.is_none_or(|last| last == Pass::Functions);
+        let expression = match self.options.view {
+            View::Full if is_last => build::operator("autograph_artifact", vec![Expr::Lambda(lambda)], range),
+            _ => Expr::Lambda(lambda),
+        };
+        Printer::new(&self.source).expression_alone(&expression)
+    }
+
+    fn import(&self) -> String {
+        format!("import {} as {OPERATORS}\n", self.options.operators)
+    }
+
+    /// After the docstring and `from __future__`, before everything else.
+    fn import_position(&self) -> TextSize {
+        let is_first = |(position, statement): (usize, &Stmt)| match statement {
+            Stmt::Expr(node) => position == 0 && node.value.is_string_literal_expr(),
+            Stmt::ImportFrom(node) => node.module.as_deref() == Some("__future__"),
+            _ => false,
+        };
+        let body = self.parsed.suite();
+        let last = body
+            .iter()
+            .enumerate()
+            .take_while(|&(position, statement)| is_first((position, statement)))
+            .last();
+        match last {
+            Some((_, statement)) => next_line(self.text, statement.end()),
+            None => body.first().map_or_else(TextSize::default, |first| line_start(self.text, first.start())),
+        }
+    }
+}
+
+/// Copies a text with pieces replaced.
+struct Copier<'a> {
+    source: &'a str,
+    out: String,
+    spans: Vec<Span>,
+    at: TextSize,
+}
+
+impl Copier<'_> {
+    fn copy_to(&mut self, end: TextSize) {
+        if self.at >= end {
+            return;
+        }
+        let original = TextRange::new(self.at, end);
+        let start = TextSize::of(self.out.as_str());
+        self.out.push_str(&self.source[original]);
+        let generated = TextRange::at(start, original.len());
+        self.spans.push(Span { generated, original, kind: SpanKind::Verbatim });
+        self.at = end;
+    }
+
+    fn add(&mut self, printed: Printed) {
+        let start = TextSize::of(self.out.as_str());
+        self.out.push_str(&printed.text);
+        let moved =
+            printed.map.spans().iter().map(|span| Span { generated: span.generated + start, ..*span });
+        self.spans.extend(moved);
+    }
+}
+
+fn line_start(text: &str, offset: TextSize) -> TextSize {
+    let start = memchr::memrchr(b'\n', &text.as_bytes()[..offset.to_usize()]).map_or(0, |at| at + 1);
+    TextSize::try_from(start).unwrap_or_default()
+}
+
+fn next_line(text: &str, offset: TextSize) -> TextSize {
+    let rest = &text.as_bytes()[offset.to_usize()..];
+    let end = memchr::memchr(b'\n', rest).map_or(text.len(), |at| offset.to_usize() + at + 1);
+    TextSize::try_from(end).unwrap_or(offset)
+}

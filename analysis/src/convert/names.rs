@@ -1,0 +1,49 @@
+//! Generated names: plain, unique, the same on every run.
+
+use std::cell::RefCell;
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::token::TokenKind;
+use ruff_text_size::Ranged;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The identifiers of a file: none of them is ever generated.
+pub(super) struct Identifiers<'a> {
+    used: FxHashSet<&'a str>,
+}
+
+impl<'a> Identifiers<'a> {
+    pub(super) fn new(text: &'a str, tokens: &[ruff_python_ast::token::Token]) -> Self {
+        let names = tokens.iter().filter(|token| token.kind() == TokenKind::Name);
+        Self { used: names.map(|token| &text[token.range()]).collect() }
+    }
+
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.used.contains(name)
+    }
+}
+
+/// Hands out names for one function and all that is nested in it.
+pub(super) struct Namer<'a> {
+    identifiers: &'a Identifiers<'a>,
+    given: RefCell<FxHashMap<&'static str, u32>>,
+}
+
+impl<'a> Namer<'a> {
+    pub(super) fn new(identifiers: &'a Identifiers<'a>) -> Self {
+        Self { identifiers, given: RefCell::default() }
+    }
+
+    /// `root`, or else `root_1`, `root_2`, …
+    pub(super) fn fresh(&self, root: &'static str) -> Name {
+        let mut given = self.given.borrow_mut();
+        let count = given.entry(root).or_default();
+        loop {
+            let name = if *count == 0 { Name::new(root) } else { Name::new(format!("{root}_{count}")) };
+            *count += 1;
+            if !self.identifiers.contains(&name) {
+                return name;
+            }
+        }
+    }
+}

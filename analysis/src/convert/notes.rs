@@ -1,0 +1,54 @@
+//! What the passes tell each other about a statement that has no room for it in the tree.
+
+use std::cell::RefCell;
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{self as ast, AtomicNodeIndex, HasNodeIndex};
+
+use super::tree;
+
+/// Of one `if`, `while` or `for`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Note {
+    /// The flags that end the loop when they are set: `break_`, `do_return`.
+    pub(super) stop_flags: Vec<Name>,
+    /// The keyword arguments of `set_loop_options`.
+    pub(super) loop_options: Vec<ast::Keyword>,
+    /// Whether it stays a Python statement: it awaits, or something beyond it is jumped to.
+    pub(super) kept: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Notes {
+    notes: RefCell<Vec<Note>>,
+}
+
+impl Notes {
+    /// Adds to the note of a statement, which gets one if it has none.
+    pub(super) fn add(&self, index: &mut AtomicNodeIndex, write: impl FnOnce(&mut Note)) {
+        let mut notes = self.notes.borrow_mut();
+        let number = match index.load().as_u32().and_then(|index| index.checked_sub(1)) {
+            Some(number) => number,
+            None => {
+                notes.push(Note::default());
+                let number = notes.len() as u32 - 1;
+                *index = tree::noted(number);
+                number
+            }
+        };
+        if let Some(note) = notes.get_mut(number as usize) {
+            write(note);
+        }
+    }
+
+    pub(super) fn take(&self, node: &impl HasNodeIndex) -> Note {
+        let number = tree::note_of(node);
+        let mut notes = self.notes.borrow_mut();
+        number.and_then(|number| notes.get_mut(number as usize)).map(std::mem::take).unwrap_or_default()
+    }
+
+    pub(super) fn is_kept(&self, node: &impl HasNodeIndex) -> bool {
+        let number = tree::note_of(node);
+        number.is_some_and(|number| self.notes.borrow().get(number as usize).is_some_and(|note| note.kept))
+    }
+}

@@ -1,0 +1,159 @@
+//! What a conversion can be asked for.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How a function is converted and shown.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Options {
+    pub view: View,
+    pub dialect: Dialect,
+    pub features: Features,
+    /// The last pass to run; all of them by default.
+    pub until: Option<Pass>,
+    /// The import that a converted module begins with; `{}` has no name for it.
+    pub operators: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            view: View::Full,
+            dialect: Dialect::TensorFlow,
+            features: Features::default(),
+            until: None,
+            operators: "autograph.operators".to_owned(),
+        }
+    }
+}
+
+/// How much of converted code is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum View {
+    /// What runs.
+    #[default]
+    Full,
+    /// As in the listings of the AutoGraph paper: without the plumbing of state, scopes and loads.
+    Simplified,
+}
+
+/// The operators that converted code calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// TensorFlow 2's `ag__`.
+    #[default]
+    TensorFlow,
+    /// Those of this project's runtime, which have the same form.
+    AutoGraph,
+    /// `_if`, `_while`, `_for`, `_return` (Snek, figure 3).
+    Snek,
+}
+
+/// What TensorFlow leaves off by default (`tf.autograph.experimental.Feature`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Features {
+    pub asserts: bool,
+    pub builtins: bool,
+    pub equality: bool,
+    pub lists: bool,
+}
+
+impl Features {
+    pub const ALL: Self = Self { asserts: true, builtins: true, equality: true, lists: true };
+
+    /// Switches a feature on by TensorFlow's name for it; false for one that there is not.
+    pub fn enable(&mut self, name: &str) -> bool {
+        match name {
+            "ALL" => *self = Self::ALL,
+            "ASSERT_STATEMENTS" => self.asserts = true,
+            "BUILTIN_FUNCTIONS" => self.builtins = true,
+            "EQUALITY_OPERATORS" => self.equality = true,
+            "LISTS" => self.lists = true,
+            // Auto control dependencies and name scopes are the runtime's; they change no text.
+            "AUTO_CONTROL_DEPS" | "NAME_SCOPES" => {}
+            _ => return false,
+        }
+        true
+    }
+
+    /// The features that are on, in the order of their names.
+    pub(super) fn names(self) -> impl Iterator<Item = &'static str> {
+        [
+            (self.asserts, "ASSERT_STATEMENTS"),
+            (self.builtins, "BUILTIN_FUNCTIONS"),
+            (self.equality, "EQUALITY_OPERATORS"),
+            (self.lists, "LISTS"),
+        ]
+        .into_iter()
+        .filter_map(|(on, name)| on.then_some(name))
+    }
+}
+
+/// The passes, in the order in which they run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Pass {
+    Directives,
+    Breaks,
+    Continues,
+    Returns,
+    Asserts,
+    Lists,
+    Slices,
+    Calls,
+    ControlFlow,
+    ConditionalExpressions,
+    LogicalExpressions,
+    Variables,
+    Functions,
+}
+
+impl Pass {
+    pub const ALL: [Self; 13] = [
+        Self::Directives,
+        Self::Breaks,
+        Self::Continues,
+        Self::Returns,
+        Self::Asserts,
+        Self::Lists,
+        Self::Slices,
+        Self::Calls,
+        Self::ControlFlow,
+        Self::ConditionalExpressions,
+        Self::LogicalExpressions,
+        Self::Variables,
+        Self::Functions,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Directives => "directives",
+            Self::Breaks => "breaks",
+            Self::Continues => "continues",
+            Self::Returns => "returns",
+            Self::Asserts => "asserts",
+            Self::Lists => "lists",
+            Self::Slices => "slices",
+            Self::Calls => "calls",
+            Self::ControlFlow => "control-flow",
+            Self::ConditionalExpressions => "conditional-expressions",
+            Self::LogicalExpressions => "logical-expressions",
+            Self::Variables => "variables",
+            Self::Functions => "functions",
+        }
+    }
+}
+
+impl fmt::Display for Pass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Pass {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|pass| pass.name() == name);
+        found.ok_or_else(|| format!("there is no pass `{name}`"))
+    }
+}

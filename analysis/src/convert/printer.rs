@@ -1,0 +1,186 @@
+//! Prints a tree of the passes, and notes where each piece of text comes from.
+//!
+//! What the user wrote is copied, comments and layout included; only marked nodes are spelled out.
+//! Comments travel with the statement that they stand before or beside. The printer knows the tree
+//! and the source, and nothing of what the passes mean.
+
+mod compound;
+mod expression;
+mod header;
+mod statement;
+mod trivia;
+
+use ruff_python_ast::token::{Token, TokenKind};
+use ruff_python_ast::{Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+use rustc_hash::FxHashSet;
+
+use super::map::{SourceMap, Span, SpanKind};
+
+const INDENT: usize = 4;
+
+/// What the printer has to know of a source: where line breaks are part of a value.
+pub(super) struct Source<'a> {
+    text: &'a str,
+    /// Strings over several lines, in order.
+    strings: Vec<TextRange>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(text: &'a str, tokens: &[Token]) -> Self {
+        let strings = tokens
+            .iter()
+            .filter(|token| {
+                matches!(
+                    token.kind(),
+                    TokenKind::String | TokenKind::FStringMiddle | TokenKind::TStringMiddle
+                )
+            })
+            .map(Ranged::range)
+            .filter(|range| memchr::memchr(b'\n', text[*range].as_bytes()).is_some())
+            .collect();
+        Self { text, strings }
+    }
+
+    fn is_in_string(&self, offset: TextSize) -> bool {
+        let before = self.strings.partition_point(|range| range.start() <= offset);
+        before.checked_sub(1).is_some_and(|index| self.strings[index].contains(offset))
+    }
+}
+
+/// Converted text with its map.
+pub(super) struct Printed {
+    pub(super) text: String,
+    pub(super) map: SourceMap,
+}
+
+pub(super) struct Printer<'s, 'a> {
+    source: &'s Source<'a>,
+    out: String,
+    spans: Vec<Span>,
+    /// Columns before a statement.
+    indent: usize,
+    /// How far the lines of the statement at hand are moved, in columns.
+    shift: isize,
+    /// Up to where the source has been dealt with.
+    cursor: TextSize,
+    brackets: u32,
+    /// Statements whose comments have been printed.
+    commented: FxHashSet<TextSize>,
+    noted_ends: FxHashSet<TextSize>,
+    at_block_start: bool,
+}
+
+impl<'s, 'a> Printer<'s, 'a> {
+    pub(super) fn new(source: &'s Source<'a>) -> Self {
+        Self {
+            source,
+            out: String::new(),
+            spans: Vec::new(),
+            indent: 0,
+            shift: 0,
+            cursor: TextSize::default(),
+            brackets: 0,
+            commented: FxHashSet::default(),
+            noted_ends: FxHashSet::default(),
+            at_block_start: true,
+        }
+    }
+
+    /// Leaves out the comments above a statement, which somebody else has printed.
+    pub(super) fn without_comments_above(mut self, statement: TextSize) -> Self {
+        self.commented.insert(statement);
+        self
+    }
+
+    /// The source as it stands.
+    pub(super) fn source_text(mut self, range: TextRange) -> Printed {
+        self.shift = -(trivia::column(self.source.text, range.start()) as isize);
+        self.splice(range, |_| {});
+        self.finish()
+    }
+
+    /// Prints statements with `indent` columns before them.
+    pub(super) fn statements(mut self, statements: &[Stmt], indent: usize) -> Printed {
+        self.indent = indent;
+        self.block(statements);
+        self.finish()
+    }
+
+    /// Prints `name = expression`.
+    pub(super) fn assignment(mut self, name: &str, expression: &Expr) -> Printed {
+        self.out.push_str(name);
+        self.out.push_str(" = ");
+        self.top_expression(expression);
+        self.out.push('\n');
+        self.finish()
+    }
+
+    /// Prints an expression that stands in brackets, or on one line.
+    pub(super) fn expression_alone(mut self, expression: &Expr) -> Printed {
+        self.top_expression(expression);
+        self.finish()
+    }
+
+    fn finish(self) -> Printed {
+        Printed { text: self.out, map: SourceMap::new(self.spans) }
+    }
+
+    fn position(&self) -> TextSize {
+        TextSize::of(self.out.as_str())
+    }
+
+    fn push(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    /// Notes that what was printed since `start` stands for `original`.
+    fn note(&mut self, start: TextSize, original: TextRange) {
+        if original != TextRange::default() {
+            let generated = TextRange::new(start, self.position());
+            self.spans.push(Span { generated, original, kind: SpanKind::Synthesized });
+        }
+    }
+
+    /// Copies the source from the cursor to `end`; continuation lines move with their statement.
+    fn copy_to(&mut self, end: TextSize) {
+        let source = self.source.text;
+        while self.cursor < end {
+            let start = self.cursor;
+            let rest = &source[TextRange::new(start, end)];
+            let line_end = memchr::memchr(b'\n', rest.as_bytes())
+                .map_or(end, |at| start + TextSize::of(&rest[..at]) + TextSize::from(1));
+            let generated = self.position();
+            self.push(&source[TextRange::new(start, line_end)]);
+            self.spans.push(Span {
+                generated: TextRange::new(generated, self.position()),
+                original: TextRange::new(start, line_end),
+                kind: SpanKind::Verbatim,
+            });
+            self.cursor = line_end;
+            let broken = source.as_bytes().get(line_end.to_usize().wrapping_sub(1)) == Some(&b'\n');
+            if broken && !self.source.is_in_string(line_end - TextSize::from(1)) {
+                self.move_line(end);
+            }
+        }
+    }
+
+    /// At the start of a continuation line: more blanks, or fewer.
+    fn move_line(&mut self, end: TextSize) {
+        if self.shift > 0 {
+            let rest = &self.source.text[TextRange::new(self.cursor, end)];
+            if !rest.starts_with(['\n', '\r']) {
+                self.out.extend(std::iter::repeat_n(' ', self.shift.unsigned_abs()));
+            }
+        } else {
+            let rest = &self.source.text[TextRange::new(self.cursor, end)];
+            let blanks = rest.bytes().take_while(|byte| *byte == b' ').count();
+            let removed = blanks.min(self.shift.unsigned_abs());
+            self.cursor += TextSize::try_from(removed).unwrap_or_default();
+        }
+    }
+
+    fn start_line(&mut self) {
+        self.out.extend(std::iter::repeat_n(' ', self.indent));
+    }
+}

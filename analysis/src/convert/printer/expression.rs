@@ -1,0 +1,298 @@
+//! Expressions: the user's are copied around what is marked in them, marked ones are spelled out.
+
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, BoolOp, Expr, InterpolatedStringElement, OperatorPrecedence, UnaryOp};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::super::tree::is_made;
+use super::Printer;
+
+impl Printer<'_, '_> {
+    /// An expression at the level of a statement: unbracketed line breaks need brackets.
+    pub(super) fn top_expression(&mut self, expression: &Expr) {
+        self.expression(expression, OperatorPrecedence::None);
+    }
+
+    /// An expression in a place that takes everything that binds tighter than `around`.
+    pub(super) fn expression(&mut self, expression: &Expr, around: OperatorPrecedence) {
+        if is_made(expression) {
+            let precedence = OperatorPrecedence::from_expr(expression);
+            let bracketed = precedence <= around && around != OperatorPrecedence::None;
+            self.bracketed(bracketed, |printer| printer.made(expression));
+        } else {
+            let bracketed = self.needs_brackets(expression, around);
+            self.bracketed(bracketed, |printer| {
+                printer.splice(expression.range(), |printer| source_order::walk_expr(printer, expression));
+            });
+        }
+    }
+
+    fn bracketed(&mut self, bracketed: bool, print: impl FnOnce(&mut Self)) {
+        if bracketed {
+            self.push("(");
+            self.brackets += 1;
+        }
+        print(self);
+        if bracketed {
+            self.brackets -= 1;
+            self.push(")");
+        }
+    }
+
+    fn needs_brackets(&self, expression: &Expr, around: OperatorPrecedence) -> bool {
+        match expression {
+            Expr::Generator(node) => return !node.parenthesized,
+            Expr::Tuple(node) if node.parenthesized => return false,
+            Expr::Tuple(node) => {
+                return self.brackets > 0
+                    || around != OperatorPrecedence::None
+                    || self.has_line_break(node.range);
+            }
+            Expr::Named(_) | Expr::Yield(_) | Expr::YieldFrom(_) => return true,
+            Expr::Starred(_) => return false,
+            _ => {}
+        }
+        let precedence = OperatorPrecedence::from_expr(expression);
+        (precedence <= around && around != OperatorPrecedence::None)
+            || (self.brackets == 0 && self.has_line_break(expression.range()))
+    }
+
+    fn has_line_break(&self, range: TextRange) -> bool {
+        memchr::memchr(b'\n', self.source.text[range].as_bytes()).is_some()
+    }
+
+    /// Copies a range of the source, save the marked nodes that `walk` finds in it.
+    pub(super) fn splice(&mut self, range: TextRange, walk: impl FnOnce(&mut Self)) {
+        let cursor = std::mem::replace(&mut self.cursor, range.start());
+        walk(self);
+        self.copy_to(range.end());
+        self.cursor = cursor;
+    }
+
+    fn made(&mut self, expression: &Expr) {
+        let start = self.position();
+        match expression {
+            Expr::Name(node) => self.push(&node.id),
+            Expr::Attribute(node) => {
+                self.expression(&node.value, OperatorPrecedence::Await);
+                self.push(".");
+                self.push(&node.attr.id);
+            }
+            Expr::Call(node) => self.call(node),
+            Expr::Lambda(node) => {
+                self.push("lambda");
+                if let Some(parameters) =
+                    node.parameters.as_deref().filter(|parameters| !parameters.is_empty())
+                {
+                    self.push(" ");
+                    self.parameters(parameters);
+                }
+                self.push(": ");
+                self.expression(&node.body, OperatorPrecedence::Starred);
+            }
+            Expr::Tuple(node) => self.tuple(node),
+            Expr::List(node) => {
+                self.push("[");
+                self.brackets += 1;
+                self.list(&node.elts);
+                self.brackets -= 1;
+                self.push("]");
+            }
+            Expr::Dict(node) => self.dict(node),
+            Expr::StringLiteral(node) => self.string(node.value.to_str()),
+            Expr::NumberLiteral(node) => {
+                if let ast::Number::Int(number) = &node.value {
+                    self.push(&number.to_string());
+                }
+            }
+            Expr::BooleanLiteral(node) => self.push(if node.value { "True" } else { "False" }),
+            Expr::NoneLiteral(_) => self.push("None"),
+            Expr::UnaryOp(node) if node.op == UnaryOp::Not => {
+                self.push("not ");
+                // `not` is right-associative: `not not x` needs no brackets.
+                self.expression(&node.operand, OperatorPrecedence::And);
+            }
+            Expr::BoolOp(node) => {
+                let precedence = OperatorPrecedence::from(node.op);
+                let operator = match node.op {
+                    BoolOp::And => " and ",
+                    BoolOp::Or => " or ",
+                };
+                for (position, value) in node.values.iter().enumerate() {
+                    if position > 0 {
+                        self.push(operator);
+                    }
+                    self.expression(value, precedence);
+                }
+            }
+            Expr::Compare(node) => {
+                let around = OperatorPrecedence::ComparisonsMembershipIdentity;
+                self.expression(&node.left, around);
+                for (op, right) in node.ops.iter().zip(&node.comparators) {
+                    self.push(" ");
+                    self.push(op.as_str());
+                    self.push(" ");
+                    self.expression(right, around);
+                }
+            }
+            // No pass makes other kinds; a copy of the source is the next best.
+            _ => self.splice(expression.range(), |_| {}),
+        }
+        self.note(start, expression.range());
+    }
+
+    /// Parameters by name alone, and the values of those that have one.
+    pub(super) fn parameters(&mut self, parameters: &ast::Parameters) {
+        let mut separator = "";
+        for parameter in &parameters.posonlyargs {
+            self.parameter(&mut separator, parameter);
+        }
+        if !parameters.posonlyargs.is_empty() {
+            self.push(", /");
+        }
+        for parameter in &parameters.args {
+            self.parameter(&mut separator, parameter);
+        }
+        if let Some(rest) = &parameters.vararg {
+            self.push(std::mem::replace(&mut separator, ", "));
+            self.push("*");
+            self.push(&rest.name.id);
+        } else if !parameters.kwonlyargs.is_empty() {
+            self.push(std::mem::replace(&mut separator, ", "));
+            self.push("*");
+        }
+        for parameter in &parameters.kwonlyargs {
+            self.parameter(&mut separator, parameter);
+        }
+        if let Some(rest) = &parameters.kwarg {
+            self.push(separator);
+            self.push("**");
+            self.push(&rest.name.id);
+        }
+    }
+
+    fn parameter(&mut self, separator: &mut &str, parameter: &ast::ParameterWithDefault) {
+        self.push(std::mem::replace(separator, ", "));
+        self.push(&parameter.parameter.name.id);
+        if let Some(default) = parameter.default() {
+            self.push("=");
+            self.expression(default, OperatorPrecedence::Starred);
+        }
+    }
+
+    fn call(&mut self, node: &ast::ExprCall) {
+        self.expression(&node.func, OperatorPrecedence::Await);
+        self.push("(");
+        self.brackets += 1;
+        self.list(&node.arguments.args);
+        let mut separator = if node.arguments.args.is_empty() { "" } else { ", " };
+        for keyword in &node.arguments.keywords {
+            self.push(separator);
+            match &keyword.arg {
+                Some(arg) => {
+                    self.push(&arg.id);
+                    self.push("=");
+                }
+                None => self.push("**"),
+            }
+            self.expression(&keyword.value, OperatorPrecedence::Starred);
+            separator = ", ";
+        }
+        self.brackets -= 1;
+        self.push(")");
+    }
+
+    fn list(&mut self, elements: &[Expr]) {
+        for (position, element) in elements.iter().enumerate() {
+            if position > 0 {
+                self.push(", ");
+            }
+            self.expression(element, OperatorPrecedence::Assign);
+        }
+    }
+
+    fn tuple(&mut self, node: &ast::ExprTuple) {
+        if node.parenthesized {
+            self.push("(");
+            self.brackets += 1;
+        }
+        self.list(&node.elts);
+        if node.elts.len() == 1 {
+            self.push(",");
+        }
+        if node.parenthesized {
+            self.brackets -= 1;
+            self.push(")");
+        }
+    }
+
+    fn dict(&mut self, node: &ast::ExprDict) {
+        self.push("{");
+        self.brackets += 1;
+        for (position, item) in node.items.iter().enumerate() {
+            if position > 0 {
+                self.push(", ");
+            }
+            match &item.key {
+                Some(key) => {
+                    self.expression(key, OperatorPrecedence::Assign);
+                    self.push(": ");
+                }
+                None => self.push("**"),
+            }
+            self.expression(&item.value, OperatorPrecedence::Starred);
+        }
+        self.brackets -= 1;
+        self.push("}");
+    }
+
+    /// A string in the quotes that `repr` would choose.
+    fn string(&mut self, value: &str) {
+        let quote = if value.contains('\'') && !value.contains('"') { '"' } else { '\'' };
+        self.out.push(quote);
+        for character in value.chars() {
+            match character {
+                '\\' => self.push("\\\\"),
+                '\n' => self.push("\\n"),
+                '\r' => self.push("\\r"),
+                '\t' => self.push("\\t"),
+                character if character == quote => {
+                    self.out.push('\\');
+                    self.out.push(character);
+                }
+                character => self.out.push(character),
+            }
+        }
+        self.out.push(quote);
+    }
+}
+
+/// Within a copied piece of source: stops at what is marked.
+impl<'t> SourceOrderVisitor<'t> for Printer<'_, '_> {
+    fn visit_expr(&mut self, expression: &'t Expr) {
+        if is_made(expression) {
+            self.copy_to(expression.start());
+            self.brackets += 1;
+            let needed = !matches!(
+                OperatorPrecedence::from_expr(expression),
+                OperatorPrecedence::Atomic | OperatorPrecedence::CallAttribute
+            );
+            self.bracketed(needed, |printer| {
+                let cursor = printer.cursor;
+                printer.made(expression);
+                printer.cursor = cursor;
+            });
+            self.brackets -= 1;
+            self.cursor = expression.end();
+        } else {
+            source_order::walk_expr(self, expression);
+        }
+    }
+
+    fn visit_interpolated_string_element(&mut self, element: &'t InterpolatedStringElement) {
+        // The text of `{x=}` is part of its value.
+        if !matches!(element, InterpolatedStringElement::Interpolation(node) if node.debug_text.is_some()) {
+            source_order::walk_interpolated_string_element(self, element);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Why a function is left as it is.
+
+use std::fmt;
+
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, Stmt};
+
+use super::jumps::{self, Jump};
+
+/// What keeps a function from being converted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It has a `yield`: it is a generator, which runs piece by piece.
+    Generator,
+    /// It asks for the names of its own frame, by this function: `locals()`.
+    Frame(String),
+    /// A `finally` that is left by a jump drops the exception on its way.
+    JumpInFinally,
+    /// The file does not parse there.
+    Syntax(String),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Generator => f.write_str("generators run piece by piece and stay Python"),
+            Self::Frame(name) => {
+                write!(f, "`{name}` sees the frame of the function, which conversion splits")
+            }
+            Self::JumpInFinally => {
+                f.write_str("a jump out of `finally` drops the exception that is on its way")
+            }
+            Self::Syntax(error) => write!(f, "syntax error: {error}"),
+        }
+    }
+}
+
+/// Functions that look at the frame of their caller.
+const FRAMES: [&str; 4] = ["_getframe", "currentframe", "_getframemodulename", "getouterframes"];
+
+pub(super) fn of_function(def: &ast::StmtFunctionDef) -> Option<Reason> {
+    of(|search| search.visit_body(&def.body))
+}
+
+pub(super) fn of_lambda(lambda: &ast::ExprLambda) -> Option<Reason> {
+    of(|search| search.visit_expr(&lambda.body))
+}
+
+fn of(walk: impl FnOnce(&mut Search)) -> Option<Reason> {
+    let mut search = Search { reason: None };
+    walk(&mut search);
+    search.reason
+}
+
+struct Search {
+    reason: Option<Reason>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Search {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) => return,
+            Stmt::Try(node) => {
+                let leaves = [Jump::Break, Jump::Continue, Jump::Return]
+                    .into_iter()
+                    .any(|jump| jumps::contains(&node.finalbody, jump));
+                if leaves {
+                    self.reason.get_or_insert(Reason::JumpInFinally);
+                }
+            }
+            _ => {}
+        }
+        if self.reason.is_none() {
+            source_order::walk_stmt(self, statement);
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Lambda(_) => return,
+            Expr::Yield(_) | Expr::YieldFrom(_) => {
+                self.reason.get_or_insert(Reason::Generator);
+            }
+            Expr::Call(call) => {
+                if let Some(name) = asks_for_frame(call) {
+                    self.reason.get_or_insert(Reason::Frame(name.to_owned()));
+                }
+            }
+            _ => {}
+        }
+        if self.reason.is_none() {
+            source_order::walk_expr(self, expression);
+        }
+    }
+}
+
+fn asks_for_frame(call: &ast::ExprCall) -> Option<&str> {
+    let arguments = call.arguments.len();
+    match &*call.func {
+        Expr::Name(name) => match name.id.as_str() {
+            name @ ("locals" | "vars" | "dir") if arguments == 0 => Some(name),
+            name @ ("eval" | "exec") if arguments == 1 => Some(name),
+            name if FRAMES.contains(&name) => Some(name),
+            _ => None,
+        },
+        Expr::Attribute(attribute) => Some(attribute.attr.as_str()).filter(|name| FRAMES.contains(name)),
+        _ => None,
+    }
+}

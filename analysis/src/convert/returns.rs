@@ -1,0 +1,90 @@
+//! Pass 4: one `return`, at the end.
+//!
+//! ```python
+//! if x > 0:                       if x > 0:
+//!     return x                        retval_ = x
+//! y = -x                     =>   else:
+//! return y                            y = -x
+//!                                     retval_ = y
+//!                                 return fscope.ret(retval_, True)
+//! ```
+//!
+//! Only where more code would follow is there a flag, `do_return`, which also ends loops.
+
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::build;
+use super::jumps::{self, Jump, Lowering};
+use super::options::View;
+use super::tree::{self, blocks, docstring};
+use super::unit::Unit;
+
+pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
+    if !jumps::contains(body, Jump::Return) {
+        return;
+    }
+    let (last, before) =
+        body.split_last_mut().map_or((None, &[][..]), |(last, before)| (Some(last), &*before));
+    let only_at_the_end = matches!(last, Some(Stmt::Return(_))) && !jumps::contains(before, Jump::Return);
+    if unit.is_async || only_at_the_end {
+        return in_place(unit, body);
+    }
+    let always_returns = jumps::exits(body);
+    let flag = unit.names.fresh("do_return");
+    let value = unit.names.fresh("retval_");
+    let store = |statement: &Stmt| {
+        let Stmt::Return(node) = statement else { return None };
+        let returned = node.value.as_deref().cloned();
+        let returned = returned.unwrap_or_else(|| build::none(node.range));
+        Some(build::assign(&value, returned, node.range))
+    };
+    let mut lowering =
+        Lowering { jump: Jump::Return, flag: &flag, notes: unit.notes, replace: &store, is_used: false };
+    lowering.block(body, true);
+    let is_used = lowering.is_used;
+    let origin = TextRange::empty(body.last().map_or_else(Default::default, Ranged::end));
+    let did_return = if is_used { build::name(&flag, origin) } else { build::boolean(true, origin) };
+    body.push(ret(unit, build::name(&value, origin), did_return, origin));
+
+    let start = TextRange::empty(body.first().map_or_else(Default::default, Ranged::start));
+    let position = docstring(body);
+    if !always_returns || is_used {
+        let nothing = match unit.options.view {
+            View::Full => build::operator("UndefinedReturnValue", Vec::new(), start),
+            View::Simplified => build::none(start),
+        };
+        body.insert(position, build::assign(&value, nothing, start));
+    }
+    if is_used {
+        body.insert(position, build::assign(&flag, build::boolean(false, start), start));
+    }
+}
+
+/// `return fscope.ret(value, did_return)`
+fn ret(unit: &Unit, value: Expr, did_return: Expr, origin: TextRange) -> Stmt {
+    let value = match unit.options.view {
+        View::Full => {
+            let ret = build::attribute(build::name(&unit.scope, origin), "ret", origin);
+            build::call(ret, vec![value, did_return], origin)
+        }
+        View::Simplified => value,
+    };
+    build::returned(value, origin)
+}
+
+/// Where a `return` can stay, its value still passes through the function's scope.
+fn in_place(unit: &Unit, body: &mut ast::Suite) {
+    tree::rewrite(body, |mut statement, out| {
+        for inner in blocks(&mut statement) {
+            in_place(unit, inner);
+        }
+        out.push(match statement {
+            Stmt::Return(node) => {
+                let value = node.value.map_or_else(|| build::none(node.range), |value| *value);
+                ret(unit, value, build::boolean(true, node.range), node.range)
+            }
+            statement => statement,
+        });
+    });
+}

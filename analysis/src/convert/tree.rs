@@ -1,0 +1,78 @@
+//! The tree that the passes rewrite: ruff's own, with a mark on what did not stand in the source.
+//!
+//! An unmarked node is the user's: the printer copies its text, and looks into it only for marked
+//! nodes. A marked expression that stands where another one stood keeps that one's range: the text
+//! between the children of an untouched parent is then still right. A statement's mark may also
+//! carry the number of a [`Note`](super::notes::Note).
+
+use ruff_python_ast::{self as ast, AtomicNodeIndex, Expr, HasNodeIndex, NodeIndex, Stmt};
+
+/// The mark of what a pass has made.
+const MADE: u32 = 0;
+
+pub(super) fn made() -> AtomicNodeIndex {
+    index(MADE)
+}
+
+/// The mark of a statement that has notes.
+pub(super) fn noted(note: u32) -> AtomicNodeIndex {
+    index(note + 1)
+}
+
+fn index(number: u32) -> AtomicNodeIndex {
+    let index = AtomicNodeIndex::NONE;
+    index.set(NodeIndex::from(number));
+    index
+}
+
+pub(super) fn is_made(node: &impl HasNodeIndex) -> bool {
+    node.node_index().load().as_u32() == Some(MADE)
+}
+
+pub(super) fn note_of(node: &impl HasNodeIndex) -> Option<u32> {
+    node.node_index().load().as_u32().and_then(|index| index.checked_sub(1))
+}
+
+/// The blocks of a compound statement in the order in which they stand; of `def` and `class` none.
+pub(super) fn blocks(statement: &mut Stmt) -> Vec<&mut ast::Suite> {
+    match statement {
+        Stmt::If(node) => std::iter::once(&mut node.body)
+            .chain(node.elif_else_clauses.iter_mut().map(|clause| &mut clause.body))
+            .collect(),
+        Stmt::While(node) => vec![&mut node.body, &mut node.orelse],
+        Stmt::For(node) => vec![&mut node.body, &mut node.orelse],
+        Stmt::With(node) => vec![&mut node.body],
+        Stmt::Match(node) => node.cases.iter_mut().map(|case| &mut case.body).collect(),
+        Stmt::Try(node) => {
+            let handlers =
+                node.handlers.iter_mut().map(|ast::ExceptHandler::ExceptHandler(handler)| &mut handler.body);
+            std::iter::once(&mut node.body)
+                .chain(handlers)
+                .chain([&mut node.orelse, &mut node.finalbody])
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Replaces every statement of a block by those that `rewrite` adds for it.
+pub(super) fn rewrite(block: &mut ast::Suite, mut rewrite: impl FnMut(Stmt, &mut ast::Suite)) {
+    let statements = std::mem::take(block);
+    block.reserve(statements.len());
+    for statement in statements {
+        rewrite(statement, block);
+    }
+}
+
+/// The else block of an `if` whose `elif`s have been nested.
+pub(super) fn else_block(node: &mut ast::StmtIf) -> Option<&mut ast::Suite> {
+    node.elif_else_clauses.first_mut().map(|clause| &mut clause.body)
+}
+
+/// The docstring of a body and the rest.
+pub(super) fn docstring(body: &[Stmt]) -> usize {
+    match body.first() {
+        Some(Stmt::Expr(first)) if matches!(*first.value, Expr::StringLiteral(_)) => 1,
+        _ => 0,
+    }
+}

@@ -1,0 +1,122 @@
+//! One function on its way through the passes.
+
+use std::cell::RefCell;
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::Ranged;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::names::{Identifiers, Namer};
+use super::notes::Notes;
+use super::options::{Options, Pass};
+use super::tree::blocks;
+use super::{
+    asserts, breaks, calls, conditional_expressions, continues, control_flow, directives, functions, jumps,
+    keep, lists, logical_expressions, returns, slices, variables,
+};
+
+/// What is the same for all functions of a file.
+pub(super) struct Context<'a> {
+    pub(super) source: &'a str,
+    pub(super) options: &'a Options,
+    pub(super) identifiers: &'a Identifiers<'a>,
+}
+
+/// What the passes know of the function that they convert.
+pub(super) struct Unit<'a> {
+    pub(super) source: &'a str,
+    pub(super) options: &'a Options,
+    pub(super) identifiers: &'a Identifiers<'a>,
+    pub(super) names: &'a Namer<'a>,
+    pub(super) notes: &'a Notes,
+    pub(super) name: Name,
+    /// The variable of its `FunctionScope`.
+    pub(super) scope: Name,
+    /// Whether it is part of another function, or of a module that is converted as a whole.
+    pub(super) is_nested: bool,
+    pub(super) is_async: bool,
+    /// The class whose body it stands in, through functions around it: what `__name` is mangled with.
+    pub(super) class: Option<Name>,
+    pub(super) first_parameter: Option<Name>,
+    /// Variables, its own and those of functions around it, that may be `Undefined` in a graph.
+    pub(super) maybe_undefined: RefCell<FxHashSet<Name>>,
+    /// What `set_element_type` said: dtype and shape.
+    pub(super) element_types: RefCell<FxHashMap<Name, (Option<Expr>, Option<Expr>)>>,
+}
+
+impl Unit<'_> {
+    /// Runs the passes on a body, and on the functions nested in it. `def` declares the parameters.
+    pub(super) fn convert(&self, def: &mut ast::StmtFunctionDef) {
+        let mut body = std::mem::take(&mut def.body);
+        jumps::nest_elifs(&mut body);
+        if self.is_async {
+            keep::awaiting(self.notes, &mut body, false);
+        }
+        for pass in Pass::ALL {
+            match pass {
+                Pass::Directives => directives::run(self, &mut body),
+                Pass::Breaks => breaks::run(self, &mut body),
+                Pass::Continues => continues::run(self, &mut body),
+                Pass::Returns => returns::run(self, &mut body),
+                Pass::Asserts => asserts::run(self, &mut body),
+                Pass::Lists => lists::run(self, &mut body),
+                Pass::Slices => slices::run(self, &mut body),
+                Pass::Calls => calls::run(self, &mut body),
+                Pass::ControlFlow => control_flow::run(self, &def.parameters, &mut body),
+                Pass::ConditionalExpressions => conditional_expressions::run(self, &mut body),
+                Pass::LogicalExpressions => logical_expressions::run(self, &mut body),
+                Pass::Variables => variables::run(self, &mut body),
+                Pass::Functions => functions::run(self, &mut body),
+            }
+            if self.options.until == Some(pass) {
+                if pass != Pass::Functions {
+                    functions::nested(self, &mut body);
+                }
+                break;
+            }
+        }
+        def.body = body;
+    }
+
+    /// The passes on an expression that is a function's whole body.
+    pub(super) fn convert_expression(&self, expression: Expr) -> Expr {
+        let origin = expression.range();
+        let mut body: ast::Suite = [super::build::expression(expression, origin)].into_iter().collect();
+        for pass in Pass::ALL.into_iter().filter(|pass| self.runs(*pass)) {
+            match pass {
+                Pass::Lists => lists::run(self, &mut body),
+                Pass::Slices => slices::run(self, &mut body),
+                Pass::Calls => calls::run(self, &mut body),
+                Pass::ConditionalExpressions => conditional_expressions::run(self, &mut body),
+                Pass::LogicalExpressions => logical_expressions::run(self, &mut body),
+                Pass::Functions => functions::lambdas(self, &mut body),
+                _ => {}
+            }
+        }
+        match body.pop() {
+            Some(Stmt::Expr(node)) => *node.value,
+            _ => super::build::none(origin),
+        }
+    }
+
+    pub(super) fn runs(&self, pass: Pass) -> bool {
+        self.options.until.is_none_or(|last| pass <= last)
+    }
+}
+
+/// The statements of a block at any depth that are not the user's own functions, those made by the
+/// passes included.
+pub(super) fn for_each(body: &mut ast::Suite, visit: &mut dyn FnMut(&mut Stmt)) {
+    for statement in body {
+        visit(statement);
+        for inner in blocks(statement) {
+            for_each(inner, visit);
+        }
+        if let Stmt::FunctionDef(def) = statement
+            && super::tree::is_made(def)
+        {
+            for_each(&mut def.body, visit);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Pass 12: a load of a variable that may be `Undefined` in a graph becomes `ag__.ld(x)`.
+//!
+//! A variable is `Undefined` only where an operator has given it that value: one in the state of a
+//! statement before which it may be unbound. Everything else is read as it stands.
+
+use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
+
+use super::build;
+use super::expressions::{self, Rewrite, Walk};
+use super::options::View;
+use super::tree::{is_made, made};
+use super::unit::Unit;
+
+pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
+    if unit.options.view == View::Simplified || unit.maybe_undefined.borrow().is_empty() {
+        return;
+    }
+    expressions::rewrite(body, &Loads { unit });
+    augmented(unit, body);
+}
+
+struct Loads<'a> {
+    unit: &'a Unit<'a>,
+}
+
+impl Rewrite for Loads<'_> {
+    fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
+        match expression {
+            Expr::Name(node) if node.ctx == ExprContext::Load && !is_made(node) => {
+                if self.unit.maybe_undefined.borrow().contains(&node.id) {
+                    let origin = node.range;
+                    let mut name = node.clone();
+                    name.node_index = made();
+                    *expression = build::operator("ld", vec![Expr::Name(name)], origin);
+                }
+            }
+            _ => walk.parts(expression),
+        }
+    }
+}
+
+/// `x += 1` reads `x` too: `x = ag__.ld(x)` goes before it.
+fn augmented(unit: &Unit, body: &mut ast::Suite) {
+    super::tree::rewrite(body, |mut statement, out| {
+        for inner in super::tree::blocks(&mut statement) {
+            augmented(unit, inner);
+        }
+        match &mut statement {
+            Stmt::FunctionDef(def) if is_made(def) => augmented(unit, &mut def.body),
+            Stmt::AugAssign(node) => {
+                if let Expr::Name(target) = &*node.target
+                    && unit.maybe_undefined.borrow().contains(&target.id)
+                {
+                    let load =
+                        build::operator("ld", vec![build::name(&target.id, target.range)], target.range);
+                    out.push(build::assign(&target.id, load, target.range));
+                }
+            }
+            _ => {}
+        }
+        out.push(statement);
+    });
+}

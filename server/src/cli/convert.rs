@@ -1,0 +1,242 @@
+//! `ag-lsp convert`: a file or a function as it runs after conversion.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use ag_analysis::config::Settings;
+use ag_analysis::convert::{self, Converter, Dialect, Features, Pass, View};
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use ruff_db::system::SystemPath;
+use ruff_python_ast::PySourceType;
+
+use super::ExitStatus;
+use crate::converted::{self, Converted};
+use crate::discovery::{self, Input};
+use crate::panics;
+use crate::printer::{self, Printer};
+use crate::session::{STACK, current_directory};
+
+/// Convert control flow into calls of operators, so that it can be staged.
+///
+/// `FILE` shows the whole file, `FILE::QUALNAME` one function of it (`model.py::Model.call`), `-` reads standard
+/// input. What cannot be converted stays as it is, with the reason in the JSON and on standard error.
+#[derive(Args)]
+pub(crate) struct Convert {
+    /// The files, folders or functions to convert.
+    #[arg(required = true, value_name = "FILE[::QUALNAME]")]
+    files: Vec<String>,
+
+    /// How much is shown: what runs, or the code without the plumbing of state and scopes.
+    #[arg(long, value_name = "VIEW", default_value = "full")]
+    view: ViewArgument,
+
+    /// The operators that converted code calls.
+    #[arg(long, value_name = "DIALECT", default_value = "tensorflow")]
+    dialect: DialectArgument,
+
+    /// Optional features, as TensorFlow names them: ALL, ASSERT_STATEMENTS, BUILTIN_FUNCTIONS,
+    /// EQUALITY_OPERATORS, LISTS.
+    #[arg(long, value_name = "FEATURE", value_delimiter = ',')]
+    features: Vec<String>,
+
+    /// Show the code after this pass; the later ones do not run.
+    #[arg(long, value_name = "PASS", value_parser = pass_parser())]
+    pass: Option<String>,
+
+    /// The module that a converted file imports the operators from.
+    #[arg(long, value_name = "MODULE", default_value = "autograph.operators")]
+    operators: String,
+
+    /// How the result is written.
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
+    output_format: Format,
+
+    /// Write a source map (version 3) of one converted file or function to this file.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    source_map: Option<PathBuf>,
+
+    /// Write to this file; to this folder, with the same paths below it, if more than one file is converted.
+    #[arg(long, short, value_name = "PATH", help_heading = "Output")]
+    output: Option<PathBuf>,
+
+    /// How many threads work; as many as the machine runs by default.
+    #[arg(long, short, value_name = "N", help_heading = "Miscellaneous")]
+    jobs: Option<usize>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ViewArgument {
+    Full,
+    Simplified,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum DialectArgument {
+    Tensorflow,
+    Autograph,
+    Snek,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Text,
+    Json,
+    SideBySide,
+}
+
+fn pass_parser() -> clap::builder::PossibleValuesParser {
+    Pass::ALL.map(Pass::name).into()
+}
+
+/// A text to convert, and the function of it that is asked for.
+struct Job {
+    input: Input,
+    text: Option<String>,
+    qualname: Option<String>,
+}
+
+impl Convert {
+    pub(crate) fn run(&self) -> anyhow::Result<ExitStatus> {
+        let options = self.options()?;
+        let (jobs, mut status) = self.jobs()?;
+        let threads = self.jobs.unwrap_or(0);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build()?;
+        let results: Vec<Result<Converted, (ExitStatus, String)>> =
+            pool.install(|| jobs.par_iter().map(|job| self.convert(job, &options)).collect());
+        let mut done = Vec::new();
+        for (job, result) in jobs.iter().zip(results) {
+            match result {
+                Ok(converted) => done.push(converted),
+                Err((failed, message)) => {
+                    printer::error(&format!("{}: {message}", job.input.given));
+                    status = status.max(failed);
+                }
+            }
+        }
+        for converted in &done {
+            for message in &converted.messages {
+                printer::warning(message);
+            }
+            if converted.has_errors {
+                status = status.max(ExitStatus::Findings);
+            }
+        }
+        self.write(&done)?;
+        Ok(status)
+    }
+
+    fn options(&self) -> anyhow::Result<convert::Options> {
+        let mut features = Features::default();
+        for name in &self.features {
+            anyhow::ensure!(features.enable(name), "there is no feature `{name}`");
+        }
+        Ok(convert::Options {
+            view: match self.view {
+                ViewArgument::Full => View::Full,
+                ViewArgument::Simplified => View::Simplified,
+            },
+            dialect: match self.dialect {
+                DialectArgument::Tensorflow => Dialect::TensorFlow,
+                DialectArgument::Autograph => Dialect::AutoGraph,
+                DialectArgument::Snek => Dialect::Snek,
+            },
+            features,
+            until: self.pass.as_deref().map(str::parse).transpose().map_err(anyhow::Error::msg)?,
+            operators: self.operators.clone(),
+        })
+    }
+
+    fn jobs(&self) -> anyhow::Result<(Vec<Job>, ExitStatus)> {
+        let cwd = current_directory()?;
+        let mut jobs = Vec::new();
+        let mut status = ExitStatus::Clean;
+        for given in &self.files {
+            if given == "-" {
+                let mut bytes = Vec::new();
+                std::io::stdin().read_to_end(&mut bytes).context("cannot read standard input")?;
+                let text = String::from_utf8(bytes).context("standard input is not UTF-8")?;
+                let input = Input { path: SystemPath::absolute("-", &cwd), given: "-".to_owned() };
+                jobs.push(Job { input, text: Some(text), qualname: None });
+                continue;
+            }
+            let (path, qualname) = match given.rsplit_once("::") {
+                Some((path, qualname)) => (path.to_owned(), Some(qualname.to_owned())),
+                None => (given.clone(), None),
+            };
+            let (inputs, unreadable) = discovery::discover(&[path], &cwd, &cwd, &Settings::default());
+            for unreadable in unreadable {
+                printer::error(&format!("{}: {}", unreadable.path, unreadable.message));
+                status = ExitStatus::Usage;
+            }
+            jobs.extend(inputs.into_iter().map(|input| Job {
+                input,
+                text: None,
+                qualname: qualname.clone(),
+            }));
+        }
+        Ok((jobs, status))
+    }
+
+    fn convert(&self, job: &Job, options: &convert::Options) -> Result<Converted, (ExitStatus, String)> {
+        let usage = |message: String| (ExitStatus::Usage, message);
+        let path = job.input.path.as_std_path();
+        let text = match &job.text {
+            Some(text) => text.clone(),
+            None => read(path).map_err(|error| usage(format!("{error:#}")))?,
+        };
+        let source_type = PySourceType::from(path);
+        let result = panics::catch(|| {
+            let converter = Converter::new(&text, source_type, options).map_err(|error| error.to_string())?;
+            converted::of(&job.input.given, &text, &converter, job.qualname.as_deref(), self.output_format)
+        });
+        match result {
+            Ok(converted) => converted.map_err(usage),
+            Err(panic) => Err((ExitStatus::Panic, format!("{panic}; this is a bug in ag-lsp"))),
+        }
+    }
+
+    fn write(&self, done: &[Converted]) -> anyhow::Result<()> {
+        if let Some(file) = &self.source_map {
+            let [converted] = done else {
+                anyhow::bail!("`--source-map` wants one file or function, and there are {}", done.len());
+            };
+            Printer::new(Some(file))?.write(&converted.source_map())?;
+        }
+        if self.output_format == Format::Json {
+            let entries: Vec<_> = done.iter().flat_map(|converted| &converted.functions).collect();
+            let json = serde_json::to_string(&entries)? + "\n";
+            return Printer::new(self.output.as_deref())?.write(&json);
+        }
+        match &self.output {
+            Some(folder) if done.len() > 1 || folder.is_dir() => {
+                for converted in done {
+                    let below = Path::new(&converted.file);
+                    let below = below.strip_prefix("/").unwrap_or(below);
+                    Printer::new(Some(&folder.join(below)))?.write(&converted.text)?;
+                }
+            }
+            output => {
+                let mut printer = Printer::new(output.as_deref())?;
+                for converted in done {
+                    if done.len() > 1 {
+                        printer.write(&format!("# {}\n", converted.file))?;
+                    }
+                    printer.write(&converted.text)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The text of a file; the code of a notebook.
+fn read(path: &Path) -> anyhow::Result<String> {
+    if path.extension().is_some_and(|extension| extension == "ipynb") {
+        let notebook = ruff_notebook::Notebook::from_path(path).context("cannot read the notebook")?;
+        return Ok(notebook.source_code().to_owned());
+    }
+    let bytes = std::fs::read(path)?;
+    String::from_utf8(bytes).context("not UTF-8")
+}

@@ -1,0 +1,95 @@
+//! Converted code as it is written: a file per form.
+
+mod json;
+mod side_by_side;
+mod source_map;
+
+use ag_analysis::convert::{Converter, Place, Reason, SourceMap};
+use ruff_source_file::LineIndex;
+
+use crate::cli::convert::Format;
+
+/// One file or function after conversion.
+pub(crate) struct Converted {
+    /// As given.
+    pub(crate) file: String,
+    /// The text that is written.
+    pub(crate) text: String,
+    pub(crate) functions: Vec<json::Function>,
+    /// What was left alone, for people.
+    pub(crate) messages: Vec<String>,
+    /// Whether something does not parse.
+    pub(crate) has_errors: bool,
+    source: String,
+    map: SourceMap,
+}
+
+impl Converted {
+    /// A source map of version 3, as JSON.
+    pub(crate) fn source_map(&self) -> String {
+        source_map::write(&self.file, &self.source, &self.text, &self.map)
+    }
+}
+
+/// Converts a whole text or one function of it; the message says what is wrong with the question.
+pub(crate) fn of(
+    file: &str,
+    source: &str,
+    converter: &Converter<'_>,
+    qualname: Option<&str>,
+    format: Format,
+) -> Result<Converted, String> {
+    let mut converted = Converted {
+        file: file.to_owned(),
+        text: String::new(),
+        functions: Vec::new(),
+        messages: Vec::new(),
+        has_errors: converter.errors().next().is_some(),
+        source: source.to_owned(),
+        map: SourceMap::default(),
+    };
+    let lines = LineIndex::from_source_text(source);
+    if format == Format::Json {
+        let mut functions = converter.functions();
+        if let Some(qualname) = qualname {
+            functions.retain(|function| function.place.qualname == qualname);
+            if functions.is_empty() {
+                return Err(unknown(qualname));
+            }
+        }
+        converted.functions = functions
+            .into_iter()
+            .map(|function| json::Function::new(file, source, &lines, function))
+            .collect();
+        return Ok(converted);
+    }
+    let places: Vec<(Place, Option<Reason>)> = match qualname {
+        Some(qualname) => {
+            let found = converter.function_in_place(qualname).ok_or_else(|| unknown(qualname))?;
+            let (place, reason, text, map) = found;
+            (converted.text, converted.map) = (text, map);
+            vec![(place, reason)]
+        }
+        None => {
+            let module = converter.module();
+            (converted.text, converted.map) = (module.text, module.map);
+            module.functions
+        }
+    };
+    converted.messages = places
+        .iter()
+        .filter_map(|(place, reason)| {
+            let line = lines.line_index(place.name_range.start());
+            Some(format!("{file}:{line}: `{}` is not converted: {}", place.qualname, reason.as_ref()?))
+        })
+        .collect();
+    if format == Format::SideBySide {
+        converted.text =
+            side_by_side::write(source, &lines, &converted.text, &converted.map, qualname.is_some());
+    }
+    Ok(converted)
+}
+
+fn unknown(qualname: &str) -> String {
+    format!("there is no function `{qualname}`; methods are named `Class.method`")
+}

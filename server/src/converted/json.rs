@@ -1,0 +1,79 @@
+//! The JSON of `ag-lsp convert`: an entry for each function, method and lambda.
+
+use ag_analysis::convert::{self, Kind, SpanKind};
+use ruff_source_file::LineIndex;
+use ruff_text_size::{TextRange, TextSize};
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub(crate) struct Function {
+    file: String,
+    qualname: String,
+    kind: Kind,
+    /// Of `def`, `async` or `lambda`, decorators excluded; from 1.
+    line: usize,
+    /// In characters, from 0 as in Python's `ast`.
+    column: usize,
+    converted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    text: String,
+    map: Vec<Span>,
+    free_variables: Vec<String>,
+}
+
+/// Offsets count characters: of `text`, and of the file.
+#[derive(Serialize)]
+struct Span {
+    generated: [usize; 2],
+    original: [usize; 2],
+    kind: SpanKind,
+}
+
+impl Function {
+    pub(super) fn new(file: &str, source: &str, lines: &LineIndex, function: convert::Function) -> Self {
+        let convert::Function { place, reason, text, map } = function;
+        let start = lines.source_location(place.start, source, ruff_source_file::PositionEncoding::Utf32);
+        let (generated, original) = (Characters::new(&text), Characters::new(source));
+        let spans = map.spans().iter().map(|span| Span {
+            generated: generated.range(span.generated),
+            original: original.range(span.original),
+            kind: span.kind,
+        });
+        Self {
+            file: file.to_owned(),
+            qualname: place.qualname,
+            kind: place.kind,
+            line: start.line.get(),
+            column: start.character_offset.to_zero_indexed(),
+            converted: reason.is_none(),
+            reason: reason.map(|reason| reason.to_string()),
+            map: spans.collect(),
+            free_variables: place.free_variables.iter().map(ToString::to_string).collect(),
+            text,
+        }
+    }
+}
+
+/// Byte offsets to character offsets.
+struct Characters<'a> {
+    text: &'a str,
+    is_ascii: bool,
+}
+
+impl<'a> Characters<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { text, is_ascii: text.is_ascii() }
+    }
+
+    fn range(&self, range: TextRange) -> [usize; 2] {
+        [self.offset(range.start()), self.offset(range.end())]
+    }
+
+    fn offset(&self, offset: TextSize) -> usize {
+        match self.is_ascii {
+            true => offset.to_usize(),
+            false => self.text.get(..offset.to_usize()).unwrap_or_default().chars().count(),
+        }
+    }
+}

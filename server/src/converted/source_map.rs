@@ -1,0 +1,31 @@
+//! Source maps of version 3 (ECMA-426), for tools that read them.
+
+use ag_analysis::convert::{SourceMap, SpanKind};
+use oxc_sourcemap::SourceMapBuilder;
+use ruff_source_file::{LineIndex, PositionEncoding};
+use ruff_text_size::TextSize;
+
+/// Columns count UTF-16 units, as the format demands.
+pub(super) fn write(file: &str, source: &str, text: &str, map: &SourceMap) -> String {
+    let (from, to) = (LineIndex::from_source_text(source), LineIndex::from_source_text(text));
+    let position = |lines: &LineIndex, text: &str, offset: TextSize| {
+        let location = lines.source_location(offset, text, PositionEncoding::Utf16);
+        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        (number(location.line.to_zero_indexed()), number(location.character_offset.to_zero_indexed()))
+    };
+    let mut builder = SourceMapBuilder::default();
+    builder.set_file(file);
+    let id = builder.add_source_and_content(file, source);
+    let mut last = None;
+    for span in map.spans() {
+        let (line, column) = position(&to, text, span.generated.start());
+        // The innermost of the spans that start in one place comes last.
+        if last == Some((line, column)) && span.kind == SpanKind::Synthesized {
+            continue;
+        }
+        last = Some((line, column));
+        let (original_line, original_column) = position(&from, source, span.original.start());
+        builder.add_token(line, column, original_line, original_column, Some(id), None);
+    }
+    builder.into_sourcemap().to_json_string()
+}
