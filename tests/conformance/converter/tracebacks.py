@@ -52,12 +52,19 @@ class SourceMap:
 
     def origin(self, start, end):
         """The original span of a generated one: to the character where code was copied, else that of its cause."""
-        for span in reversed(self.spans[: bisect.bisect_right(self.starts, start)]):
-            if end <= span["generated"][1]:
-                first, last = span["original"]
-                shift = first - span["generated"][0]
-                return (start + shift, end + shift) if _is_copied(span) else (first, last)
-        return None
+        first, last = self._innermost(start), self._innermost(max(start, end - 1))
+        if first is None or last is None:
+            return None
+        shift = first["original"][0] - first["generated"][0]
+        begin = start + shift if _is_copied(first) else first["original"][0]
+        shift = last["original"][0] - last["generated"][0]
+        finish = end + shift if _is_copied(last) else last["original"][1]
+        # Code that was moved apart has no span of its own.
+        return (begin, finish) if begin <= finish else tuple(first["original"])
+
+    def _innermost(self, offset):
+        before = self.spans[: bisect.bisect_right(self.starts, offset)]
+        return next((span for span in reversed(before) if offset < span["generated"][1]), None)
 
     def line_origin(self, line):
         """The original position of the leftmost copied code of a generated line, else of what caused the line."""
