@@ -6,12 +6,14 @@ use ruff_python_ast::{self as ast, Expr, ExprContext, Pattern, Stmt};
 use ruff_text_size::Ranged;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::super::notes::Notes;
 use super::super::scope::{self, Scope};
 use super::super::set::Set;
 
 /// The names of a function by number, and what is known of all of it.
 pub(super) struct Names<'a> {
     pub(super) source: &'a str,
+    pub(super) notes: &'a Notes,
     numbers: FxHashMap<Name, u32>,
     pub(super) names: Vec<Name>,
     /// Read or bound by a nested function, which may be called at any time.
@@ -22,9 +24,10 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(source: &'a str) -> Self {
+    pub(super) fn new(source: &'a str, notes: &'a Notes) -> Self {
         Self {
             source,
+            notes,
             numbers: FxHashMap::default(),
             names: Vec::new(),
             captured: Set::default(),
@@ -127,6 +130,8 @@ impl<'t> SourceOrderVisitor<'t> for Access<'_, '_> {
                 self.binds = binds;
                 self.places.truncate(places);
             }
+            // `x: int` binds nothing.
+            Stmt::AnnAssign(ast::StmtAnnAssign { target, value: None, .. }) if target.is_name_expr() => {}
             Stmt::Import(node) => node.names.iter().for_each(|alias| self.bind(&scope::imported(alias))),
             Stmt::ImportFrom(node) => node.names.iter().for_each(|alias| self.bind(&scope::imported(alias))),
             Stmt::AugAssign(node) => {

@@ -47,7 +47,7 @@ pub(in super::super) fn analyse(
     parameters: &ast::Parameters,
     body: &[Stmt],
 ) -> Analysis {
-    let mut names = Names::new(source);
+    let mut names = Names::new(source, notes);
     let mut defined = Set::default();
     let declared = declarations(body);
     for parameter in parameters {

@@ -124,6 +124,10 @@ fn statement(names: &mut Names<'_>, statement: &Stmt) -> Info {
             let mut reads = sum(&body).reads;
             reads.subtract(&info.head);
             reads.union(&target_reads);
+            // Whether there is another round.
+            for flag in names.notes.stop_flags(node) {
+                reads.insert(names.number(&flag));
+            }
             let mut iter = Access::new(names);
             iter.visit_expr(&node.iter);
             let (iter_reads, iter_binds) = (iter.reads, iter.binds);
