@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Annotations (and `__call__` methods of modules) are inserted, names of builtins are replaced by the
-//! names of AutoGraph's overloads in converted functions, and imports are appended. So both trees have the
+//! names of AutoGraph's overloads in converted functions, and imports are put first. So both trees have the
 //! same expressions in the same order ([`crate::syntax::expressions`]) in all functions that keep their
 //! body; the bodies that nobody asks for may be left out ([`super::closed`]).
 
@@ -77,7 +77,7 @@ struct Writer<'a> {
     module: &'a str,
     /// (offset, length replaced, text).
     edits: Vec<(TextSize, TextSize, String)>,
-    /// Modules imported at the end of the file; the position is the alias's number.
+    /// Modules imported for annotations; the position is the alias's number.
     imports: Vec<String>,
 }
 
@@ -164,10 +164,16 @@ impl Writer<'_> {
         Some(if qualname.is_empty() { alias(number) } else { format!("{}.{qualname}", alias(number)) })
     }
 
+    /// Imports stand before everything else, where no half-written code can swallow them.
     fn finish(mut self, text: &str) -> String {
         self.edits.sort_by_key(|(offset, ..)| *offset);
-        let mut view = String::with_capacity(text.len() + 32 * self.edits.len());
-        let mut position = 0usize;
+        let mut view = String::with_capacity(text.len() + 32 * (self.edits.len() + self.imports.len()));
+        let code = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut position = text.len() - code.len();
+        view.push_str(&text[..position]);
+        for (number, module) in self.imports.iter().enumerate() {
+            let _ = writeln!(view, "import {module} as {}", alias(number));
+        }
         for (offset, length, inserted) in &self.edits {
             let offset = offset.to_usize();
             if offset < position || offset > text.len() {
@@ -178,12 +184,6 @@ impl Writer<'_> {
             position = offset + length.to_usize();
         }
         view.push_str(text.get(position..).unwrap_or_default());
-        for (number, module) in self.imports.iter().enumerate() {
-            let _ = write!(view, "\nimport {module} as {}", alias(number));
-        }
-        if !self.imports.is_empty() {
-            view.push('\n');
-        }
         view
     }
 }

@@ -138,7 +138,7 @@ fn why(
             }
         }
         Source::Assumption => {
-            let root = root_name(staged);
+            let root = root_name(staged.root);
             steps.push(step(
                 format!(
                     "parameter `{name}` of {root} has no annotation, default or call: taken for a Tensor"
@@ -186,8 +186,8 @@ fn article(shown: &str) -> String {
 }
 
 /// `a tf.function`, `a function staged by torch.compile`.
-pub fn root_name(staged: &Staged) -> &'static str {
-    match staged.root {
+pub fn root_name(root: Option<RootKind>) -> &'static str {
+    match root {
         Some(RootKind::Function) => "a tf.function",
         Some(RootKind::Convert) => "a converted function",
         Some(RootKind::DatasetCallback) => "a Dataset callback",

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Instant;
 
 use ruff_db::system::SystemPathBuf;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -163,6 +164,7 @@ impl Owner {
                 self.client.progress && project.engine.documents().len() >= WORTH_PROGRESS && project.fresh;
             let progress = Progress::begin(shows.then_some(&self.outbox), "Looking for staged functions");
             let engine = &mut project.engine;
+            let start = Instant::now();
             let settled = panics::catch(|| {
                 self.settlers.install(|| engine.settle(&|done, total| progress.update(done, total)));
             });
@@ -171,6 +173,7 @@ impl Owner {
             }
             project.stale = false;
             project.fresh = false;
+            project.settled_in = start.elapsed();
         }
     }
 
@@ -214,7 +217,8 @@ impl Owner {
             folder: project.folder.clone(),
             whole: project.whole,
             configuration: project.configuration.clone(),
-            options: project.options.clone(),
+            environment: project.environment.clone(),
+            settled_in: project.settled_in,
             engine: project.engine.clone(),
         };
         Snapshot {

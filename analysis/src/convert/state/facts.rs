@@ -46,10 +46,13 @@ pub(in super::super) fn analyse(
     notes: &Notes,
     parameters: &ast::Parameters,
     body: &[Stmt],
+    unreached: &Scope,
 ) -> Analysis {
     let mut names = Names::new(source, notes);
     let mut defined = Set::default();
-    let declared = declarations(body);
+    let mut declared = declarations(body);
+    declared.globals.extend(unreached.globals.iter().cloned());
+    declared.nonlocals.extend(unreached.nonlocals.iter().cloned());
     for parameter in parameters {
         let number = names.number(&parameter.name().id);
         defined.insert(number);
@@ -63,14 +66,12 @@ pub(in super::super) fn analyse(
     let mut live_at_end = names.captured.clone();
     live_at_end.union(&outer);
     let parameters = defined.clone();
-    let mut flow = Flow {
-        names: &names,
-        notes,
-        outer: &outer,
-        facts: Vec::new(),
-        own: parameters,
-        lifted: Set::default(),
-    };
+    // What code that is never reached binds is local all the same.
+    let mut lifted = Set::default();
+    for name in &unreached.bound {
+        lifted.insert(names.number(name));
+    }
+    let mut flow = Flow { names: &names, notes, outer: &outer, facts: Vec::new(), own: parameters, lifted };
     flow.block(body, &infos, &live_at_end, defined, false);
     let Flow { facts, own, mut lifted, .. } = flow;
     lifted.subtract(&own);

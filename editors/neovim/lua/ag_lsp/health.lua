@@ -1,0 +1,39 @@
+-- `:checkhealth ag_lsp`: what must be there, and what to do where it is not.
+
+local M = {}
+
+function M.check()
+  local health = vim.health
+  health.start('ag-lsp')
+
+  if vim.fn.has('nvim-0.11') == 0 then
+    health.error('Neovim 0.11 or newer is needed')
+    return
+  end
+  health.ok('Neovim ' .. tostring(vim.version()))
+
+  local config = vim.lsp.config.ag_lsp
+  local command = type(config.cmd) == 'table' and config.cmd[1] or nil
+  if command and vim.fn.executable(command) == 0 then
+    health.error(('`%s` is not executable'):format(command), {
+      'Install it: `pip install ag-lsp`',
+      "or name it: `vim.lsp.config('ag_lsp', { cmd = { '/path/to/ag-lsp', 'server' } })`",
+    })
+  elseif command then
+    local run = vim.system({ command, 'version' }, { text = true }):wait(5000)
+    if run.code == 0 then
+      health.ok(('`%s`: %s'):format(vim.fn.exepath(command), vim.trim(run.stdout)))
+    else
+      health.error(('`%s version` failed with %d'):format(command, run.code))
+    end
+  end
+
+  if vim.lsp.is_enabled and not vim.lsp.is_enabled('ag_lsp') then
+    health.warn('not enabled', { "Put `vim.lsp.enable('ag_lsp')` into your init.lua" })
+  end
+  for _, client in ipairs(vim.lsp.get_clients({ name = 'ag_lsp' })) do
+    health.ok(('running in `%s`'):format(client.root_dir or 'no root'))
+  end
+end
+
+return M

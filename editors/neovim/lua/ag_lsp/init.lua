@@ -1,0 +1,38 @@
+-- What a buffer gets when the server attaches to it: the commands, and the lines that light up.
+
+local M = {}
+
+---@param client vim.lsp.Client
+---@param buffer integer
+function M.attach(client, buffer)
+  local function command(name, answer, options)
+    vim.api.nvim_buf_create_user_command(buffer, name, answer, options)
+  end
+
+  command('AgConverted', function(call)
+    local view = call.args ~= '' and call.args or nil
+    require('ag_lsp.converted').open_here(client, buffer, view)
+  end, {
+    desc = 'Show the code that the function under the cursor is converted to',
+    nargs = '?',
+    complete = function()
+      return { 'simplified', 'full' }
+    end,
+  })
+  command('AgExplain', function()
+    require('ag_lsp.pages').explain_here(client, buffer)
+  end, { desc = 'Explain why the function under the cursor is staged' })
+  command('AgStatus', function()
+    require('ag_lsp.pages').status(client)
+  end, { desc = 'Show what the server knows of itself' })
+
+  vim.api.nvim_create_autocmd('CursorMoved', {
+    group = vim.api.nvim_create_augroup('ag_lsp_matching_' .. buffer, {}),
+    buffer = buffer,
+    callback = function()
+      require('ag_lsp.converted').light(buffer)
+    end,
+  })
+end
+
+return M

@@ -1,0 +1,50 @@
+-- Which lines of one side belong to a line of the other side. Knows the source map alone.
+
+local M = {}
+
+---@alias ag_lsp.Side 'generated'|'original'
+
+---@class ag_lsp.Mapping
+---@field generated lsp.Range
+---@field original lsp.Range
+---@field kind 'verbatim'|'moved'|'synthesized'
+
+--- The first and the last line that a range touches, counted from 0.
+---@param range lsp.Range
+local function lines(range)
+  local first, last = range.start.line, range['end'].line
+  -- A range that ends before the first character of a line does not touch that line.
+  if range['end'].character == 0 and last > first then
+    last = last - 1
+  end
+  return first, last
+end
+
+--- The lines on the other side of `line`, which is on `side`; in ascending order, counted from 0.
+---
+--- Mappings nest (an `if` and the statements in it); those that span the fewest lines around `line` speak.
+---@param map ag_lsp.Mapping[]
+---@param side ag_lsp.Side
+---@param line integer
+---@return integer[]
+function M.lines(map, side, line)
+  local other = side == 'generated' and 'original' or 'generated'
+  local least, found = math.huge, {}
+  for _, mapping in ipairs(map) do
+    local first, last = lines(mapping[side])
+    if first <= line and line <= last and last - first <= least then
+      if last - first < least then
+        least, found = last - first, {}
+      end
+      local from, to = lines(mapping[other])
+      for at = from, to do
+        found[at] = true
+      end
+    end
+  end
+  local sorted = vim.tbl_keys(found)
+  table.sort(sorted)
+  return sorted
+end
+
+return M

@@ -1,0 +1,26 @@
+-- Registers what must be there before a server runs: the colours, and what happens when the server attaches.
+
+if vim.g.loaded_ag_lsp then
+  return
+end
+vim.g.loaded_ag_lsp = true
+
+local function colours()
+  vim.api.nvim_set_hl(0, 'AgMatchingLine', { default = true, link = 'Visual' })
+  vim.api.nvim_set_hl(0, '@lsp.mod.staged', { default = true, underline = true })
+end
+
+local group = vim.api.nvim_create_augroup('ag_lsp', {})
+
+colours()
+vim.api.nvim_create_autocmd('ColorScheme', { group = group, callback = colours })
+
+vim.api.nvim_create_autocmd('LspAttach', {
+  group = group,
+  callback = function(event)
+    local client = vim.lsp.get_client_by_id(event.data.client_id)
+    if client and client.name == 'ag_lsp' then
+      require('ag_lsp').attach(client, event.buf)
+    end
+  end,
+})

@@ -1,0 +1,148 @@
+/**
+ * Opens converted code beside its source, and lights up the lines that belong together.
+ *
+ * The text itself comes to VS Code through `workspace/textDocumentContent`, which the language client serves and keeps
+ * fresh; here is what VS Code has no notion of.
+ */
+import * as vscode from 'vscode';
+import type { LanguageClient } from 'vscode-languageclient/node';
+import { convertedDocument, type Converted, type ConvertedParams, type ConvertedTarget, type Mapping, type View } from '../protocol';
+import { matchingLines, type Side } from './matching';
+import { otherView, parseQuery, SCHEME } from './uri';
+
+/** What is known of an open converted document. */
+interface Open {
+    source: vscode.Uri;
+    map: Mapping[];
+}
+
+export class ConvertedView implements vscode.Disposable {
+    private readonly decoration = vscode.window.createTextEditorDecorationType({
+        isWholeLine: true,
+        backgroundColor: new vscode.ThemeColor('agLsp.matchingLineBackground'),
+    });
+    private readonly open = new Map<string, Open>();
+    private readonly subscriptions: vscode.Disposable[];
+
+    constructor(private readonly client: () => LanguageClient | undefined) {
+        this.subscriptions = [
+            this.decoration,
+            vscode.window.onDidChangeTextEditorSelection(event => this.light(event.textEditor)),
+            vscode.window.onDidChangeVisibleTextEditors(() => this.lightActive()),
+            vscode.workspace.onDidCloseTextDocument(document => this.open.delete(document.uri.toString())),
+            vscode.workspace.onDidChangeTextDocument(event => {
+                if (event.document.uri.scheme === SCHEME) {
+                    this.lightActive();
+                }
+            }),
+        ];
+    }
+
+    dispose(): void {
+        vscode.Disposable.from(...this.subscriptions).dispose();
+    }
+
+    /** Opens the converted code of `target`, or of the function under the cursor. */
+    async show(target?: ConvertedTarget): Promise<void> {
+        const editor = vscode.window.activeTextEditor;
+        const source = target === undefined ? editor?.document.uri : vscode.Uri.parse(target.uri);
+        if (source === undefined || source.scheme === SCHEME) {
+            void vscode.window.showInformationMessage('ag-lsp: open a Python file and put the cursor into a function.');
+            return;
+        }
+        const answer = await this.request(source, {
+            view: target?.view ?? vscode.workspace.getConfiguration('ag-lsp', source).get<View>('convertedView'),
+            ...(target === undefined ? { position: editor?.selection.active } : { function: target.function }),
+        });
+        if (answer) {
+            await this.present(source, answer, vscode.ViewColumn.Beside, true);
+        } else {
+            void vscode.window.showInformationMessage('ag-lsp: there is no function here that can be converted.');
+        }
+    }
+
+    /** Shows the full view in place of the simplified one in the active editor, or the other way round. */
+    async switchView(): Promise<void> {
+        const editor = vscode.window.activeTextEditor;
+        if (editor?.document.uri.scheme !== SCHEME) {
+            return;
+        }
+        const query = parseQuery(editor.document.uri.query);
+        const source = this.sourceOf(editor.document.uri);
+        const answer = await this.request(source, { function: query.function, view: otherView(query.view) });
+        if (answer) {
+            await this.present(source, answer, editor.viewColumn, false);
+        }
+    }
+
+    /** Asks for the new maps of the converted documents of `source`; their text follows by itself. */
+    async sourceChanged(source: vscode.Uri): Promise<void> {
+        for (const [uri, open] of [...this.open]) {
+            if (open.source.toString() === source.toString()) {
+                const query = parseQuery(vscode.Uri.parse(uri).query);
+                const answer = await this.request(source, { function: query.function, view: query.view });
+                open.map = answer?.map ?? [];
+            }
+        }
+        this.lightActive();
+    }
+
+    private async request(
+        source: vscode.Uri,
+        which: Omit<ConvertedParams, 'textDocument'>,
+    ): Promise<Converted | null | undefined> {
+        return this.client()?.sendRequest(convertedDocument, { textDocument: { uri: source.toString() }, ...which });
+    }
+
+    private async present(
+        source: vscode.Uri,
+        answer: Converted,
+        viewColumn: vscode.ViewColumn | undefined,
+        preserveFocus: boolean,
+    ): Promise<void> {
+        const uri = vscode.Uri.parse(answer.uri);
+        this.open.set(uri.toString(), { source, map: answer.map });
+        const document = await vscode.workspace.openTextDocument(uri);
+        await vscode.window.showTextDocument(document, { viewColumn, preserveFocus, preview: false });
+        this.lightActive();
+    }
+
+    private sourceOf(converted: vscode.Uri): vscode.Uri {
+        const open = this.open.get(converted.toString());
+        return open?.source ?? converted.with({ scheme: 'file', query: '' });
+    }
+
+    private lightActive(): void {
+        if (vscode.window.activeTextEditor !== undefined) {
+            this.light(vscode.window.activeTextEditor);
+        }
+    }
+
+    /** Lights up what belongs to the line of the cursor in `editor`, on both sides. */
+    private light(editor: vscode.TextEditor): void {
+        const uri = editor.document.uri.toString();
+        for (const other of vscode.window.visibleTextEditors) {
+            const otherUri = other.document.uri.toString();
+            if (this.open.get(uri)?.source.toString() === otherUri) {
+                this.decorate(this.open.get(uri)?.map ?? [], 'generated', editor, other);
+            } else if (this.open.get(otherUri)?.source.toString() === uri) {
+                this.decorate(this.open.get(otherUri)?.map ?? [], 'original', editor, other);
+            }
+        }
+    }
+
+    private decorate(map: Mapping[], side: Side, from: vscode.TextEditor, to: vscode.TextEditor): void {
+        const line = from.selection.active.line;
+        const found = matchingLines(map, side, line);
+        to.setDecorations(this.decoration, found.map(wholeLine));
+        from.setDecorations(this.decoration, found.length === 0 ? [] : [wholeLine(line)]);
+        const [first] = found;
+        if (first !== undefined) {
+            to.revealRange(wholeLine(first), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+        }
+    }
+}
+
+function wholeLine(line: number): vscode.Range {
+    return new vscode.Range(line, 0, line, 0);
+}

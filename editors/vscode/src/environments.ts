@@ -1,0 +1,32 @@
+/**
+ * The Python environments of the workspace, in which an `ag-lsp` may be installed.
+ */
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+
+/** What is used of the Python extension, when it is there. */
+interface PythonExtension {
+    environments: { getActiveEnvironmentPath(resource?: vscode.Uri): { path: string } };
+}
+
+/** The environment that the Python extension has chosen, then `.venv` of each workspace folder. */
+export async function environments(): Promise<string[]> {
+    const folders = vscode.workspace.workspaceFolders ?? [];
+    const active = await activeEnvironment(folders[0]?.uri);
+    const local = folders.filter(folder => folder.uri.scheme === 'file').map(folder => join(folder.uri.fsPath, '.venv'));
+    return active === undefined ? local : [active, ...local];
+}
+
+async function activeEnvironment(resource: vscode.Uri | undefined): Promise<string | undefined> {
+    const extension = vscode.extensions.getExtension<PythonExtension>('ms-python.python');
+    if (extension === undefined) {
+        return undefined;
+    }
+    const python = extension.isActive ? extension.exports : await extension.activate();
+    const path = python.environments?.getActiveEnvironmentPath(resource).path;
+    if (path === undefined) {
+        return undefined;
+    }
+    // Either the environment's folder, or the interpreter in its `bin`.
+    return /[\\/]python[\d.]*(\.exe)?$/.test(path) ? join(path, '..', '..') : path;
+}

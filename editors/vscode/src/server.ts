@@ -1,0 +1,135 @@
+/**
+ * The life of the server: which binary is started, with which settings, and its restarts.
+ */
+import { statSync } from 'node:fs';
+import * as vscode from 'vscode';
+import {
+    LanguageClient,
+    State,
+    type LanguageClientOptions,
+    type ServerCapabilities,
+    type StaticFeature,
+} from 'vscode-languageclient/node';
+import { findBinary, type Binary } from './binary';
+import { SCHEME } from './converted/uri';
+import { environments } from './environments';
+import { convertedDocumentChanged } from './protocol';
+import type { StatusBar } from './statusBar';
+
+const NOT_FOUND = 'No `ag-lsp` was found: set `ag-lsp.path`, or install it (`pip install ag-lsp`), or put it on the PATH.';
+
+export class Server implements vscode.Disposable {
+    /** The running client; undefined before the start, and where no binary is found. */
+    client: LanguageClient | undefined;
+    /** The restarts, one after the other: two that overlap would leave a server behind. */
+    private last: Promise<void> = Promise.resolve();
+
+    constructor(
+        private readonly extension: vscode.ExtensionContext,
+        private readonly log: vscode.LogOutputChannel,
+        private readonly statusBar: StatusBar,
+        private readonly sourceChanged: (source: vscode.Uri) => Promise<void>,
+    ) {}
+
+    restart(): Promise<void> {
+        this.last = this.last.then(async () => {
+            await this.stop();
+            await this.start();
+        });
+        return this.last;
+    }
+
+    async stop(): Promise<void> {
+        const client = this.client;
+        this.client = undefined;
+        await client?.dispose().catch(error => this.log.warn(`the server did not stop in time: ${error}`));
+    }
+
+    dispose(): void {
+        void this.stop();
+    }
+
+    private async start(): Promise<void> {
+        const binary = await this.find();
+        if (binary === undefined) {
+            this.log.error(NOT_FOUND);
+            this.statusBar.failed(NOT_FOUND);
+            return;
+        }
+        this.log.info(`starting ${binary.path} (from the ${binary.origin})`);
+        const client = new LanguageClient('ag-lsp', 'ag-lsp', { command: binary.path, args: ['server'] }, this.options());
+        client.registerFeature(without(this.ownCommands()));
+        client.onNotification(convertedDocumentChanged, ({ uri }) => this.sourceChanged(vscode.Uri.parse(uri)));
+        client.onDidChangeState(({ newState }) => {
+            const server = client.initializeResult?.serverInfo;
+            this.statusBar.running(newState, binary, server && `${server.name} ${server.version ?? ''}`);
+        });
+        this.client = client;
+        try {
+            await client.start();
+        } catch (error) {
+            const message = `${binary.path} did not start: ${error instanceof Error ? error.message : String(error)}`;
+            this.log.error(message);
+            this.statusBar.failed(message);
+        }
+        if (client.state !== State.Running) {
+            this.client = undefined;
+        }
+    }
+
+    private async find(): Promise<Binary | undefined> {
+        const trusted = vscode.workspace.isTrusted;
+        return findBinary({
+            setting: vscode.workspace.getConfiguration('ag-lsp').get('path', ''),
+            environments: trusted ? await environments() : [],
+            trusted,
+            path: process.env['PATH'] ?? '',
+            extension: this.extension.extensionPath,
+            windows: process.platform === 'win32',
+            isFile,
+        });
+    }
+
+    private ownCommands(): string[] {
+        const contributed: { command: string }[] = this.extension.extension.packageJSON.contributes.commands;
+        return contributed.map(({ command }) => command);
+    }
+
+    private options(): LanguageClientOptions {
+        return {
+            documentSelector: [
+                { scheme: 'file', language: 'python' },
+                { scheme: 'untitled', language: 'python' },
+                { scheme: 'vscode-notebook-cell', language: 'python' },
+                { scheme: SCHEME, language: 'python' },
+                { scheme: 'file', pattern: '**/{ag-lsp,pyproject}.toml' },
+            ],
+            initializationOptions: vscode.workspace.getConfiguration('ag-lsp'),
+            outputChannel: this.log,
+            traceOutputChannel: this.log,
+        };
+    }
+}
+
+/**
+ * Takes commands off the server's list. The language client registers what is on it, which fails for a command that the
+ * extension has registered itself.
+ */
+function without(commands: string[]): StaticFeature {
+    return {
+        fillClientCapabilities: () => {},
+        preInitialize: (capabilities: ServerCapabilities) => {
+            const provider = capabilities.executeCommandProvider;
+            if (provider !== undefined) {
+                provider.commands = provider.commands.filter(command => !commands.includes(command));
+            }
+        },
+        initialize: () => {},
+        getState: () => ({ kind: 'static' }),
+        clear: () => {},
+    };
+}
+
+function isFile(path: string): boolean {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+}

@@ -1,0 +1,43 @@
+/**
+ * The item in the status bar: whether the server runs, and which one.
+ */
+import * as vscode from 'vscode';
+import { State } from 'vscode-languageclient/node';
+import type { Binary } from './binary';
+
+export class StatusBar implements vscode.Disposable {
+    private readonly item = vscode.window.createStatusBarItem('ag-lsp', vscode.StatusBarAlignment.Right, 90);
+
+    constructor() {
+        this.item.name = 'ag-lsp';
+        this.item.command = 'ag-lsp.status';
+        this.item.show();
+    }
+
+    running(state: State, binary: Binary, version: string | undefined): void {
+        const icon = { [State.Running]: '$(check)', [State.Starting]: '$(sync~spin)', [State.StartFailed]: '$(error)' };
+        this.item.text = `${icon[state as keyof typeof icon] ?? '$(circle-slash)'} ag-lsp`;
+        this.item.backgroundColor =
+            state === State.Running || state === State.Starting
+                ? undefined
+                : new vscode.ThemeColor('statusBarItem.errorBackground');
+        this.item.tooltip = this.tooltip(`${version ?? 'ag-lsp'} from the ${binary.origin}: \`${binary.path}\``);
+    }
+
+    failed(message: string): void {
+        this.item.text = '$(error) ag-lsp';
+        this.item.backgroundColor = new vscode.ThemeColor('statusBarItem.errorBackground');
+        this.item.tooltip = this.tooltip(message);
+    }
+
+    dispose(): void {
+        this.item.dispose();
+    }
+
+    private tooltip(line: string): vscode.MarkdownString {
+        const links = '[Restart](command:ag-lsp.restart) · [Logs](command:ag-lsp.showLogs) · [Status](command:ag-lsp.status)';
+        const tooltip = new vscode.MarkdownString(`${line}\n\n${links}`);
+        tooltip.isTrusted = { enabledCommands: ['ag-lsp.restart', 'ag-lsp.showLogs', 'ag-lsp.status'] };
+        return tooltip;
+    }
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { matchingLines } from '../src/converted/matching';
+import { otherView, parseQuery } from '../src/converted/uri';
+import type { Mapping } from '../src/protocol';
+
+/** A mapping of whole lines, first to last. */
+function mapping(original: [number, number], generated: [number, number]): Mapping {
+    const range = ([first, last]: [number, number]) => ({
+        start: { line: first, character: 0 },
+        end: { line: last, character: 9 },
+    });
+    return { original: range(original), generated: range(generated), kind: 'moved' };
+}
+
+/** `if x:` with one statement in it, which became a function, a call, and the statement moved into the function. */
+const CONDITIONAL = [mapping([1, 2], [1, 6]), mapping([1, 1], [6, 6]), mapping([2, 2], [3, 3])];
+
+test('the mapping of the fewest lines speaks for a line', () => {
+    assert.deepEqual(matchingLines(CONDITIONAL, 'original', 2), [3]);
+    assert.deepEqual(matchingLines(CONDITIONAL, 'original', 1), [6]);
+    assert.deepEqual(matchingLines(CONDITIONAL, 'generated', 3), [2]);
+});
+
+test('a line that only a larger construct covers belongs to the whole construct', () => {
+    assert.deepEqual(matchingLines(CONDITIONAL, 'generated', 4), [1, 2]);
+});
+
+test('a line outside every mapping belongs to none', () => {
+    assert.deepEqual(matchingLines(CONDITIONAL, 'original', 9), []);
+    assert.deepEqual(matchingLines([], 'generated', 0), []);
+});
+
+test('one line may become several', () => {
+    const twice = [mapping([4, 4], [1, 1]), mapping([4, 4], [7, 7])];
+    assert.deepEqual(matchingLines(twice, 'original', 4), [1, 7]);
+});
+
+test('a range that ends at the start of a line does not touch that line', () => {
+    const until = { start: { line: 0, character: 0 }, end: { line: 1, character: 0 } };
+    assert.deepEqual(matchingLines([{ original: until, generated: until, kind: 'verbatim' }], 'original', 1), []);
+});
+
+test('an address says which function and which view', () => {
+    assert.deepEqual(parseQuery('function=Model.call&view=full'), { function: 'Model.call', view: 'full' });
+    assert.deepEqual(parseQuery('function=f.<locals>.<lambda>&view=simplified'), {
+        function: 'f.<locals>.<lambda>',
+        view: 'simplified',
+    });
+    assert.deepEqual(parseQuery('view=simplified'), { function: undefined, view: 'simplified' });
+});
+
+test('the other view of the other view is the view', () => {
+    assert.equal(otherView('full'), 'simplified');
+    assert.equal(otherView('simplified'), 'full');
+});

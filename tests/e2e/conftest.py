@@ -1,0 +1,65 @@
+"""What every end-to-end test starts from: the binary, the repository, and a project of its own."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+TOOLS = REPOSITORY / "target" / "e2e"
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    return REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def tools() -> Path:
+    """A git-ignored folder for what a test downloads or builds."""
+    TOOLS.mkdir(parents=True, exist_ok=True)
+    return TOOLS
+
+
+@pytest.fixture(scope="session")
+def binary() -> Path:
+    path = Path(os.environ.get("AG_LSP", REPOSITORY / "target" / "release" / "ag-lsp"))
+    assert path.is_file(), f"{path} is not there: build it, or name another one in AG_LSP"
+    return path
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A copy of `project/`, which a test may change."""
+    return Path(shutil.copytree(REPOSITORY / "tests" / "e2e" / "project", tmp_path / "project"))
+
+
+@pytest.fixture(scope="session")
+def server(binary: Path) -> Path:
+    """The binary, where it has a language server."""
+    if subprocess.run([binary, "server", "--help"], capture_output=True).returncode != 0:
+        pytest.skip(f"{binary} has no `server`")
+    return binary
+
+
+@pytest.fixture(scope="module")
+def build(tools: Path, request) -> Path:
+    """A folder for cargo, in which the crates of others are built already, as links. So a test builds the product without
+    disturbing, or trusting, the one that is there."""
+    folder = tools / "build" / request.module.__name__
+    shutil.rmtree(folder, ignore_errors=True)
+    own = shutil.ignore_patterns("*ag[-_]lsp*", "*ag[-_]analysis*", "incremental")
+    shutil.copytree(REPOSITORY / "target" / "release", folder / "release", copy_function=os.link, ignore=own)
+    return folder
+
+
+def pytest_terminal_summary(terminalreporter):
+    """One line in the words of `cargo test`, so that one sum can be made of both."""
+    count = {name: len(terminalreporter.stats.get(name, [])) for name in ("passed", "failed", "error", "skipped")}
+    failed = count["failed"] + count["error"]
+    verdict = "FAILED" if failed else "ok"
+    terminalreporter.write_line(
+        f"test result: {verdict}. {count['passed']} passed; {failed} failed; {count['skipped']} ignored"
+    )

@@ -1,0 +1,71 @@
+"""The one line by which others wire ag-lsp in: the pre-commit hooks and the GitHub action."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+
+def test_hooks_are_valid(repository: Path):
+    subprocess.run(["pre-commit", "validate-manifest", ".pre-commit-hooks.yaml"], cwd=repository, check=True)
+
+
+def test_action_is_valid(repository: Path):
+    schema = ["check-jsonschema", "--builtin-schema", "vendor.github-actions"]
+    subprocess.run([*schema, "action.yml"], cwd=repository, check=True)
+
+
+@pytest.fixture
+def commit(project: Path):
+    """The project as a repository with everything staged, and a way to run git in it."""
+
+    def git(*arguments: str):
+        identity = ["-c", "user.name=Someone", "-c", "user.email=someone@example.org"]
+        subprocess.run(["git", *identity, *arguments], cwd=project, check=True, capture_output=True)
+
+    git("init", "--quiet")
+    git("add", ".")
+    return git
+
+
+def test_hooks_stop_a_commit(repository: Path, project: Path, commit, build: Path, tmp_path: Path):
+    """pre-commit installs ag-lsp from the repository by itself. One hook says what is wrong, the other repairs."""
+    if not (repository / ".git").exists():
+        pytest.skip("pre-commit installs from a repository of git, which this folder is not")
+    environment = os.environ | {"PRE_COMMIT_HOME": str(tmp_path / "home"), "CARGO_TARGET_DIR": str(build)}
+    run = ["pre-commit", "try-repo", str(repository), "--files", "model.py"]
+    found = subprocess.run(run, cwd=project, capture_output=True, text=True, env=environment)
+    assert found.returncode == 1, found.stdout + found.stderr
+    assert "AG101" in found.stdout
+    assert "hook id: ag-lsp-fix\n- files were modified by this hook" in found.stdout.replace("- exit code: 1\n", "")
+    assert "count_nonzero(values) == 0" in (project / "model.py").read_text()
+
+
+def test_action_annotates(repository: Path, project: Path, build: Path, tmp_path: Path):
+    """The steps of the action, run as GitHub runs them: each a script of bash, with the inputs put in."""
+    action = yaml.safe_load((repository / "action.yml").read_text())
+    inputs = {name: str(given["default"]) for name, given in action["inputs"].items()} | {"paths": "model.py"}
+    environment = os.environ | {
+        "GITHUB_ACTION_PATH": str(repository),
+        "RUNNER_TEMP": str(tmp_path),
+        "CARGO_TARGET_DIR": str(build),
+    }
+
+    def put_in(text: str) -> str:
+        for name, value in inputs.items():
+            text = text.replace("${{ inputs.%s }}" % name, value)
+        assert "${{" not in text
+        return text
+
+    for step in action["runs"]["steps"]:
+        variables = {name: put_in(value) for name, value in step.get("env", {}).items()}
+        shell = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", put_in(step["run"])]
+        last = subprocess.run(shell, cwd=project, capture_output=True, text=True, env=environment | variables)
+        if step is not action["runs"]["steps"][-1]:
+            assert last.returncode == 0, last.stderr
+    assert last.returncode == 1, last.stderr
+    annotations = [line for line in last.stdout.splitlines() if line.startswith("::error")]
+    assert len(annotations) == 2
+    assert all("file=model.py" in line for line in annotations)
