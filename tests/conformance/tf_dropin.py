@@ -13,6 +13,7 @@ Knows TensorFlow 2.21's `autograph` package, and the JSON of `ag-lsp convert`. N
 
 import ast
 import functools
+import importlib.util
 import inspect
 import json
 import shutil
@@ -26,9 +27,20 @@ from tensorflow.python.autograph.core.converter import Feature
 from tensorflow.python.autograph.impl import api, conversion
 from tensorflow.python.autograph.pyct import cache, errors, inspect_utils, loader, origin_info
 
-sys.path.append(str(Path(__file__).parent / "converter"))
+HERE = Path(__file__).resolve().parent
+# Folders beside this file are named after libraries, and are none.
+sys.path[:] = [path for path in sys.path if Path(path).resolve() != HERE]
 
-from tracebacks import SourceMap  # noqa: E402
+
+def _beside(name):
+    spec = importlib.util.spec_from_file_location(name, HERE / "converter" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+SourceMap = _beside("tracebacks").SourceMap
 
 # The features that change the text. The others (name scopes, control dependencies) are options of the operators.
 TEXTUAL_FEATURES = (

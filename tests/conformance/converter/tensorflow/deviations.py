@@ -17,6 +17,9 @@ ANNOTATION_ONLY = "`y: int` without a value is taken for an assignment"
 CLASS_ANNOTATION = "annotations are evaluated again, where the names of the class are not visible"
 UNBOUND = "the right side of `x += …` is read without a check that it is bound"
 TRY_ELSE = "the `else` of a `try` runs although `return`, `break` or `continue` has left it"
+UNBOUND_TEXT = "the text of UnboundLocalError is not Python's"
+ELIF_RETURNS = "an `elif` that returns, before a plain `return`, is taken for a missing return"
+NAMES = "generated names clash with the user's"
 ASYNC = "`async def` stops the conversion"
 
 
@@ -216,11 +219,7 @@ def late_binding_of_name_in_body(x):
     while n < 3:
         n += 1
         scaled = n * 10
-
-        def f(v):
-            return v + scaled
-
-        functions.append(f)
+        functions.append(lambda v: v + scaled)
     return [f(x) for f in functions]
 
 
@@ -310,3 +309,42 @@ def continue_leaves_out_else(items):
         else:
             log.append(f"else {item}")
     return log
+
+
+@case(T(10), T(3))
+@deviates(ELIF_RETURNS)
+def elif_returns_before_return(n, m):
+    if n > m:
+        return n - m
+    elif n == m:
+        return n
+    return m - n
+
+
+@case(T(3))
+@case(T(-3))
+@deviates(NAMES)
+def names_of_generated_code(x):
+    get_state = T(1)
+    if_body = T(2)
+    vars_ = T(3)
+    if x > 0:
+        get_state = get_state + x
+        vars_ = if_body
+    return get_state, if_body, vars_
+
+
+@case(T(3))
+@deviates(UNBOUND_TEXT)
+def unbound(x):
+    if x is None:
+        y = 1
+    return y + x
+
+
+@case(T(3))
+@deviates(UNBOUND_TEXT)
+def deleted(x):
+    y = x
+    del y
+    return y
