@@ -268,9 +268,9 @@ def augmented_by_unbound(n):
 @deviates(ASYNC)
 def coroutine(x):
     async def positive(v):
-        if v > 0:
-            return v
-        return -v
+        if v < 0:
+            v = -v
+        return v
 
     try:
         positive(x).send(None)
