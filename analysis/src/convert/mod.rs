@@ -12,6 +12,7 @@
 //! alone: no types, no database.
 
 mod asserts;
+mod binding_tests;
 mod breaks;
 mod build;
 mod calls;
