@@ -28,8 +28,6 @@ from tensorflow.python.autograph.impl import api, conversion
 from tensorflow.python.autograph.pyct import cache, errors, inspect_utils, loader, origin_info
 
 HERE = Path(__file__).resolve().parent
-# Folders beside this file are named after libraries, and are none.
-sys.path[:] = [path for path in sys.path if Path(path).resolve() != HERE]
 
 
 def _beside(name):

@@ -130,8 +130,6 @@ impl<'t> SourceOrderVisitor<'t> for Access<'_, '_> {
                 self.binds = binds;
                 self.places.truncate(places);
             }
-            // `x: int` binds nothing.
-            Stmt::AnnAssign(ast::StmtAnnAssign { target, value: None, .. }) if target.is_name_expr() => {}
             Stmt::Import(node) => node.names.iter().for_each(|alias| self.bind(&scope::imported(alias))),
             Stmt::ImportFrom(node) => node.names.iter().for_each(|alias| self.bind(&scope::imported(alias))),
             Stmt::AugAssign(node) => {

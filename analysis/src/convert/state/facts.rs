@@ -226,6 +226,7 @@ impl Flow<'_, '_> {
             Stmt::Try(node) => self.tried(node, info, live_out, defined, moved),
             _ => {
                 target.union(&info.binds);
+                target.union(&info.declared);
                 defined.union(&info.binds);
                 if let Stmt::Delete(_) = statement {
                     defined.subtract(&info.binds);

@@ -16,6 +16,8 @@ pub(super) struct Info {
     /// Bound on some way.
     pub(super) binds: Set,
     pub(super) places: Vec<Place>,
+    /// Local without being bound.
+    pub(super) declared: Set,
     /// Bound by the test of an `if` or `while`, the target of a `for`, the items of a `with`.
     pub(super) head: Set,
     /// Read by the head.
@@ -186,6 +188,13 @@ fn statement(names: &mut Names<'_>, statement: &Stmt) -> Info {
 }
 
 fn simple(names: &mut Names<'_>, statement: &Stmt, info: &mut Info) {
+    // `x: int` makes a name local and binds nothing.
+    if let Stmt::AnnAssign(ast::StmtAnnAssign { target, value: None, .. }) = statement
+        && let Expr::Name(name) = &**target
+    {
+        info.declared.insert(names.number(&name.id));
+        return;
+    }
     let mut access = Access::new(names);
     access.visit_stmt(statement);
     let (reads, binds, places) = (access.reads, access.binds, access.places);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the examples of `tests/conformance/tensorflow` in TensorFlow: with its own conversion, with ours, as plain Python.
+"""Runs the examples of `tests/conformance/recorded/tensorflow` converted by TensorFlow, by ag-lsp, and unconverted.
 
     tests/conformance/converter/tensorflow/examples.py [--binary target/release/ag-lsp] [MODULE …]
 
@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-MODULES = HERE.parents[1] / "tensorflow"
+MODULES = HERE.parents[1] / "recorded/tensorflow"
 sys.path[:0] = [str(HERE), str(HERE.parents[1]), str(MODULES)]
 
 import tensorflow_environment  # noqa: E402
