@@ -20,6 +20,7 @@
 
 mod full;
 mod simplified;
+mod unbound;
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -53,7 +54,8 @@ pub(super) fn run(unit: &Unit, parameters: &ast::Parameters, body: &mut ast::Sui
     nested.extend(declaration(&unreached.globals, build::global));
     nested.extend(declaration(&unreached.nonlocals, build::nonlocal));
     let mut facts = analysis.facts.into_iter();
-    let mut emitter = Emitter { unit, facts: &mut facts, globals: &analysis.globals };
+    let mut unbound = analysis.unbound.into_iter();
+    let mut emitter = Emitter { unit, facts: &mut facts, unbound: &mut unbound, globals: &analysis.globals };
     emitter.block(body, false);
 
     let start = docstring(body);
@@ -124,6 +126,7 @@ pub(super) struct Parts<'a> {
 pub(super) struct Emitter<'e, 'u> {
     pub(super) unit: &'e Unit<'u>,
     facts: &'e mut dyn Iterator<Item = Facts>,
+    unbound: &'e mut dyn Iterator<Item = Vec<Name>>,
     globals: &'e FxHashSet<Name>,
 }
 
@@ -135,6 +138,10 @@ impl Emitter<'_, '_> {
 
     fn statement(&mut self, mut statement: Stmt, moved: bool, out: &mut ast::Suite) {
         let origin = TextRange::empty(statement.start());
+        let unbound = self.unbound.next().unwrap_or_default();
+        if !unbound.is_empty() && self.unit.options.view == View::Full {
+            unbound::guard(&unbound, &mut statement, moved, out);
+        }
         let (kept, head) = match &statement {
             Stmt::If(node) => (self.unit.notes.is_kept(node), node.test.end()),
             Stmt::While(node) => (self.unit.notes.is_kept(node), node.test.end()),

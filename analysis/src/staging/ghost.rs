@@ -14,10 +14,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use ruff_text_size::TextSize;
+use ruff_text_size::{TextRange, TextSize};
 
 use super::assumed::{AssumedType, resolve_classes};
-use super::index::FileIndex;
+use super::index::{FileIndex, MODULE};
+use super::lambdas::LambdaTypes;
 use super::visible::Visible;
 use crate::syntax::functions::ClassEntry;
 
@@ -27,6 +28,8 @@ pub struct Assumption {
     /// By parameter position; `None` where nothing is inserted.
     pub parameters: Vec<Option<AssumedType>>,
     pub returns: Option<AssumedType>,
+    /// What its lambdas are called with.
+    pub lambdas: Vec<LambdaTypes>,
     /// AutoGraph converts the function: `range(t)`, `int(t)`, … are overloaded in it.
     pub converts: bool,
 }
@@ -51,7 +54,7 @@ pub fn view(
     assumptions: &BTreeMap<u32, Assumption>,
     asked: &Asked,
 ) -> String {
-    let mut writer = Writer { module, edits: Vec::new(), imports: Vec::new() };
+    let mut writer = Writer { module, edits: Vec::new(), imports: Vec::new(), values: Vec::new() };
     let bodies = index.dispensable(&|function| match asked {
         Asked::Some(asked) => !index.is_closed(function) || index.with_nested(function).any(asked),
         Asked::Here(visible) => visible.has_body(function),
@@ -90,6 +93,17 @@ pub fn view(
             _ => writer.callable(text, index, class, assumptions),
         }
     }
+    for lambda in &index.lambdas {
+        let outermost = (lambda.scope != MODULE).then(|| index.outermost(lambda.scope));
+        if matches!((asked, outermost), (Asked::Here(visible), Some(function)) if !visible.has_body(function))
+        {
+            continue;
+        }
+        let types = assumptions.get(&lambda.scope).map(|assumption| assumption.lambdas.as_slice());
+        if let Some(types) = types.and_then(|types| types.iter().find(|types| types.id == lambda.id)) {
+            writer.lambda(&lambda.uses, &types.parameters);
+        }
+    }
     for (scope, range) in &index.builtin_calls {
         if assumptions.get(scope).is_some_and(|assumption| assumption.converts)
             && let Some(name) = text.get(std::ops::Range::<usize>::from(*range))
@@ -106,6 +120,8 @@ struct Writer<'a> {
     edits: Vec<(TextSize, TextSize, String)>,
     /// Modules imported for annotations; the position is the alias's number.
     imports: Vec<String>,
+    /// The annotations of the names that stand for parameters of lambdas.
+    values: Vec<String>,
 }
 
 impl Writer<'_> {
@@ -153,6 +169,17 @@ impl Writer<'_> {
             let method =
                 format!("\n{indentation}def __call__(self, *ag_args, **ag_kwargs) -> {returns}: ...");
             self.insert(class.range.end(), method);
+        }
+    }
+
+    /// Replaces the uses of a lambda's parameters: see [`super::lambdas`].
+    fn lambda(&mut self, uses: &[(usize, TextRange)], parameters: &[AssumedType]) {
+        for (position, assumed) in parameters.iter().enumerate() {
+            let Some(annotation) = self.annotation(assumed) else { continue };
+            let name = format!("ag_v{}", self.values.len());
+            let own = uses.iter().filter(|(parameter, _)| *parameter == position);
+            self.edits.extend(own.map(|(_, range)| (range.start(), range.len(), name.clone())));
+            self.values.push(annotation);
         }
     }
 
@@ -211,6 +238,13 @@ impl Writer<'_> {
             position = offset + length.to_usize();
         }
         view.push_str(text.get(position..).unwrap_or_default());
+        // Their names are expressions, which may not come before the others.
+        for (number, annotation) in self.values.iter().enumerate() {
+            let _ = write!(view, "\nag_v{number}: \"{annotation}\"");
+        }
+        if !self.values.is_empty() {
+            view.push('\n');
+        }
         view
     }
 }

@@ -22,7 +22,7 @@ use rustc_hash::FxHashSet;
 
 use super::assumed::AssumedType;
 use super::ghost::Assumption;
-use super::index::FileIndex;
+use super::index::{FileIndex, MODULE};
 use crate::syntax::words::words;
 
 /// Called without being named.
@@ -95,6 +95,7 @@ impl<'a> Search<'a> {
         let outermost = classes.iter().map(|class| class.range);
         let outermost = outermost.chain(functions.iter().map(|function| function.range));
         self.say_around(whole, outermost.collect());
+        self.say_lambdas(MODULE);
         for function in asked {
             let Some(entry) = functions.get(*function as usize) else { continue };
             // Functions of one name are told apart by counting them, so all classes of that name must stay.
@@ -168,6 +169,7 @@ impl<'a> Search<'a> {
             self.say(TextRange::new(name_end, signature.body_at.clamp(name_end, entry.range.end())));
             let assumption = self.assumptions.get(&function).into_iter();
             self.say_types(assumption.flat_map(|assumption| &assumption.parameters).flatten());
+            self.say_lambdas(function);
         }
     }
 
@@ -176,6 +178,11 @@ impl<'a> Search<'a> {
             let assumption = self.assumptions.get(&function).into_iter();
             self.say_types(assumption.flat_map(|assumption| &assumption.returns));
         }
+    }
+
+    fn say_lambdas(&mut self, scope: u32) {
+        let assumption = self.assumptions.get(&scope).into_iter();
+        self.say_types(assumption.flat_map(|it| &it.lambdas).flat_map(|lambda| &lambda.parameters));
     }
 
     fn say_types(&mut self, types: impl Iterator<Item = &'a AssumedType>) {

@@ -16,6 +16,8 @@ pub(super) struct Info {
     /// Bound on some way.
     pub(super) binds: Set,
     pub(super) places: Vec<Place>,
+    /// Local without being bound.
+    pub(super) declared: Set,
     /// Bound by the test of an `if` or `while`, the target of a `for`, the items of a `with`.
     pub(super) head: Set,
     /// Read by the head.
@@ -124,6 +126,10 @@ fn statement(names: &mut Names<'_>, statement: &Stmt) -> Info {
             let mut reads = sum(&body).reads;
             reads.subtract(&info.head);
             reads.union(&target_reads);
+            // Whether there is another round.
+            for flag in names.notes.stop_flags(node) {
+                reads.insert(names.number(&flag));
+            }
             let mut iter = Access::new(names);
             iter.visit_expr(&node.iter);
             let (iter_reads, iter_binds) = (iter.reads, iter.binds);
@@ -132,6 +138,7 @@ fn statement(names: &mut Names<'_>, statement: &Stmt) -> Info {
             info.kills = iter_binds.clone();
             info.binds.union(&iter_binds);
             info.head_reads = iter_reads;
+            info.head_reads.union(&target_reads);
             add_blocks(&mut info, vec![body, block(names, &node.orelse)]);
         }
         Stmt::With(node) => {
@@ -149,6 +156,7 @@ fn statement(names: &mut Names<'_>, statement: &Stmt) -> Info {
         Stmt::Match(node) => {
             head(names, &mut info, &[&node.subject]);
             let mut rest = nothing();
+            let mut captured = Set::default();
             let mut blocks = Vec::new();
             for case in &node.cases {
                 let mut access = Access::new(names);
@@ -160,10 +168,13 @@ fn statement(names: &mut Names<'_>, statement: &Stmt) -> Info {
                 way.reads.subtract(&binds);
                 way.reads.union(&reads);
                 rest = either(rest, Sum { raises: false, ..way });
-                info.binds.union(&binds);
+                captured.union(&binds);
+                info.head_reads.union(&reads);
                 blocks.push(body);
             }
             after_head(&mut info, rest);
+            info.head.union(&captured);
+            info.binds.union(&captured);
             add_blocks(&mut info, blocks);
         }
         Stmt::Try(node) => try_statement(names, node, &mut info),
@@ -177,9 +188,17 @@ fn statement(names: &mut Names<'_>, statement: &Stmt) -> Info {
 }
 
 fn simple(names: &mut Names<'_>, statement: &Stmt, info: &mut Info) {
+    // `x: int` makes a name local and binds nothing.
+    if let Stmt::AnnAssign(ast::StmtAnnAssign { target, value: None, .. }) = statement
+        && let Expr::Name(name) = &**target
+    {
+        info.declared.insert(names.number(&name.id));
+        return;
+    }
     let mut access = Access::new(names);
     access.visit_stmt(statement);
     let (reads, binds, places) = (access.reads, access.binds, access.places);
+    info.head_reads = reads.clone();
     info.reads = reads;
     info.kills = binds.clone();
     info.binds = binds;
@@ -209,6 +228,7 @@ fn try_statement(names: &mut Names<'_>, node: &ast::StmtTry, info: &mut Info) {
         way.reads.union(&class);
         through = either(through, Sum { raises: way.raises, ..way });
         info.binds.union(&name);
+        info.head_reads.union(&class);
         handlers.push(statements);
     }
     let last = sum(&finalbody);
