@@ -127,7 +127,7 @@ def main():
 ";
 
 /// Random edits: so many sequences of so many.
-const SEQUENCES: usize = 4;
+const SEQUENCES: usize = 3;
 const EDITS: usize = 12;
 
 /// An engine that notes which of the queries about functions are executed: `flow(Model.f)`.
