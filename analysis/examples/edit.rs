@@ -1,6 +1,6 @@
-//! What an edit costs: `edit FILE LINE [EDITS]` opens a file in an engine, then types a statement before
-//! LINE again and again, and prints the CPU milliseconds that each edit takes until the file's findings
-//! are known again, in the order of the edits.
+//! What an edit costs: `edit FILE VERSION...` opens FILE in an engine, gives it the texts of the VERSIONs one
+//! after the other, and prints for each the CPU milliseconds until the file's findings are known again, and
+//! the findings.
 
 use std::time::Duration;
 
@@ -14,26 +14,20 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let mut arguments = std::env::args().skip(1);
-    let path = SystemPathBuf::from(arguments.next().ok_or("a file is needed")?.as_str());
-    let line: usize = arguments.next().ok_or("a line is needed")?.parse()?;
-    let edits: usize = arguments.next().map_or(Ok(20), |edits| edits.parse())?;
-    let text = std::fs::read_to_string(path.as_std_path())?;
+    let path = std::path::absolute(arguments.next().ok_or("a file is needed")?)?;
+    let path = SystemPathBuf::from_path_buf(path).map_err(|_| "the path is no UTF-8")?;
+    let texts = arguments.map(std::fs::read_to_string).collect::<Result<Vec<_>, _>>()?;
     // One thread does all the work, so that its clock counts all of it.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).stack_size(64 << 20).build()?;
     pool.install(|| {
         let mut engine = open(&path)?;
-        let mut ask = |text: String| {
-            engine.set_text(&path, text);
-            engine.settle(&|_, _| {});
-            engine.document(&path).map_or(0, |document| engine.findings(document).len())
-        };
-        ask(text.clone());
-        for edit in 0..edits {
-            let edited = typed(&text, line, edit);
+        settle(&mut engine, &path);
+        for text in texts {
             let start = cpu();
-            let findings = ask(edited);
+            engine.set_text(&path, text);
+            let findings = settle(&mut engine, &path);
             let spent = cpu().saturating_sub(start);
-            println!("{:.3} {findings}", spent.as_secs_f64() * 1e3);
+            println!("{:.3} {}", spent.as_secs_f64() * 1e3, findings.join("; "));
         }
         Ok(())
     })
@@ -46,16 +40,11 @@ fn open(path: &SystemPath) -> Result<Engine, EngineError> {
     Ok(engine)
 }
 
-/// The text with one more statement, another one each time, indented like the line that it precedes.
-fn typed(text: &str, line: usize, edit: usize) -> String {
-    let lines = text.split_inclusive('\n').enumerate();
-    let edited = lines.map(|(number, content)| {
-        let indentation = &content[..content.len() - content.trim_start().len()];
-        let statement =
-            if number + 1 == line { format!("{indentation}typed = {edit}\n") } else { String::new() };
-        statement + content
-    });
-    edited.collect()
+/// The messages of the file's findings.
+fn settle(engine: &mut Engine, path: &SystemPath) -> Vec<String> {
+    engine.settle(&|_, _| {});
+    let findings = engine.document(path).map(|document| engine.findings(document));
+    findings.into_iter().flatten().map(|finding| finding.message.replace('\n', " ")).collect()
 }
 
 /// The time that this thread has spent on a processor.

@@ -182,7 +182,7 @@ fn resolve(db: &dyn Db, file: File, diagnostic: &Diagnostic, severity: Severity)
     })
 }
 
-fn notes(db: &dyn Db, why: &[Step]) -> Vec<Note> {
+pub(crate) fn notes(db: &dyn Db, why: &[Step]) -> Vec<Note> {
     why.iter()
         .map(|step| Note {
             message: step.message.clone(),
@@ -192,7 +192,7 @@ fn notes(db: &dyn Db, why: &[Step]) -> Vec<Note> {
 }
 
 /// A span's place in its file as the file is now.
-fn locate(db: &dyn Db, span: &Span) -> Option<Location> {
+pub(crate) fn locate(db: &dyn Db, span: &Span) -> Option<Location> {
     let file = span.document.file(db);
     let index = file_index(db, span.document);
     let start = match &span.anchor {

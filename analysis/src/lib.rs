@@ -11,6 +11,7 @@ pub mod db;
 pub mod diagnostic;
 pub mod engine;
 pub mod flow;
+pub mod ide;
 pub mod project;
 pub mod rules;
 pub mod staging;

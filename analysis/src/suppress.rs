@@ -114,6 +114,31 @@ pub fn additions(findings: &[Finding], text: &str, source_type: PySourceType) ->
     codes.into_iter().map(comment).collect()
 }
 
+/// Whether a comment can suppress findings of this code.
+pub fn is_suppressible(code: &str) -> bool {
+    !is_engine(code)
+}
+
+/// The comment at an offset with the rules that it names there; none when it is for all.
+pub fn named_at(
+    text: &str,
+    source_type: PySourceType,
+    offset: TextSize,
+) -> Option<(TextRange, Vec<&'static Rule>)> {
+    if nesting::is_too_deep(text) {
+        return None;
+    }
+    let parsed = parse_unchecked_source(text, source_type);
+    let lines = Lines::new(text, parsed.tokens());
+    let directives = directive::collect(text, &parsed, &lines);
+    let directive = directives.iter().find(|directive| directive.range.contains_inclusive(offset))?;
+    let codes = directive.list.as_ref().map_or(&[][..], |list| &list.codes);
+    match codes.iter().find(|code| code.range.contains_inclusive(offset)) {
+        Some(code) => Some((code.range, code.rule.into_iter().collect())),
+        None => Some((directive.range, codes.iter().filter_map(|code| code.rule).collect())),
+    }
+}
+
 fn is_engine(code: &str) -> bool {
     registry::find(code).is_some_and(|rule| matches!(rule.check, Check::Engine))
 }

@@ -64,7 +64,7 @@ def main():
 const FILES: [&str; 2] = ["model.py", "data.py"];
 
 /// Random edits: so many sequences of so many.
-const SEQUENCES: usize = 400;
+const SEQUENCES: usize = 8;
 const EDITS: usize = 12;
 
 /// An engine that notes which of the queries about functions are executed: `flow(Model.f)`.
@@ -193,7 +193,6 @@ fn another_attribute_type_re_runs_its_readers() {
 }
 
 #[test]
-#[ignore = "takes minutes: compares each of many random edits with a fresh run"]
 fn what_is_found_does_not_depend_on_the_edits_before() {
     let seed = std::env::var("AG_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| fastrand::u64(..1_000_000));

@@ -89,7 +89,7 @@ fn breaks_syntax(checked: &Checked) -> bool {
 }
 
 /// The edits of fixes that do not touch each other, in order, and how many fixes that is.
-fn choose(findings: &[Finding], least: Applicability) -> (Vec<Edit>, usize) {
+pub(crate) fn choose(findings: &[Finding], least: Applicability) -> (Vec<Edit>, usize) {
     let mut fixes: Vec<_> = findings
         .iter()
         .filter_map(|finding| finding.fix.as_ref())

@@ -7,7 +7,6 @@ mod cli;
 mod converted;
 mod discovery;
 mod fix;
-#[expect(dead_code, reason = "the requests that use it come next")]
 mod lsp;
 mod manual;
 mod panics;

@@ -71,6 +71,7 @@ fn lower(unit: &Unit, body: &mut ast::Suite) -> Option<ast::name::Name> {
             flag: &flag,
             notes: unit.notes,
             replace: &|_| None,
+            watchers: 0,
             is_used: false,
         };
         lowering.block(body, false);

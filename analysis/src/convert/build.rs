@@ -225,6 +225,38 @@ pub(super) fn else_clause(body: ast::Suite) -> ast::ElifElseClause {
     ast::ElifElseClause { range: TextRange::default(), node_index: made(), test: None, body }
 }
 
+/// `try: body except: reset; raise`
+pub(super) fn try_except_reraise(body: ast::Suite, reset: Stmt, origin: TextRange) -> Stmt {
+    let raise = Stmt::Raise(ast::StmtRaise { exc: None, cause: None, range: origin, node_index: made() });
+    try_except(body, None, None, [reset, raise].into_iter().collect(), origin)
+}
+
+/// `try: body except class as name: handler`
+pub(super) fn try_except(
+    body: ast::Suite,
+    class: Option<Expr>,
+    name: Option<&str>,
+    handler: ast::Suite,
+    origin: TextRange,
+) -> Stmt {
+    let handler = ast::ExceptHandlerExceptHandler {
+        range: origin,
+        node_index: made(),
+        type_: class.map(Box::new),
+        name: name.map(identifier),
+        body: handler,
+    };
+    Stmt::Try(ast::StmtTry {
+        range: origin,
+        node_index: made(),
+        body,
+        handlers: vec![ast::ExceptHandler::ExceptHandler(handler)],
+        orelse: ast::Suite::new(),
+        finalbody: ast::Suite::new(),
+        is_star: false,
+    })
+}
+
 pub(super) fn nonlocal(names: &[Name]) -> Stmt {
     let names = names.iter().map(|name| identifier(name)).collect();
     Stmt::Nonlocal(ast::StmtNonlocal { names, range: TextRange::default(), node_index: made() })

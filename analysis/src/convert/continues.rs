@@ -38,8 +38,14 @@ fn lower(unit: &Unit, body: &mut ast::Suite, start: ruff_text_size::TextSize) {
         return;
     }
     let flag = unit.names.fresh("continue_");
-    let mut lowering =
-        Lowering { jump: Jump::Continue, flag: &flag, notes: unit.notes, replace: &|_| None, is_used: false };
+    let mut lowering = Lowering {
+        jump: Jump::Continue,
+        flag: &flag,
+        notes: unit.notes,
+        replace: &|_| None,
+        watchers: 0,
+        is_used: false,
+    };
     lowering.block(body, true);
     if lowering.is_used {
         let origin = TextRange::empty(start);

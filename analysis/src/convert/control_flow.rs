@@ -20,6 +20,7 @@
 
 mod full;
 mod simplified;
+mod unbound;
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -29,27 +30,37 @@ use rustc_hash::FxHashSet;
 use super::build;
 use super::keep;
 use super::notes::Note;
-use super::options::View;
+use super::options::{Dialect, View};
+use super::scope::Scope;
+use super::snek;
 use super::state::{self, Facts};
 use super::tree::{self, blocks, docstring};
 use super::unit::Unit;
 
 pub(super) fn run(unit: &Unit, parameters: &ast::Parameters, body: &mut ast::Suite) {
     keep::deep(unit.notes, body, 0);
-    let analysis = state::analyse(unit.source, unit.notes, parameters, body);
+    if unit.options.dialect == Dialect::Snek {
+        snek::keep_broken_loops(unit, body);
+    }
+    let unreached = Scope::of_statements(&unit.notes.take_unreached());
+    let analysis = state::analyse(unit.source, unit.notes, parameters, body, &unreached);
     {
         let mut undefined = unit.maybe_undefined.borrow_mut();
         let variables = analysis.facts.iter().flat_map(|facts| &facts.state);
         let simple = variables.filter(|variable| variable.maybe_undefined && variable.place.is_none());
         undefined.extend(simple.map(|variable| variable.name.clone()));
     }
-    let nested = nested_declarations(body);
+    let mut nested = nested_declarations(body);
+    nested.extend(declaration(&unreached.globals, build::global));
+    nested.extend(declaration(&unreached.nonlocals, build::nonlocal));
     let mut facts = analysis.facts.into_iter();
-    let mut emitter = Emitter { unit, facts: &mut facts, globals: &analysis.globals };
+    let mut unbound = analysis.unbound.into_iter();
+    let mut emitter = Emitter { unit, facts: &mut facts, unbound: &mut unbound, globals: &analysis.globals };
     emitter.block(body, false);
 
     let start = docstring(body);
-    if unit.options.view == View::Full && !analysis.lifted.is_empty() {
+    let is_plumbed = unit.options.view == View::Full || unit.options.dialect == Dialect::Snek;
+    if is_plumbed && !analysis.lifted.is_empty() {
         body.insert(start, never_bound(&analysis.lifted));
     }
     for declaration in nested {
@@ -93,22 +104,29 @@ fn nested_declarations(body: &mut ast::Suite) -> Vec<Stmt> {
     found
 }
 
+fn declaration(names: &FxHashSet<Name>, build: fn(&[Name]) -> Stmt) -> Option<Stmt> {
+    let mut names: Vec<Name> = names.iter().cloned().collect();
+    names.sort_unstable();
+    (!names.is_empty()).then(|| build(&names))
+}
+
 fn ids(names: &[ast::Identifier]) -> Vec<Name> {
     names.iter().map(|name| name.id.clone()).collect()
 }
 
 /// A statement on its way to an operator.
-struct Parts<'a> {
-    facts: &'a Facts,
+pub(super) struct Parts<'a> {
+    pub(super) facts: &'a Facts,
     /// Where the statement starts.
-    origin: TextRange,
+    pub(super) origin: TextRange,
     /// Its head, up to the end of the test or iterable.
-    head: TextRange,
+    pub(super) head: TextRange,
 }
 
-struct Emitter<'e, 'u> {
-    unit: &'e Unit<'u>,
+pub(super) struct Emitter<'e, 'u> {
+    pub(super) unit: &'e Unit<'u>,
     facts: &'e mut dyn Iterator<Item = Facts>,
+    unbound: &'e mut dyn Iterator<Item = Vec<Name>>,
     globals: &'e FxHashSet<Name>,
 }
 
@@ -120,6 +138,10 @@ impl Emitter<'_, '_> {
 
     fn statement(&mut self, mut statement: Stmt, moved: bool, out: &mut ast::Suite) {
         let origin = TextRange::empty(statement.start());
+        let unbound = self.unbound.next().unwrap_or_default();
+        if !unbound.is_empty() && self.unit.options.view == View::Full {
+            unbound::guard(&unbound, &mut statement, moved, out);
+        }
         let (kept, head) = match &statement {
             Stmt::If(node) => (self.unit.notes.is_kept(node), node.test.end()),
             Stmt::While(node) => (self.unit.notes.is_kept(node), node.test.end()),
@@ -141,6 +163,14 @@ impl Emitter<'_, '_> {
         }
         let head = TextRange::new(origin.start(), head.max(origin.start()));
         let parts = Parts { facts: &facts, origin, head };
+        if self.unit.options.dialect == Dialect::Snek {
+            return match statement {
+                Stmt::If(node) => snek::if_stmt(self, &parts, node, out),
+                Stmt::While(node) => snek::while_stmt(self, &parts, node, out),
+                Stmt::For(node) => snek::for_stmt(self, &parts, node, out),
+                statement => out.push(statement),
+            };
+        }
         match (statement, self.unit.options.view) {
             (Stmt::If(node), View::Full) => full::if_stmt(self, &parts, node, out),
             (Stmt::If(node), View::Simplified) => simplified::if_stmt(self, &parts, node, out),
@@ -158,7 +188,7 @@ impl Emitter<'_, '_> {
     }
 
     /// `global` and `nonlocal` lines for names that a function binds for the one around it.
-    fn declare(&self, names: &[Name], out: &mut ast::Suite) {
+    pub(super) fn declare(&self, names: &[Name], out: &mut ast::Suite) {
         let (globals, locals): (Vec<Name>, Vec<Name>) =
             names.iter().cloned().partition(|name| self.globals.contains(name));
         if !globals.is_empty() {
@@ -193,7 +223,7 @@ fn without_annotation(statement: Stmt) -> Stmt {
     }
 }
 
-fn or_pass(mut body: ast::Suite) -> ast::Suite {
+pub(super) fn or_pass(mut body: ast::Suite) -> ast::Suite {
     if body.is_empty() {
         body.push(build::pass());
     }
@@ -212,6 +242,6 @@ fn go_on(note: &Note, at: TextSize) -> Option<Expr> {
     }
 }
 
-fn orelse(node: &mut ast::StmtIf) -> ast::Suite {
+pub(super) fn orelse(node: &mut ast::StmtIf) -> ast::Suite {
     node.elif_else_clauses.pop().map(|clause| clause.body).unwrap_or_default()
 }

@@ -40,6 +40,20 @@ pub(super) fn rewrite(body: &mut ast::Suite, pass: &dyn Rewrite) {
     walk.visit_body(body);
 }
 
+/// The same in one statement, or in one expression.
+pub(super) fn rewrite_one(part: Part<'_>, pass: &dyn Rewrite) {
+    let walk = Walk { pass, strings: Cell::new(0) };
+    match part {
+        Part::Statement(statement) => walk.visit_stmt(statement),
+        Part::Expression(expression) => walk.visit_expr(expression),
+    }
+}
+
+pub(super) enum Part<'a> {
+    Statement(&'a mut Stmt),
+    Expression(&'a mut Expr),
+}
+
 impl Transformer for Walk<'_> {
     fn visit_stmt(&self, statement: &mut Stmt) {
         match statement {

@@ -15,7 +15,7 @@ use std::cell::RefCell;
 
 use super::build;
 use super::expressions::{self, Rewrite, Walk};
-use super::options::{Features, Pass, View};
+use super::options::{Dialect, Features, Pass, View};
 use super::reason;
 use super::tree::{blocks, docstring, is_made};
 use super::unit::Unit;
@@ -125,7 +125,8 @@ fn function(unit: &Unit, def: &mut ast::StmtFunctionDef, class: Option<&Name>) {
         };
         inner.convert(def);
     }
-    if unit.options.view == View::Full && unit.runs(Pass::Functions) {
+    let is_marked = unit.options.view == View::Full && unit.options.dialect != Dialect::Snek;
+    if is_marked && unit.runs(Pass::Functions) {
         mark_converted(def);
     }
 }

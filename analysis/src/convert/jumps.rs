@@ -107,7 +107,7 @@ pub(super) fn move_rest(block: &mut ast::Suite, notes: &Notes, depth: usize) {
     while let Some(statement) = block.get(position) {
         // Nothing after a jump is ever reached.
         if matches!(statement, Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_)) {
-            block.truncate(position + 1);
+            notes.leave_out(block.drain(position + 1..));
             return;
         }
         if position + 1 < block.len() && depth < MAX_DEPTH && takes_rest(statement, notes) {
@@ -171,6 +171,8 @@ pub(super) struct Lowering<'a> {
     pub(super) notes: &'a Notes,
     /// What stands for a jump, save the setting of the flag.
     pub(super) replace: &'a dyn Fn(&Stmt) -> Option<Stmt>,
+    /// How many statements around may swallow an exception.
+    pub(super) watchers: u32,
     /// Whether the flag is needed at all: a jump at the very end needs none.
     pub(super) is_used: bool,
 }
@@ -199,6 +201,10 @@ impl Lowering<'_> {
             }
             let jumped = self.statement(statement, tail && is_last);
             may_jump |= jumped;
+            if jumped && self.watchers > 0 && leaves_with_code(statement) {
+                let inner = std::mem::replace(statement, build::pass());
+                *statement = self.forgetful(inner);
+            }
             if jumped && !is_last {
                 let mut rest: ast::Suite = block.drain(position + 1..).collect();
                 self.block(&mut rest, tail);
@@ -217,6 +223,27 @@ impl Lowering<'_> {
         build::if_(build::not(build::name(self.flag, origin)), rest, origin)
     }
 
+    /// Code that runs on the way out may raise: then there is no jump, if the exception is
+    /// swallowed further out.
+    ///
+    /// ```python
+    /// try:
+    ///     with inner: flag = True
+    /// except: flag = False; raise
+    /// ```
+    fn forgetful(&self, inner: Stmt) -> Stmt {
+        let origin = TextRange::empty(inner.start());
+        let reset = build::assign(self.flag, build::boolean(false, origin), origin);
+        build::try_except_reraise([inner].into_iter().collect(), reset, origin)
+    }
+
+    fn watched(&mut self, block: &mut ast::Suite, tail: bool, by: bool) -> bool {
+        self.watchers += u32::from(by);
+        let may_jump = self.block(block, tail);
+        self.watchers -= u32::from(by);
+        may_jump
+    }
+
     fn statement(&mut self, statement: &mut Stmt, tail: bool) -> bool {
         match statement {
             Stmt::If(node) => {
@@ -226,12 +253,13 @@ impl Lowering<'_> {
                 }
                 may_jump
             }
-            Stmt::With(node) => self.block(&mut node.body, tail),
+            Stmt::With(node) => self.watched(&mut node.body, tail, true),
             Stmt::Match(node) => {
                 node.cases.iter_mut().fold(false, |any, case| self.block(&mut case.body, tail) || any)
             }
             Stmt::Try(node) => {
-                let mut may_jump = self.block(&mut node.body, tail && node.orelse.is_empty());
+                let catches = !node.handlers.is_empty();
+                let mut may_jump = self.watched(&mut node.body, tail && node.orelse.is_empty(), catches);
                 if may_jump && !node.orelse.is_empty() {
                     let mut orelse = std::mem::take(&mut node.orelse);
                     self.block(&mut orelse, tail);
@@ -260,6 +288,15 @@ impl Lowering<'_> {
             }
             _ => false,
         }
+    }
+}
+
+/// Whether code of the user runs when a statement is left.
+fn leaves_with_code(statement: &Stmt) -> bool {
+    match statement {
+        Stmt::With(_) => true,
+        Stmt::Try(node) => !node.finalbody.is_empty(),
+        _ => false,
     }
 }
 

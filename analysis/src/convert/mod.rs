@@ -37,6 +37,7 @@ mod returns;
 mod scope;
 mod set;
 mod slices;
+mod snek;
 mod standalone;
 mod state;
 mod tree;

@@ -8,7 +8,7 @@ use super::build::{self, OPERATORS};
 use super::entry::{self, Entry, Node, Place};
 use super::functions;
 use super::map::{SourceMap, Span, SpanKind};
-use super::options::{Pass, View};
+use super::options::{Dialect, Pass, View};
 use super::printer::{Printed, Printer};
 use super::reason::{self, Reason};
 use super::standalone::{convert, convert_lambda};
@@ -90,8 +90,7 @@ impl Converter<'_> {
     fn in_place(&self, def: &ast::StmtFunctionDef, entry: &Entry<'_>, indent: usize) -> Printed {
         let mut def = def.clone();
         convert(&self.context(), &mut def, entry, true);
-        let is_last = self.options.until.is_none_or(|last| last == Pass::Functions);
-        if self.options.view == View::Full && is_last {
+        if self.is_marked() {
             functions::mark_converted(&mut def);
         }
         let start = def.start();
@@ -110,8 +109,18 @@ impl Converter<'_> {
         Printer::new(&self.source).expression_alone(&expression)
     }
 
+    /// Whether functions carry the mark that they have been converted.
+    fn is_marked(&self) -> bool {
+        self.options.view == View::Full
+            && self.options.dialect != Dialect::Snek
+            && self.options.until.is_none_or(|last| last == Pass::Functions)
+    }
+
     fn import(&self) -> String {
-        format!("import {} as {OPERATORS}\n", self.options.operators)
+        match self.options.dialect {
+            Dialect::Snek => format!("from {} import *\n", self.options.operators),
+            _ => format!("import {} as {OPERATORS}\n", self.options.operators),
+        }
     }
 
     /// After the docstring and `from __future__`, before everything else.

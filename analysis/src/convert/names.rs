@@ -34,6 +34,12 @@ impl<'a> Namer<'a> {
         Self { identifiers, given: RefCell::default() }
     }
 
+    /// `root_1`, `root_2`, …
+    pub(super) fn numbered(&self, root: &'static str) -> Name {
+        let first = self.fresh(root);
+        if first == root { self.fresh(root) } else { first }
+    }
+
     /// `root`, or else `root_1`, `root_2`, …
     pub(super) fn fresh(&self, root: &'static str) -> Name {
         let mut given = self.given.borrow_mut();

@@ -21,6 +21,8 @@ pub(super) struct Note {
 #[derive(Default)]
 pub(super) struct Notes {
     notes: RefCell<Vec<Note>>,
+    /// Statements that are never reached, and left out; what they bind and declare still counts.
+    unreached: RefCell<ast::Suite>,
 }
 
 impl Notes {
@@ -39,6 +41,14 @@ impl Notes {
         if let Some(note) = notes.get_mut(number as usize) {
             write(note);
         }
+    }
+
+    pub(super) fn leave_out(&self, unreached: impl Iterator<Item = ast::Stmt>) {
+        self.unreached.borrow_mut().extend(unreached);
+    }
+
+    pub(super) fn take_unreached(&self) -> ast::Suite {
+        std::mem::take(&mut self.unreached.borrow_mut())
     }
 
     pub(super) fn take(&self, node: &impl HasNodeIndex) -> Note {

@@ -39,8 +39,14 @@ pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
         let returned = returned.unwrap_or_else(|| build::none(node.range));
         Some(build::assign(&value, returned, node.range))
     };
-    let mut lowering =
-        Lowering { jump: Jump::Return, flag: &flag, notes: unit.notes, replace: &store, is_used: false };
+    let mut lowering = Lowering {
+        jump: Jump::Return,
+        flag: &flag,
+        notes: unit.notes,
+        replace: &store,
+        watchers: 0,
+        is_used: false,
+    };
     lowering.block(body, true);
     let is_used = lowering.is_used;
     let origin = TextRange::empty(body.last().map_or_else(Default::default, Ranged::end));

@@ -23,6 +23,10 @@ impl Scope {
         Self::of(&def.parameters, |collector| collector.visit_body(&def.body))
     }
 
+    pub(super) fn of_statements(body: &[Stmt]) -> Self {
+        Self::of(&ast::Parameters::default(), |collector| collector.visit_body(body))
+    }
+
     pub(super) fn of_lambda(lambda: &ast::ExprLambda) -> Self {
         let none = ast::Parameters::default();
         let parameters = lambda.parameters.as_deref().unwrap_or(&none);

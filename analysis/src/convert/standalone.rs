@@ -15,7 +15,7 @@ use super::functions;
 use super::map::SourceMap;
 use super::names::Namer;
 use super::notes::Notes;
-use super::options::{Pass, View};
+use super::options::{Dialect, Pass, View};
 use super::printer::{Printed, Printer};
 use super::reason::{self, Reason};
 use super::tree::made;
@@ -141,7 +141,8 @@ pub(super) fn convert_lambda(
     let origin = lambda.body.range();
     let body = std::mem::replace(&mut *lambda.body, build::none(origin));
     let body = unit.convert_expression(body);
-    let wrapped = context.options.view == View::Full && unit.runs(Pass::Functions);
+    let has_scope = context.options.view == View::Full && context.options.dialect != Dialect::Snek;
+    let wrapped = has_scope && unit.runs(Pass::Functions);
     *lambda.body = if wrapped {
         let options = functions::conversion_options(&unit, TextRange::empty(origin.end()));
         let thunk = build::lambda(&[&scope], body);

@@ -9,11 +9,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::names::{Identifiers, Namer};
 use super::notes::Notes;
-use super::options::{Options, Pass};
+use super::options::{Dialect, Options, Pass};
 use super::tree::blocks;
 use super::{
     asserts, breaks, calls, conditional_expressions, continues, control_flow, directives, functions, jumps,
-    keep, lists, logical_expressions, returns, slices, variables,
+    keep, lists, logical_expressions, returns, slices, snek, variables,
 };
 
 /// What is the same for all functions of a file.
@@ -53,8 +53,19 @@ impl Unit<'_> {
         if self.is_async {
             keep::awaiting(self.notes, &mut body, false);
         }
+        let is_snek = self.options.dialect == Dialect::Snek;
         for pass in Pass::ALL {
             match pass {
+                Pass::Returns if is_snek => snek::returns(self, &mut body),
+                Pass::Functions if is_snek => snek::functions(self, &mut body),
+                Pass::Asserts
+                | Pass::Lists
+                | Pass::Slices
+                | Pass::Calls
+                | Pass::ConditionalExpressions
+                | Pass::LogicalExpressions
+                | Pass::Variables
+                    if is_snek => {}
                 Pass::Directives => directives::run(self, &mut body),
                 Pass::Breaks => breaks::run(self, &mut body),
                 Pass::Continues => continues::run(self, &mut body),
@@ -82,6 +93,9 @@ impl Unit<'_> {
     /// The passes on an expression that is a function's whole body.
     pub(super) fn convert_expression(&self, expression: Expr) -> Expr {
         let origin = expression.range();
+        if self.options.dialect == Dialect::Snek {
+            return expression;
+        }
         let mut body: ast::Suite = [super::build::expression(expression, origin)].into_iter().collect();
         for pass in Pass::ALL.into_iter().filter(|pass| self.runs(*pass)) {
             match pass {

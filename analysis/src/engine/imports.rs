@@ -16,7 +16,8 @@ use crate::staging::stubs;
 const MAX_ROOTS: usize = 64;
 
 /// The import roots of a project: configured ones, or the root and `src/`; and for every file the
-/// folder above its outermost package, so that files given by hand find their neighbours.
+/// folder above its outermost package, so that files given by hand find their neighbours. The first root
+/// that a file lies in names its module: the project's root comes last.
 pub(super) fn roots(
     system: &dyn System,
     root: &SystemPath,
@@ -24,7 +25,8 @@ pub(super) fn roots(
     files: &[SystemPathBuf],
     known: &[SystemPathBuf],
 ) -> Vec<SystemPathBuf> {
-    let mut roots: Vec<SystemPathBuf> = known.to_vec();
+    let mut roots: Vec<SystemPathBuf> =
+        known.iter().filter(|known| known.as_path() != root).cloned().collect();
     let mut add = |path: SystemPathBuf| {
         if roots.len() < MAX_ROOTS && !roots.contains(&path) && system.is_directory(&path) {
             roots.push(path);

@@ -159,13 +159,15 @@ impl Engine {
                 continue;
             }
             let real = project::text(&self.db, *document);
+            // The cells of a notebook are at other places in the view.
+            let base = if real.is_notebook() { self.blank().unwrap_or(real.clone()) } else { real.clone() };
             let view = look.views.entry(number).or_insert_with(|| match assumed {
-                _ if index.too_deep => with_text(&real, String::new()),
+                _ if index.too_deep => with_text(&base, String::new()),
                 None => real.clone(),
                 Some(assumed) => {
                     let module = types::module_key_of(&self.db, *document);
                     let kept = |function| kept(Scope { document: number, function });
-                    with_text(&real, ghost::view(real.as_str(), index, &module, assumed, &kept))
+                    with_text(&base, ghost::view(real.as_str(), index, &module, assumed, &kept))
                 }
             });
             let view = view.clone();

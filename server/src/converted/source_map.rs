@@ -1,6 +1,6 @@
 //! Source maps of version 3 (ECMA-426), for tools that read them.
 
-use ag_analysis::convert::{SourceMap, SpanKind};
+use ag_analysis::convert::{SourceMap, Span, SpanKind};
 use oxc_sourcemap::SourceMapBuilder;
 use ruff_source_file::{LineIndex, PositionEncoding};
 use ruff_text_size::TextSize;
@@ -18,14 +18,28 @@ pub(super) fn write(file: &str, source: &str, text: &str, map: &SourceMap) -> St
     let id = builder.add_source_and_content(file, source);
     let mut last = None;
     for span in map.spans() {
-        let (line, column) = position(&to, text, span.generated.start());
-        // The innermost of the spans that start in one place comes last.
-        if last == Some((line, column)) && span.kind == SpanKind::Synthesized {
-            continue;
+        // A copy of several lines is found again in each of them.
+        for offset in line_starts(text, span) {
+            let (line, column) = position(&to, text, span.generated.start() + offset);
+            // The innermost of the spans that start in one place comes last.
+            if last == Some((line, column)) && span.kind == SpanKind::Synthesized {
+                continue;
+            }
+            last = Some((line, column));
+            let (from_line, from_column) = position(&from, source, span.original.start() + offset);
+            builder.add_token(line, column, from_line, from_column, Some(id), None);
         }
-        last = Some((line, column));
-        let (original_line, original_column) = position(&from, source, span.original.start());
-        builder.add_token(line, column, original_line, original_column, Some(id), None);
     }
     builder.into_sourcemap().to_json_string()
+}
+
+/// Where in a span a line of it starts, its beginning included.
+fn line_starts(text: &str, span: &Span) -> Vec<TextSize> {
+    let mut starts = vec![TextSize::default()];
+    if span.kind != SpanKind::Synthesized {
+        let copied = &text[span.generated];
+        let breaks = memchr::memchr_iter(b'\n', copied.as_bytes()).map(|at| at + 1);
+        starts.extend(breaks.filter(|&at| at < copied.len()).filter_map(|at| TextSize::try_from(at).ok()));
+    }
+    starts
 }

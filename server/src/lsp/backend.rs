@@ -5,15 +5,22 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use ruff_db::system::SystemPathBuf;
+use serde_json::Value;
 use tokio::sync::oneshot;
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::lsp_types::request::{RegisterCapability, WorkspaceConfiguration};
 use tower_lsp::lsp_types::{
+    CallHierarchyIncomingCall, CallHierarchyIncomingCallsParams, CallHierarchyItem,
+    CallHierarchyOutgoingCall, CallHierarchyOutgoingCallsParams, CallHierarchyPrepareParams, CodeAction,
+    CodeActionParams, CodeActionResponse, CodeLens, CodeLensParams, CompletionParams, CompletionResponse,
     ConfigurationItem, ConfigurationParams, DidChangeConfigurationParams, DidChangeTextDocumentParams,
     DidChangeWatchedFilesParams, DidChangeWatchedFilesRegistrationOptions, DidChangeWorkspaceFoldersParams,
     DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
-    DocumentDiagnosticParams, DocumentDiagnosticReportResult, FileSystemWatcher, GlobPattern,
-    InitializeParams, InitializeResult, InitializedParams, MessageType, Registration, RegistrationParams,
+    DocumentDiagnosticParams, DocumentDiagnosticReportResult, DocumentSymbolParams, DocumentSymbolResponse,
+    ExecuteCommandParams, FileSystemWatcher, FoldingRange, FoldingRangeParams, GlobPattern,
+    GotoDefinitionParams, GotoDefinitionResponse, Hover, HoverParams, InitializeParams, InitializeResult,
+    InitializedParams, InlayHint, InlayHintParams, MessageType, Registration, RegistrationParams,
+    SemanticTokensParams, SemanticTokensRangeParams, SemanticTokensRangeResult, SemanticTokensResult,
     ServerInfo, WorkspaceDiagnosticParams, WorkspaceDiagnosticReportResult,
 };
 use tower_lsp::{LanguageServer, async_trait};
@@ -180,6 +187,81 @@ impl LanguageServer for Backend {
         self.ask(requests::workspace_diagnostic::answer, params, WhenStale::Again).await
     }
 
+    async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {
+        self.ask(requests::hover::answer, params, WhenStale::Refuse).await
+    }
+
+    async fn inlay_hint(&self, params: InlayHintParams) -> Result<Option<Vec<InlayHint>>> {
+        self.ask(requests::inlay_hint::answer, params, WhenStale::Refuse).await
+    }
+
+    async fn code_lens(&self, params: CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
+        self.ask(requests::code_lens::answer, params, WhenStale::Again).await
+    }
+
+    async fn code_action(&self, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
+        self.ask(requests::code_action::answer, params, WhenStale::Refuse).await
+    }
+
+    async fn code_action_resolve(&self, params: CodeAction) -> Result<CodeAction> {
+        self.ask(requests::code_action::resolve, params, WhenStale::Refuse).await
+    }
+
+    async fn document_symbol(&self, params: DocumentSymbolParams) -> Result<Option<DocumentSymbolResponse>> {
+        self.ask(requests::document_symbol::answer, params, WhenStale::Again).await
+    }
+
+    async fn semantic_tokens_full(
+        &self,
+        params: SemanticTokensParams,
+    ) -> Result<Option<SemanticTokensResult>> {
+        self.ask(requests::semantic_tokens::answer, params, WhenStale::Again).await
+    }
+
+    async fn semantic_tokens_range(
+        &self,
+        params: SemanticTokensRangeParams,
+    ) -> Result<Option<SemanticTokensRangeResult>> {
+        self.ask(requests::semantic_tokens::answer_range, params, WhenStale::Refuse).await
+    }
+
+    async fn prepare_call_hierarchy(
+        &self,
+        params: CallHierarchyPrepareParams,
+    ) -> Result<Option<Vec<CallHierarchyItem>>> {
+        self.ask(requests::call_hierarchy::prepare, params, WhenStale::Refuse).await
+    }
+
+    async fn outgoing_calls(
+        &self,
+        params: CallHierarchyOutgoingCallsParams,
+    ) -> Result<Option<Vec<CallHierarchyOutgoingCall>>> {
+        self.ask(requests::call_hierarchy::outgoing, params, WhenStale::Refuse).await
+    }
+
+    async fn incoming_calls(
+        &self,
+        params: CallHierarchyIncomingCallsParams,
+    ) -> Result<Option<Vec<CallHierarchyIncomingCall>>> {
+        self.ask(requests::call_hierarchy::incoming, params, WhenStale::Refuse).await
+    }
+
+    async fn completion(&self, params: CompletionParams) -> Result<Option<CompletionResponse>> {
+        self.ask(requests::completion::answer, params, WhenStale::Refuse).await
+    }
+
+    async fn goto_definition(&self, params: GotoDefinitionParams) -> Result<Option<GotoDefinitionResponse>> {
+        self.ask(requests::definition::answer, params, WhenStale::Refuse).await
+    }
+
+    async fn folding_range(&self, params: FoldingRangeParams) -> Result<Option<Vec<FoldingRange>>> {
+        self.ask(requests::folding_range::answer, params, WhenStale::Again).await
+    }
+
+    async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
+        self.ask(requests::execute_command::answer, params, WhenStale::Refuse).await
+    }
+
     async fn did_change_configuration(&self, params: DidChangeConfigurationParams) {
         match self.started.get() {
             Some((client, _)) if client.configuration => self.pull_configuration(),
@@ -191,8 +273,37 @@ impl LanguageServer for Backend {
     }
 }
 
-/// Notifications that tower-lsp has no handlers for.
+/// Messages that tower-lsp has no handlers for.
 impl Backend {
+    pub(crate) async fn converted_document(
+        &self,
+        params: requests::converted_document::Params,
+    ) -> Result<Option<requests::converted_document::ConvertedDocument>> {
+        let uri = params.text_document.uri.clone();
+        self.tell(move |owner| owner.follow(uri));
+        self.ask(requests::converted_document::answer, params, WhenStale::Refuse).await
+    }
+
+    pub(crate) async fn explain_staging(
+        &self,
+        params: requests::explain_staging::Params,
+    ) -> Result<Option<requests::explain_staging::Explanation>> {
+        self.ask(requests::explain_staging::answer, params, WhenStale::Refuse).await
+    }
+
+    pub(crate) async fn status(&self, params: requests::status::Params) -> Result<requests::status::Status> {
+        self.ask(requests::status::answer, params, WhenStale::Again).await
+    }
+
+    pub(crate) async fn text_document_content(
+        &self,
+        params: requests::text_document_content::Params,
+    ) -> Result<requests::text_document_content::Content> {
+        let uri = params.uri.clone();
+        self.tell(move |owner| owner.follow(uri));
+        self.ask(requests::text_document_content::answer, params, WhenStale::Again).await
+    }
+
     pub(crate) async fn did_open_notebook(&self, params: notebooks::DidOpen) {
         self.tell(move |owner| owner.open_notebook(params));
     }
@@ -201,7 +312,7 @@ impl Backend {
         self.tell(move |owner| owner.change_notebook(params));
     }
 
-    pub(crate) async fn did_save_notebook(&self, _: serde_json::Value) {}
+    pub(crate) async fn did_save_notebook(&self, _: Value) {}
 
     pub(crate) async fn did_close_notebook(&self, params: notebooks::DidClose) {
         self.tell(move |owner| owner.close_notebook(&params));

@@ -12,11 +12,15 @@
 
 mod backend;
 mod capabilities;
+mod commands;
+mod converted;
 mod diagnostics;
 mod documents;
 mod events;
+mod follow;
 mod gate;
 mod job;
+mod markdown;
 mod notebooks;
 mod options;
 mod outbox;
@@ -54,6 +58,10 @@ pub(crate) async fn serve(
         tokio::spawn(emptying);
         Backend::new(outbox, passed.clone(), cwd)
     })
+    .custom_method("ag-lsp/convertedDocument", Backend::converted_document)
+    .custom_method("ag-lsp/explainStaging", Backend::explain_staging)
+    .custom_method("ag-lsp/status", Backend::status)
+    .custom_method("workspace/textDocumentContent", Backend::text_document_content)
     .custom_method("notebookDocument/didOpen", Backend::did_open_notebook)
     .custom_method("notebookDocument/didChange", Backend::did_change_notebook)
     .custom_method("notebookDocument/didSave", Backend::did_save_notebook)

@@ -1,7 +1,7 @@
 //! The section `ag-lsp` of an editor's configuration.
 
 use ag_analysis::config::Options;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// All optional; what is not said is as it is in the project's own configuration.
@@ -48,7 +48,7 @@ impl Default for CodeLensOptions {
 }
 
 /// How converted code is shown unless a request says otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum ConvertedView {
     #[default]

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Instant;
 
 use ruff_db::system::SystemPathBuf;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -64,6 +65,8 @@ pub(crate) struct Owner {
     /// The revision whose diagnostics were asked for.
     reported: u64,
     pub(super) published: FxHashMap<Url, Reported>,
+    /// Sources whose converted documents the client shows, with the addresses of those.
+    pub(super) followed: FxHashMap<Url, FxHashSet<Url>>,
     settlers: rayon::ThreadPool,
     workers: rayon::ThreadPool,
 }
@@ -94,6 +97,7 @@ impl Owner {
             revision: 1,
             reported: 0,
             published: FxHashMap::default(),
+            followed: FxHashMap::default(),
             settlers: pool(0).build()?,
             // Apart from the settlers: a snapshot that waits for a thread would keep an engine from settling.
             workers: pool(std::thread::available_parallelism().map_or(2, |threads| threads.get().max(2)))
@@ -151,18 +155,21 @@ impl Owner {
         if let Err(panic) = panics::catch(|| self.open_projects()) {
             self.recover(&panic);
         }
-        for uri in std::mem::take(&mut self.edited) {
-            let Some(source) = self.documents.get(&uri).map(Arc::clone) else { continue };
+        let edited = std::mem::take(&mut self.edited);
+        for uri in &edited {
+            let Some(source) = self.documents.get(uri).map(Arc::clone) else { continue };
             let Some(number) = self.project_for(&source) else { continue };
             let project = &mut self.projects[number];
             project.engine.set_editor_text(&source.path, source.text());
             project.stale = true;
         }
+        self.tell_converted(&edited);
         for project in self.projects.iter_mut().filter(|project| project.stale) {
             let shows =
                 self.client.progress && project.engine.documents().len() >= WORTH_PROGRESS && project.fresh;
             let progress = Progress::begin(shows.then_some(&self.outbox), "Looking for staged functions");
             let engine = &mut project.engine;
+            let start = Instant::now();
             let settled = panics::catch(|| {
                 self.settlers.install(|| engine.settle(&|done, total| progress.update(done, total)));
             });
@@ -171,6 +178,7 @@ impl Owner {
             }
             project.stale = false;
             project.fresh = false;
+            project.settled_in = start.elapsed();
         }
     }
 
@@ -214,7 +222,8 @@ impl Owner {
             folder: project.folder.clone(),
             whole: project.whole,
             configuration: project.configuration.clone(),
-            options: project.options.clone(),
+            environment: project.environment.clone(),
+            settled_in: project.settled_in,
             engine: project.engine.clone(),
         };
         Snapshot {

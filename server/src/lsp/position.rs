@@ -97,10 +97,6 @@ impl<'a> Lines<'a> {
         let (start, end) = (size(self.offset(range.start)), size(self.offset(range.end)));
         TextRange::new(start, end.max(start))
     }
-
-    pub(crate) fn text_size(&self, position: Position) -> TextSize {
-        size(self.offset(position))
-    }
 }
 
 /// Texts that are analysed are shorter than 4 GiB.

@@ -1,6 +1,8 @@
 //! A folder of the workspace with its engine; or, for files opened from outside the workspace, the
 //! folder they are in, of which only the open files are analysed.
 
+use std::time::Duration;
+
 use ag_analysis::config::{self, ConfigFile, Exclusion, Settings};
 use ag_analysis::engine::{Engine, Environment, environment};
 use ruff_db::system::{OsSystem, SystemPath, SystemPathBuf};
@@ -16,11 +18,11 @@ pub(crate) struct Project {
     pub(crate) engine: Engine,
     pub(crate) configuration: Option<SystemPathBuf>,
     pub(crate) environment: Environment,
-    pub(crate) options: EditorOptions,
     /// Texts were set since the engine last came to rest.
     pub(crate) stale: bool,
     /// It never did.
     pub(crate) fresh: bool,
+    pub(crate) settled_in: Duration,
     exclusion: Exclusion,
 }
 
@@ -77,9 +79,9 @@ impl Project {
             engine,
             configuration: file.map(|file| file.path),
             environment,
-            options: options.clone(),
             stale: true,
             fresh: true,
+            settled_in: Duration::ZERO,
             exclusion,
         };
         Ok((project, problems))

@@ -3,8 +3,9 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
-use ag_analysis::engine::Engine;
+use ag_analysis::engine::{Engine, Environment};
 use ag_analysis::project::Document;
 use ruff_db::files::File;
 use ruff_db::system::{SystemPath, SystemPathBuf};
@@ -22,7 +23,9 @@ pub(crate) struct View {
     pub(crate) folder: SystemPathBuf,
     pub(crate) whole: bool,
     pub(crate) configuration: Option<SystemPathBuf>,
-    pub(crate) options: EditorOptions,
+    pub(crate) environment: Environment,
+    /// How long the engine last took to come to rest.
+    pub(crate) settled_in: Duration,
     pub(crate) engine: Engine,
 }
 
@@ -31,7 +34,6 @@ pub(crate) struct Snapshot {
     pub(crate) client: Arc<Client>,
     /// For answers that are given in parts.
     pub(crate) outbox: Outbox,
-    /// Of the workspace; a folder may have others ([`View::options`]).
     pub(crate) options: Arc<EditorOptions>,
     pub(crate) documents: Arc<Documents>,
     pub(crate) views: Vec<View>,
@@ -39,7 +41,6 @@ pub(crate) struct Snapshot {
 
 /// A document in its project.
 pub(crate) struct Spot<'a> {
-    pub(crate) view: &'a View,
     pub(crate) engine: &'a Engine,
     pub(crate) document: Document,
     pub(crate) source: Cow<'a, Source>,
@@ -58,7 +59,7 @@ impl Snapshot {
             Some(source) => Cow::Borrowed(&**source),
             None => Cow::Owned(documents::closed(&view.engine, &path)?),
         };
-        Some(Spot { view, engine: &view.engine, document, source, uri, snapshot: self })
+        Some(Spot { engine: &view.engine, document, source, uri, snapshot: self })
     }
 
     /// The source of a file that findings speak of, if the client can open it.

@@ -72,6 +72,27 @@ fn half_written() {
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
 }
 
+/// What the type engine is shown is shorter or longer than the notebook, and its cells are elsewhere in it.
+#[test]
+fn staged_cells() {
+    let eager = format!("def eager(x):\n{}    return x\n", "    x = x + 'é'\n".repeat(200));
+    let staged = "@tf.function\ndef f(x):\n    if x > 0:\n        y = 1\n    return y\n";
+    let cell = |source: &str| serde_json::json!({ "cell_type": "code", "id": source.len().to_string(), "metadata": {}, "execution_count": null, "outputs": [], "source": source });
+    let notebook = serde_json::json!({
+        "cells": [cell("import tensorflow as tf\n"), cell(&eager), cell(staged), cell("f('é')\n")],
+        "metadata": { "language_info": { "name": "python" } }, "nbformat": 4, "nbformat_minor": 5,
+    });
+    let project = Project::new(&[("n.ipynb", &notebook.to_string())]);
+    let answer = project.run(&["stages", "n.ipynb", "--output-format", "json"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    let answer = project.run(&["check", "--roots", "all", "--output-format", "json"]);
+    let findings: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
+    assert!(
+        findings.as_array().is_some_and(|findings| findings.iter().any(|finding| finding["cell"] == 3)),
+        "{findings}"
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn links() {

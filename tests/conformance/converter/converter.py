@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-OPERATORS = "ag_reference as ag__"
+OPERATORS = "ag_reference"
 
 
 class ConverterFailed(Exception):

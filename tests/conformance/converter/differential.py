@@ -7,6 +7,7 @@ both traces; `--keep` writes it into `counterexamples/`.
 import argparse
 import hashlib
 import os
+import re
 import sys
 import time
 import types
@@ -34,7 +35,7 @@ def same_fault(fault):
 def sort_of(found):
     left, right = found
     if left.outcome != right.outcome:
-        return left.outcome[0], right.outcome[0], [str(o).split("(")[0] for o in right.outcome[1:2] if right.outcome[0] == "raised"]
+        return left.outcome[0], right.outcome[0], [re.split(r"['(]", str(o))[0] for o in right.outcome[1:2] if right.outcome[0] == "raised"]
     return "events" if left.events != right.events else "line"
 
 

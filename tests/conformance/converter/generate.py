@@ -39,6 +39,8 @@ class Generator(Expressions, Statements, Definitions):
         self.index = index
         self.labels = 0
         self.left = self.random.choice([6, 8, 10, 12, 16])
+        # Every third program is mostly control flow.
+        self.flow = 4 if index % 3 == 0 else 1
 
     def chance(self, probability):
         return self.random.random() < probability

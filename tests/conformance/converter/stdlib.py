@@ -46,7 +46,6 @@ MODULES = {
     "argparse": "test.test_argparse",
     "tokenize": "test.test_tokenize",
     "dataclasses": "test.test_dataclasses",
-    "contextlib": "test.test_contextlib",
     "ipaddress": "test.test_ipaddress",
     "random": "test.test_random",
     "glob": "test.test_glob",

@@ -4,6 +4,7 @@ A program imports all names of `__all__`. `observed(call)` runs it and returns w
 in their order, and the result or the exception.
 """
 
+import re
 import types
 
 import ag_reference
@@ -48,7 +49,9 @@ class Truth:
         self.value = value
 
     def __bool__(self):
-        note(f"bool({self.name})", self.value)
+        # The operators for `and` and `or` return an operand, so a test around them may ask it once more at once.
+        if _events[-1:] != [(f"bool({self.name})", show(self.value))]:
+            note(f"bool({self.name})", self.value)
         if self.value is None:
             raise Oops("no truth", self.name)
         return self.value
@@ -228,12 +231,16 @@ def show(value, depth=0):
     return f"<{type(value).__name__}>"
 
 
+_QUALIFIED = re.compile(r"(\w+\.<locals>\.)+")
+"""Functions in a block of converted code are functions in a function."""
+
+
 def _chain(error):
     """An exception with those it came from."""
     links, seen = [], set()
     while error is not None and id(error) not in seen and len(links) < 6:
         seen.add(id(error))
-        words = show(error)
+        words = _QUALIFIED.sub("", show(error))
         if isinstance(error, BaseExceptionGroup):
             words += show(error.exceptions)
         links.append(words + getattr(error, "__notes__", [""])[0])

@@ -82,6 +82,7 @@ impl Printer<'_, '_> {
             }
             Stmt::Nonlocal(node) => self.declaration("nonlocal ", &node.names),
             Stmt::Global(node) => self.declaration("global ", &node.names),
+            Stmt::Raise(_) => self.push("raise"),
             Stmt::Pass(_) => self.push("pass"),
             Stmt::Break(_) => self.push("break"),
             Stmt::Continue(_) => self.push("continue"),

@@ -36,6 +36,9 @@ pub(in super::super) struct Facts {
 pub(in super::super) struct Analysis {
     /// Of the statements in the order in which they stand, outer ones first.
     pub(in super::super) facts: Vec<Facts>,
+    /// What the head of each statement reads although it may be unbound, in the same order: local
+    /// names alone.
+    pub(in super::super) unbound: Vec<Vec<Name>>,
     /// Local names that nothing will bind in the function itself once blocks are functions.
     pub(in super::super) lifted: Vec<Name>,
     pub(in super::super) globals: FxHashSet<Name>,
@@ -46,10 +49,13 @@ pub(in super::super) fn analyse(
     notes: &Notes,
     parameters: &ast::Parameters,
     body: &[Stmt],
+    unreached: &Scope,
 ) -> Analysis {
     let mut names = Names::new(source);
     let mut defined = Set::default();
-    let declared = declarations(body);
+    let mut declared = declarations(body);
+    declared.globals.extend(unreached.globals.iter().cloned());
+    declared.nonlocals.extend(unreached.nonlocals.iter().cloned());
     for parameter in parameters {
         let number = names.number(&parameter.name().id);
         defined.insert(number);
@@ -63,19 +69,30 @@ pub(in super::super) fn analyse(
     let mut live_at_end = names.captured.clone();
     live_at_end.union(&outer);
     let parameters = defined.clone();
+    // What code that is never reached binds is local all the same.
+    let mut lifted = Set::default();
+    for name in &unreached.bound {
+        lifted.insert(names.number(name));
+    }
+    let mut locals = defined.clone();
+    locals.union(&lifted);
+    infos.iter().for_each(|info| locals.union(&info.binds));
+    locals.subtract(&outer);
     let mut flow = Flow {
         names: &names,
         notes,
         outer: &outer,
+        locals: &locals,
         facts: Vec::new(),
+        unbound: Vec::new(),
         own: parameters,
-        lifted: Set::default(),
+        lifted,
     };
     flow.block(body, &infos, &live_at_end, defined, false);
-    let Flow { facts, own, mut lifted, .. } = flow;
+    let Flow { facts, unbound, own, mut lifted, .. } = flow;
     lifted.subtract(&own);
     lifted.subtract(&outer);
-    Analysis { facts, lifted: sorted(&names, &lifted), globals: declared.globals }
+    Analysis { facts, unbound, lifted: sorted(&names, &lifted), globals: declared.globals }
 }
 
 /// What the function declares `global` or `nonlocal`.
@@ -102,7 +119,9 @@ struct Flow<'f, 'a> {
     notes: &'f Notes,
     /// Declared `global` or `nonlocal`.
     outer: &'f Set,
+    locals: &'f Set,
     facts: Vec<Facts>,
+    unbound: Vec<Vec<Name>>,
     /// Bound by statements that stay in the function itself.
     own: Set,
     /// Bound in blocks that become functions.
@@ -145,6 +164,16 @@ impl Flow<'_, '_> {
         mut defined: Set,
         moved: bool,
     ) -> Set {
+        let mut unbound = info.head_reads.clone();
+        if let Stmt::Delete(_) = statement {
+            unbound.union(&info.binds);
+        }
+        unbound.intersect(self.locals);
+        // In a loop, what is deleted may be missed before it is deleted.
+        let mut bound = defined.clone();
+        bound.subtract(&self.names.deleted);
+        unbound.subtract(&bound);
+        self.unbound.push(sorted(self.names, &unbound));
         let target = if moved { &mut self.lifted } else { &mut self.own };
         match statement {
             Stmt::If(node) => {
@@ -184,7 +213,7 @@ impl Flow<'_, '_> {
                 self.block(&node.body, &info.blocks[0], live_out, defined, moved)
             }
             Stmt::Match(node) => {
-                target.union(&info.binds);
+                target.union(&info.head);
                 let mut result: Option<Set> = Some(defined.clone());
                 for (case, infos) in node.cases.iter().zip(&info.blocks) {
                     let after = self.block(&case.body, infos, live_out, defined.clone(), moved);
@@ -220,12 +249,11 @@ impl Flow<'_, '_> {
         let moved_here = moved || !kept;
         let target = if moved_here { &mut self.lifted } else { &mut self.own };
         target.union(&info.head);
-        if !moved {
-            // The iterable is evaluated where the loop stands.
-            let mut iter = info.kills.clone();
-            iter.subtract(&info.head);
-            self.own.union(&iter);
-        }
+        // The iterable is evaluated where the loop stands.
+        let mut iter = info.kills.clone();
+        iter.subtract(&info.head);
+        let around = if moved { &mut self.lifted } else { &mut self.own };
+        around.union(&iter);
         // Live where each round starts: the next round, or what follows the loop.
         let mut live_in = live_out.clone();
         live_in.union(&info.reads);

@@ -149,6 +149,7 @@ fn statement(names: &mut Names<'_>, statement: &Stmt) -> Info {
         Stmt::Match(node) => {
             head(names, &mut info, &[&node.subject]);
             let mut rest = nothing();
+            let mut captured = Set::default();
             let mut blocks = Vec::new();
             for case in &node.cases {
                 let mut access = Access::new(names);
@@ -160,10 +161,13 @@ fn statement(names: &mut Names<'_>, statement: &Stmt) -> Info {
                 way.reads.subtract(&binds);
                 way.reads.union(&reads);
                 rest = either(rest, Sum { raises: false, ..way });
-                info.binds.union(&binds);
+                captured.union(&binds);
+                info.head_reads.union(&reads);
                 blocks.push(body);
             }
             after_head(&mut info, rest);
+            info.head.union(&captured);
+            info.binds.union(&captured);
             add_blocks(&mut info, blocks);
         }
         Stmt::Try(node) => try_statement(names, node, &mut info),
@@ -180,6 +184,7 @@ fn simple(names: &mut Names<'_>, statement: &Stmt, info: &mut Info) {
     let mut access = Access::new(names);
     access.visit_stmt(statement);
     let (reads, binds, places) = (access.reads, access.binds, access.places);
+    info.head_reads = reads.clone();
     info.reads = reads;
     info.kills = binds.clone();
     info.binds = binds;
@@ -209,6 +214,7 @@ fn try_statement(names: &mut Names<'_>, node: &ast::StmtTry, info: &mut Info) {
         way.reads.union(&class);
         through = either(through, Sum { raises: way.raises, ..way });
         info.binds.union(&name);
+        info.head_reads.union(&class);
         handlers.push(statements);
     }
     let last = sum(&finalbody);

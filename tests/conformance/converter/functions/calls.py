@@ -256,6 +256,6 @@ CALLS = [
     "call_of_call_of_call()", "keyword_order()", "uses_eval_with_names(3)", "uses_globals('uses_globals')", "uses_exec()",
     "iter_with_sentinel([1, 2, 3, 4])", "arguments_change_receiver()", "trailing_comma_and_comments()",
     "generator_as_only_argument(4)", "generator_as_only_argument(0)", "print_goes_somewhere()", "class_as_callee(2)",
-    "unbound_methods()", "functools_cache(4)", "star_of_not_iterable(3)", "double_star_of_not_mapping(3)",
-    "repeated_keyword({'k': 2})", "uses_locals(1)", "uses_eval(1)", "uses_dir()",
+    "unbound_methods()", "functools_cache(4)", "double_star_of_not_mapping({'m': 3})",
+    "repeated_keyword({'m': 2})", "uses_locals(1)", "uses_eval(1)", "uses_dir()",
 ]

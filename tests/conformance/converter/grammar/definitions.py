@@ -31,7 +31,8 @@ class Definitions:
         signature.names = names
         for i, name in enumerate(names):
             default = f"={self.integer(outer, 1)}" if i >= signature.required else ""
-            parts.append(name + default)
+            note = self.random.choice([": int", ": 'Later'", ""]) if self.chance(0.2) else ""
+            parts.append(f"{name}{note}{' = ' if note and default else ''}{default[1:] if note else default}")
             scope.bound[name] = scope.own[name] = INT
         if parts and self.chance(0.1):
             signature.positional_only = self.random.randint(1, len(parts))

@@ -34,14 +34,15 @@ class Statements:
         return []
 
     def statement(self, scope, depth):
-        compound = 1 if depth > 0 and self.left > 0 else 0
+        compound = self.flow if depth > 0 and self.left > 0 else 0
+        leave = self.flow if depth < 3 else 0
         function = scope.kind == "function"
         return self.weighted(
             (9, self.assign), (6, self.augment), (6, self.expression_statement), (2, self.unpack), (2, self.delete),
-            (1, self.annotate), (1, self.assertion), (1 if depth < 3 else 0, self.raising), (1, self.passing),
+            (1, self.annotate), (1, self.assertion), (leave, self.raising), (1, self.passing),
             (2, self.keep_lambda), (2, self.append), (1, self.on_one_line),
-            (7 if scope.in_loop and depth < 3 else 0, self.leave_loop),
-            (3 if scope.can_return and depth < 3 else 0, self.leave_function),
+            (7 * leave if scope.in_loop else 0, self.leave_loop),
+            (3 * leave if scope.can_return else 0, self.leave_function),
             (2 if scope.is_generator else 0, self.give),
             (9 * compound, self.if_), (6 * compound, self.while_), (8 * compound, self.for_),
             (4 * compound, self.try_), (3 * compound, self.with_), (2 * compound, self.match_),

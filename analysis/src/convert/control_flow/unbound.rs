@@ -1,0 +1,109 @@
+//! Reads of names that may be unbound: in a function made of a block they would be free variables,
+//! and fail with a `NameError` where the original fails with an `UnboundLocalError`.
+//!
+//! ```python
+//! if ready:                   def if_body():
+//!     print(total)       =>       print(ag__.ld(ag__.ldu(lambda: total, 'total')))
+//! ```
+
+use std::cell::Cell;
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::super::build;
+use super::super::expressions::{self, Part, Rewrite, Walk};
+use super::super::tree::is_made;
+
+/// Guards the reads of `names` in the head of a statement, or in all of a simple one. Statements
+/// that have to come before it go to `out`. `moved`: it is going to be in a function of its own;
+/// otherwise only what becomes a thunk is.
+pub(super) fn guard(names: &[Name], statement: &mut Stmt, moved: bool, out: &mut ast::Suite) {
+    if moved {
+        let touched: Vec<&ast::ExprName> = match &*statement {
+            Stmt::AugAssign(node) => node.target.as_name_expr().into_iter().collect(),
+            Stmt::Delete(node) => node.targets.iter().filter_map(Expr::as_name_expr).collect(),
+            _ => Vec::new(),
+        };
+        for name in touched.into_iter().filter(|name| names.contains(&name.id)) {
+            out.push(build::expression(load(&name.id, name.range), TextRange::empty(name.start())));
+        }
+    }
+    let guard = Guard { names, depth: Cell::new(u32::from(moved)) };
+    for part in head(statement, &guard) {
+        expressions::rewrite_one(part, &guard);
+    }
+}
+
+fn load(name: &Name, origin: TextRange) -> Expr {
+    let thunk = build::thunk(build::name(name, origin));
+    let value = build::operator("ldu", vec![thunk, build::string(name, origin)], origin);
+    build::operator("ld", vec![value], origin)
+}
+
+/// What a statement evaluates itself, its blocks aside.
+fn head<'s>(statement: &'s mut Stmt, guard: &Guard<'_>) -> Vec<Part<'s>> {
+    match statement {
+        Stmt::If(node) => vec![Part::Expression(&mut node.test)],
+        Stmt::While(node) => {
+            // The test is going to be a function in any case.
+            guard.depth.set(1);
+            vec![Part::Expression(&mut node.test)]
+        }
+        Stmt::For(node) => vec![Part::Expression(&mut node.iter)],
+        Stmt::With(node) => {
+            node.items.iter_mut().map(|item| Part::Expression(&mut item.context_expr)).collect()
+        }
+        Stmt::Match(node) => {
+            let guards = node.cases.iter_mut().filter_map(|case| case.guard.as_deref_mut());
+            std::iter::once(&mut *node.subject).chain(guards).map(Part::Expression).collect()
+        }
+        Stmt::Try(node) => node
+            .handlers
+            .iter_mut()
+            .filter_map(|ast::ExceptHandler::ExceptHandler(handler)| handler.type_.as_deref_mut())
+            .map(Part::Expression)
+            .collect(),
+        statement => vec![Part::Statement(statement)],
+    }
+}
+
+struct Guard<'n> {
+    names: &'n [Name],
+    /// Of functions that the expression is going to be in.
+    depth: Cell<u32>,
+}
+
+impl Rewrite for Guard<'_> {
+    fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
+        match expression {
+            Expr::Name(node) if node.ctx == ExprContext::Load && !is_made(node) => {
+                if self.depth.get() > 0 && !walk.in_string() && self.names.contains(&node.id) {
+                    *expression = load(&node.id.clone(), node.range);
+                }
+            }
+            // What these read are free variables in the original too.
+            Expr::Lambda(_) => {}
+            Expr::ListComp(ast::ExprListComp { generators, .. })
+            | Expr::SetComp(ast::ExprSetComp { generators, .. })
+            | Expr::DictComp(ast::ExprDictComp { generators, .. })
+            | Expr::Generator(ast::ExprGenerator { generators, .. }) => {
+                if let Some(first) = generators.first_mut() {
+                    self.rewrite(&mut first.iter, walk);
+                }
+            }
+            Expr::BoolOp(_) | Expr::If(_) => self.within_thunk(expression, walk),
+            Expr::Compare(node) if node.ops.len() > 1 => self.within_thunk(expression, walk),
+            _ => walk.parts(expression),
+        }
+    }
+}
+
+impl Guard<'_> {
+    fn within_thunk(&self, expression: &mut Expr, walk: &Walk<'_>) {
+        self.depth.set(self.depth.get() + 1);
+        walk.parts(expression);
+        self.depth.set(self.depth.get() - 1);
+    }
+}

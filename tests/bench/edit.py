@@ -1,0 +1,104 @@
+"""One edit inside a function, until the file's diagnostics are known again.
+
+`ag-lsp` is the analysis alone (`analysis/examples/edit.rs`), on one thread whose CPU time is read before and after.
+`ruff server` and `ty server` get the same edits as changes of a document, are asked for its diagnostics after each,
+and their processes' CPU time is read.
+"""
+import statistics
+import subprocess
+
+from measure import installed, table
+from measure.language_client import LanguageClient
+
+EDITS = 20
+
+# Appended to the real file. The line that is edited is the last but one.
+STAGED = """
+
+import tensorflow as tf
+
+
+@tf.function
+def staged_step(x):
+    {line}
+    return scale * x
+"""
+
+
+def main():
+    keras = installed.sources("keras") / "keras" / "src"
+    models = installed.sources("tf-models-official") / "official"
+    cases = [
+        ("in a staged function", keras / "layers" / "layer.py", None),
+        ("in a staged function", keras / "ops" / "numpy.py", None),
+        ("in `Layer.__call__`, unstaged", keras / "layers" / "layer.py", "original_args = args"),
+        ("in `Logspace.compute_output_spec`, unstaged", keras / "ops" / "numpy.py", "output_shape.insert(axis, self.num)"),
+        ("in one of many Keras 2 layers", models / "vision" / "modeling" / "layers" / "nn_blocks.py",
+         "x = self._norm1(x)"),
+    ]
+    rows = [row(*case) for case in cases]
+    columns = ["CPU ms an edit, median of ag-lsp, mean of the others", "lines", "ag-lsp", "`ruff server`", "`ty server`",
+               "ag-lsp / ty"]
+    table.show("One edit inside a function", columns, rows)
+
+
+def row(where, source, marker):
+    folder = installed.FOLDER / "edit" / f"{source.stem}-{'middle' if marker else 'staged'}"
+    folder.mkdir(parents=True, exist_ok=True)
+    before, line, after = parts(source.read_text(), marker)
+    texts = [before + typed(line, number) + after for number in range(EDITS + 1)]
+    path = folder / source.name
+    path.write_text(texts[0])
+    at = before.count("\n")
+    own = analysis(folder, path, texts[1:], staged=marker is None)
+    ruff = server([installed.tool("ruff"), "server", "--isolated"], folder, path, at, line)
+    ty = server([installed.tool("ty"), "server"], folder, path, at, line)
+    lines = f"{texts[0].count(chr(10)):,}"
+    return [f"`{source.name}`, {where}", lines, f"{own:.1f}", f"{ruff:.1f}", f"{ty:.1f}", f"{own / ty:.2f}"]
+
+
+def parts(text, marker):
+    """What stands before the edited line, the blanks that it begins with, and what stands after it."""
+    if marker is None:
+        before, after = STAGED.split("    {line}\n")
+        return text + before, " " * 4, after
+    before, after = text.split(marker, 1)
+    before, indentation = before.rsplit("\n", 1)
+    return before + "\n", indentation, indentation + marker + after
+
+
+def typed(indentation, number):
+    """A name that does not exist, another one each time, and another that is bound in one branch only."""
+    return f"{indentation}if tf.reduce_sum(x) > missing_{number}: scale = x\n"
+
+
+def analysis(folder, path, texts, staged):
+    """The engine, in milliseconds; it must speak of every edit, where it is staged."""
+    versions = folder / "versions"
+    versions.mkdir(exist_ok=True)
+    files = [versions / f"{number:02}" for number in range(len(texts))]
+    for file, text in zip(files, texts):
+        file.write_text(text)
+    command = [installed.own("examples/edit", "-p", "ag-analysis", "--example", "edit"), path, *files]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    answers = done.stdout.splitlines()
+    assert len(answers) == EDITS, done.stderr
+    for number, answer in enumerate(answers, start=1):
+        assert (f"missing_{number}`" in answer) == staged, answer
+    return statistics.median(float(answer.split()[0]) for answer in answers)
+
+
+def server(command, folder, path, at, indentation):
+    """A server, in milliseconds; it must miss the new name of every edit."""
+    with LanguageClient(command, folder) as client:
+        client.open(path)
+        client.messages()
+        before = client.seconds_so_far()
+        for number in range(1, EDITS + 1):
+            client.replace_line(at, typed(indentation, number))
+            messages = client.messages()
+            assert any(f"missing_{number}`" in message for message in messages), messages
+        return (client.seconds_so_far() - before) / EDITS * 1e3
+
+
+main()

