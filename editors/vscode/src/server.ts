@@ -104,7 +104,6 @@ export class Server implements vscode.Disposable {
                 { scheme: SCHEME, language: 'python' },
                 { scheme: 'file', pattern: '**/{ag-lsp,pyproject}.toml' },
             ],
-            synchronize: { configurationSection: 'ag-lsp' },
             initializationOptions: vscode.workspace.getConfiguration('ag-lsp'),
             outputChannel: this.log,
             traceOutputChannel: this.log,

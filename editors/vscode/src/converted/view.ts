@@ -71,7 +71,11 @@ export class ConvertedView implements vscode.Disposable {
         const source = this.sourceOf(editor.document.uri);
         const answer = await this.request(source, { function: query.function, view: otherView(query.view) });
         if (answer) {
+            const replaced = vscode.window.tabGroups.activeTabGroup.activeTab;
             await this.present(source, answer, editor.viewColumn, false);
+            if (replaced !== undefined) {
+                await vscode.window.tabGroups.close(replaced, true);
+            }
         }
     }
 
