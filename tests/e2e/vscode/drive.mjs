@@ -64,6 +64,18 @@ const host = spawn(process.execPath, [program, ...common, ...quiet, '--bind-addr
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
 });
+/** Waits until `text` stands in the window or in a page inside of it, and then for what is drawn a little later. */
+async function shown(page, text) {
+    const contains = async () => {
+        const texts = page.frames().map(frame => frame.locator('body').innerText({ timeout: 1000 }).catch(() => ''));
+        return (await Promise.all(texts)).some(body => body.includes(text));
+    };
+    for (let tries = 0; tries < 100 && !(await contains()); tries++) {
+        await pause();
+    }
+    await page.waitForTimeout(1000);
+}
+
 let said = '';
 host.stdout.on('data', data => (said += data));
 host.stderr.on('data', data => (said += data));
@@ -82,8 +94,8 @@ try {
         for (const wanted of readdirSync(folder('scenario')).filter(name => name.endsWith('.wanted'))) {
             const name = wanted.replace(/\.wanted$/, '');
             if (!existsSync(join(folder('scenario'), `${name}.taken`))) {
-                // What was asked for is drawn a little later.
-                await page.waitForTimeout(1000);
+                const text = readFileSync(join(folder('scenario'), wanted), 'utf8');
+                await shown(page, text);
                 await page.screenshot({ path: join(screenshots, `${name}.png`) });
                 await page.keyboard.press('Escape');
                 writeFileSync(join(folder('scenario'), `${name}.taken`), '');

@@ -116,7 +116,11 @@ export class ConvertedView implements vscode.Disposable {
         return open?.source ?? converted.with({ scheme: 'file', query: '' });
     }
 
+    /** Lights up anew where the cursor has not moved, but what is shown has changed. */
     private lightActive(): void {
+        for (const editor of vscode.window.visibleTextEditors) {
+            editor.setDecorations(this.decoration, []);
+        }
         if (vscode.window.activeTextEditor !== undefined) {
             this.light(vscode.window.activeTextEditor);
         }

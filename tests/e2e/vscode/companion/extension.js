@@ -20,9 +20,10 @@ async function until(what, question) {
     throw new Error(`waited in vain for ${what}`);
 }
 
-/** Has a picture of the window taken. */
-async function picture(name) {
-    fs.writeFileSync(path.join(folder, `${name}.wanted`), '');
+/** Has a picture of the window taken, as soon as `text` stands in it. */
+async function picture(name, text = '') {
+    fs.writeFileSync(path.join(folder, `${name}.new`), text);
+    fs.renameSync(path.join(folder, `${name}.new`), path.join(folder, `${name}.wanted`));
     await until(`the picture ${name}`, () => fs.existsSync(path.join(folder, `${name}.taken`)));
 }
 
@@ -176,7 +177,7 @@ const steps = {
         select(editor, position(editor.document, 'norm > limit'));
         await call('ag-lsp.explainStaging');
         await until('the page', () => vscode.window.tabGroups.all.some(group => /Staging/.test(group.activeTab?.label)));
-        await picture('explained');
+        await picture('explained', 'norm > limit');
         await call('workbench.action.closeEditorsInOtherGroups');
     },
 
@@ -184,7 +185,7 @@ const steps = {
         await source();
         await call('ag-lsp.status');
         await until('the page', () => vscode.window.tabGroups.all.some(group => /Status/.test(group.activeTab?.label)));
-        await picture('status');
+        await picture('status', 'memory');
     },
 
     async restart() {
