@@ -13,6 +13,7 @@
 //! appendix C).
 
 mod asserts;
+mod binding_tests;
 mod breaks;
 mod build;
 mod calls;
