@@ -1,6 +1,6 @@
 //! Converted code as it is written: a file per form.
 
-mod json;
+pub(crate) mod json;
 mod side_by_side;
 mod source_map;
 
@@ -15,7 +15,8 @@ pub(crate) struct Converted {
     pub(crate) file: String,
     /// The text that is written.
     pub(crate) text: String,
-    pub(crate) functions: Vec<json::Function>,
+    /// The entries of its functions as JSON, if that is asked for.
+    pub(crate) functions: Vec<u8>,
     /// What was left alone, for people.
     pub(crate) messages: Vec<String>,
     /// Whether something does not parse.
@@ -57,10 +58,8 @@ pub(crate) fn of(
                 return Err(unknown(qualname));
             }
         }
-        converted.functions = functions
-            .into_iter()
-            .map(|function| json::Function::new(file, source, &lines, function))
-            .collect();
+        converted.functions =
+            json::entries(file, source, &lines, functions).map_err(|error| error.to_string())?;
         return Ok(converted);
     }
     let places: Vec<(Place, Option<Reason>)> = match qualname {

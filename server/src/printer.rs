@@ -31,8 +31,20 @@ impl Printer {
         Ok(Self { out })
     }
 
+    /// For a text that has no colours.
+    pub(crate) fn plain(file: Option<&Path>) -> anyhow::Result<Self> {
+        match file {
+            None => Ok(Self { out: Box::new(io::stdout().lock()) }),
+            Some(_) => Self::new(file),
+        }
+    }
+
     pub(crate) fn write(&mut self, text: &str) -> anyhow::Result<()> {
-        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+        self.write_bytes(text.as_bytes())
+    }
+
+    pub(crate) fn write_bytes(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        match self.out.write_all(bytes).and_then(|()| self.out.flush()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(error).context("cannot write the output")
             }

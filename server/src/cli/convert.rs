@@ -12,7 +12,7 @@ use ruff_db::system::SystemPath;
 use ruff_python_ast::PySourceType;
 
 use super::ExitStatus;
-use crate::converted::{self, Converted};
+use crate::converted::{self, Converted, json};
 use crate::discovery::{self, Input};
 use crate::panics;
 use crate::printer::{self, Printer};
@@ -86,6 +86,9 @@ pub(crate) enum Format {
     SideBySide,
 }
 
+/// As many are converted before their JSON is written.
+const FILES_AT_ONCE: usize = 256;
+
 fn pass_parser() -> clap::builder::PossibleValuesParser {
     Pass::ALL.map(Pass::name).into()
 }
@@ -103,27 +106,39 @@ impl Convert {
         let (jobs, mut status) = self.jobs()?;
         let threads = self.jobs.unwrap_or(0);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build()?;
-        let results: Vec<Result<Converted, (ExitStatus, String)>> =
-            pool.install(|| jobs.par_iter().map(|job| self.convert(job, &options)).collect());
+        let mut json = match self.output_format {
+            Format::Json => Some(json::Array::begin(self.output.as_deref())?),
+            _ => None,
+        };
         let mut done = Vec::new();
-        for (job, result) in jobs.iter().zip(results) {
-            match result {
-                Ok(converted) => done.push(converted),
-                Err((failed, message)) => {
-                    printer::error(&format!("{}: {message}", job.input.given));
-                    status = status.max(failed);
+        for jobs in jobs.chunks(FILES_AT_ONCE) {
+            let results: Vec<Result<Converted, (ExitStatus, String)>> =
+                pool.install(|| jobs.par_iter().map(|job| self.convert(job, &options)).collect());
+            for (job, result) in jobs.iter().zip(results) {
+                let converted = match result {
+                    Ok(converted) => converted,
+                    Err((failed, message)) => {
+                        printer::error(&format!("{}: {message}", job.input.given));
+                        status = status.max(failed);
+                        continue;
+                    }
+                };
+                for message in &converted.messages {
+                    printer::warning(message);
+                }
+                if converted.has_errors {
+                    status = status.max(ExitStatus::Findings);
+                }
+                match &mut json {
+                    Some(array) => array.add(&converted.functions)?,
+                    None => done.push(converted),
                 }
             }
         }
-        for converted in &done {
-            for message in &converted.messages {
-                printer::warning(message);
-            }
-            if converted.has_errors {
-                status = status.max(ExitStatus::Findings);
-            }
+        match json {
+            Some(array) => array.end()?,
+            None => self.write(&done)?,
         }
-        self.write(&done)?;
         Ok(status)
     }
 
@@ -203,11 +218,6 @@ impl Convert {
                 anyhow::bail!("`--source-map` wants one file or function, and there are {}", done.len());
             };
             Printer::new(Some(file))?.write(&converted.source_map())?;
-        }
-        if self.output_format == Format::Json {
-            let entries: Vec<_> = done.iter().flat_map(|converted| &converted.functions).collect();
-            let json = serde_json::to_string(&entries)? + "\n";
-            return Printer::new(self.output.as_deref())?.write(&json);
         }
         match &self.output {
             Some(folder) if done.len() > 1 || folder.is_dir() => {
