@@ -132,6 +132,7 @@ fn statement(names: &mut Names<'_>, statement: &Stmt) -> Info {
             info.kills = iter_binds.clone();
             info.binds.union(&iter_binds);
             info.head_reads = iter_reads;
+            info.head_reads.union(&target_reads);
             add_blocks(&mut info, vec![body, block(names, &node.orelse)]);
         }
         Stmt::With(node) => {
