@@ -44,6 +44,7 @@ fn lower(unit: &Unit, body: &mut ast::Suite, start: ruff_text_size::TextSize) {
         notes: unit.notes,
         replace: &|_| None,
         watchers: 0,
+        undo: &|_| None,
         is_used: false,
     };
     lowering.block(body, true);

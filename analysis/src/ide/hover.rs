@@ -3,9 +3,11 @@
 use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextLen, TextRange, TextSize};
 
+use super::converted::converted;
 use super::function::StagedHere;
 use super::{library, words};
 use crate::check::Note;
+use crate::convert::View;
 use crate::db::Db;
 use crate::project::{Document, source_type, text};
 use crate::rules::Rule;
@@ -16,6 +18,8 @@ use crate::suppress;
 
 /// Longer code is cut in the middle of a hover.
 const MAX_TEXT: usize = 60;
+/// Lines of converted code that a hover shows.
+const MAX_LINES: usize = 40;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hover {
@@ -39,7 +43,9 @@ pub fn hover(db: &dyn Db, document: Document, offset: TextSize) -> Option<Hover>
     }
     let here = StagedHere::at(db, document, offset)?;
     if here.entry.name_range.contains_inclusive(offset) {
-        return Some(Hover { range: here.entry.name_range, paragraphs: function(&here) });
+        let mut paragraphs = function(&here);
+        paragraphs.extend(code(db, document, &here));
+        return Some(Hover { range: here.entry.name_range, paragraphs });
     }
     if let Some(hover) = parameter(&here, offset) {
         return Some(hover);
@@ -114,6 +120,20 @@ fn function(here: &StagedHere) -> Vec<Paragraph> {
         paragraphs.push(Paragraph::Why(vec![Note { message, location: Some(location) }]));
     }
     paragraphs
+}
+
+/// The simplified converted code of a function that is converted.
+fn code(db: &dyn Db, document: Document, here: &StagedHere) -> Option<Paragraph> {
+    if !here.stage.converts {
+        return None;
+    }
+    let converted = converted(db, document, Some(&here.entry.path.qualname), View::Simplified)?;
+    let mut lines = converted.text.lines();
+    let mut code = lines.by_ref().take(MAX_LINES).collect::<Vec<_>>().join("\n");
+    if lines.next().is_some() {
+        code.push_str("\n…");
+    }
+    Some(Paragraph::Code(code))
 }
 
 fn parameter(here: &StagedHere, offset: TextSize) -> Option<Hover> {

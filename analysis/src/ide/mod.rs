@@ -4,6 +4,7 @@
 pub mod actions;
 pub mod calls;
 pub mod completion;
+pub mod converted;
 mod function;
 pub mod hints;
 pub mod hover;

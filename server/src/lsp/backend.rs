@@ -17,10 +17,11 @@ use tower_lsp::lsp_types::{
     DidChangeWatchedFilesParams, DidChangeWatchedFilesRegistrationOptions, DidChangeWorkspaceFoldersParams,
     DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
     DocumentDiagnosticParams, DocumentDiagnosticReportResult, DocumentSymbolParams, DocumentSymbolResponse,
-    ExecuteCommandParams, FileSystemWatcher, GlobPattern, Hover, HoverParams, InitializeParams,
-    InitializeResult, InitializedParams, InlayHint, InlayHintParams, MessageType, Registration,
-    RegistrationParams, SemanticTokensParams, SemanticTokensRangeParams, SemanticTokensRangeResult,
-    SemanticTokensResult, ServerInfo, WorkspaceDiagnosticParams, WorkspaceDiagnosticReportResult,
+    ExecuteCommandParams, FileSystemWatcher, FoldingRange, FoldingRangeParams, GlobPattern,
+    GotoDefinitionParams, GotoDefinitionResponse, Hover, HoverParams, InitializeParams, InitializeResult,
+    InitializedParams, InlayHint, InlayHintParams, MessageType, Registration, RegistrationParams,
+    SemanticTokensParams, SemanticTokensRangeParams, SemanticTokensRangeResult, SemanticTokensResult,
+    ServerInfo, WorkspaceDiagnosticParams, WorkspaceDiagnosticReportResult,
 };
 use tower_lsp::{LanguageServer, async_trait};
 
@@ -249,6 +250,14 @@ impl LanguageServer for Backend {
         self.ask(requests::completion::answer, params, WhenStale::Refuse).await
     }
 
+    async fn goto_definition(&self, params: GotoDefinitionParams) -> Result<Option<GotoDefinitionResponse>> {
+        self.ask(requests::definition::answer, params, WhenStale::Refuse).await
+    }
+
+    async fn folding_range(&self, params: FoldingRangeParams) -> Result<Option<Vec<FoldingRange>>> {
+        self.ask(requests::folding_range::answer, params, WhenStale::Again).await
+    }
+
     async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
         self.ask(requests::execute_command::answer, params, WhenStale::Refuse).await
     }
@@ -266,6 +275,15 @@ impl LanguageServer for Backend {
 
 /// Messages that tower-lsp has no handlers for.
 impl Backend {
+    pub(crate) async fn converted_document(
+        &self,
+        params: requests::converted_document::Params,
+    ) -> Result<Option<requests::converted_document::ConvertedDocument>> {
+        let uri = params.text_document.uri.clone();
+        self.tell(move |owner| owner.follow(uri));
+        self.ask(requests::converted_document::answer, params, WhenStale::Refuse).await
+    }
+
     pub(crate) async fn explain_staging(
         &self,
         params: requests::explain_staging::Params,
@@ -281,6 +299,8 @@ impl Backend {
         &self,
         params: requests::text_document_content::Params,
     ) -> Result<requests::text_document_content::Content> {
+        let uri = params.uri.clone();
+        self.tell(move |owner| owner.follow(uri));
         self.ask(requests::text_document_content::answer, params, WhenStale::Again).await
     }
 

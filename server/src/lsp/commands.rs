@@ -51,21 +51,3 @@ pub(crate) fn about(snapshot: &Snapshot, uri: &Url, function: &str, position: Po
     .flatten()
     .collect()
 }
-
-/// The address of a converted document.
-pub(crate) fn converted_uri(snapshot: &Snapshot, about: &About) -> Option<Url> {
-    let source = snapshot.at(&about.uri)?.source;
-    let mut uri = Url::parse("ag-converted:/").ok()?;
-    uri.set_path(source.path.as_str());
-    let view = match about.view.unwrap_or(snapshot.options.converted_view) {
-        ConvertedView::Simplified => "simplified",
-        ConvertedView::Full => "full",
-    };
-    let mut query = uri.query_pairs_mut();
-    if let Some(function) = &about.function {
-        query.append_pair("function", function);
-    }
-    query.append_pair("view", view);
-    drop(query);
-    Some(uri)
-}

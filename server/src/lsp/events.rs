@@ -8,6 +8,7 @@ use tower_lsp::lsp_types::{
     DidCloseTextDocumentParams, DidOpenTextDocumentParams, MessageType, Url,
 };
 
+use super::converted;
 use super::documents::{self, Part, Source, path_of};
 use super::options::EditorOptions;
 use super::owner::Owner;
@@ -19,8 +20,12 @@ const CONFIGURATIONS: [&str; 3] = ["ag-lsp.toml", ".ag-lsp.toml", "pyproject.tom
 impl Owner {
     pub(crate) fn open(&mut self, params: DidOpenTextDocumentParams) {
         let document = params.text_document;
-        // The cells of a notebook come with it, and other languages are none of ours.
-        if document.language_id != "python" || document.uri.scheme() == "ag-converted" {
+        if document.uri.scheme() == converted::SCHEME {
+            self.follow(document.uri);
+            return;
+        }
+        // Other languages are none of ours.
+        if document.language_id != "python" {
             return;
         }
         let Some(path) = path_of(&document.uri) else { return };
@@ -41,6 +46,7 @@ impl Owner {
     }
 
     pub(crate) fn close(&mut self, params: &DidCloseTextDocumentParams) {
+        self.unfollow(&params.text_document.uri);
         self.let_go(&params.text_document.uri);
     }
 

@@ -13,9 +13,11 @@
 mod backend;
 mod capabilities;
 mod commands;
+mod converted;
 mod diagnostics;
 mod documents;
 mod events;
+mod follow;
 mod gate;
 mod job;
 mod markdown;
@@ -56,6 +58,7 @@ pub(crate) async fn serve(
         tokio::spawn(emptying);
         Backend::new(outbox, passed.clone(), cwd)
     })
+    .custom_method("ag-lsp/convertedDocument", Backend::converted_document)
     .custom_method("ag-lsp/explainStaging", Backend::explain_staging)
     .custom_method("ag-lsp/status", Backend::status)
     .custom_method("workspace/textDocumentContent", Backend::text_document_content)

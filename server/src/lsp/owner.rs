@@ -65,6 +65,8 @@ pub(crate) struct Owner {
     /// The revision whose diagnostics were asked for.
     reported: u64,
     pub(super) published: FxHashMap<Url, Reported>,
+    /// Sources whose converted documents the client shows, with the addresses of those.
+    pub(super) followed: FxHashMap<Url, FxHashSet<Url>>,
     settlers: rayon::ThreadPool,
     workers: rayon::ThreadPool,
 }
@@ -95,6 +97,7 @@ impl Owner {
             revision: 1,
             reported: 0,
             published: FxHashMap::default(),
+            followed: FxHashMap::default(),
             settlers: pool(0).build()?,
             // Apart from the settlers: a snapshot that waits for a thread would keep an engine from settling.
             workers: pool(std::thread::available_parallelism().map_or(2, |threads| threads.get().max(2)))
@@ -152,13 +155,15 @@ impl Owner {
         if let Err(panic) = panics::catch(|| self.open_projects()) {
             self.recover(&panic);
         }
-        for uri in std::mem::take(&mut self.edited) {
-            let Some(source) = self.documents.get(&uri).map(Arc::clone) else { continue };
+        let edited = std::mem::take(&mut self.edited);
+        for uri in &edited {
+            let Some(source) = self.documents.get(uri).map(Arc::clone) else { continue };
             let Some(number) = self.project_for(&source) else { continue };
             let project = &mut self.projects[number];
             project.engine.set_editor_text(&source.path, source.text());
             project.stale = true;
         }
+        self.tell_converted(&edited);
         for project in self.projects.iter_mut().filter(|project| project.stale) {
             let shows =
                 self.client.progress && project.engine.documents().len() >= WORTH_PROGRESS && project.fresh;

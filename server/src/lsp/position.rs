@@ -89,6 +89,10 @@ impl<'a> Lines<'a> {
         start + content.len()
     }
 
+    pub(crate) fn range(&self, range: TextRange) -> Range {
+        Range::new(self.position(range.start().to_usize()), self.position(range.end().to_usize()))
+    }
+
     pub(crate) fn text_range(&self, range: Range) -> TextRange {
         let (start, end) = (size(self.offset(range.start)), size(self.offset(range.end)));
         TextRange::new(start, end.max(start))

@@ -1,7 +1,9 @@
 //! Expressions: the user's are copied around what is marked in them, marked ones are spelled out.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
-use ruff_python_ast::{self as ast, BoolOp, Expr, InterpolatedStringElement, OperatorPrecedence, UnaryOp};
+use ruff_python_ast::{
+    self as ast, BoolOp, Expr, InterpolatedStringElement, OperatorPrecedence, StringFlags, UnaryOp,
+};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::super::tree::is_made;
@@ -99,7 +101,7 @@ impl Printer<'_, '_> {
                 self.push("]");
             }
             Expr::Dict(node) => self.dict(node),
-            Expr::StringLiteral(node) => self.string(node.value.to_str()),
+            Expr::StringLiteral(node) => self.string(node),
             Expr::NumberLiteral(node) => {
                 if let ast::Number::Int(number) = &node.value {
                     self.push(&number.to_string());
@@ -246,9 +248,9 @@ impl Printer<'_, '_> {
         self.push("}");
     }
 
-    /// A string in the quotes that `repr` would choose.
-    fn string(&mut self, value: &str) {
-        let quote = if value.contains('\'') && !value.contains('"') { '"' } else { '\'' };
+    fn string(&mut self, node: &ast::ExprStringLiteral) {
+        let value = node.value.to_str();
+        let quote = node.value.first_literal_flags().quote_style().as_char();
         self.out.push(quote);
         for character in value.chars() {
             match character {

@@ -1,16 +1,18 @@
-//! `textDocument/documentSymbol`: the staged functions.
+//! `textDocument/documentSymbol`: the staged functions; in a converted document, what it defines.
 
-use ag_analysis::ide::symbols;
+use ag_analysis::ide::{converted, symbols};
 use tower_lsp::jsonrpc::Result;
-use tower_lsp::lsp_types::{DocumentSymbol, DocumentSymbolParams, DocumentSymbolResponse, SymbolKind};
+use tower_lsp::lsp_types::{DocumentSymbol, DocumentSymbolParams, DocumentSymbolResponse, Range, SymbolKind};
 
+use crate::lsp::converted::Address;
+use crate::lsp::position::Lines;
 use crate::lsp::snapshot::Snapshot;
 
 pub(crate) fn answer(
     snapshot: &Snapshot,
     params: &DocumentSymbolParams,
 ) -> Result<Option<DocumentSymbolResponse>> {
-    Ok(symbols(snapshot, params))
+    Ok(symbols(snapshot, params).or_else(|| outline(snapshot, params)))
 }
 
 fn symbols(snapshot: &Snapshot, params: &DocumentSymbolParams) -> Option<DocumentSymbolResponse> {
@@ -18,19 +20,42 @@ fn symbols(snapshot: &Snapshot, params: &DocumentSymbolParams) -> Option<Documen
     let face = spot.face()?;
     let symbols = symbols::symbols(spot.engine.db(), spot.document).into_iter();
     let own = symbols.filter(|symbol| face.holds(symbol.name_range.start()));
-    Some(DocumentSymbolResponse::Nested(own.map(|symbol| to_client(&symbol, &face)).collect()))
+    let to_client = |symbol: symbols::Symbol| {
+        let kind = if symbol.is_method { SymbolKind::METHOD } else { SymbolKind::FUNCTION };
+        let (range, name) = (face.range(symbol.range), face.range(symbol.name_range));
+        new(symbol.qualname, Some(symbol.detail), kind, range, name)
+    };
+    Some(DocumentSymbolResponse::Nested(own.map(to_client).collect()))
+}
+
+fn outline(snapshot: &Snapshot, params: &DocumentSymbolParams) -> Option<DocumentSymbolResponse> {
+    let address = Address::parse(snapshot, &params.text_document.uri)?;
+    let (_, converted) = address.convert(snapshot)?;
+    let lines = Lines::new(&converted.text, snapshot.client.encoding);
+    let to_client = |it: converted::Definition| {
+        let kind = if it.is_class { SymbolKind::CLASS } else { SymbolKind::FUNCTION };
+        new(it.name, None, kind, lines.range(it.range), lines.range(it.name_range))
+    };
+    let outline = converted::outline(&converted.text).into_iter().map(to_client);
+    Some(DocumentSymbolResponse::Nested(outline.collect()))
 }
 
 #[expect(deprecated, reason = "the type still has the field")]
-fn to_client(symbol: &symbols::Symbol, face: &crate::lsp::documents::Face) -> DocumentSymbol {
+fn new(
+    name: String,
+    detail: Option<String>,
+    kind: SymbolKind,
+    range: Range,
+    selection_range: Range,
+) -> DocumentSymbol {
     DocumentSymbol {
-        name: symbol.qualname.clone(),
-        detail: Some(symbol.detail.clone()),
-        kind: if symbol.is_method { SymbolKind::METHOD } else { SymbolKind::FUNCTION },
+        name,
+        detail,
+        kind,
         tags: None,
         deprecated: None,
-        range: face.range(symbol.range),
-        selection_range: face.range(symbol.name_range),
+        range,
+        selection_range,
         children: None,
     }
 }

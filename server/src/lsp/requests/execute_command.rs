@@ -7,6 +7,7 @@ use tower_lsp::lsp_types::{ExecuteCommandParams, MessageType, ShowDocumentParams
 
 use super::{explain_staging, status};
 use crate::lsp::commands::{self, About};
+use crate::lsp::converted::Address;
 use crate::lsp::snapshot::Snapshot;
 
 const NO_RUNTIME: &str = "ag-lsp runs nothing by itself, and no runtime is installed: \
@@ -17,7 +18,9 @@ pub(crate) fn answer(snapshot: &Snapshot, params: &ExecuteCommandParams) -> Resu
     match params.command.as_str() {
         commands::SHOW_CONVERTED => {
             let about: About = read(argument)?;
-            let uri = commands::converted_uri(snapshot, &about).ok_or_else(|| unknown(&about.uri))?;
+            let view = about.view.unwrap_or(snapshot.options.converted_view);
+            let address = Address { source: about.uri, function: about.function, view };
+            let uri = address.uri(snapshot).ok_or_else(|| unknown(&address.source))?;
             show(snapshot, uri);
             Ok(None)
         }

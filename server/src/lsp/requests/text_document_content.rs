@@ -1,16 +1,18 @@
-//! `workspace/textDocumentContent`: documents that exist in this server only, here the pages of rules.
+//! `workspace/textDocumentContent`: documents that exist in this server only, which are converted code
+//! and the pages of rules.
 
 use ag_analysis::rules::registry;
 use serde::{Deserialize, Serialize};
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::lsp_types::Url;
 
+use crate::lsp::converted::Address;
 use crate::lsp::snapshot::Snapshot;
 use crate::manual;
 
 #[derive(Deserialize)]
 pub(crate) struct Params {
-    uri: Url,
+    pub(crate) uri: Url,
 }
 
 #[derive(Serialize)]
@@ -18,10 +20,10 @@ pub(crate) struct Content {
     text: String,
 }
 
-pub(crate) fn answer(_: &Snapshot, params: &Params) -> Result<Content> {
+pub(crate) fn answer(snapshot: &Snapshot, params: &Params) -> Result<Content> {
     let text = match params.uri.scheme() {
         "ag-rule" => rule(&params.uri),
-        _ => None,
+        _ => converted(snapshot, &params.uri),
     };
     let text = text.ok_or_else(|| Error::invalid_params(format!("there is no document {}", params.uri)))?;
     Ok(Content { text })
@@ -30,4 +32,10 @@ pub(crate) fn answer(_: &Snapshot, params: &Params) -> Result<Content> {
 fn rule(uri: &Url) -> Option<String> {
     let code = uri.path().trim_start_matches('/').strip_suffix(".md")?;
     registry::find(code).map(manual::page)
+}
+
+fn converted(snapshot: &Snapshot, uri: &Url) -> Option<String> {
+    let address = Address::parse(snapshot, uri)?;
+    let (_, converted) = address.convert(snapshot)?;
+    Some(converted.text)
 }
