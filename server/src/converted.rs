@@ -15,7 +15,8 @@ pub(crate) struct Converted {
     pub(crate) file: String,
     /// The text that is written.
     pub(crate) text: String,
-    pub(crate) functions: Vec<json::Function>,
+    /// The entries of its functions in JSON, separated by commas.
+    pub(crate) entries: String,
     /// What was left alone, for people.
     pub(crate) messages: Vec<String>,
     /// Whether something does not parse.
@@ -42,10 +43,10 @@ pub(crate) fn of(
     let mut converted = Converted {
         file: file.to_owned(),
         text: String::new(),
-        functions: Vec::new(),
+        entries: String::new(),
         messages: Vec::new(),
         has_errors: converter.errors().next().is_some(),
-        source: source.to_owned(),
+        source: if format == Format::Json { String::new() } else { source.to_owned() },
         map: SourceMap::default(),
     };
     let lines = LineIndex::from_source_text(source);
@@ -57,10 +58,15 @@ pub(crate) fn of(
                 return Err(unknown(qualname));
             }
         }
-        converted.functions = functions
-            .into_iter()
-            .map(|function| json::Function::new(file, source, &lines, function))
-            .collect();
+        let original = json::Characters::new(source);
+        for function in functions {
+            let entry = json::Function::new(file, source, &original, &lines, function);
+            let entry = serde_json::to_string(&entry).map_err(|error| error.to_string())?;
+            if !converted.entries.is_empty() {
+                converted.entries.push(',');
+            }
+            converted.entries.push_str(&entry);
+        }
         return Ok(converted);
     }
     let places: Vec<(Place, Option<Reason>)> = match qualname {

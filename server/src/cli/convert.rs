@@ -205,9 +205,15 @@ impl Convert {
             Printer::new(Some(file))?.write(&converted.source_map())?;
         }
         if self.output_format == Format::Json {
-            let entries: Vec<_> = done.iter().flat_map(|converted| &converted.functions).collect();
-            let json = serde_json::to_string(&entries)? + "\n";
-            return Printer::new(self.output.as_deref())?.write(&json);
+            let mut json = "[".to_owned();
+            for converted in done.iter().filter(|converted| !converted.entries.is_empty()) {
+                if json.len() > 1 {
+                    json.push(',');
+                }
+                json.push_str(&converted.entries);
+            }
+            json.push_str("]\n");
+            return printer::write_unstyled(self.output.as_deref(), &json);
         }
         match &self.output {
             Some(folder) if done.len() > 1 || folder.is_dir() => {
