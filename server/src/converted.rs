@@ -1,10 +1,12 @@
 //! Converted code as it is written: a file per form.
 
 mod json;
+mod output;
 mod side_by_side;
 mod source_map;
 
 use ag_analysis::convert::{Converter, Place, Reason, SourceMap};
+pub(crate) use output::Output;
 use ruff_source_file::LineIndex;
 
 use crate::cli::convert::Format;
@@ -59,14 +61,15 @@ pub(crate) fn of(
             }
         }
         let original = json::Characters::new(source);
+        let mut entries = Vec::new();
         for function in functions {
             let entry = json::Function::new(file, source, &original, &lines, function);
-            let entry = serde_json::to_string(&entry).map_err(|error| error.to_string())?;
-            if !converted.entries.is_empty() {
-                converted.entries.push(',');
+            if !entries.is_empty() {
+                entries.push(b',');
             }
-            converted.entries.push_str(&entry);
+            serde_json::to_writer(&mut entries, &entry).map_err(|error| error.to_string())?;
         }
+        converted.entries = String::from_utf8(entries).map_err(|error| error.to_string())?;
         return Ok(converted);
     }
     let places: Vec<(Place, Option<Reason>)> = match qualname {

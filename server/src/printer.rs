@@ -7,13 +7,17 @@ use std::path::Path;
 use anstream::ColorChoice;
 use anyhow::Context;
 
-/// Writes a text that has no styles, to standard output or a file.
-pub(crate) fn write_unstyled(file: Option<&Path>, text: &str) -> anyhow::Result<()> {
+/// A printer of text that has no styles, to standard output or a file.
+pub(crate) fn unstyled(file: Option<&Path>) -> anyhow::Result<Printer> {
     let out: Box<dyn Write> = match file {
         Some(path) => Box::new(create(path)?),
         None => Box::new(io::stdout()),
     };
-    Printer { out }.write(text)
+    Ok(Printer { out })
+}
+
+pub(crate) fn write_unstyled(file: Option<&Path>, text: &str) -> anyhow::Result<()> {
+    unstyled(file)?.write(text)
 }
 
 fn create(path: &Path) -> anyhow::Result<std::fs::File> {
