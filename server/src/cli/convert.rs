@@ -12,11 +12,14 @@ use ruff_db::system::SystemPath;
 use ruff_python_ast::PySourceType;
 
 use super::ExitStatus;
-use crate::converted::{self, Converted, json};
+use crate::converted::{self, Converted, Output};
 use crate::discovery::{self, Input};
 use crate::panics;
-use crate::printer::{self, Printer};
+use crate::printer;
 use crate::session::{STACK, current_directory};
+
+/// How many files are converted before their results are written.
+const BATCH: usize = 32;
 
 /// Convert control flow into calls of operators, so that it can be staged.
 ///
@@ -86,9 +89,6 @@ pub(crate) enum Format {
     SideBySide,
 }
 
-/// As many are converted before their JSON is written.
-const FILES_AT_ONCE: usize = 256;
-
 fn pass_parser() -> clap::builder::PossibleValuesParser {
     Pass::ALL.map(Pass::name).into()
 }
@@ -106,40 +106,44 @@ impl Convert {
         let (jobs, mut status) = self.jobs()?;
         let threads = self.jobs.unwrap_or(0);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build()?;
-        let mut json = match self.output_format {
-            Format::Json => Some(json::Array::begin(self.output.as_deref())?),
-            _ => None,
-        };
-        let mut done = Vec::new();
-        for jobs in jobs.chunks(FILES_AT_ONCE) {
+        anyhow::ensure!(
+            self.source_map.is_none() || jobs.len() == 1,
+            "`--source-map` wants one file or function, and there are {}",
+            jobs.len()
+        );
+        let mut output = Output::new(self.output_format, self.output.as_deref(), jobs.len())?;
+        for batch in jobs.chunks(BATCH) {
             let results: Vec<Result<Converted, (ExitStatus, String)>> =
-                pool.install(|| jobs.par_iter().map(|job| self.convert(job, &options)).collect());
-            for (job, result) in jobs.iter().zip(results) {
-                let converted = match result {
-                    Ok(converted) => converted,
-                    Err((failed, message)) => {
-                        printer::error(&format!("{}: {message}", job.input.given));
-                        status = status.max(failed);
-                        continue;
-                    }
-                };
-                for message in &converted.messages {
-                    printer::warning(message);
-                }
-                if converted.has_errors {
-                    status = status.max(ExitStatus::Findings);
-                }
-                match &mut json {
-                    Some(array) => array.add(&converted.functions)?,
-                    None => done.push(converted),
-                }
+                pool.install(|| batch.par_iter().map(|job| self.convert(job, &options)).collect());
+            for (job, result) in batch.iter().zip(results) {
+                status = status.max(self.done(job, result, &mut output)?);
             }
         }
-        match json {
-            Some(array) => array.end()?,
-            None => self.write(&done)?,
-        }
+        output.finish()?;
         Ok(status)
+    }
+
+    fn done(
+        &self,
+        job: &Job,
+        result: Result<Converted, (ExitStatus, String)>,
+        output: &mut Output,
+    ) -> anyhow::Result<ExitStatus> {
+        let converted = match result {
+            Ok(converted) => converted,
+            Err((failed, message)) => {
+                printer::error(&format!("{}: {message}", job.input.given));
+                return Ok(failed);
+            }
+        };
+        for message in &converted.messages {
+            printer::warning(message);
+        }
+        if let Some(file) = &self.source_map {
+            printer::write_unstyled(Some(file), &converted.source_map())?;
+        }
+        output.add(&converted)?;
+        Ok(if converted.has_errors { ExitStatus::Findings } else { ExitStatus::Clean })
     }
 
     fn options(&self) -> anyhow::Result<convert::Options> {
@@ -210,34 +214,6 @@ impl Convert {
             Ok(converted) => converted.map_err(usage),
             Err(panic) => Err((ExitStatus::Panic, format!("{panic}; this is a bug in ag-lsp"))),
         }
-    }
-
-    fn write(&self, done: &[Converted]) -> anyhow::Result<()> {
-        if let Some(file) = &self.source_map {
-            let [converted] = done else {
-                anyhow::bail!("`--source-map` wants one file or function, and there are {}", done.len());
-            };
-            Printer::new(Some(file))?.write(&converted.source_map())?;
-        }
-        match &self.output {
-            Some(folder) if done.len() > 1 || folder.is_dir() => {
-                for converted in done {
-                    let below = Path::new(&converted.file);
-                    let below = below.strip_prefix("/").unwrap_or(below);
-                    Printer::new(Some(&folder.join(below)))?.write(&converted.text)?;
-                }
-            }
-            output => {
-                let mut printer = Printer::new(output.as_deref())?;
-                for converted in done {
-                    if done.len() > 1 {
-                        printer.write(&format!("# {}\n", converted.file))?;
-                    }
-                    printer.write(&converted.text)?;
-                }
-            }
-        }
-        Ok(())
     }
 }
 

@@ -1,18 +1,14 @@
 //! The JSON of `ag-lsp convert`: an entry for each function, method and lambda.
 
-use std::path::Path;
-
-use ag_analysis::convert::{self, Kind, SourceMap, SpanKind};
+use ag_analysis::convert::{self, Kind, SpanKind};
 use ruff_source_file::LineIndex;
 use ruff_text_size::{TextRange, TextSize};
-use serde::{Serialize, Serializer};
-
-use crate::printer::Printer;
+use serde::Serialize;
 
 #[derive(Serialize)]
-struct Function<'a> {
-    file: &'a str,
-    qualname: &'a str,
+pub(crate) struct Function {
+    file: String,
+    qualname: String,
     kind: Kind,
     /// Of `def`, `async` or `lambda`, decorators excluded; from 1.
     line: usize,
@@ -21,9 +17,8 @@ struct Function<'a> {
     converted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    text: &'a str,
-    #[serde(serialize_with = "spans")]
-    map: (&'a SourceMap, Characters, &'a Characters),
+    text: String,
+    map: Vec<Span>,
     free_variables: Vec<String>,
 }
 
@@ -35,103 +30,57 @@ struct Span {
     kind: SpanKind,
 }
 
-/// An array that is written while there is more to come: of a large tree, the entries are many times
-/// the source.
-pub(crate) struct Array {
-    printer: Printer,
-    is_empty: bool,
-}
-
-impl Array {
-    pub(crate) fn begin(file: Option<&Path>) -> anyhow::Result<Self> {
-        let mut printer = Printer::plain(file)?;
-        printer.write("[")?;
-        Ok(Self { printer, is_empty: true })
-    }
-
-    /// Adds the entries of a file.
-    pub(crate) fn add(&mut self, entries: &[u8]) -> anyhow::Result<()> {
-        if entries.is_empty() {
-            return Ok(());
-        }
-        if !std::mem::take(&mut self.is_empty) {
-            self.printer.write(",")?;
-        }
-        self.printer.write_bytes(entries)
-    }
-
-    pub(crate) fn end(mut self) -> anyhow::Result<()> {
-        self.printer.write("]\n")
-    }
-}
-
-/// The entries of a file, with commas between them.
-pub(super) fn entries(
-    file: &str,
-    source: &str,
-    lines: &LineIndex,
-    functions: Vec<convert::Function>,
-) -> serde_json::Result<Vec<u8>> {
-    let original = Characters::new(source);
-    let mut text = Vec::new();
-    for function in &functions {
-        if !text.is_empty() {
-            text.push(b',');
-        }
-        serde_json::to_writer(&mut text, &Function::new(file, source, &original, lines, function))?;
-    }
-    Ok(text)
-}
-
-impl<'a> Function<'a> {
-    fn new(
-        file: &'a str,
+impl Function {
+    pub(super) fn new(
+        file: &str,
         source: &str,
-        original: &'a Characters,
+        original: &Characters<'_>,
         lines: &LineIndex,
-        function: &'a convert::Function,
+        function: convert::Function,
     ) -> Self {
         let convert::Function { place, reason, text, map } = function;
         let start = lines.source_location(place.start, source, ruff_source_file::PositionEncoding::Utf32);
+        let generated = Characters::new(&text);
+        let spans = map.spans().iter().map(|span| Span {
+            generated: generated.range(span.generated),
+            original: original.range(span.original),
+            kind: span.kind,
+        });
         Self {
-            file,
-            qualname: &place.qualname,
+            file: file.to_owned(),
+            qualname: place.qualname,
             kind: place.kind,
             line: start.line.get(),
             column: start.character_offset.to_zero_indexed(),
             converted: reason.is_none(),
-            reason: reason.as_ref().map(ToString::to_string),
-            map: (map, Characters::new(text), original),
+            reason: reason.map(|reason| reason.to_string()),
+            map: spans.collect(),
             free_variables: place.free_variables.iter().map(ToString::to_string).collect(),
             text,
         }
     }
 }
 
-fn spans<S: Serializer>(
-    (map, generated, original): &(&SourceMap, Characters, &Characters),
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(map.spans().iter().map(|span| Span {
-        generated: generated.range(span.generated),
-        original: original.range(span.original),
-        kind: span.kind,
-    }))
-}
-
 /// Byte offsets to character offsets.
-struct Characters {
-    /// The bytes that start no character.
-    inner: Vec<usize>,
+pub(super) struct Characters<'a> {
+    text: &'a str,
+    /// The characters before each [`STRIDE`] of bytes; empty where bytes are characters.
+    before: Vec<usize>,
 }
 
-impl Characters {
-    fn new(text: &str) -> Self {
-        if text.is_ascii() {
-            return Self { inner: Vec::new() };
+const STRIDE: usize = 256;
+
+impl<'a> Characters<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        let mut before = Vec::new();
+        if !text.is_ascii() {
+            let mut count = 0;
+            for stride in text.as_bytes().chunks(STRIDE) {
+                before.push(count);
+                count += starts(stride);
+            }
         }
-        let bytes = text.bytes().enumerate();
-        Self { inner: bytes.filter(|&(_, byte)| byte & 0xC0 == 0x80).map(|(offset, _)| offset).collect() }
+        Self { text, before }
     }
 
     fn range(&self, range: TextRange) -> [usize; 2] {
@@ -140,6 +89,13 @@ impl Characters {
 
     fn offset(&self, offset: TextSize) -> usize {
         let offset = offset.to_usize();
-        offset - self.inner.partition_point(|&inner| inner < offset)
+        let Some(before) = self.before.get(offset / STRIDE).or(self.before.last()) else { return offset };
+        let stride = (offset / STRIDE).min(self.before.len() - 1) * STRIDE;
+        before + starts(self.text.as_bytes().get(stride..offset).unwrap_or_default())
     }
+}
+
+/// How many characters start in a piece of UTF-8.
+fn starts(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| (**byte as i8) >= -0x40).count()
 }
