@@ -8,6 +8,7 @@
 //!
 //! The result is a function of the project's texts and settings alone: every run starts from nothing.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -94,6 +95,8 @@ pub struct Staged {
     pub overriding: bool,
     /// Why it is not converted, where its dialect would.
     pub unconverted: Option<Unconverted>,
+    /// It is converted for some callers; why not for others.
+    pub also_unconverted: Option<Unconverted>,
     /// Where the root is declared, or the call that reaches the function.
     pub cause: Cause,
     pub options: RootOptions,
@@ -147,6 +150,7 @@ pub struct Fixpoint {
     pub horizon: Horizon,
     /// Empty where the horizon is selective.
     hierarchy: Hierarchy,
+    has_keras2: bool,
     /// Functions and classes by their last name: who may be meant by a call of that name.
     callers: FxHashMap<Name, Vec<Scope>>,
     pub staged: BTreeMap<Scope, Staged>,
@@ -174,6 +178,7 @@ impl Staged {
             mode: site.kind,
             converts: site.converts,
             overriding: false,
+            also_unconverted: None,
             unconverted,
             cause,
             options: site.options.clone(),
@@ -189,6 +194,7 @@ impl Fixpoint {
         let hierarchy = if horizon.selective { Hierarchy::default() } else { Hierarchy::of(db, &documents) };
         let mut fixpoint = Self {
             hierarchy,
+            has_keras2: documents.iter().any(|document| file_index(db, *document).names_keras2),
             documents,
             numbers,
             horizon,
@@ -242,6 +248,7 @@ impl Fixpoint {
         for number in 0..self.documents.len() as u32 {
             let index = file_index(db, self.documents[number as usize]);
             for site in &index.roots {
+                let site = &self.with_library(site);
                 if !self.settings.dialects.is_empty() && !self.settings.dialects.contains(&site.dialect) {
                     continue;
                 }
@@ -293,9 +300,21 @@ impl Fixpoint {
                 let scope = Scope { document, function };
                 let declared = Scope { document, function: site.scope };
                 let place = self.index(db, scope).place(site.scope, site.range);
-                self.stage(db, scope, Staged::at(&site, Cause { scope: declared, place }));
+                self.stage(
+                    db,
+                    scope,
+                    Staged::at(&self.with_library(&site), Cause { scope: declared, place }),
+                );
             }
         }
+    }
+
+    /// The site of a Keras method as the Keras of the project has it: version 2 converts.
+    fn with_library<'s>(&self, site: &'s RootSite) -> Cow<'s, RootSite> {
+        if site.dialect != Dialect::Keras || !self.has_keras2 {
+            return Cow::Borrowed(site);
+        }
+        Cow::Owned(RootSite { dialect: Dialect::Tensorflow, converts: true, ..site.clone() })
     }
 
     /// The methods that may run instead of the one that `self.method()` in `scope` names.
@@ -360,6 +379,7 @@ impl Fixpoint {
                     mode: RootKind::Configured,
                     converts: dialect.converts(),
                     overriding: false,
+                    also_unconverted: None,
                     unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
                     cause: Cause {
                         scope: Scope { document: number, function: MODULE },
@@ -426,7 +446,16 @@ impl Fixpoint {
                     && (known.root.is_none() || known.unconverted == Some(Unconverted::Body)) =>
             {
                 known.converts = true;
-                known.unconverted = None;
+                known.also_unconverted = known.unconverted.take().filter(|_| known.root.is_none());
+                true
+            }
+            Some(known)
+                if known.converts
+                    && known.also_unconverted.is_none()
+                    && staged.root.is_none()
+                    && matches!(staged.unconverted, Some(Unconverted::Caller | Unconverted::Protocol)) =>
+            {
+                known.also_unconverted = staged.unconverted;
                 true
             }
             Some(known)
@@ -656,6 +685,7 @@ impl Fixpoint {
             converts: lambda.converts,
             overriding: false,
             unconverted: None,
+            also_unconverted: None,
             cause,
             options: RootOptions::default(),
         })
@@ -695,6 +725,7 @@ impl Fixpoint {
             mode: caller.mode,
             converts: caller.converts && unconverted.is_none(),
             overriding: caller.overriding,
+            also_unconverted: None,
             unconverted,
             cause: Cause { scope, place: call.place },
             options: RootOptions { full_graph: caller.options.full_graph, ..RootOptions::default() },
