@@ -95,8 +95,6 @@ pub struct Staged {
     pub overriding: bool,
     /// Why it is not converted, where its dialect would.
     pub unconverted: Option<Unconverted>,
-    /// It is converted for some callers; why not for others.
-    pub also_unconverted: Option<Unconverted>,
     /// Where the root is declared, or the call that reaches the function.
     pub cause: Cause,
     pub options: RootOptions,
@@ -159,6 +157,8 @@ pub struct Fixpoint {
     pub parameters: BTreeMap<Scope, Vec<ParameterAssumption>>,
     returns: BTreeMap<Scope, AssumedType>,
     lambdas: BTreeMap<Scope, Vec<LambdaTypes>>,
+    /// Functions that code calls which is not converted, and why; of no matter to types.
+    pub called_as_they_are: BTreeMap<Scope, Unconverted>,
     /// Parameters that the body binds to something else; once seen, for good.
     rebound: BTreeSet<(Scope, Name)>,
 }
@@ -178,7 +178,6 @@ impl Staged {
             mode: site.kind,
             converts: site.converts,
             overriding: false,
-            also_unconverted: None,
             unconverted,
             cause,
             options: site.options.clone(),
@@ -206,6 +205,7 @@ impl Fixpoint {
             parameters: BTreeMap::new(),
             returns: BTreeMap::new(),
             lambdas: BTreeMap::new(),
+            called_as_they_are: BTreeMap::new(),
             rebound: BTreeSet::new(),
         };
         fixpoint.find_roots(db);
@@ -379,7 +379,6 @@ impl Fixpoint {
                     mode: RootKind::Configured,
                     converts: dialect.converts(),
                     overriding: false,
-                    also_unconverted: None,
                     unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
                     cause: Cause {
                         scope: Scope { document: number, function: MODULE },
@@ -446,16 +445,7 @@ impl Fixpoint {
                     && (known.root.is_none() || known.unconverted == Some(Unconverted::Body)) =>
             {
                 known.converts = true;
-                known.also_unconverted = known.unconverted.take().filter(|_| known.root.is_none());
-                true
-            }
-            Some(known)
-                if known.converts
-                    && known.also_unconverted.is_none()
-                    && staged.root.is_none()
-                    && matches!(staged.unconverted, Some(Unconverted::Caller | Unconverted::Protocol)) =>
-            {
-                known.also_unconverted = staged.unconverted;
+                known.unconverted = None;
                 true
             }
             Some(known)
@@ -552,6 +542,7 @@ impl Fixpoint {
     /// Takes the answers of a round in. Returns whether they change what is assumed.
     pub fn absorb(&mut self, db: &dyn Db, answers: &Answers) -> bool {
         let mut changed = false;
+        self.called_as_they_are.clear();
         for (scope, types) in answers {
             changed |= self.absorb_roots(db, *scope, types);
             changed |= self.absorb_calls(db, *scope, types);
@@ -685,7 +676,6 @@ impl Fixpoint {
             converts: lambda.converts,
             overriding: false,
             unconverted: None,
-            also_unconverted: None,
             cause,
             options: RootOptions::default(),
         })
@@ -725,11 +715,13 @@ impl Fixpoint {
             mode: caller.mode,
             converts: caller.converts && unconverted.is_none(),
             overriding: caller.overriding,
-            also_unconverted: None,
             unconverted,
             cause: Cause { scope, place: call.place },
             options: RootOptions { full_graph: caller.options.full_graph, ..RootOptions::default() },
         };
+        if let Some(reason @ (Unconverted::Caller | Unconverted::Protocol)) = unconverted {
+            self.called_as_they_are.insert(callee, reason);
+        }
         self.stage(db, callee, staged)
     }
 

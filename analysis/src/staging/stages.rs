@@ -62,6 +62,8 @@ pub fn of_documents(
                 Parameter { name: syntax.name.clone(), source, binding, shown, why }
             })
             .collect();
+        let is_reached = staged.converts && staged.root.is_none();
+        let as_it_is = fixpoint.called_as_they_are.get(scope).filter(|_| is_reached);
         // Nested functions are converted with the function around them.
         let nested = entry.parent.is_some_and(|function| {
             let parent = Scope { document: scope.document, function };
@@ -74,7 +76,7 @@ pub fn of_documents(
             cause: Some(span(db, fixpoint, &staged.cause)),
             converts: staged.converts,
             overriding: staged.overriding,
-            also_unconverted: staged.also_unconverted.filter(|_| !nested),
+            also_unconverted: as_it_is.copied().filter(|_| !nested),
             unconverted: staged.unconverted.filter(|reason| {
                 // Called from eager code, such a body runs eagerly.
                 *reason != Unconverted::Body || fixpoint.staged.contains_key(&staged.cause.scope)
