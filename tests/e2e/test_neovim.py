@@ -1,4 +1,4 @@
-"""Neovim 0.11 with the plugin of `editors/neovim`: each file of `neovim/` is a scenario, run in a process of its own."""
+"""Neovim 0.11 with the plugin of `editors/neovim`: a file of `neovim/` is a scenario, and a process of its own."""
 
 import os
 import subprocess
