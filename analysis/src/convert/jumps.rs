@@ -190,6 +190,7 @@ impl Lowering<'_> {
             if self.jump.is(statement) {
                 let origin = statement.range();
                 let replacement = (self.replace)(statement);
+                self.notes.leave_out(block.drain(position + 1..));
                 block.truncate(position);
                 block.extend(replacement);
                 if !tail {
