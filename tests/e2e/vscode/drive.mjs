@@ -11,7 +11,7 @@ const [tools, ...steps] = process.argv.slice(2);
 const { chromium } = createRequire(join(tools, 'vscode-host', 'package.json'))('playwright-core');
 const program = join(tools, 'vscode-host', 'node_modules', 'code-server', 'out', 'node', 'entry.js');
 const screenshots = join(tools, 'screenshots');
-const LIMIT = 300_000;
+const LIMIT = 600_000;
 
 const scratch = mkdtempSync(join(tmpdir(), 'ag-lsp-vscode-'));
 const folder = name => join(scratch, name);

@@ -9,7 +9,7 @@ const folder = process.env.AG_LSP_SCENARIO;
 
 /** Waits until `question` answers with something; `what` is said where it never does. */
 async function until(what, question) {
-    const end = Date.now() + 30_000;
+    const end = Date.now() + 60_000;
     while (Date.now() < end) {
         const answer = await question();
         if (answer) {
