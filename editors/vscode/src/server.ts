@@ -17,7 +17,7 @@ import { convertedDocumentChanged } from './protocol';
 import type { StatusBar } from './statusBar';
 
 const NOT_FOUND =
-    'No `ag-lsp` was found: set `ag-lsp.path`, or install it (`pip install ag-lsp`), or put it on the PATH.';
+    'No `ag-lsp` was found: set `ag-lsp.path`, or install it in the Python environment, or put it on the PATH.';
 
 export class Server implements vscode.Disposable {
     /** The running client; undefined before the start, and where no binary is found. */

@@ -79,5 +79,5 @@
 (eglot--signal-textDocument/didChange)
 (wait-for "the finding to go" (lambda () (null (finding "AG109"))))
 
-(eglot-shutdown (eglot--current-server-or-lose))
+(eglot-shutdown (eglot--current-server-or-lose) nil 60)
 (message "all is well")
