@@ -1,6 +1,7 @@
 //! A whole file: every function converted in place, the rest as it stands.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_source_file::LineRanges;
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use super::Converter;
@@ -63,7 +64,7 @@ impl Converter<'_> {
         Some((entry.place, reason, printed.text, printed.map))
     }
 
-    fn reason(&self, entry: &Entry<'_>) -> Option<Reason> {
+    pub(super) fn reason(&self, entry: &Entry<'_>) -> Option<Reason> {
         self.error_in(entry.place.range).or_else(|| match entry.node {
             Node::Function(def) => reason::of_function(def),
             Node::Lambda(lambda) => reason::of_lambda(lambda),
@@ -73,11 +74,11 @@ impl Converter<'_> {
     fn replace(&self, entry: &Entry<'_>, copier: &mut Copier<'_>) {
         match entry.node {
             Node::Function(def) => {
-                let line = line_start(self.text, def.start());
+                let line = self.text.line_start(def.start());
                 let indent = (def.start() - line).to_usize();
                 copier.copy_to(line);
                 copier.add(self.in_place(def, entry, indent));
-                copier.at = next_line(self.text, def.end());
+                copier.at = self.text.full_line_end(def.end());
             }
             Node::Lambda(lambda) => {
                 copier.copy_to(lambda.start());
@@ -137,8 +138,8 @@ impl Converter<'_> {
             .take_while(|&(position, statement)| is_first((position, statement)))
             .last();
         match last {
-            Some((_, statement)) => next_line(self.text, statement.end()),
-            None => body.first().map_or_else(TextSize::default, |first| line_start(self.text, first.start())),
+            Some((_, statement)) => self.text.full_line_end(statement.end()),
+            None => body.first().map_or_else(TextSize::default, |first| self.text.line_start(first.start())),
         }
     }
 }
@@ -171,15 +172,4 @@ impl Copier<'_> {
             printed.map.spans().iter().map(|span| Span { generated: span.generated + start, ..*span });
         self.spans.extend(moved);
     }
-}
-
-fn line_start(text: &str, offset: TextSize) -> TextSize {
-    let start = memchr::memrchr(b'\n', &text.as_bytes()[..offset.to_usize()]).map_or(0, |at| at + 1);
-    TextSize::try_from(start).unwrap_or_default()
-}
-
-fn next_line(text: &str, offset: TextSize) -> TextSize {
-    let rest = &text.as_bytes()[offset.to_usize()..];
-    let end = memchr::memchr(b'\n', rest).map_or(text.len(), |at| offset.to_usize() + at + 1);
-    TextSize::try_from(end).unwrap_or(offset)
 }
