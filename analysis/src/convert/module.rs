@@ -57,7 +57,7 @@ impl Converter<'_> {
             .find(|entry| entry.place.qualname == qualname)?;
         let reason = self.reason(&entry);
         let printed = match (&reason, entry.node) {
-            (None, Node::Function(def)) => self.in_place(def, &entry, 0),
+            (None, Node::Function(def)) => self.in_place(def, &entry, ""),
             (None, Node::Lambda(lambda)) => self.lambda_in_place(lambda, &entry),
             (Some(_), _) => Printer::new(&self.source).source_text(entry.place.range),
         };
@@ -75,9 +75,9 @@ impl Converter<'_> {
         match entry.node {
             Node::Function(def) => {
                 let line = self.text.line_start(def.start());
-                let indent = (def.start() - line).to_usize();
+                let prefix = &self.text[TextRange::new(line, def.start())];
                 copier.copy_to(line);
-                copier.add(self.in_place(def, entry, indent));
+                copier.add(self.in_place(def, entry, prefix));
                 copier.at = self.text.full_line_end(def.end());
             }
             Node::Lambda(lambda) => {
@@ -88,14 +88,14 @@ impl Converter<'_> {
         }
     }
 
-    fn in_place(&self, def: &ast::StmtFunctionDef, entry: &Entry<'_>, indent: usize) -> Printed {
+    fn in_place(&self, def: &ast::StmtFunctionDef, entry: &Entry<'_>, prefix: &str) -> Printed {
         let mut def = def.clone();
         convert(&self.context(), &mut def, entry, true);
         if self.is_marked() {
             functions::mark_converted(&mut def);
         }
         let start = def.start();
-        Printer::new(&self.source).without_comments_above(start).statements(&[Stmt::FunctionDef(def)], indent)
+        Printer::new(&self.source).without_comments_above(start).statements(&[Stmt::FunctionDef(def)], prefix)
     }
 
     fn lambda_in_place(&self, lambda: &ast::ExprLambda, entry: &Entry<'_>) -> Printed {

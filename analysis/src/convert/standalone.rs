@@ -64,7 +64,7 @@ impl Converter<'_> {
         bare(&mut def.parameters);
         def.name = build::identifier(&format!("tf__{}", def.name.id));
         def.node_index = made();
-        Printer::new(&self.source).statements(&[Stmt::FunctionDef(def)], 0)
+        Printer::new(&self.source).statements(&[Stmt::FunctionDef(def)], "")
     }
 
     fn bare_lambda(&self, lambda: &ast::ExprLambda, entry: &Entry<'_>) -> Printed {
