@@ -100,6 +100,7 @@ pub struct Fixpoint {
     pub horizon: Horizon,
     /// Empty where the horizon is selective.
     hierarchy: Hierarchy,
+    has_keras2: bool,
     /// Functions and classes by their last name: who may be meant by a call of that name.
     callers: FxHashMap<Name, Vec<Scope>>,
     pub staged: BTreeMap<Scope, Staged>,
@@ -108,6 +109,8 @@ pub struct Fixpoint {
     pub parameters: BTreeMap<Scope, Vec<ParameterAssumption>>,
     returns: BTreeMap<Scope, AssumedType>,
     lambdas: BTreeMap<Scope, Vec<LambdaTypes>>,
+    /// Functions that code calls which is not converted, and why; of no matter to types.
+    pub called_as_they_are: BTreeMap<Scope, Unconverted>,
     /// Parameters that the body binds to something else; once seen, for good.
     rebound: BTreeSet<(Scope, Name)>,
 }
@@ -120,6 +123,7 @@ impl Fixpoint {
         let hierarchy = if horizon.selective { Hierarchy::default() } else { Hierarchy::of(db, &documents) };
         let mut fixpoint = Self {
             hierarchy,
+            has_keras2: documents.iter().any(|document| file_index(db, *document).names_keras2),
             documents,
             numbers,
             horizon,
@@ -131,6 +135,7 @@ impl Fixpoint {
             parameters: BTreeMap::new(),
             returns: BTreeMap::new(),
             lambdas: BTreeMap::new(),
+            called_as_they_are: BTreeMap::new(),
             rebound: BTreeSet::new(),
         };
         fixpoint.find_roots(db);
@@ -192,6 +197,7 @@ impl Fixpoint {
     /// Takes the answers of a round in. Returns whether they change what is assumed.
     pub fn absorb(&mut self, db: &dyn Db, answers: &Answers) -> bool {
         let mut changed = false;
+        self.called_as_they_are.clear();
         for (scope, types) in answers {
             changed |= self.absorb_roots(db, *scope, types);
             changed |= self.absorb_calls(db, *scope, types);
@@ -368,6 +374,9 @@ impl Fixpoint {
             cause: Cause { scope, place: call.place },
             options: RootOptions { full_graph: caller.options.full_graph, ..RootOptions::default() },
         };
+        if let Some(reason @ (Unconverted::Caller | Unconverted::Protocol)) = unconverted {
+            self.called_as_they_are.insert(callee, reason);
+        }
         self.stage(db, callee, staged)
     }
 

@@ -38,6 +38,8 @@ pub struct FileIndex {
     /// Where the statements outside all functions start, in order.
     pub statements: Vec<TextSize>,
     pub syntax_errors: Vec<(TextRange, String)>,
+    /// It names what only Keras 2 has, the Keras of TensorFlow before 2.16.
+    pub names_keras2: bool,
     /// The text nests too deeply to be walked; everything else is empty.
     pub too_deep: bool,
 }
@@ -450,6 +452,16 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
             }
             Expr::If(conditional) => self.test(&conditional.test),
             Expr::Attribute(attribute) if !attribute.ctx.is_load() => self.stores(&attribute.attr.id),
+            Expr::Attribute(attribute)
+                if ONLY_KERAS2.iter().any(|(_, name)| *name == attribute.attr.as_str()) =>
+            {
+                let resolved = self.index.imports.resolve(expression);
+                self.index.names_keras2 |= resolved.is_some_and(|resolved| {
+                    ONLY_KERAS2.iter().any(|(module, name)| {
+                        resolved.strip_suffix(name).and_then(|rest| rest.strip_suffix('.')) == Some(module)
+                    })
+                });
+            }
             Expr::Compare(compare)
                 if compare.comparators.iter().any(|side| matches!(side, Expr::StringLiteral(_))) =>
             {
@@ -470,6 +482,14 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
 
     fn visit_annotation(&mut self, _annotation: &'a Expr) {}
 }
+
+/// Modules of Keras with names that went with version 3, or raise there.
+const ONLY_KERAS2: [(&str, &str); 4] = [
+    ("keras.optimizers", "legacy"),
+    ("keras.backend", "learning_phase"),
+    ("keras.layers", "experimental"),
+    ("keras", "experimental"),
+];
 
 /// Methods of Python's containers and strings that no Tensor has.
 const PYTHON_METHODS: &[&str] = &[

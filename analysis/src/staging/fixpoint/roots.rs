@@ -1,5 +1,7 @@
 //! Where staging starts: the roots of all files, and when a function counts as staged.
 
+use std::borrow::Cow;
+
 use super::{Cause, Fixpoint, Scope, Staged};
 use crate::db::Db;
 use crate::staging::assumptions::{RootOptions, Unconverted};
@@ -46,6 +48,7 @@ impl Fixpoint {
         for number in 0..self.documents.len() as u32 {
             let index = file_index(db, self.documents[number as usize]);
             for site in &index.roots {
+                let site = &self.with_library(site);
                 if !self.settings.dialects.is_empty() && !self.settings.dialects.contains(&site.dialect) {
                     continue;
                 }
@@ -97,9 +100,21 @@ impl Fixpoint {
                 let scope = Scope { document, function };
                 let declared = Scope { document, function: site.scope };
                 let place = self.index(db, scope).place(site.scope, site.range);
-                self.stage(db, scope, Staged::at(&site, Cause { scope: declared, place }));
+                self.stage(
+                    db,
+                    scope,
+                    Staged::at(&self.with_library(&site), Cause { scope: declared, place }),
+                );
             }
         }
+    }
+
+    /// The site of a Keras method as the Keras of the project has it: version 2 converts.
+    fn with_library<'s>(&self, site: &'s RootSite) -> Cow<'s, RootSite> {
+        if site.dialect != Dialect::Keras || !self.has_keras2 {
+            return Cow::Borrowed(site);
+        }
+        Cow::Owned(RootSite { dialect: Dialect::Tensorflow, converts: true, ..site.clone() })
     }
 
     /// The methods that may run instead of the one that `self.method()` in `scope` names.
