@@ -90,6 +90,9 @@ def difference(original, converted, lines, spread):
             return None if left.outcome == right.outcome else (left, right)
         if (left.events, left.outcome) != (right.events, right.outcome):
             return left, right
+        # CPython fuses a store and the load after it, and then names the line of the store for an unbound local.
+        if left.outcome[1:] and left.outcome[1].startswith("UnboundLocalError"):
+            continue
         candidates = [spread.get(line, (line, line)) for line in lines.get(right.line, ())]
         if lines and left.line is not None and not any(a <= left.line <= b for a, b in candidates):
             right.line = f"{right.line} -> {lines.get(right.line)}"
