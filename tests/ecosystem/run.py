@@ -39,6 +39,8 @@ def main():
     print("|---|", "---|" * len(rules))
     for package, count in counts.items():
         print(f"| {package} |", " | ".join(str(count[rule] or "") for rule in rules), "|")
+    total = sum(counts.values(), collections.Counter())
+    print("| all |", " | ".join(str(total[rule]) for rule in rules), "|")
 
 
 main()
