@@ -40,6 +40,11 @@ impl Walk<'_> {
         transformer::walk_expr(self, expression);
     }
 
+    /// Goes on into the defaults of parameters.
+    pub(super) fn parameters(&self, parameters: &mut ast::Parameters) {
+        transformer::walk_parameters(self, parameters);
+    }
+
     /// A string that may stand here, if there is one.
     pub(super) fn string(&self, value: &str, origin: TextRange) -> Option<Expr> {
         let around = self.strings.get();

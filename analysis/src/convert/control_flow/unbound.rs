@@ -103,8 +103,12 @@ impl Rewrite for Guard<'_> {
                     *expression = load(&node.id.clone(), text, node.range);
                 }
             }
-            // What these read are free variables in the original too.
-            Expr::Lambda(_) => {}
+            // What a body reads are free variables in the original too; defaults are read here.
+            Expr::Lambda(node) => {
+                if let Some(parameters) = node.parameters.as_deref_mut() {
+                    walk.parameters(parameters);
+                }
+            }
             Expr::ListComp(ast::ExprListComp { generators, .. })
             | Expr::SetComp(ast::ExprSetComp { generators, .. })
             | Expr::DictComp(ast::ExprDictComp { generators, .. })

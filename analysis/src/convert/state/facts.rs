@@ -76,7 +76,10 @@ pub(in super::super) fn analyse(
     }
     let mut locals = defined.clone();
     locals.union(&lifted);
-    infos.iter().for_each(|info| locals.union(&info.binds));
+    for info in &infos {
+        locals.union(&info.binds);
+        locals.union(&info.declared);
+    }
     locals.subtract(&outer);
     let mut flow = Flow {
         names: &names,

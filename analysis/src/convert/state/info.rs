@@ -89,6 +89,7 @@ fn head(names: &mut Names<'_>, info: &mut Info, expressions: &[&Expr]) {
 fn add_blocks(info: &mut Info, blocks: Vec<Vec<Info>>) {
     for inner in blocks.iter().flatten() {
         info.binds.union(&inner.binds);
+        info.declared.union(&inner.declared);
         info.places.extend(inner.places.iter().cloned());
     }
     info.blocks = blocks;

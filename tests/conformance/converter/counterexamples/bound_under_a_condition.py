@@ -30,4 +30,17 @@ def bound_in_a_chain(flag, n):
     return x
 
 
-CALLS = ["bound_behind_and(0)", "bound_behind_and(1)", "parameter_is_a_handlers_name(0)", "bound_in_a_chain(1, 1)", "bound_in_a_chain(0, 1)", "bound_in_a_chain(1, 5)", "bound_in_a_chain(1, -1)"]
+def annotated_after_it_is_read(n):
+    while n:
+        total, n = a
+        a: int
+    return total
+
+
+def default_of_a_lambda(n):
+    while n:
+        lambda v=total: v
+    total = 1
+
+
+CALLS = ["annotated_after_it_is_read(1)", "default_of_a_lambda(1)", "bound_behind_and(0)", "bound_behind_and(1)", "parameter_is_a_handlers_name(0)", "bound_in_a_chain(1, 1)", "bound_in_a_chain(0, 1)", "bound_in_a_chain(1, 5)", "bound_in_a_chain(1, -1)"]
