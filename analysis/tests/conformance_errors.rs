@@ -30,7 +30,7 @@ struct Found {
 
 #[test]
 fn recorded_faults_are_found_and_sound_functions_are_not_blamed() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance/tensorflow");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance/recorded/tensorflow");
     let folder = SystemPathBuf::from_path_buf(folder.canonicalize().expect("it exists")).expect("UTF-8");
     let (found, functions) = found(&folder);
     let (mut faults, mut missed, mut blamed) = (0, Vec::new(), Vec::new());

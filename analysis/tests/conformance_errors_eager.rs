@@ -48,7 +48,7 @@ fn jax_errors_are_found() {
 }
 
 fn hold_against(library: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance").join(library);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance/recorded").join(library);
     let folder = SystemPathBuf::from_path_buf(folder.canonicalize().expect("it exists")).expect("UTF-8");
     let (mut faults, mut missed, mut blamed) = (0, Vec::new(), Vec::new());
     for (name, module) in modules(&folder) {

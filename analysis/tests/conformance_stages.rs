@@ -40,7 +40,7 @@ struct Recorded {
 }
 
 fn compare(folder: &str, dialect: Dialect, least_functions: usize) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance").join(folder);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance/recorded").join(folder);
     let recorded = recordings(&folder);
     let said = verdicts(&folder, dialect);
     let functions: BTreeSet<_> =

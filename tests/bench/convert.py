@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """How fast functions are converted: ag-lsp beside TensorFlow's and diastatic-malt's conversion of the same functions.
 
     tests/bench/convert.py [--binary target/release/ag-lsp] [--functions 300] [--copies 40] [--at-least RATIO]
@@ -8,7 +9,7 @@ the process, which is measured on an empty file and taken off, does not matter.
 
 All figures are CPU time. Counted for TensorFlow and malt: `to_graph`, which reads the source, converts, and loads the
 result. Counted for ag-lsp: reading the files, conversion, and writing text and source map as JSON. Every function must
-convert, and CPython must compile what ag-lsp wrote. Installs its peers into `target/bench`.
+convert, and CPython must compile what ag-lsp wrote. The peers are installed under `target/`.
 """
 
 import argparse
@@ -17,10 +18,8 @@ import importlib
 import inspect
 import json
 import logging
-import os
 import pkgutil
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,9 +27,11 @@ import textwrap
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-ENVIRONMENT = ROOT / "target/bench/venv"
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/conformance"))
+
+import tensorflow_environment  # noqa: E402
+
 PACKAGES = ("keras.src.backend.tensorflow", "tensorflow.python.ops")
 SHORTEST = 8
 
@@ -42,7 +43,7 @@ def main():
     parser.add_argument("--copies", type=int, default=40)
     parser.add_argument("--at-least", type=float, default=0, help="fail when ag-lsp is not this many times faster")
     options = parser.parse_args()
-    enter_environment()
+    tensorflow_environment.enter()
 
     functions = published_functions(options.functions)
     lines = sum(source.count("\n") for _, source in functions)
@@ -59,21 +60,6 @@ def main():
     print(f"{'ag-lsp':<24}{ours:>10.0f}")
     if ours < options.at_least * max(rates.values()):
         sys.exit(f"less than {options.at_least:.0f}x")
-
-
-def enter_environment():
-    """Runs this script again with the Python that has the peers."""
-    python = ENVIRONMENT / "bin/python"
-    if Path(sys.prefix) == ENVIRONMENT:
-        return
-    requirements = HERE / "requirements.txt"
-    installed = ENVIRONMENT / "requirements.txt"
-    if not installed.exists() or installed.read_text() != requirements.read_text():
-        subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", requirements], check=True)
-        shutil.copy(requirements, installed)
-    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-    os.execv(python, [str(python), __file__, *sys.argv[1:]])
 
 
 def published_functions(count):
@@ -159,8 +145,8 @@ def write(folder, functions, copies):
 
 
 def convert(binary, folder, output=subprocess.PIPE):
-    command = [binary, "convert", folder, "--dialect", "tensorflow", "--output-format", "json"]
-    return subprocess.run(command, stdout=output, check=True, env={**os.environ, "RAYON_NUM_THREADS": "1"})
+    command = [binary, "convert", folder, "--dialect", "tensorflow", "--output-format", "json", "--jobs", "1"]
+    return subprocess.run(command, stdout=output, check=True)
 
 
 def cpu_seconds(binary, folder):

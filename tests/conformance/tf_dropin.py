@@ -13,8 +13,10 @@ Knows TensorFlow 2.21's `autograph` package, and the JSON of `ag-lsp convert`. N
 
 import ast
 import functools
+import importlib.util
 import inspect
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,9 +27,18 @@ from tensorflow.python.autograph.core.converter import Feature
 from tensorflow.python.autograph.impl import api, conversion
 from tensorflow.python.autograph.pyct import cache, errors, inspect_utils, loader, origin_info
 
-sys.path.append(str(Path(__file__).parent / "converter"))
+HERE = Path(__file__).resolve().parent
 
-from tracebacks import SourceMap  # noqa: E402
+
+def _beside(name):
+    spec = importlib.util.spec_from_file_location(name, HERE / "converter" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+SourceMap = _beside("tracebacks").SourceMap
 
 # The features that change the text. The others (name scopes, control dependencies) are options of the operators.
 TEXTUAL_FEATURES = (
@@ -42,7 +53,10 @@ _tensorflow_transpiler = api._TRANSPILER
 
 def install(binary):
     """From now on, TensorFlow converts with the program `binary`."""
-    _use(_transpiler(str(binary)))
+    program = shutil.which(binary)
+    if program is None:
+        raise FileNotFoundError(f"no program {binary}")
+    _use(_transpiler(program))
 
 
 def uninstall():
@@ -68,6 +82,7 @@ class Transpiler(api.PyToTF):
         super().__init__()
         self._binary = binary
         self._sources = {}
+        self._operators = {}
 
     def transform_function(self, function, user_context):
         options = self.get_caching_key(user_context)
@@ -82,7 +97,7 @@ class Transpiler(api.PyToTF):
         entry = source.entry(function)
         if not entry["converted"]:
             raise errors.UnsupportedLanguageElementError(entry["reason"])
-        return Loaded(function, source, entry, self._operators(options))
+        return Loaded(function, source, entry, self._operators_for(options))
 
     def _source(self, function, options):
         try:
@@ -94,27 +109,31 @@ class Transpiler(api.PyToTF):
         text = "".join(lines)
         features = tuple(feature for feature in TEXTUAL_FEATURES if options.uses(feature))
         if (text, features) not in self._sources:
-            self._sources[text, features] = Source(inspect.getsourcefile(function.__code__), text, self._convert(text, features))
+            filename = inspect.getsourcefile(function.__code__)
+            self._sources[text, features] = Source(filename, text, self._convert(text, features))
         return self._sources[text, features]
 
     def _convert(self, text, features):
         command = [self._binary, "convert", "-", "--dialect", "tensorflow", "--output-format", "json"]
         if features:
-            command += ["--features", ",".join(feature.value.lower() for feature in features)]
+            command += ["--features", ",".join(feature.value for feature in features)]
         answer = subprocess.run(command, input=text.encode(), capture_output=True)
-        if answer.returncode != 0:
+        # Exit code 1: some functions stay as they are.
+        if answer.returncode not in (0, 1) or not answer.stdout:
             raise errors.PyCTError(answer.stderr.decode(errors="replace"))
         return json.loads(answer.stdout)
 
-    def _operators(self, options):
+    def _operators_for(self, options):
         """The module `ag__`. A text is the same for all callers: the options that it names are those of the call."""
-        operators = types.ModuleType("autograph")
-        operators.__dict__.update(self.get_extra_locals()["ag__"].__dict__)
-        operators.STD = options.call_options()
-        operators.ConversionOptions = lambda user_requested=False, **_: (
-            options if user_requested else options.call_options()
-        )
-        return operators
+        if options not in self._operators:
+            operators = types.ModuleType("autograph")
+            operators.__dict__.update(self.get_extra_locals()["ag__"].__dict__)
+            operators.STD = options.call_options()
+            operators.ConversionOptions = lambda user_requested, **_: (
+                options if user_requested else options.call_options()
+            )
+            self._operators[options] = operators
+        return self._operators[options]
 
 
 class Source:
@@ -176,7 +195,12 @@ class Loaded:
         self.module, filename = loader.load_source("", delete_on_exit=True)
         Path(filename).write_text(entry["text"], encoding="utf-8")
         tree = ast.parse(entry["text"])
-        self._name = tree.body[-1].name if hasattr(tree.body[-1], "name") else tree.body[-1].targets[0].id
+        definition = tree.body[-1]
+        if isinstance(definition, ast.Assign):
+            self._name = definition.targets[0].id
+        else:
+            self._name = definition.name
+            without_annotations(definition)
         self._free = function.__code__.co_freevars
         futures = inspect_utils.getfutureimports(function)
         exec(compile(self._factory(tree.body, futures), filename, "exec"), self.module.__dict__)
@@ -200,7 +224,16 @@ class Loaded:
         bound = factory(self._operators)
         bound.__defaults__ = function.__defaults__
         bound.__kwdefaults__ = function.__kwdefaults__
+        bound.__annotations__ = function.__annotations__
         return bound
+
+
+def without_annotations(definition):
+    """They were evaluated once, where the original was defined; their names need not be visible elsewhere."""
+    definition.returns = None
+    for node in ast.walk(definition.args):
+        if isinstance(node, ast.arg):
+            node.annotation = None
 
 
 def line_map(source, entry, filename):

@@ -72,6 +72,7 @@ fn lower(unit: &Unit, body: &mut ast::Suite) -> Option<ast::name::Name> {
             notes: unit.notes,
             replace: &|_| None,
             watchers: 0,
+            undo: &|_| None,
             is_used: false,
         };
         lowering.block(body, false);

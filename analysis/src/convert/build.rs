@@ -3,6 +3,7 @@
 //! Every node gets an origin, the range of the source that it stands for; the source map shows it.
 
 use ruff_python_ast::name::Name;
+use ruff_python_ast::str::Quote;
 use ruff_python_ast::{
     self as ast, AtomicNodeIndex, BoolOp, CmpOp, Expr, ExprContext, Identifier, Stmt, StringLiteral,
     StringLiteralFlags, UnaryOp,
@@ -129,11 +130,16 @@ pub(super) fn dict(items: Vec<(Option<Expr>, Expr)>, origin: TextRange) -> Expr 
 }
 
 pub(super) fn string(value: &str, origin: TextRange) -> Expr {
+    let quote = if value.contains('\'') && !value.contains('"') { Quote::Double } else { Quote::Single };
+    string_in(value, quote, origin)
+}
+
+pub(super) fn string_in(value: &str, quote: Quote, origin: TextRange) -> Expr {
     let literal = StringLiteral {
         range: origin,
         node_index: AtomicNodeIndex::NONE,
         value: value.into(),
-        flags: StringLiteralFlags::empty(),
+        flags: StringLiteralFlags::empty().with_quote_style(quote),
     };
     Expr::StringLiteral(ast::ExprStringLiteral {
         value: ast::StringLiteralValue::single(literal),
@@ -226,9 +232,9 @@ pub(super) fn else_clause(body: ast::Suite) -> ast::ElifElseClause {
 }
 
 /// `try: body except: reset; raise`
-pub(super) fn try_except_reraise(body: ast::Suite, reset: Stmt, origin: TextRange) -> Stmt {
-    let raise = Stmt::Raise(ast::StmtRaise { exc: None, cause: None, range: origin, node_index: made() });
-    try_except(body, None, None, [reset, raise].into_iter().collect(), origin)
+pub(super) fn try_except_reraise(body: ast::Suite, mut reset: ast::Suite, origin: TextRange) -> Stmt {
+    reset.push(Stmt::Raise(ast::StmtRaise { exc: None, cause: None, range: origin, node_index: made() }));
+    try_except(body, None, None, reset, origin)
 }
 
 /// `try: body except class as name: handler`

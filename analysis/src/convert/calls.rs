@@ -39,7 +39,7 @@ impl Rewrite for Calls<'_> {
                 let origin = expression.range();
                 let call = std::mem::replace(expression, build::none(origin));
                 if let Expr::Call(call) = call {
-                    *expression = converted_call(self.unit, call, walk.in_string(), origin);
+                    *expression = converted_call(self.unit, call, walk, origin);
                 }
             }
         }
@@ -72,7 +72,7 @@ impl Kind {
     }
 }
 
-fn converted_call(unit: &Unit, call: ast::ExprCall, in_string: bool, origin: TextRange) -> Expr {
+fn converted_call(unit: &Unit, call: ast::ExprCall, walk: &Walk<'_>, origin: TextRange) -> Expr {
     let function = *call.func;
     let arguments = call.arguments.args.into_vec();
     let keywords: Vec<ast::Keyword> = call.arguments.keywords.into_iter().collect();
@@ -81,11 +81,8 @@ fn converted_call(unit: &Unit, call: ast::ExprCall, in_string: bool, origin: Tex
         let name = build::operator_name("converted_call", origin);
         return build::call_with(name, arguments, keywords, origin);
     }
-    let keywords = if keywords.is_empty() {
-        build::none(origin)
-    } else {
-        keyword_dict(unit, keywords, in_string, origin)
-    };
+    let keywords =
+        if keywords.is_empty() { build::none(origin) } else { keyword_dict(unit, keywords, walk, origin) };
     let scope = build::name(&unit.scope, origin);
     let arguments = vec![function, build::tuple(arguments, origin), keywords, scope];
     build::operator("converted_call", arguments, origin)
@@ -93,13 +90,13 @@ fn converted_call(unit: &Unit, call: ast::ExprCall, in_string: bool, origin: Tex
 
 /// `dict(k=1, **rest)`, which refuses a name that is given twice; where `dict` means something
 /// else, its type is taken from a display.
-fn keyword_dict(unit: &Unit, keywords: Vec<ast::Keyword>, in_string: bool, origin: TextRange) -> Expr {
-    if !in_string && keywords.iter().all(|keyword| keyword.arg.is_some()) && unit.identifiers.contains("dict")
-    {
-        let items = keywords
-            .into_iter()
-            .map(|keyword| (keyword.arg.map(|arg| build::string(&arg.id, origin)), keyword.value));
-        return build::dict(items.collect(), origin);
+fn keyword_dict(unit: &Unit, keywords: Vec<ast::Keyword>, walk: &Walk<'_>, origin: TextRange) -> Expr {
+    if unit.identifiers.contains("dict") {
+        let key = |keyword: &ast::Keyword| walk.string(keyword.arg.as_deref()?, origin);
+        if let Some(keys) = keywords.iter().map(key).collect::<Option<Vec<Expr>>>() {
+            let values = keywords.into_iter().map(|keyword| keyword.value);
+            return build::dict(keys.into_iter().map(Some).zip(values).collect(), origin);
+        }
     }
     let dict = if unit.identifiers.contains("dict") {
         build::attribute(build::dict(Vec::new(), origin), "__class__", origin)

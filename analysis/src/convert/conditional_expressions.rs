@@ -27,12 +27,9 @@ impl Rewrite for Conditionals<'_> {
         }
         let origin = node.range;
         let test_origin = node.test.range();
-        let text = if walk.in_string() {
-            build::none(origin)
-        } else {
-            let text = self.source.get(test_origin.to_std_range()).unwrap_or_default();
-            build::string(&text.split_whitespace().collect::<Vec<_>>().join(" "), origin)
-        };
+        let text = self.source.get(test_origin.to_std_range()).unwrap_or_default();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = walk.string(&text, origin).unwrap_or_else(|| build::none(origin));
         let take = |part: &mut Box<Expr>| std::mem::replace(&mut **part, build::none(origin));
         let (test, body, orelse) = (take(&mut node.test), take(&mut node.body), take(&mut node.orelse));
         *expression =

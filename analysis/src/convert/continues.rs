@@ -14,23 +14,27 @@
 use ruff_python_ast::{self as ast, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::build;
 use super::jumps::{self, Jump, Lowering};
-use super::tree::blocks;
+use super::tree::{self, blocks};
 use super::unit::Unit;
+use super::{binding_tests, build};
 
 pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
-    for statement in body {
-        for inner in blocks(statement) {
+    tree::rewrite(body, |mut statement, out| {
+        for inner in blocks(&mut statement) {
             run(unit, inner);
         }
         let start = statement.start();
-        match statement {
-            Stmt::While(node) if !unit.notes.is_kept(node) => lower(unit, &mut node.body, start),
+        match &mut statement {
+            Stmt::While(node) if !unit.notes.is_kept(node) => {
+                lower(unit, &mut node.body, start);
+                binding_tests::lower(unit, node, out);
+            }
             Stmt::For(node) if !unit.notes.is_kept(node) => lower(unit, &mut node.body, start),
             _ => {}
         }
-    }
+        out.push(statement);
+    });
 }
 
 fn lower(unit: &Unit, body: &mut ast::Suite, start: ruff_text_size::TextSize) {
@@ -44,6 +48,7 @@ fn lower(unit: &Unit, body: &mut ast::Suite, start: ruff_text_size::TextSize) {
         notes: unit.notes,
         replace: &|_| None,
         watchers: 0,
+        undo: &|_| None,
         is_used: false,
     };
     lowering.block(body, true);

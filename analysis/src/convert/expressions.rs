@@ -6,10 +6,13 @@
 
 use std::cell::Cell;
 
+use ruff_python_ast::str::Quote;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::visitor::transformer::{self, Transformer};
-use ruff_python_ast::{self as ast, Expr, InterpolatedStringElement, Stmt};
+use ruff_python_ast::{self as ast, Expr, InterpolatedStringElement, Stmt, StringFlags};
+use ruff_text_size::TextRange;
 
+use super::build;
 use super::tree::is_made;
 
 /// A pass over expressions.
@@ -21,7 +24,15 @@ pub(super) trait Rewrite {
 /// Goes on into the parts of an expression.
 pub(super) struct Walk<'a> {
     pass: &'a dyn Rewrite,
-    strings: Cell<u32>,
+    strings: Cell<Surrounding>,
+}
+
+/// Whether an expression is within f-strings, and of which quotes. Pythons before 3.12 allow there
+/// neither the same quotes nor a backslash.
+#[derive(Clone, Copy, Default)]
+struct Surrounding {
+    single: bool,
+    double: bool,
 }
 
 impl Walk<'_> {
@@ -29,20 +40,29 @@ impl Walk<'_> {
         transformer::walk_expr(self, expression);
     }
 
-    /// Whether this is within an f-string, where older Pythons allow no quotes and no backslash.
-    pub(super) fn in_string(&self) -> bool {
-        self.strings.get() > 0
+    /// A string that may stand here, if there is one.
+    pub(super) fn string(&self, value: &str, origin: TextRange) -> Option<Expr> {
+        let around = self.strings.get();
+        if !around.single && !around.double {
+            return Some(build::string(value, origin));
+        }
+        let is_plain = !value.contains(['\'', '"', '\\', '{', '}', '\n']);
+        match (around.single, around.double) {
+            (true, false) if is_plain => Some(build::string_in(value, Quote::Double, origin)),
+            (false, true) if is_plain => Some(build::string_in(value, Quote::Single, origin)),
+            _ => None,
+        }
     }
 }
 
 pub(super) fn rewrite(body: &mut ast::Suite, pass: &dyn Rewrite) {
-    let walk = Walk { pass, strings: Cell::new(0) };
+    let walk = Walk { pass, strings: Cell::default() };
     walk.visit_body(body);
 }
 
 /// The same in one statement, or in one expression.
 pub(super) fn rewrite_one(part: Part<'_>, pass: &dyn Rewrite) {
-    let walk = Walk { pass, strings: Cell::new(0) };
+    let walk = Walk { pass, strings: Cell::default() };
     match part {
         Part::Statement(statement) => walk.visit_stmt(statement),
         Part::Expression(expression) => walk.visit_expr(expression),
@@ -94,9 +114,26 @@ impl Transformer for Walk<'_> {
         {
             return;
         }
-        self.strings.set(self.strings.get() + 1);
         transformer::walk_interpolated_string_element(self, element);
-        self.strings.set(self.strings.get() - 1);
+    }
+
+    fn visit_f_string(&self, string: &mut ast::FString) {
+        let outer = self.strings.get();
+        let mut inner = outer;
+        match string.flags.quote_style() {
+            Quote::Single => inner.single = true,
+            Quote::Double => inner.double = true,
+        }
+        self.strings.set(inner);
+        transformer::walk_f_string(self, string);
+        self.strings.set(outer);
+    }
+
+    fn visit_t_string(&self, string: &mut ast::TString) {
+        let outer = self.strings.get();
+        self.strings.set(Surrounding { single: true, double: true });
+        transformer::walk_t_string(self, string);
+        self.strings.set(outer);
     }
 }
 

@@ -173,6 +173,8 @@ pub(super) struct Lowering<'a> {
     pub(super) replace: &'a dyn Fn(&Stmt) -> Option<Stmt>,
     /// How many statements around may swallow an exception.
     pub(super) watchers: u32,
+    /// What undoes a jump that has been replaced, the flag aside.
+    pub(super) undo: &'a dyn Fn(TextRange) -> Option<Stmt>,
     /// Whether the flag is needed at all: a jump at the very end needs none.
     pub(super) is_used: bool,
 }
@@ -199,11 +201,16 @@ impl Lowering<'_> {
                 }
                 return !tail;
             }
+            let has_jump =
+                leaves_with_code(statement) && contains(std::slice::from_ref(statement), self.jump);
+            if has_jump {
+                nest_items(statement);
+            }
             let jumped = self.statement(statement, tail && is_last);
             may_jump |= jumped;
-            if jumped && self.watchers > 0 && leaves_with_code(statement) {
+            if has_jump && self.watchers > 0 && (jumped || self.jump == Jump::Return) {
                 let inner = std::mem::replace(statement, build::pass());
-                *statement = self.forgetful(inner);
+                *statement = self.forgetful(inner, jumped);
             }
             if jumped && !is_last {
                 let mut rest: ast::Suite = block.drain(position + 1..).collect();
@@ -231,10 +238,12 @@ impl Lowering<'_> {
     ///     with inner: flag = True
     /// except: flag = False; raise
     /// ```
-    fn forgetful(&self, inner: Stmt) -> Stmt {
+    fn forgetful(&self, inner: Stmt, flagged: bool) -> Stmt {
         let origin = TextRange::empty(inner.start());
-        let reset = build::assign(self.flag, build::boolean(false, origin), origin);
-        build::try_except_reraise([inner].into_iter().collect(), reset, origin)
+        let flag = flagged.then(|| build::assign(self.flag, build::boolean(false, origin), origin));
+        let reset: ast::Suite = flag.into_iter().chain((self.undo)(origin)).collect();
+        let body = [inner].into_iter().collect();
+        build::try_except_reraise(body, reset, origin)
     }
 
     fn watched(&mut self, block: &mut ast::Suite, tail: bool, by: bool) -> bool {
@@ -288,6 +297,22 @@ impl Lowering<'_> {
             }
             _ => false,
         }
+    }
+}
+
+/// `with a, b: …` is `with a: with b: …`, and the first may swallow what the second raises.
+fn nest_items(statement: &mut Stmt) {
+    let Stmt::With(node) = statement else { return };
+    while node.items.len() > 1 {
+        let Some(item) = node.items.pop() else { return };
+        let inner = ast::StmtWith {
+            is_async: node.is_async,
+            items: vec![item],
+            body: std::mem::take(&mut node.body),
+            range: TextRange::empty(node.range.start()),
+            node_index: made(),
+        };
+        node.body.push(Stmt::With(inner));
     }
 }
 

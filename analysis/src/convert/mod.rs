@@ -9,9 +9,11 @@
 //! A function goes through the passes in [`Pass::ALL`], a file each in this room (AutoGraph, §7.2):
 //! they rewrite ruff's tree, and the [`printer`] prints it with a [`SourceMap`]. For values that
 //! are not staged, converted code does exactly what the original does. This room knows syntax
-//! alone: no types, no database.
+//! alone: no types, no database. [`template`] has the means to write passes of one's own (AutoGraph,
+//! appendix C).
 
 mod asserts;
+mod binding_tests;
 mod breaks;
 mod build;
 mod calls;
@@ -40,12 +42,10 @@ mod slices;
 mod snek;
 mod standalone;
 mod state;
+pub mod template;
 mod tree;
 mod unit;
 mod variables;
-
-#[cfg(test)]
-mod tests;
 
 pub use entry::{Kind, Place};
 pub use map::{SourceMap, Span, SpanKind};

@@ -57,6 +57,14 @@ impl Notes {
         number.and_then(|number| notes.get_mut(number as usize)).map(std::mem::take).unwrap_or_default()
     }
 
+    pub(super) fn stop_flags(&self, node: &impl HasNodeIndex) -> Vec<Name> {
+        let number = tree::note_of(node);
+        let notes = self.notes.borrow();
+        number
+            .and_then(|number| notes.get(number as usize))
+            .map_or_else(Vec::new, |note| note.stop_flags.clone())
+    }
+
     pub(super) fn is_kept(&self, node: &impl HasNodeIndex) -> bool {
         let number = tree::note_of(node);
         number.is_some_and(|number| self.notes.borrow().get(number as usize).is_some_and(|note| note.kept))

@@ -39,12 +39,14 @@ pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
         let returned = returned.unwrap_or_else(|| build::none(node.range));
         Some(build::assign(&value, returned, node.range))
     };
+    let undo = |origin| Some(build::assign(&value, nothing(unit, origin), origin));
     let mut lowering = Lowering {
         jump: Jump::Return,
         flag: &flag,
         notes: unit.notes,
         replace: &store,
         watchers: 0,
+        undo: &undo,
         is_used: false,
     };
     lowering.block(body, true);
@@ -56,14 +58,18 @@ pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
     let start = TextRange::empty(body.first().map_or_else(Default::default, Ranged::start));
     let position = docstring(body);
     if !always_returns || is_used {
-        let nothing = match unit.options.view {
-            View::Full => build::operator("UndefinedReturnValue", Vec::new(), start),
-            View::Simplified => build::none(start),
-        };
-        body.insert(position, build::assign(&value, nothing, start));
+        body.insert(position, build::assign(&value, nothing(unit, start), start));
     }
     if is_used {
         body.insert(position, build::assign(&flag, build::boolean(false, start), start));
+    }
+}
+
+/// What stands for a value where nothing has been returned.
+fn nothing(unit: &Unit, origin: TextRange) -> Expr {
+    match unit.options.view {
+        View::Full => build::operator("UndefinedReturnValue", Vec::new(), origin),
+        View::Simplified => build::none(origin),
     }
 }
 

@@ -6,6 +6,7 @@
 //! carry the number of a [`Note`](super::notes::Note).
 
 use ruff_python_ast::{self as ast, AtomicNodeIndex, Expr, HasNodeIndex, NodeIndex, Stmt};
+use ruff_text_size::TextRange;
 
 /// The mark of what a pass has made.
 const MADE: u32 = 0;
@@ -31,6 +32,52 @@ pub(super) fn is_made(node: &impl HasNodeIndex) -> bool {
 
 pub(super) fn note_of(node: &impl HasNodeIndex) -> Option<u32> {
     node.node_index().load().as_u32().and_then(|index| index.checked_sub(1))
+}
+
+/// Marks a statement as none of the source that it is printed with; false for a kind that cannot
+/// be spelled out.
+pub(super) fn mark_statement(statement: &mut Stmt) -> bool {
+    let range = match statement {
+        Stmt::FunctionDef(node) => &mut node.range,
+        Stmt::Return(node) => &mut node.range,
+        Stmt::Delete(node) => &mut node.range,
+        Stmt::Assign(node) => &mut node.range,
+        Stmt::AugAssign(node) => &mut node.range,
+        Stmt::For(node) => &mut node.range,
+        Stmt::While(node) => &mut node.range,
+        Stmt::If(node) => &mut node.range,
+        Stmt::With(node) => &mut node.range,
+        Stmt::Raise(node) => &mut node.range,
+        Stmt::Try(node) => &mut node.range,
+        Stmt::Global(node) => &mut node.range,
+        Stmt::Nonlocal(node) => &mut node.range,
+        Stmt::Expr(node) => &mut node.range,
+        Stmt::Pass(node) => &mut node.range,
+        Stmt::Break(node) => &mut node.range,
+        Stmt::Continue(node) => &mut node.range,
+        _ => return false,
+    };
+    *range = TextRange::default();
+    statement.node_index().set(NodeIndex::from(MADE));
+    true
+}
+
+/// The same for an expression, its parts aside.
+pub(super) fn mark_expression(expression: &mut Expr) -> bool {
+    expression.node_index().set(NodeIndex::from(MADE));
+    !matches!(
+        expression,
+        Expr::ListComp(_)
+            | Expr::SetComp(_)
+            | Expr::DictComp(_)
+            | Expr::Generator(_)
+            | Expr::Yield(_)
+            | Expr::YieldFrom(_)
+            | Expr::FString(_)
+            | Expr::TString(_)
+            | Expr::BytesLiteral(_)
+            | Expr::IpyEscapeCommand(_)
+    )
 }
 
 /// The blocks of a compound statement in the order in which they stand; of `def` and `class` none.

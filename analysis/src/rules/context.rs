@@ -74,6 +74,16 @@ impl<'a> FunctionContext<'a> {
         self.stage.converts
     }
 
+    /// Whether it runs where objects are made, once and for all: in `__init__`, `build`, or called from there.
+    pub fn makes_objects(&self) -> bool {
+        let makes = |name: &str| matches!(name, "__init__" | "__post_init__" | "build");
+        let caller = self.stage.cause.as_ref().and_then(|cause| match &cause.anchor {
+            Anchor::Function(path) => path.qualname.rsplit('.').next(),
+            Anchor::Statement(_) | Anchor::File => None,
+        });
+        makes(&self.def().name) || self.root().is_none() && caller.is_some_and(makes)
+    }
+
     pub fn parameter(&self, name: &str) -> Option<&'a Parameter> {
         self.stage.parameters.iter().find(|parameter| parameter.name == name)
     }

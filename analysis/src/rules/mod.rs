@@ -12,6 +12,7 @@ mod declare;
 mod declared;
 mod effects;
 mod engine;
+mod guards;
 mod jax;
 mod loops;
 mod meant_to_stage;

@@ -6,7 +6,7 @@ use super::context::{FileContext, FunctionContext};
 use super::registry::RULES;
 use super::{Check, Rule};
 use crate::db::Db;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::project::{Document, source_type, text};
 use crate::staging::index::{FunctionId, function_ast, parse};
 use crate::staging::{decisions, queries};
@@ -39,7 +39,11 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
             check(&context);
         }
     }
-    context.diagnostics.into_inner()
+    let mut diagnostics = context.diagnostics.into_inner();
+    if stage.overriding {
+        diagnostics.iter_mut().for_each(|diagnostic| diagnostic.severity = Severity::Info);
+    }
+    diagnostics
 }
 
 /// The findings about a file as a whole.

@@ -20,6 +20,8 @@ pub struct Stage {
     pub cause: Option<Span>,
     /// AutoGraph converts it. False for the dialects that trace only, and where `unconverted` says why.
     pub converts: bool,
+    /// It is reached where a method of a base class is called on `self`: perhaps on objects of this class.
+    pub overriding: bool,
     /// Why AutoGraph leaves it as it is, in a dialect that has AutoGraph: a Tensor that it tests is
     /// an error.
     pub unconverted: Option<Unconverted>,

@@ -1,5 +1,6 @@
 //! The ways in which libraries stage Python: who starts staging, and what a staged condition means.
 
+use super::assumed::AssumedType;
 use serde::{Deserialize, Serialize};
 
 /// A family of staging libraries that share roots and meaning.
@@ -53,6 +54,19 @@ impl Dialect {
             Self::Autograph => ("autograph", "Tensor"),
             Self::Torch => ("torch", "Tensor"),
             Self::Jax | Self::Pennylane => ("jax", "Array"),
+        }
+    }
+}
+
+impl Dialect {
+    /// What an argument of staged code is taken for: a Tensor, or a structure of them.
+    pub fn assumed_argument(self) -> AssumedType {
+        match self {
+            Self::Tensorflow | Self::Keras => AssumedType::of("ag_argument_"),
+            dialect => {
+                let (module, class) = dialect.tensor_class();
+                AssumedType::class(module, class)
+            }
         }
     }
 }

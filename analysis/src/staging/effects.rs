@@ -18,7 +18,7 @@ use rustc_hash::FxHashSet;
 
 use super::construct::ConstructNode;
 use super::decisions;
-use super::facts::{Alternative, Binding, Fact, TensorKind};
+use super::facts::{Alternative, Binding, Fact, Library, TensorKind};
 use super::types::Facts;
 use crate::flow::{Cfg, Def, DefKind, Flow, Role};
 use crate::syntax::expressions::{self, ExprId};
@@ -57,7 +57,11 @@ pub fn apply(def: &ast::StmtFunctionDef, flow: &Flow, facts: &Facts) -> Facts {
 
 fn tensor() -> Fact {
     Fact {
-        alternatives: vec![Alternative::Tensor { kind: TensorKind::Tensor, dtype: None }],
+        alternatives: vec![Alternative::Tensor {
+            kind: TensorKind::Tensor,
+            dtype: None,
+            library: Library::Other,
+        }],
         shown: Name::new_static("Tensor"),
         ..Fact::default()
     }

@@ -6,6 +6,8 @@
 
 use ruff_python_ast::name::Name;
 
+use super::dialect::Dialect;
+
 /// In which time an expression is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -63,12 +65,46 @@ impl TensorKind {
     }
 }
 
+/// Whose Tensor it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Library {
+    Tensorflow,
+    Torch,
+    Jax,
+    /// Of a library that runs on several others, or has Tensors of its own.
+    Other,
+}
+
+impl Library {
+    pub fn of_package(package: &str) -> Self {
+        match package {
+            "tensorflow" | "tf_keras" => Self::Tensorflow,
+            "torch" => Self::Torch,
+            "jax" | "jaxlib" => Self::Jax,
+            _ => Self::Other,
+        }
+    }
+
+    /// The others compute such a Tensor while they trace, as any host value.
+    fn is_staged_in(self, dialect: Dialect) -> bool {
+        match dialect {
+            Dialect::Tensorflow => matches!(self, Self::Tensorflow | Self::Other),
+            // With the backend of JAX, Keras traces arrays.
+            Dialect::Keras => self != Self::Torch,
+            Dialect::Torch => matches!(self, Self::Torch | Self::Other),
+            Dialect::Jax => matches!(self, Self::Jax | Self::Other),
+            Dialect::Autograph | Dialect::Pennylane => true,
+        }
+    }
+}
+
 /// One thing a value may be.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Alternative {
     Tensor {
         kind: TensorKind,
         dtype: Option<DType>,
+        library: Library,
     },
     None,
     Bool(Option<bool>),
@@ -191,6 +227,23 @@ pub struct Fact {
 }
 
 impl Fact {
+    /// Whether something of it is a Tensor of a library that does not stage in `dialect`.
+    pub fn is_foreign_to(&self, dialect: Dialect) -> bool {
+        let foreign = |alternative: &Alternative| matches!(alternative, Alternative::Tensor { library, .. } if !library.is_staged_in(dialect));
+        self.alternatives.iter().any(foreign)
+    }
+
+    /// The same with the Tensors of other libraries as the host values that they are there.
+    pub fn seen_in(&self, dialect: Dialect) -> Self {
+        let seen = |alternative: &Alternative| match alternative {
+            Alternative::Tensor { library, .. } if !library.is_staged_in(dialect) => {
+                Alternative::Instance { module: Name::empty(), class: self.shown.clone() }
+            }
+            other => other.clone(),
+        };
+        Self { alternatives: self.alternatives.iter().map(seen).collect(), ..self.clone() }
+    }
+
     pub fn unknown() -> Self {
         Self { unknown: true, shown: Name::new_static("Unknown"), ..Self::default() }
     }
@@ -240,7 +293,7 @@ impl Fact {
     /// The element type, when all Tensor alternatives agree on one.
     pub fn dtype(&self) -> Option<DType> {
         let mut dtypes = self.alternatives.iter().filter_map(|alternative| match alternative {
-            Alternative::Tensor { kind, dtype } if kind.is_tensor() => Some(*dtype),
+            Alternative::Tensor { kind, dtype, .. } if kind.is_tensor() => Some(*dtype),
             _ => None,
         });
         let first = dtypes.next()??;

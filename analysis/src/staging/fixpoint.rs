@@ -18,11 +18,13 @@ use super::assumed::AssumedType;
 use super::assumptions::{RootOptions, Source, Unconverted};
 use super::dialect::{Dialect, RootKind};
 use super::ghost::Assumption;
+use super::hierarchy::{ClassId, Hierarchy};
 use super::index::{
     DefaultValue, FileIndex, FunctionId, MODULE, ParameterKind, ParameterSyntax, file_index, function_ast,
 };
+use super::lambdas::{LambdaStage, LambdaTypes};
 use super::place::Place;
-use super::roots::{RootSite, RootTarget};
+use super::roots::{Reference, RootSite, RootTarget};
 use super::types::{ArgumentPlace, CallSite, ScopeTypes, Target, function_types, module_types};
 use crate::config::Settings;
 use crate::db::Db;
@@ -49,7 +51,11 @@ pub struct Horizon {
 
 impl Horizon {
     fn of(files: usize, thorough: bool) -> Self {
-        match files.min(if thorough { 256 } else { usize::MAX }) {
+        if thorough && files > 64 {
+            let (evidence, callers) = (20_000, 64);
+            return Self { rounds: 8, reach: 32, distance: 3, evidence, callers, selective: false };
+        }
+        match files {
             0..=64 => Self {
                 rounds: 8,
                 reach: 32,
@@ -84,6 +90,8 @@ pub struct Staged {
     /// The kind of the root that it is, or that reaches it.
     pub mode: RootKind,
     pub converts: bool,
+    /// It is reached where a method of a base class is called on `self`.
+    pub overriding: bool,
     /// Why it is not converted, where its dialect would.
     pub unconverted: Option<Unconverted>,
     /// Where the root is declared, or the call that reaches the function.
@@ -137,6 +145,8 @@ pub struct Fixpoint {
     numbers: FxHashMap<Document, u32>,
     settings: Arc<Settings>,
     pub horizon: Horizon,
+    /// Empty where the horizon is selective.
+    hierarchy: Hierarchy,
     /// Functions and classes by their last name: who may be meant by a call of that name.
     callers: FxHashMap<Name, Vec<Scope>>,
     pub staged: BTreeMap<Scope, Staged>,
@@ -144,6 +154,7 @@ pub struct Fixpoint {
     contributions: BTreeMap<Scope, Vec<(Scope, u32, Contribution)>>,
     pub parameters: BTreeMap<Scope, Vec<ParameterAssumption>>,
     returns: BTreeMap<Scope, AssumedType>,
+    lambdas: BTreeMap<Scope, Vec<LambdaTypes>>,
     /// Parameters that the body binds to something else; once seen, for good.
     rebound: BTreeSet<(Scope, Name)>,
 }
@@ -162,6 +173,7 @@ impl Staged {
             root: Some(site.kind),
             mode: site.kind,
             converts: site.converts,
+            overriding: false,
             unconverted,
             cause,
             options: site.options.clone(),
@@ -174,7 +186,9 @@ impl Fixpoint {
         let numbers =
             documents.iter().enumerate().map(|(number, document)| (*document, number as u32)).collect();
         let horizon = Horizon::of(documents.len(), settings.thorough);
+        let hierarchy = if horizon.selective { Hierarchy::default() } else { Hierarchy::of(db, &documents) };
         let mut fixpoint = Self {
+            hierarchy,
             documents,
             numbers,
             horizon,
@@ -185,6 +199,7 @@ impl Fixpoint {
             contributions: BTreeMap::new(),
             parameters: BTreeMap::new(),
             returns: BTreeMap::new(),
+            lambdas: BTreeMap::new(),
             rebound: BTreeSet::new(),
         };
         fixpoint.find_roots(db);
@@ -238,7 +253,8 @@ impl Fixpoint {
                     RootTarget::Reference(_) => None,
                 };
                 let declared = Scope { document: number, function: site.scope };
-                if site.dialect == Dialect::Keras
+                if self.horizon.selective
+                    && site.dialect == Dialect::Keras
                     && let Some(function) = function
                     && !index
                         .signatures
@@ -250,7 +266,14 @@ impl Fixpoint {
                 match function {
                     Some(function) => {
                         let cause = Cause { scope: declared, place: index.place(site.scope, site.range) };
-                        self.stage(db, Scope { document: number, function }, Staged::at(site, cause));
+                        let staged = Staged::at(site, cause);
+                        // `tf.function(self.step)`
+                        if let RootTarget::Reference(Reference::SelfAttribute(name)) = &site.target {
+                            for method in self.overriding(db, declared, name) {
+                                self.stage(db, method, staged.clone());
+                            }
+                        }
+                        self.stage(db, Scope { document: number, function }, staged);
                     }
                     None if self.is_worth_asking(index, site) => {
                         self.evidence.insert(declared, 0);
@@ -258,8 +281,34 @@ impl Fixpoint {
                     None => {}
                 }
             }
+            let lambdas = index.lambdas.iter().filter(|lambda| lambda.stages && !self.horizon.selective);
+            for lambda in lambdas {
+                self.evidence.insert(Scope { document: number, function: lambda.scope }, 0);
+            }
             self.find_configured_roots(db, number, index);
         }
+        for (document, site) in self.hierarchy.keras_roots(db, &self.documents) {
+            let RootTarget::Own(function) = site.target else { continue };
+            if self.settings.dialects.is_empty() || self.settings.dialects.contains(&site.dialect) {
+                let scope = Scope { document, function };
+                let declared = Scope { document, function: site.scope };
+                let place = self.index(db, scope).place(site.scope, site.range);
+                self.stage(db, scope, Staged::at(&site, Cause { scope: declared, place }));
+            }
+        }
+    }
+
+    /// The methods that may run instead of the one that `self.method()` in `scope` names.
+    fn overriding(&self, db: &dyn Db, scope: Scope, name: &str) -> Vec<Scope> {
+        let Some(class) = self.index(db, scope).class_around(scope.function) else { return Vec::new() };
+        let derived = self.hierarchy.derived(ClassId { document: scope.document, class });
+        let methods = derived.into_iter().filter_map(|derived| {
+            let index = file_index(db, *self.documents.get(derived.document as usize)?);
+            let methods = &index.definitions.classes.get(derived.class as usize)?.methods;
+            let function = methods.iter().rev().copied().find(|method| index.short_name(*method) == name)?;
+            Some(Scope { document: derived.document, function })
+        });
+        methods.collect()
     }
 
     /// A root whose function the types must tell. In a large project only where a name leads to a
@@ -310,6 +359,7 @@ impl Fixpoint {
                     root: Some(RootKind::Configured),
                     mode: RootKind::Configured,
                     converts: dialect.converts(),
+                    overriding: false,
                     unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
                     cause: Cause {
                         scope: Scope { document: number, function: MODULE },
@@ -364,6 +414,10 @@ impl Fixpoint {
                     && staged.root.is_some() =>
             {
                 *known = staged;
+                true
+            }
+            Some(known) if known.overriding && !staged.overriding => {
+                known.overriding = false;
                 true
             }
             Some(known)
@@ -472,6 +526,10 @@ impl Fixpoint {
         for (scope, types) in answers {
             changed |= self.absorb_roots(db, *scope, types);
             changed |= self.absorb_calls(db, *scope, types);
+            if self.lambdas.get(scope).map_or(&[][..], Vec::as_slice) != types.lambdas {
+                self.lambdas.insert(*scope, types.lambdas.clone());
+                changed = true;
+            }
             for name in &types.rebound {
                 changed |= self.rebound.insert((*scope, name.clone()));
             }
@@ -541,9 +599,30 @@ impl Fixpoint {
         let staged = self.staged.get(&scope).cloned();
         let distance = self.evidence.get(&scope).copied();
         for call in &types.calls {
+            let caller = match (&staged, call.lambda) {
+                (Some(staged), None) => Some(staged.clone()),
+                (Some(staged), Some(lambda)) => Some(Staged {
+                    // In converted code TensorFlow maps a lambda as it is.
+                    converts: staged.converts && lambda.kind != RootKind::DatasetCallback,
+                    ..staged.clone()
+                }),
+                (None, Some(lambda)) => self.staged_by(lambda, Cause { scope, place: call.place }),
+                (None, None) => None,
+            };
             for target in &call.targets {
                 let Some(callee) = self.scope_of(db, target) else { continue };
-                if let Some(caller) = &staged
+                let overriding = match call.on_self {
+                    true => self.overriding(db, scope, self.index(db, callee).short_name(callee.function)),
+                    false => Vec::new(),
+                };
+                for method in overriding {
+                    if let Some(caller) = &caller {
+                        let caller = Staged { overriding: true, ..caller.clone() };
+                        changed |= self.reach(db, scope, &caller, method, call);
+                    }
+                    self.contribute(db, scope, call, target, method, &mut contributions);
+                }
+                if let Some(caller) = &caller
                     && !is_chosen_at_run_time(&call.targets)
                 {
                     changed |= self.reach(db, scope, caller, callee, call);
@@ -564,6 +643,22 @@ impl Fixpoint {
             changed = true;
         }
         changed
+    }
+
+    /// The library that calls a lambda, as a caller of what the lambda calls.
+    fn staged_by(&self, lambda: LambdaStage, cause: Cause) -> Option<Staged> {
+        let dialects = &self.settings.dialects;
+        (dialects.is_empty() || dialects.contains(&lambda.dialect)).then(|| Staged {
+            depth: 0,
+            dialect: lambda.dialect,
+            root: None,
+            mode: lambda.kind,
+            converts: lambda.converts,
+            overriding: false,
+            unconverted: None,
+            cause,
+            options: RootOptions::default(),
+        })
     }
 
     /// A call from staged code stages its callee.
@@ -599,6 +694,7 @@ impl Fixpoint {
             root: None,
             mode: caller.mode,
             converts: caller.converts && unconverted.is_none(),
+            overriding: caller.overriding,
             unconverted,
             cause: Cause { scope, place: call.place },
             options: RootOptions { full_graph: caller.options.full_graph, ..RootOptions::default() },
@@ -756,15 +852,23 @@ impl Fixpoint {
                 (!assumed.is_empty()).then_some(assumed)
             };
             let assumption = Assumption {
+                lambdas: Vec::new(),
                 parameters: parameters.iter().zip(&signature.parameters).map(assumed).collect(),
                 returns: self.returns.get(scope).filter(|returns| !returns.is_empty()).cloned(),
                 converts: self.staged.get(scope).is_some_and(|staged| staged.converts),
             };
             assumptions.entry(scope.document).or_default().insert(scope.function, assumption);
         }
+        for (scope, lambdas) in &self.lambdas {
+            let functions = assumptions.entry(scope.document).or_default();
+            functions.entry(scope.function).or_default().lambdas.clone_from(lambdas);
+        }
         assumptions
     }
 }
+
+/// What every library calls an argument that is no Tensor.
+const NAMES_OF_PYTHON_VALUES: [&str; 6] = ["axis", "axes", "dtype", "name", "data_format", "padding"];
 
 /// Precedence: call sites > literal default > assumption.
 fn assume(
@@ -786,7 +890,7 @@ fn assume(
         // `jax.jit` turns every number that is not static into a tracer.
         if let Some(staged) = root
             && staged.dialect == Dialect::Jax
-            && matches!(staged.root, Some(RootKind::JaxJit | RootKind::JaxVmap | RootKind::ControlFlowBody))
+            && staged.root == Some(RootKind::JaxJit)
             && !is_static
         {
             assumed = traced(&spoken);
@@ -811,6 +915,7 @@ fn assume(
     if *default == DefaultValue::Absent
         && let Some(staged) = root
         && assumable
+        && (staged.root == Some(RootKind::JaxJit) || !NAMES_OF_PYTHON_VALUES.contains(&name))
     {
         if name == "training" && staged.root == Some(RootKind::KerasMethod) {
             return ParameterAssumption {

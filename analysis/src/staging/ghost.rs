@@ -13,10 +13,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use ruff_text_size::TextSize;
+use ruff_text_size::{TextRange, TextSize};
 
 use super::assumed::{AssumedType, resolve_classes};
 use super::index::FileIndex;
+use super::lambdas::LambdaTypes;
 use crate::syntax::functions::ClassEntry;
 
 /// What is assumed of one function.
@@ -25,6 +26,8 @@ pub struct Assumption {
     /// By parameter position; `None` where nothing is inserted.
     pub parameters: Vec<Option<AssumedType>>,
     pub returns: Option<AssumedType>,
+    /// What its lambdas are called with.
+    pub lambdas: Vec<LambdaTypes>,
     /// AutoGraph converts the function: `range(t)`, `int(t)`, … are overloaded in it.
     pub converts: bool,
 }
@@ -42,7 +45,7 @@ pub fn view(
     assumptions: &BTreeMap<u32, Assumption>,
     kept: &dyn Fn(u32) -> bool,
 ) -> String {
-    let mut writer = Writer { module, edits: Vec::new(), imports: Vec::new() };
+    let mut writer = Writer { module, edits: Vec::new(), imports: Vec::new(), values: Vec::new() };
     let bodies = index.dispensable(kept).into_iter();
     writer.edits.extend(bodies.map(|body| (body.start(), body.len(), "pass".to_owned())));
     for (number, signature) in index.signatures.iter().enumerate() {
@@ -63,6 +66,12 @@ pub fn view(
     for class in &index.definitions.classes {
         writer.callable(text, index, class, assumptions);
     }
+    for lambda in &index.lambdas {
+        let types = assumptions.get(&lambda.scope).map(|assumption| assumption.lambdas.as_slice());
+        if let Some(types) = types.and_then(|types| types.iter().find(|types| types.id == lambda.id)) {
+            writer.lambda(&lambda.uses, &types.parameters);
+        }
+    }
     for (scope, range) in &index.builtin_calls {
         if assumptions.get(scope).is_some_and(|assumption| assumption.converts)
             && let Some(name) = text.get(std::ops::Range::<usize>::from(*range))
@@ -79,6 +88,8 @@ struct Writer<'a> {
     edits: Vec<(TextSize, TextSize, String)>,
     /// Modules imported for annotations; the position is the alias's number.
     imports: Vec<String>,
+    /// The annotations of the names that stand for parameters of lambdas.
+    values: Vec<String>,
 }
 
 impl Writer<'_> {
@@ -126,6 +137,17 @@ impl Writer<'_> {
             let method =
                 format!("\n{indentation}def __call__(self, *ag_args, **ag_kwargs) -> {returns}: ...");
             self.insert(class.range.end(), method);
+        }
+    }
+
+    /// Replaces the uses of a lambda's parameters: see [`super::lambdas`].
+    fn lambda(&mut self, uses: &[(usize, TextRange)], parameters: &[AssumedType]) {
+        for (position, assumed) in parameters.iter().enumerate() {
+            let Some(annotation) = self.annotation(assumed) else { continue };
+            let name = format!("ag_v{}", self.values.len());
+            let own = uses.iter().filter(|(parameter, _)| *parameter == position);
+            self.edits.extend(own.map(|(_, range)| (range.start(), range.len(), name.clone())));
+            self.values.push(annotation);
         }
     }
 
@@ -184,6 +206,13 @@ impl Writer<'_> {
             position = offset + length.to_usize();
         }
         view.push_str(text.get(position..).unwrap_or_default());
+        // Their names are expressions, which may not come before the others.
+        for (number, annotation) in self.values.iter().enumerate() {
+            let _ = write!(view, "\nag_v{number}: \"{annotation}\"");
+        }
+        if !self.values.is_empty() {
+            view.push('\n');
+        }
         view
     }
 }

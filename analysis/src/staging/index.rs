@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 use super::ghost::OVERLOADED_BUILTINS;
+use super::lambdas::{self, Called, LambdaSyntax};
 use super::roots::{self, Reference, RootSite};
 use crate::db::Db;
 use crate::project::{Document, source_type, text};
@@ -32,6 +33,8 @@ pub struct FileIndex {
     pub roots: Vec<RootSite>,
     /// Names of overloaded builtins that are called: (scope, range of the name).
     pub builtin_calls: Vec<(u32, TextRange)>,
+    /// The lambdas that libraries call.
+    pub lambdas: Vec<LambdaSyntax>,
     /// Where the statements outside all functions start, in order.
     pub statements: Vec<TextSize>,
     pub syntax_errors: Vec<(TextRange, String)>,
@@ -157,6 +160,7 @@ impl FileIndex {
             next: 0,
             counters: FxHashMap::default(),
             awaited: FxHashMap::default(),
+            called: FxHashMap::default(),
         };
         walk.visit_body(parsed.suite());
         roots::add_methods(&mut walk.index);
@@ -232,6 +236,8 @@ struct Walk {
     counters: FxHashMap<u32, u32>,
     /// Expressions that root sites refer to and that are not numbered yet.
     awaited: FxHashMap<*const Expr, Vec<(usize, Awaited)>>,
+    /// Lambdas that libraries call and that are not met yet; whether what they call is staged.
+    called: FxHashMap<*const ast::ExprLambda, bool>,
 }
 
 #[derive(Clone, Copy)]
@@ -293,6 +299,10 @@ impl Walk {
             && self.index.imports.get(&name.id).is_none()
         {
             self.index.builtin_calls.push((self.scope, name.range()));
+        }
+        if let Some(called) = Called::of(&self.index.imports, call) {
+            let stages = called.stage.is_some();
+            self.called.extend(called.lambdas.into_iter().map(|lambda| (std::ptr::from_ref(lambda), stages)));
         }
         for found in roots::of_call(&self.index.imports, call, self.scope) {
             let site = self.index.roots.len();
@@ -419,6 +429,12 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
         }
         match expression {
             Expr::Call(call) => self.call(call),
+            Expr::Lambda(lambda) => {
+                if let Some(stages) = self.called.remove(&std::ptr::from_ref(lambda)) {
+                    let (scope, uses) = (self.scope, lambdas::uses(lambda));
+                    self.index.lambdas.push(LambdaSyntax { scope, id, uses, stages });
+                }
+            }
             Expr::If(conditional) => self.test(&conditional.test),
             Expr::Attribute(attribute) if !attribute.ctx.is_load() => self.reaches_out(),
             Expr::Compare(compare)

@@ -25,11 +25,14 @@ pub fn stage<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Stage> {
 /// that they are not asked for.
 #[salsa::tracked(returns(ref))]
 pub fn types<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Arc<ScopeTypes> {
-    match function.document(db).types(db).get(function.path(db)) {
-        Some(types) => Arc::clone(types),
-        None if stage(db, function).as_ref().is_some_and(|stage| !stage.typed) => Arc::default(),
-        None => Arc::clone(function_types(db, function)),
-    }
+    let stage = stage(db, function).as_ref();
+    let types = match function.document(db).types(db).get(function.path(db)) {
+        Some(types) => types,
+        None if stage.is_some_and(|stage| !stage.typed) => return Arc::default(),
+        None => function_types(db, function),
+    };
+    let seen = stage.and_then(|stage| types.seen_in(stage.dialect));
+    seen.map_or_else(|| Arc::clone(types), Arc::new)
 }
 
 /// Control flow, activity, reaching definitions and liveness.

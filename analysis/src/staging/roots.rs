@@ -67,10 +67,19 @@ const fn maker(name: &'static str, dialect: Dialect, kind: RootKind) -> RootMake
     RootMaker { name, dialect, kind }
 }
 
+/// What `tff.tensorflow.computation` is called inside of its package.
+const TFF_COMPUTATION: &str =
+    "tensorflow_federated.python.core.environments.tensorflow_frontend.tensorflow_computation.tf_computation";
+
 /// Usable as decorators and as calls whose first argument is the function.
 static MAKERS: &[RootMaker] = &[
     maker("tensorflow.function", Dialect::Tensorflow, RootKind::Function),
     maker("tensorflow.autograph.to_graph", Dialect::Tensorflow, RootKind::Convert),
+    // Wrappers of `tf.function` that libraries publish.
+    maker("tf_agents.utils.common.function", Dialect::Tensorflow, RootKind::Function),
+    maker("tf_agents.utils.common.function_in_tf1", Dialect::Tensorflow, RootKind::Function),
+    maker("tensorflow_federated.tensorflow.computation", Dialect::Tensorflow, RootKind::Function),
+    maker(TFF_COMPUTATION, Dialect::Tensorflow, RootKind::Function),
     maker("autograph.convert", Dialect::Autograph, RootKind::Convert),
     maker("autograph.function", Dialect::Autograph, RootKind::Function),
     maker("autograph.to_graph", Dialect::Autograph, RootKind::Convert),
@@ -93,6 +102,15 @@ static MAKERS: &[RootMaker] = &[
 
 fn maker_of(imports: &Imports, expression: &Expr) -> Option<&'static RootMaker> {
     maker_named(&imports.resolve(expression)?)
+}
+
+/// The dialect of a function that wraps another one, and how it stages it: not at all, if it is transparent.
+pub fn wrapper(name: &str) -> Option<(Dialect, Option<RootKind>)> {
+    match maker_named(name) {
+        Some(maker) if maker.dialect != Dialect::Torch => Some((maker.dialect, Some(maker.kind))),
+        Some(_) => None,
+        None => TRANSPARENT.contains(&name).then_some((Dialect::Jax, None)),
+    }
 }
 
 fn maker_named(name: &str) -> Option<&'static RootMaker> {
@@ -219,20 +237,19 @@ fn is_partial(imports: &Imports, callee: &Expr) -> bool {
 }
 
 /// Transformations that stage what they are given only when staged themselves: `jax.jit(jax.grad(f))`.
+const TRANSPARENT: [&str; 8] = [
+    "jax.grad",
+    "jax.value_and_grad",
+    "jax.vmap",
+    "jax.jacfwd",
+    "jax.jacrev",
+    "jax.hessian",
+    "jax.checkpoint",
+    "jax.remat",
+];
+
 fn is_transparent(imports: &Imports, callee: &Expr) -> bool {
-    imports.resolve(callee).is_some_and(|name| {
-        matches!(
-            name.as_str(),
-            "jax.grad"
-                | "jax.value_and_grad"
-                | "jax.vmap"
-                | "jax.jacfwd"
-                | "jax.jacrev"
-                | "jax.hessian"
-                | "jax.checkpoint"
-                | "jax.remat"
-        )
-    })
+    imports.resolve(callee).is_some_and(|name| TRANSPARENT.contains(&name.as_str()))
 }
 
 fn site(
@@ -260,6 +277,11 @@ fn site(
             "disable" if boolean(value) == Some(true) => return None,
             _ => {}
         }
+    }
+    if maker.kind == RootKind::JaxVmap
+        && let Some(in_axes) = arguments.and_then(|arguments| arguments.args.get(1))
+    {
+        options.static_parameters.extend(unmapped(in_axes));
     }
     match maker.kind {
         RootKind::Qjit => {
@@ -379,7 +401,8 @@ const KERAS_METHODS: &[(&str, &[&str])] = &[
     ("Cell", &["call"]),
 ];
 
-/// Adds the methods of the file's Keras classes; bases are followed within the file.
+/// Adds the methods of the file's Keras classes; bases are followed within the file, and from file to file by
+/// [`super::hierarchy`].
 pub fn add_methods(index: &mut FileIndex) {
     if index.definitions.classes.is_empty()
         || !(index.imports.uses("keras")
@@ -390,70 +413,81 @@ pub fn add_methods(index: &mut FileIndex) {
     }
     let mut sites = Vec::new();
     for class in 0..index.definitions.classes.len() {
-        let Some((library, methods)) = keras_base(index, class, 0) else { continue };
-        for method in &index.definitions.classes[class].methods {
-            if !methods.contains(&index.short_name(*method)) {
-                continue;
-            }
-            let entry = &index.definitions.functions[*method as usize];
-            sites.push(RootSite {
-                target: RootTarget::Own(*method),
-                scope: super::index::MODULE,
-                dialect: if library == "tf_keras" { Dialect::Tensorflow } else { Dialect::Keras },
-                kind: RootKind::KerasMethod,
-                range: entry.name_range,
-                converts: library == "tf_keras",
-                options: RootOptions::default(),
-                expression: None,
-                receiver: None,
-            });
-        }
+        let Some(keras) = keras_base(index, class, 0) else { continue };
+        sites.extend(keras_methods(index, class, keras));
     }
     // A `@tf.function` on the method itself is said before and wins.
     index.roots.extend(sites);
 }
 
-/// The Keras library and the traced methods of a class, if it derives from a Keras class.
-fn keras_base(
+/// The Keras library and the methods of a class that Keras calls while tracing.
+pub type KerasClass = (&'static str, &'static [&'static str]);
+
+/// The sites of a class's methods.
+pub fn keras_methods(
     index: &FileIndex,
     class: usize,
-    depth: usize,
-) -> Option<(&'static str, &'static [&'static str])> {
+    (library, methods): KerasClass,
+) -> impl Iterator<Item = RootSite> + '_ {
+    let own = index.definitions.classes.get(class).into_iter().flat_map(|class| &class.methods);
+    let traced = own.filter(move |method| methods.contains(&index.short_name(**method)));
+    traced.filter_map(move |method| {
+        let entry = index.definitions.functions.get(*method as usize)?;
+        Some(RootSite {
+            target: RootTarget::Own(*method),
+            scope: super::index::MODULE,
+            dialect: if library == "tf_keras" { Dialect::Tensorflow } else { Dialect::Keras },
+            kind: RootKind::KerasMethod,
+            range: entry.name_range,
+            converts: library == "tf_keras",
+            options: RootOptions::default(),
+            expression: None,
+            receiver: None,
+        })
+    })
+}
+
+/// The Keras class that a file's class derives from.
+fn keras_base(index: &FileIndex, class: usize, depth: usize) -> Option<KerasClass> {
     if depth > 8 {
         return None;
     }
     let entry = index.definitions.classes.get(class)?;
     entry.bases.iter().find_map(|base| {
-        let mut parts = base.split('.');
-        let head = parts.next()?;
-        let tail: Vec<&str> = parts.collect();
+        let (head, tail) = base.split_once('.').map_or((&**base, None), |(head, tail)| (head, Some(tail)));
         if let Some(imported) = index.imports.get(head) {
-            let dotted = std::iter::once(imported.as_str()).chain(tail).collect::<Vec<_>>().join(".");
-            let dotted = dotted.replace("tensorflow.keras", "keras");
-            let library = match dotted.split('.').next()? {
-                "keras" => "keras",
-                "tf_keras" => "tf_keras",
-                _ => return None,
+            return match tail {
+                Some(tail) => keras_class(&format!("{imported}.{tail}")),
+                None => keras_class(imported),
             };
-            let name = dotted.rsplit('.').next()?;
-            let (_, methods) = KERAS_METHODS.iter().find(|(class, _)| *class == name).or_else(|| {
-                // Concrete layers, metrics and losses: `keras.layers.Dense`.
-                let family = dotted.rsplit('.').nth(1)?;
-                let class = match family {
-                    "layers" => "Layer",
-                    "metrics" => "Metric",
-                    "losses" => "Loss",
-                    _ => return None,
-                };
-                KERAS_METHODS.iter().find(|(known, _)| *known == class)
-            })?;
-            return Some((library, *methods));
         }
-        if !tail.is_empty() {
+        if tail.is_some() {
             return None;
         }
         let base_class =
             index.definitions.classes[..class].iter().rposition(|candidate| candidate.qualname == head)?;
         keras_base(index, base_class, depth + 1)
     })
+}
+
+/// The Keras class of a dotted name: `keras.Layer`, `tf_keras.layers.Dense`.
+pub fn keras_class(dotted: &str) -> Option<KerasClass> {
+    let dotted = dotted.replace("tensorflow.keras", "keras");
+    let library = match dotted.split('.').next()? {
+        "keras" => "keras",
+        "tf_keras" => "tf_keras",
+        _ => return None,
+    };
+    let name = dotted.rsplit('.').next()?;
+    let (_, methods) = KERAS_METHODS.iter().find(|(class, _)| *class == name).or_else(|| {
+        // Concrete layers, metrics and losses: `keras.layers.Dense`.
+        let class = match dotted.rsplit('.').nth(1)? {
+            "layers" => "Layer",
+            "metrics" => "Metric",
+            "losses" => "Loss",
+            _ => return None,
+        };
+        KERAS_METHODS.iter().find(|(known, _)| *known == class)
+    })?;
+    Some((library, *methods))
 }

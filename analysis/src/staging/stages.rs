@@ -49,13 +49,13 @@ pub fn of_documents(
                     range: syntax.name_range.checked_sub(entry.range.start()).unwrap_or(syntax.name_range),
                 };
                 let source = assumption.source.unwrap_or(Source::Unknown);
-                let fact = facts.get(position);
+                let fact = facts.get(position).map(|fact| fact.seen_in(staged.dialect));
                 let binding = match source {
                     Source::Receiver => Binding::Python,
-                    _ => fact.map_or(Binding::Unknown, super::facts::Fact::binding),
+                    _ => fact.as_ref().map_or(Binding::Unknown, super::facts::Fact::binding),
                 };
                 let shown = match source {
-                    Source::Annotation => fact.map_or_else(Name::empty, |fact| fact.shown.clone()),
+                    Source::Annotation => fact.as_ref().map_or_else(Name::empty, |fact| fact.shown.clone()),
                     _ => Name::new(assumption.assumed.shown()),
                 };
                 let why = why(db, fixpoint, staged, syntax, assumption, source, binding, &shown, place);
@@ -68,6 +68,7 @@ pub fn of_documents(
             mode: staged.mode,
             cause: Some(span(db, fixpoint, &staged.cause)),
             converts: staged.converts,
+            overriding: staged.overriding,
             unconverted: staged.unconverted.filter(|reason| {
                 // Called from eager code, such a body runs eagerly.
                 *reason != Unconverted::Body || fixpoint.staged.contains_key(&staged.cause.scope)

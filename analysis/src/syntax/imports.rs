@@ -119,7 +119,7 @@ impl StatementVisitor<'_> for Collector {
 }
 
 /// One public name for the doors that lead to the same room.
-fn canonical(dotted: &str) -> Name {
+pub fn canonical(dotted: &str) -> Name {
     const DOORS: [(&str, &str); 11] = [
         ("tensorflow.compat.v2", "tensorflow"),
         ("tensorflow.compat.v1", "tensorflow"),

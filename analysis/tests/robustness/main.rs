@@ -56,7 +56,12 @@ fn variable(name: &str) -> Option<u64> {
 /// The Python programs of the repository.
 fn programs() -> Vec<String> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests");
-    let folders = ["examples", "conformance/tensorflow", "conformance/torch", "conformance/jax"];
+    let folders = [
+        "examples",
+        "conformance/recorded/tensorflow",
+        "conformance/recorded/torch",
+        "conformance/recorded/jax",
+    ];
     let mut paths: Vec<_> = folders
         .iter()
         .flat_map(|folder| std::fs::read_dir(tests.join(folder)).expect("the folder exists"))

@@ -18,7 +18,7 @@ export class Pages implements vscode.Disposable, vscode.TextDocumentContentProvi
     /** Opens the page `title` beside the editor, or renews it where it is open. */
     async show(title: string, markdown: string): Promise<void> {
         const uri = vscode.Uri.from({ scheme: SCHEME, path: `${title}.md` });
-        this.texts.set(uri.path, markdown);
+        this.texts.set(uri.path, withoutFileLinks(markdown));
         this.changed.fire(uri);
         await vscode.commands.executeCommand('markdown.showPreviewToSide', uri);
     }
@@ -26,4 +26,9 @@ export class Pages implements vscode.Disposable, vscode.TextDocumentContentProvi
     dispose(): void {
         vscode.Disposable.from(this.registration, this.changed).dispose();
     }
+}
+
+/** VS Code's preview follows no link to a file, and would show its text as it is written. */
+function withoutFileLinks(markdown: string): string {
+    return markdown.replaceAll(/\[([^\]]*)\]\(file:[^)]*\)/g, '$1');
 }

@@ -1,5 +1,7 @@
 //! Source maps of version 3 (ECMA-426), for tools that read them.
 
+use std::collections::BTreeMap;
+
 use ag_analysis::convert::{SourceMap, Span, SpanKind};
 use oxc_sourcemap::SourceMapBuilder;
 use ruff_source_file::{LineIndex, PositionEncoding};
@@ -16,19 +18,20 @@ pub(super) fn write(file: &str, source: &str, text: &str, map: &SourceMap) -> St
     let mut builder = SourceMapBuilder::default();
     builder.set_file(file);
     let id = builder.add_source_and_content(file, source);
-    let mut last = None;
+    // Keyed by place: of the spans that start in one place the innermost comes last, and stays.
+    let mut tokens = BTreeMap::new();
     for span in map.spans() {
         // A copy of several lines is found again in each of them.
         for offset in line_starts(text, span) {
-            let (line, column) = position(&to, text, span.generated.start() + offset);
-            // The innermost of the spans that start in one place comes last.
-            if last == Some((line, column)) && span.kind == SpanKind::Synthesized {
-                continue;
+            let generated = position(&to, text, span.generated.start() + offset);
+            let original = position(&from, source, span.original.start() + offset);
+            if span.kind != SpanKind::Synthesized || !tokens.contains_key(&generated) {
+                tokens.insert(generated, original);
             }
-            last = Some((line, column));
-            let (from_line, from_column) = position(&from, source, span.original.start() + offset);
-            builder.add_token(line, column, from_line, from_column, Some(id), None);
         }
+    }
+    for ((line, column), (from_line, from_column)) in tokens {
+        builder.add_token(line, column, from_line, from_column, Some(id), None);
     }
     builder.into_sourcemap().to_json_string()
 }

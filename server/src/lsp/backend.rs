@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use ruff_db::system::SystemPathBuf;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::lsp_types::request::{RegisterCapability, WorkspaceConfiguration};
@@ -72,18 +72,19 @@ impl Backend {
         answered.await.unwrap_or_else(|_| Err(Error::internal_error()))
     }
 
-    fn register_watchers(&self) {
-        let watcher =
-            |glob: &str| FileSystemWatcher { glob_pattern: GlobPattern::String(glob.to_owned()), kind: None };
-        let watchers = WATCHED.map(watcher).to_vec();
-        let options = serde_json::to_value(DidChangeWatchedFilesRegistrationOptions { watchers }).ok();
-        let registration = Registration {
-            id: "ag-lsp/watch".to_owned(),
-            method: "workspace/didChangeWatchedFiles".to_owned(),
-            register_options: options,
-        };
-        let params = RegistrationParams { registrations: vec![registration] };
-        self.outbox.request::<RegisterCapability>(params, |_| ());
+    /// Asks the client to tell of changed files and settings.
+    fn register(&self, client: &Client) {
+        let files = client.watches_files.then(watched_files);
+        let configuration = client.watches_configuration.then(|| Registration {
+            id: "ag-lsp/configuration".to_owned(),
+            method: "workspace/didChangeConfiguration".to_owned(),
+            register_options: Some(json!({ "section": "ag-lsp" })),
+        });
+        let registrations: Vec<_> = files.into_iter().chain(configuration).collect();
+        if !registrations.is_empty() {
+            let params = RegistrationParams { registrations };
+            self.outbox.request::<RegisterCapability>(params, |_| ());
+        }
     }
 
     fn pull_configuration(&self) {
@@ -140,9 +141,7 @@ impl LanguageServer for Backend {
 
     async fn initialized(&self, _: InitializedParams) {
         let Some((client, _)) = self.started.get() else { return };
-        if client.watches_files {
-            self.register_watchers();
-        }
+        self.register(client);
         if client.configuration {
             self.pull_configuration();
         }
@@ -270,6 +269,17 @@ impl LanguageServer for Backend {
                 Err(problem) => self.outbox.show(MessageType::ERROR, problem),
             },
         }
+    }
+}
+
+fn watched_files() -> Registration {
+    let watcher =
+        |glob: &str| FileSystemWatcher { glob_pattern: GlobPattern::String(glob.to_owned()), kind: None };
+    let watchers = WATCHED.map(watcher).to_vec();
+    Registration {
+        id: "ag-lsp/watch".to_owned(),
+        method: "workspace/didChangeWatchedFiles".to_owned(),
+        register_options: serde_json::to_value(DidChangeWatchedFilesRegistrationOptions { watchers }).ok(),
     }
 }
 

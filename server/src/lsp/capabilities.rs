@@ -27,6 +27,8 @@ pub(crate) struct Client {
     pub(crate) resolves_edits: bool,
     pub(crate) configuration: bool,
     pub(crate) watches_files: bool,
+    /// It says that its settings have changed if it is asked to.
+    pub(crate) watches_configuration: bool,
     pub(crate) progress: bool,
     pub(crate) shows_documents: bool,
     pub(crate) refresh: Refresh,
@@ -67,6 +69,10 @@ impl Client {
             watches_files: workspace
                 .and_then(|workspace| workspace.did_change_watched_files.as_ref())
                 .and_then(|watched| watched.dynamic_registration)
+                .unwrap_or(false),
+            watches_configuration: workspace
+                .and_then(|workspace| workspace.did_change_configuration.as_ref())
+                .and_then(|changed| changed.dynamic_registration)
                 .unwrap_or(false),
             progress: window.and_then(|window| window.work_done_progress).unwrap_or(false),
             shows_documents: window

@@ -46,6 +46,7 @@ where
         if let Some(error) = wire::error_of(request.method()) {
             return Box::pin(std::future::ready(Ok(Some(Response::from_error(Id::Null, error)))));
         }
+        let request = as_understood(request);
         let content = match request.method() {
             "initialize" => {
                 let wanted = "/capabilities/workspace/textDocumentContent";
@@ -82,6 +83,28 @@ where
     }
 }
 
+/// The message in the words of tower-lsp. It refuses `"params": null` where the method has no parameters, and reads
+/// the capability `workspace.diagnostics` under the name `diagnostic`.
+fn as_understood(request: Request) -> Request {
+    let (method, id, mut params) = request.into_parts();
+    params = params.filter(|params| !params.is_null());
+    if method == "initialize"
+        && let Some(workspace) =
+            params.as_mut().and_then(|params| params.pointer_mut("/capabilities/workspace"))
+        && let Some(diagnostics) = workspace.get("diagnostics").cloned()
+    {
+        workspace["diagnostic"] = diagnostics;
+    }
+    let mut understood = Request::build(method);
+    if let Some(id) = id {
+        understood = understood.id(id);
+    }
+    if let Some(params) = params {
+        understood = understood.params(params);
+    }
+    understood.finish()
+}
+
 fn merge(into: &mut Value, more: Value) {
     match (into, more) {
         (Value::Object(into), Value::Object(more)) => {
@@ -98,6 +121,25 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn no_parameters_may_be_said_in_two_ways() {
+        let said = Request::build("shutdown").id(1).params(Value::Null).finish();
+        assert_eq!(as_understood(said), Request::build("shutdown").id(1).finish());
+        let said = Request::build("exit").params(Value::Null).finish();
+        assert_eq!(as_understood(said), Request::build("exit").finish());
+    }
+
+    #[test]
+    fn refreshing_of_diagnostics_is_understood() {
+        let capabilities = json!({ "workspace": { "diagnostics": { "refreshSupport": true } } });
+        let said =
+            Request::build("initialize").id(1).params(json!({ "capabilities": capabilities })).finish();
+        let understood = as_understood(said).into_parts().2.unwrap_or_default();
+        let understood: tower_lsp::lsp_types::InitializeParams = serde_json::from_value(understood).unwrap();
+        let refreshes = understood.capabilities.workspace.and_then(|workspace| workspace.diagnostic);
+        assert_eq!(refreshes.and_then(|it| it.refresh_support), Some(true));
+    }
 
     #[test]
     fn merging_keeps_what_is_there() {

@@ -84,7 +84,11 @@ impl EditorOptions {
         if section.is_null() {
             return Ok(Self::default());
         }
-        Self::deserialize(section).map_err(|error| format!("the editor's settings of ag-lsp: {error}"))
+        let mut options = Self::deserialize(section)
+            .map_err(|error| format!("the editor's settings of ag-lsp: {error}"))?;
+        // Forms of settings have no other way to say nothing.
+        options.configuration = options.configuration.filter(|path| !path.is_empty());
+        Ok(options)
     }
 
     /// The part that a configuration file could have said; it wins over the file.
@@ -119,6 +123,7 @@ mod tests {
     #[test]
     fn a_wrong_value_is_told_and_nothing_is_the_default() {
         assert_eq!(EditorOptions::read(&Value::Null), Ok(EditorOptions::default()));
+        assert_eq!(EditorOptions::read(&json!({ "configuration": "" })), Ok(EditorOptions::default()));
         assert!(EditorOptions::read(&json!({ "diagnosticMode": 3 })).is_err());
         assert!(EditorOptions::read(&json!({ "select": ["NOPE"] })).unwrap().layer().is_err());
     }

@@ -1,6 +1,7 @@
 //! The binary from outside: what it prints, what it writes, and what it exits with.
 
 mod config;
+mod convert;
 mod discovery;
 mod exit_codes;
 mod explain;

@@ -14,26 +14,28 @@ from dataclasses import dataclass
 
 
 class Lines:
-    """Where the lines of a text start, counted in bytes of UTF-8, as CPython counts columns."""
+    """Places in a text: an offset in characters, as the map counts, or a line and a column in bytes, as CPython does."""
 
     def __init__(self, text):
-        self.encoded = text.encode()
+        self.lines = text.split("\n")
         self.starts = [0]
-        for line in self.encoded.splitlines(keepends=True):
-            self.starts.append(self.starts[-1] + len(line))
+        for line in self.lines:
+            self.starts.append(self.starts[-1] + len(line) + 1)
 
     def offset(self, line, column):
-        return self.starts[min(line, len(self.starts)) - 1] + column
+        before = self.lines[line - 1].encode()[:column]
+        return self.starts[line - 1] + len(before.decode(errors="replace"))
 
     def position(self, offset):
-        line = max(bisect.bisect_right(self.starts, offset), 1)
-        return line, offset - self.starts[line - 1]
+        line = bisect.bisect_right(self.starts, offset, hi=len(self.lines))
+        before = self.lines[line - 1][: offset - self.starts[line - 1]]
+        return line, len(before.encode())
 
     def content(self, line):
-        """The span of a line's code: no indentation, no line end."""
-        raw = self.encoded[self.offset(line, 0) : self.offset(line + 1, 0)]
-        start = self.offset(line, len(raw) - len(raw.lstrip()))
-        return start, max(start, self.offset(line, len(raw.rstrip())))
+        """The span of a line's code, without indentation."""
+        code = self.lines[line - 1].rstrip()
+        start = self.starts[line - 1]
+        return start + len(code) - len(code.lstrip()), start + len(code)
 
 
 class SourceMap:
@@ -43,30 +45,33 @@ class SourceMap:
         self.filename = filename
         self.original = Lines(source)
         self.generated = Lines(entry["text"])
+        # Spans nest, and stand in the order of their starts, outer ones first.
         self.spans = entry["map"]
+        self.starts = [span["generated"][0] for span in self.spans]
         self.scopes = _scopes(ast.parse(source))
 
     def origin(self, start, end):
         """The original span of a generated one: to the character where code was copied, else that of its cause."""
-        around = [span for span in self.spans if span["generated"][0] <= start and end <= span["generated"][1]]
-        if not around:
+        first, last = self._innermost(start), self._innermost(max(start, end - 1))
+        if first is None or last is None:
             return None
-        nearest = min(around, key=lambda span: span["generated"][1] - span["generated"][0])
-        first, last = nearest["original"]
-        if nearest["kind"] == "verbatim":
-            shift = first - nearest["generated"][0]
-            return start + shift, end + shift
-        return first, last
+        shift = first["original"][0] - first["generated"][0]
+        begin = start + shift if _is_copied(first) else first["original"][0]
+        shift = last["original"][0] - last["generated"][0]
+        finish = end + shift if _is_copied(last) else last["original"][1]
+        # Code that was moved apart has no span of its own.
+        return (begin, finish) if begin <= finish else tuple(first["original"])
+
+    def _innermost(self, offset):
+        before = self.spans[: bisect.bisect_right(self.starts, offset)]
+        return next((span for span in reversed(before) if offset < span["generated"][1]), None)
 
     def line_origin(self, line):
         """The original position of the leftmost copied code of a generated line, else of what caused the line."""
         start, end = self.generated.content(line)
-        copied = [
-            (max(span["generated"][0], start), min(span["generated"][1], end))
-            for span in self.spans
-            if span["kind"] == "verbatim" and span["generated"][0] < end and start < span["generated"][1]
-        ]
-        origin = self.origin(*min(copied, default=(start, start)))
+        inside = self.spans[bisect.bisect_left(self.starts, start) : bisect.bisect_left(self.starts, end)]
+        copied = next((span["generated"][0] for span in inside if _is_copied(span)), start)
+        origin = self.origin(copied, copied)
         return origin and self.original.position(origin[0])
 
     def scope(self, span):
@@ -77,6 +82,10 @@ class SourceMap:
             key=lambda scope: scope.body,
             default=MODULE,
         )
+
+
+def _is_copied(span):
+    return span["kind"] in ("verbatim", "moved")
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ class ByHand(unittest.TestCase):
             self.span("y = 1 + missing(x)"),
             self.span("return y"),
         ]
+        spans.sort(key=lambda span: (span["generated"][0], -span["generated"][1]))
         self.map = SourceMap("original.py", self.SOURCE, {"text": self.TEXT, "map": spans})
 
     def test_copied_code_maps_to_the_character(self):

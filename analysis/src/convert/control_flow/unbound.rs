@@ -27,7 +27,8 @@ pub(super) fn guard(names: &[Name], statement: &mut Stmt, moved: bool, out: &mut
             _ => Vec::new(),
         };
         for name in touched.into_iter().filter(|name| names.contains(&name.id)) {
-            out.push(build::expression(load(&name.id, name.range), TextRange::empty(name.start())));
+            let load = load(&name.id, build::string(&name.id, name.range), name.range);
+            out.push(build::expression(load, TextRange::empty(name.start())));
         }
     }
     let guard = Guard { names, depth: Cell::new(u32::from(moved)) };
@@ -36,9 +37,9 @@ pub(super) fn guard(names: &[Name], statement: &mut Stmt, moved: bool, out: &mut
     }
 }
 
-fn load(name: &Name, origin: TextRange) -> Expr {
+fn load(name: &Name, text: Expr, origin: TextRange) -> Expr {
     let thunk = build::thunk(build::name(name, origin));
-    let value = build::operator("ldu", vec![thunk, build::string(name, origin)], origin);
+    let value = build::operator("ldu", vec![thunk, text], origin);
     build::operator("ld", vec![value], origin)
 }
 
@@ -51,7 +52,12 @@ fn head<'s>(statement: &'s mut Stmt, guard: &Guard<'_>) -> Vec<Part<'s>> {
             guard.depth.set(1);
             vec![Part::Expression(&mut node.test)]
         }
-        Stmt::For(node) => vec![Part::Expression(&mut node.iter)],
+        Stmt::For(node) => {
+            // The target is assigned in the function made of the body.
+            let target = Guard { names: guard.names, depth: Cell::new(1) };
+            expressions::rewrite_one(Part::Expression(&mut node.target), &target);
+            vec![Part::Expression(&mut node.iter)]
+        }
         Stmt::With(node) => {
             node.items.iter_mut().map(|item| Part::Expression(&mut item.context_expr)).collect()
         }
@@ -79,8 +85,11 @@ impl Rewrite for Guard<'_> {
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
         match expression {
             Expr::Name(node) if node.ctx == ExprContext::Load && !is_made(node) => {
-                if self.depth.get() > 0 && !walk.in_string() && self.names.contains(&node.id) {
-                    *expression = load(&node.id.clone(), node.range);
+                if self.depth.get() > 0
+                    && self.names.contains(&node.id)
+                    && let Some(text) = walk.string(&node.id, node.range)
+                {
+                    *expression = load(&node.id.clone(), text, node.range);
                 }
             }
             // What these read are free variables in the original too.

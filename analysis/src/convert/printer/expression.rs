@@ -1,7 +1,9 @@
 //! Expressions: the user's are copied around what is marked in them, marked ones are spelled out.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
-use ruff_python_ast::{self as ast, BoolOp, Expr, InterpolatedStringElement, OperatorPrecedence, UnaryOp};
+use ruff_python_ast::{
+    self as ast, BoolOp, Expr, InterpolatedStringElement, OperatorPrecedence, StringFlags, UnaryOp,
+};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::super::tree::is_made;
@@ -91,19 +93,87 @@ impl Printer<'_, '_> {
                 self.expression(&node.body, OperatorPrecedence::Starred);
             }
             Expr::Tuple(node) => self.tuple(node),
+            Expr::Dict(node) => self.dict(node),
+            Expr::StringLiteral(node) => self.string(node),
+            Expr::NumberLiteral(node) => self.push(&match &node.value {
+                ast::Number::Int(number) => number.to_string(),
+                ast::Number::Float(number) => format!("{number:?}"),
+                ast::Number::Complex { imag, .. } => format!("{imag:?}j"),
+            }),
+            Expr::EllipsisLiteral(_) => self.push("..."),
+            Expr::BinOp(node) => {
+                let precedence = OperatorPrecedence::from(node.op);
+                // Of operators of one kind, the side that would bind first needs brackets.
+                let (left, right) = match precedence.is_right_associative() {
+                    true => (precedence, below(precedence)),
+                    false => (below(precedence), precedence),
+                };
+                self.expression(&node.left, left);
+                self.push(" ");
+                self.push(node.op.as_str());
+                self.push(" ");
+                self.expression(&node.right, right);
+            }
+            Expr::UnaryOp(node) if node.op != UnaryOp::Not => {
+                self.push(node.op.as_str());
+                self.expression(&node.operand, OperatorPrecedence::MulDivRemain);
+            }
+            Expr::If(node) => {
+                self.expression(&node.body, OperatorPrecedence::IfElse);
+                self.push(" if ");
+                self.expression(&node.test, OperatorPrecedence::IfElse);
+                self.push(" else ");
+                self.expression(&node.orelse, OperatorPrecedence::Lambda);
+            }
+            Expr::Subscript(node) => {
+                self.expression(&node.value, OperatorPrecedence::Await);
+                self.push("[");
+                self.brackets += 1;
+                self.expression(&node.slice, OperatorPrecedence::Assign);
+                self.brackets -= 1;
+                self.push("]");
+            }
+            Expr::Slice(node) => {
+                let mut part = |part: &Option<Box<Expr>>, separator: &str| {
+                    self.push(separator);
+                    part.iter().for_each(|part| self.expression(part, OperatorPrecedence::Starred));
+                };
+                part(&node.lower, "");
+                part(&node.upper, ":");
+                if node.step.is_some() {
+                    part(&node.step, ":");
+                }
+            }
+            Expr::Starred(node) => {
+                self.push("*");
+                self.expression(&node.value, OperatorPrecedence::Starred);
+            }
+            Expr::Await(node) => {
+                self.push("await ");
+                self.expression(&node.value, OperatorPrecedence::Await);
+            }
+            Expr::Named(node) => {
+                self.push("(");
+                self.brackets += 1;
+                self.expression(&node.target, OperatorPrecedence::None);
+                self.push(" := ");
+                self.expression(&node.value, OperatorPrecedence::Starred);
+                self.brackets -= 1;
+                self.push(")");
+            }
+            Expr::Set(node) => {
+                self.push("{");
+                self.brackets += 1;
+                self.list(&node.elts);
+                self.brackets -= 1;
+                self.push("}");
+            }
             Expr::List(node) => {
                 self.push("[");
                 self.brackets += 1;
                 self.list(&node.elts);
                 self.brackets -= 1;
                 self.push("]");
-            }
-            Expr::Dict(node) => self.dict(node),
-            Expr::StringLiteral(node) => self.string(node.value.to_str()),
-            Expr::NumberLiteral(node) => {
-                if let ast::Number::Int(number) = &node.value {
-                    self.push(&number.to_string());
-                }
             }
             Expr::BooleanLiteral(node) => self.push(if node.value { "True" } else { "False" }),
             Expr::NoneLiteral(_) => self.push("None"),
@@ -135,7 +205,7 @@ impl Printer<'_, '_> {
                     self.expression(right, around);
                 }
             }
-            // No pass makes other kinds; a copy of the source is the next best.
+            // Neither passes nor templates make other kinds.
             _ => self.splice(expression.range(), |_| {}),
         }
         self.note(start, expression.range());
@@ -202,7 +272,7 @@ impl Printer<'_, '_> {
         self.push(")");
     }
 
-    fn list(&mut self, elements: &[Expr]) {
+    pub(super) fn list(&mut self, elements: &[Expr]) {
         for (position, element) in elements.iter().enumerate() {
             if position > 0 {
                 self.push(", ");
@@ -246,9 +316,9 @@ impl Printer<'_, '_> {
         self.push("}");
     }
 
-    /// A string in the quotes that `repr` would choose.
-    fn string(&mut self, value: &str) {
-        let quote = if value.contains('\'') && !value.contains('"') { '"' } else { '\'' };
+    fn string(&mut self, node: &ast::ExprStringLiteral) {
+        let value = node.value.to_str();
+        let quote = node.value.first_literal_flags().quote_style().as_char();
         self.out.push(quote);
         for character in value.chars() {
             match character {
@@ -264,6 +334,20 @@ impl Printer<'_, '_> {
             }
         }
         self.out.push(quote);
+    }
+}
+
+/// The precedence that lets operators of `precedence` stand without brackets.
+fn below(precedence: OperatorPrecedence) -> OperatorPrecedence {
+    use OperatorPrecedence as P;
+    match precedence {
+        P::Exponent => P::PosNegBitNot,
+        P::MulDivRemain => P::AddSub,
+        P::AddSub => P::LeftRightShift,
+        P::LeftRightShift => P::BitAnd,
+        P::BitAnd => P::BitXor,
+        P::BitXor => P::BitOr,
+        _ => P::ComparisonsMembershipIdentity,
     }
 }
 

@@ -82,7 +82,30 @@ impl Printer<'_, '_> {
             }
             Stmt::Nonlocal(node) => self.declaration("nonlocal ", &node.names),
             Stmt::Global(node) => self.declaration("global ", &node.names),
-            Stmt::Raise(_) => self.push("raise"),
+            Stmt::AugAssign(node) => {
+                self.expression(&node.target, OperatorPrecedence::None);
+                self.push(" ");
+                self.push(node.op.as_str());
+                self.push("= ");
+                self.top_expression(&node.value);
+            }
+            Stmt::Delete(node) => {
+                self.push("del ");
+                self.brackets += 1;
+                self.list(&node.targets);
+                self.brackets -= 1;
+            }
+            Stmt::Raise(node) => {
+                self.push("raise");
+                if let Some(exception) = &node.exc {
+                    self.push(" ");
+                    self.top_expression(exception);
+                }
+                if let Some(cause) = &node.cause {
+                    self.push(" from ");
+                    self.top_expression(cause);
+                }
+            }
             Stmt::Pass(_) => self.push("pass"),
             Stmt::Break(_) => self.push("break"),
             Stmt::Continue(_) => self.push("continue"),

@@ -6,12 +6,14 @@ use ruff_python_ast::{self as ast, Expr, ExprContext, Pattern, Stmt};
 use ruff_text_size::Ranged;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::super::notes::Notes;
 use super::super::scope::{self, Scope};
 use super::super::set::Set;
 
 /// The names of a function by number, and what is known of all of it.
 pub(super) struct Names<'a> {
     pub(super) source: &'a str,
+    pub(super) notes: &'a Notes,
     numbers: FxHashMap<Name, u32>,
     pub(super) names: Vec<Name>,
     /// Read or bound by a nested function, which may be called at any time.
@@ -22,9 +24,10 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(source: &'a str) -> Self {
+    pub(super) fn new(source: &'a str, notes: &'a Notes) -> Self {
         Self {
             source,
+            notes,
             numbers: FxHashMap::default(),
             names: Vec::new(),
             captured: Set::default(),

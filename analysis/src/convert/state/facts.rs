@@ -51,7 +51,7 @@ pub(in super::super) fn analyse(
     body: &[Stmt],
     unreached: &Scope,
 ) -> Analysis {
-    let mut names = Names::new(source);
+    let mut names = Names::new(source, notes);
     let mut defined = Set::default();
     let mut declared = declarations(body);
     declared.globals.extend(unreached.globals.iter().cloned());
@@ -226,6 +226,7 @@ impl Flow<'_, '_> {
             Stmt::Try(node) => self.tried(node, info, live_out, defined, moved),
             _ => {
                 target.union(&info.binds);
+                target.union(&info.declared);
                 defined.union(&info.binds);
                 if let Stmt::Delete(_) = statement {
                     defined.subtract(&info.binds);

@@ -16,6 +16,8 @@ pub(super) struct Info {
     /// Bound on some way.
     pub(super) binds: Set,
     pub(super) places: Vec<Place>,
+    /// Local without being bound.
+    pub(super) declared: Set,
     /// Bound by the test of an `if` or `while`, the target of a `for`, the items of a `with`.
     pub(super) head: Set,
     /// Read by the head.
@@ -124,6 +126,10 @@ fn statement(names: &mut Names<'_>, statement: &Stmt) -> Info {
             let mut reads = sum(&body).reads;
             reads.subtract(&info.head);
             reads.union(&target_reads);
+            // Whether there is another round.
+            for flag in names.notes.stop_flags(node) {
+                reads.insert(names.number(&flag));
+            }
             let mut iter = Access::new(names);
             iter.visit_expr(&node.iter);
             let (iter_reads, iter_binds) = (iter.reads, iter.binds);
@@ -132,6 +138,7 @@ fn statement(names: &mut Names<'_>, statement: &Stmt) -> Info {
             info.kills = iter_binds.clone();
             info.binds.union(&iter_binds);
             info.head_reads = iter_reads;
+            info.head_reads.union(&target_reads);
             add_blocks(&mut info, vec![body, block(names, &node.orelse)]);
         }
         Stmt::With(node) => {
@@ -181,6 +188,13 @@ fn statement(names: &mut Names<'_>, statement: &Stmt) -> Info {
 }
 
 fn simple(names: &mut Names<'_>, statement: &Stmt, info: &mut Info) {
+    // `x: int` makes a name local and binds nothing.
+    if let Stmt::AnnAssign(ast::StmtAnnAssign { target, value: None, .. }) = statement
+        && let Expr::Name(name) = &**target
+    {
+        info.declared.insert(names.number(&name.id));
+        return;
+    }
     let mut access = Access::new(names);
     access.visit_stmt(statement);
     let (reads, binds, places) = (access.reads, access.binds, access.places);

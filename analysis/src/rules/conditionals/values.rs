@@ -89,7 +89,7 @@ impl Value {
     fn of_alternative(ctx: &FunctionContext, alternative: &Alternative) -> Self {
         match alternative {
             Alternative::None => Self::None,
-            Alternative::Tensor { kind, dtype } => {
+            Alternative::Tensor { kind, dtype, .. } => {
                 match matches!(kind, TensorKind::Tensor | TensorKind::Variable) {
                     true => Self::Leaf(*dtype),
                     // Of several Tensors, or a handle.

@@ -7,6 +7,7 @@ use super::unconverted::{may_be_flag, refusal};
 use crate::diagnostic::Severity;
 use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
+use crate::rules::guards::guarded;
 use crate::rules::tracing::{self, Origin};
 use crate::staging::assumptions::Unconverted;
 use crate::staging::construct::ConstructNode;
@@ -103,7 +104,7 @@ fn decisions(ctx: &FunctionContext, reason: Unconverted) {
         }
         last = Some(construct.test_range);
         let assumed = node.test().is_some_and(|test| tracing::origin(ctx, test) == Origin::Assumed);
-        if node.test().is_some_and(|test| may_be_flag(ctx, test)) {
+        if node.test().is_some_and(|test| may_be_flag(ctx, test)) || guarded(ctx, construct.test_range) {
             continue;
         }
         let name = ctx.def().name.as_str();

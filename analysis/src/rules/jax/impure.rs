@@ -92,6 +92,9 @@ const DRAWS: [&str; 20] = [
 ];
 
 fn check(ctx: &FunctionContext) {
+    if ctx.makes_objects() {
+        return;
+    }
     for expression in ctx.expressions() {
         let Expr::Call(call) = expression else { continue };
         if let Some((message, help)) = effect(ctx, call) {

@@ -3,9 +3,9 @@
 use ruff_python_ast::{Expr, ExprCall};
 use ruff_text_size::Ranged;
 
-use super::guards::guarded;
 use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
+use crate::rules::guards::guarded;
 use crate::staging::facts::TensorKind;
 
 declare_rule! {

@@ -1,7 +1,6 @@
 //! AG3xx: Python control flow on Tensors that was meant to be staged, and is not.
 
 pub(super) mod default_or;
-mod guards;
 pub(super) mod host_values;
 mod iterated;
 pub(super) mod polymorphic;

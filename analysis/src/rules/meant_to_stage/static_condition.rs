@@ -12,7 +12,7 @@ use ruff_text_size::Ranged;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a condition on a number that callers pass to a staged function as a Python value.
+    /// Reports a condition on a number, flag or text that callers pass to a staged function as a Python value.
     ///
     /// ## Why is this bad?
     /// It may be just what you want: the branch is chosen while the graph is built, and the other one
@@ -111,7 +111,7 @@ fn operands_of<'a>(test: &'a Expr, operands: &mut Vec<&'a Expr>) {
     }
 }
 
-/// A number that the callers give.
+/// A number, flag or text that the callers give.
 fn is_python_argument(ctx: &FunctionContext, operand: &Expr) -> bool {
     let Some(name) = QName::from_expr(operand) else { return false };
     let definitions = ctx.flow.definitions_of(operand.range(), &name);
@@ -120,7 +120,7 @@ fn is_python_argument(ctx: &FunctionContext, operand: &Expr) -> bool {
     ctx.stage.parameters.get(position as usize).is_some_and(|parameter| {
         parameter.binding == Binding::Python
             && parameter.source == Source::CallSites
-            && matches!(parameter.shown.as_str(), "int" | "float" | "int | float")
+            && parameter.shown.split(" | ").all(|class| matches!(class, "bool" | "int" | "float" | "str"))
             && !ctx.stage.options.static_parameters.contains(&parameter.name)
     })
 }

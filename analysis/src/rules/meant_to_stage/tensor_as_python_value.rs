@@ -3,11 +3,11 @@
 use ruff_python_ast::{self as ast, CmpOp, Expr, ExprCall, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::guards::guarded;
 use super::iterated;
 use crate::flow::DefKind;
 use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
+use crate::rules::guards::guarded;
 use crate::staging::construct::{ConstructKind, ConstructNode};
 use crate::staging::facts::{Alternative, Binding, TensorKind};
 use crate::syntax::qname::QName;

@@ -3,6 +3,7 @@
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
+use crate::diagnostic::Anchor;
 use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
 use crate::staging::dialect::RootKind;
@@ -55,7 +56,10 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    if ctx.root() != Some(RootKind::Function) {
+    // What is made anew in each call of a function around it has an optimizer of its own.
+    let made_in_call =
+        ctx.stage.cause.as_ref().is_some_and(|cause| matches!(cause.anchor, Anchor::Function(_)));
+    if ctx.root() != Some(RootKind::Function) || made_in_call {
         return;
     }
     for parameter in ctx.def().parameters.iter() {

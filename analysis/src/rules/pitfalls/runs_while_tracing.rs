@@ -7,6 +7,7 @@ use ruff_text_size::Ranged;
 use crate::diagnostic::{Applicability, Edit};
 use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
+use crate::staging::facts::Binding;
 use crate::syntax::expressions;
 
 declare_rule! {
@@ -61,7 +62,7 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     // Objects are made, and layers built, while tracing.
-    if matches!(ctx.def().name.as_str(), "__init__" | "build") {
+    if ctx.makes_objects() {
         return;
     }
     for expression in expressions::of_function(ctx.def()) {
@@ -125,9 +126,8 @@ fn shown_tensor<'a>(ctx: &FunctionContext, argument: &'a Expr) -> Option<(&'a Ex
             }
         }
     }
-    let is_tensor = |expression: &Expr| {
-        ctx.fact(expression).tensor_kind().is_some_and(crate::staging::facts::TensorKind::is_tensor)
-    };
+    // A Tensor, or what is taken for one: a structure of Tensors has no values either.
+    let is_tensor = |expression: &Expr| ctx.fact(expression).binding() == Binding::Staged;
     if is_tensor(argument) {
         return Some((argument, true));
     }

@@ -4,7 +4,7 @@ use ruff_python_ast::name::Name;
 use ty_python_semantic::types::{Type, TypeDefinition};
 
 use super::Inference;
-use crate::staging::facts::{Alternative, Callee, CalleeKind, DType, Fact, TensorKind};
+use crate::staging::facts::{Alternative, Callee, CalleeKind, DType, Fact, Library, TensorKind};
 
 /// Notations longer than this are cut for people.
 const MAX_SHOWN: usize = 120;
@@ -150,12 +150,14 @@ impl<'db> Inference<'db> {
                 _ => {}
             },
             "__builtins__" if matches!(class.as_str(), "ag_tensor_" | "ag_argument_" | "ag_array_") => {
-                return Alternative::Tensor { kind: TensorKind::Tensor, dtype: None };
+                let library = if class == "ag_array_" { Library::Jax } else { Library::Tensorflow };
+                return Alternative::Tensor { kind: TensorKind::Tensor, dtype: None, library };
             }
             "types" | "_typeshed" if class == "NoneType" => return Alternative::None,
             "tensorflow" | "keras" | "tf_keras" | "torch" | "jax" | "jaxlib" | "autograph" | "catalyst" => {
                 if let Some(kind) = tensor_kind(&class) {
-                    return Alternative::Tensor { kind, dtype: self.dtype(ty) };
+                    let library = Library::of_package(package);
+                    return Alternative::Tensor { kind, dtype: self.dtype(ty), library };
                 }
             }
             _ => {}

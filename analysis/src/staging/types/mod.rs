@@ -20,8 +20,10 @@ use ty_python_semantic::{HasType, ProgramEnvironment, SemanticModel};
 
 use super::assumed::AssumedType;
 use super::callbacks::{self, Caller, Given};
+use super::dialect::Dialect;
 use super::facts::{Alternative, Binding, Fact, TensorKind};
 use super::index::{FunctionId, MODULE, file_index, function_ast, parse};
+use super::lambdas::{self, By, Called, LambdaStage, LambdaTypes};
 use super::place::Place;
 use super::roots::RootTarget;
 use crate::db::Db;
@@ -55,6 +57,21 @@ impl Facts {
     }
 }
 
+impl ScopeTypes {
+    /// The same with the Tensors of other libraries as host values; nothing where there are none.
+    pub fn seen_in(&self, dialect: Dialect) -> Option<Self> {
+        let facts = self.facts.table.iter().chain(&self.parameters);
+        if !facts.into_iter().any(|fact| fact.is_foreign_to(dialect)) {
+            return None;
+        }
+        let mut seen = self.clone();
+        for fact in seen.facts.table.iter_mut().chain(&mut seen.parameters) {
+            *fact = fact.seen_in(dialect);
+        }
+        Some(seen)
+    }
+}
+
 /// A function of the project that an expression refers to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
@@ -77,6 +94,10 @@ pub struct CallSite {
     pub implicit: bool,
     /// `functools.partial(f, …)`: the arguments are bound now, the call comes later.
     pub partial: bool,
+    /// The lambda that it is in, if a library stages that.
+    pub lambda: Option<LambdaStage>,
+    /// `self.method(…)`: a derived class may have another method of that name.
+    pub on_self: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,6 +119,8 @@ pub struct ScopeTypes {
     pub parameters: Vec<Fact>,
     /// Parameters that are bound anew to what is of the other binding time: `x = list(x)`.
     pub rebound: Vec<Name>,
+    /// What libraries call its lambdas with.
+    pub lambdas: Vec<LambdaTypes>,
     /// The functions that the scope's root sites refer to, by the site's position in the file index.
     pub roots: Vec<(u32, Target)>,
 }
@@ -225,6 +248,8 @@ impl<'db> Inference<'db> {
         let mut seen: FxHashMap<Type<'db>, u32> = FxHashMap::default();
         let index = file_index(self.db, self.document);
         types.facts.table.push(Fact::unknown());
+        // The lambdas that libraries stage, outer ones first.
+        let mut staged: Vec<(TextRange, LambdaStage)> = Vec::new();
         for (position, expression) in expressions.iter().enumerate() {
             let number = match self.type_of(expression) {
                 Some(ty) => *seen.entry(ty).or_insert_with(|| {
@@ -236,7 +261,22 @@ impl<'db> Inference<'db> {
             types.facts.index.push(number);
             if let Expr::Call(call) = expression {
                 let place = places.get(position).copied().unwrap_or_default();
+                let before = types.calls.len();
                 self.call(call, place, index, &mut types.calls);
+                let lambda = staged.iter().rfind(|(range, _)| range.contains_range(call.range()));
+                for call in types.calls.iter_mut().skip(before) {
+                    call.lambda = lambda.map(|(_, stage)| *stage);
+                }
+                if let Some(called) = Called::of(&index.imports, call) {
+                    let inner = expressions.get(position..).unwrap_or_default();
+                    self.lambdas(&called, call, (position, inner), &mut types.lambdas);
+                    let is_staged = called.stage.filter(|_| self.is_called(&called));
+                    staged.extend(
+                        is_staged.into_iter().flat_map(|stage| {
+                            called.lambdas.iter().map(move |lambda| (lambda.range(), stage))
+                        }),
+                    );
+                }
             }
         }
         let place = |object: &Expr| {
@@ -270,6 +310,8 @@ impl<'db> Inference<'db> {
                         open: false,
                         implicit: !caller.converts,
                         partial: false,
+                        on_self: false,
+                        lambda: None,
                     });
                 }
             }
@@ -289,6 +331,26 @@ impl<'db> Inference<'db> {
                     open: false,
                     implicit: false,
                     partial: false,
+                    on_self: false,
+                    lambda: None,
+                });
+            }
+            return;
+        }
+        if let Some((function, iterables)) = resolve::applied_by_builtin(call) {
+            let targets = self.targets(function);
+            let elements = iterables.iter().map(|iterable| self.elements(iterable)).zip(0..);
+            let arguments = elements.map(|(assumed, position)| (ArgumentPlace::Position(position), assumed));
+            if !targets.is_empty() {
+                calls.push(CallSite {
+                    targets,
+                    place,
+                    arguments: arguments.collect(),
+                    open: false,
+                    implicit: true,
+                    partial: false,
+                    on_self: false,
+                    lambda: None,
                 });
             }
             return;
@@ -323,7 +385,58 @@ impl<'db> Inference<'db> {
                 None => open = true,
             }
         }
-        calls.push(CallSite { targets, place, arguments, open, implicit: false, partial });
+        calls.push(CallSite {
+            targets,
+            place,
+            arguments,
+            open,
+            implicit: false,
+            partial,
+            on_self: on_self(&call.func),
+            lambda: None,
+        });
+    }
+
+    fn is_called(&self, called: &Called) -> bool {
+        let By::Dataset(receiver) = called.by else { return true };
+        self.type_of(receiver).is_some_and(|ty| self.fact(ty).tensor_kind() == Some(TensorKind::Dataset))
+    }
+
+    /// What a library calls the lambdas of a call with; `inner` are the expressions from the call on.
+    fn lambdas(
+        &self,
+        called: &Called,
+        call: &ast::ExprCall,
+        (position, inner): (usize, &[&Expr]),
+        types: &mut Vec<LambdaTypes>,
+    ) {
+        if !self.is_called(called) {
+            return;
+        }
+        let given = match called.by {
+            By::Caller(caller) => self.given(caller, call),
+            By::Dataset(receiver) => match self.type_of(receiver) {
+                Some(receiver) => self.dataset_elements(receiver, call),
+                None => return,
+            },
+            By::Wrapper(_) => Vec::new(),
+        };
+        for lambda in &called.lambdas {
+            let is_lambda = |expression: &&Expr| {
+                expression.as_lambda_expr().is_some_and(|other| std::ptr::eq(other, *lambda))
+            };
+            let Some(distance) = inner.iter().position(is_lambda) else { continue };
+            let parameters = match called.by {
+                By::Wrapper(dialect) => lambdas::parameters(lambda)
+                    .map(|name| match name.as_str() {
+                        "training" => AssumedType::unknown(),
+                        _ => dialect.assumed_argument(),
+                    })
+                    .collect(),
+                _ => given.iter().map(|(_, assumed)| assumed.clone()).collect(),
+            };
+            types.push(LambdaTypes { id: ExprId((position + distance) as u32), parameters });
+        }
     }
 
     /// What `with` and `for` call of the project's objects.
@@ -356,6 +469,8 @@ impl<'db> Inference<'db> {
                     open: true,
                     implicit: true,
                     partial: false,
+                    on_self: false,
+                    lambda: None,
                 });
             }
         }
@@ -488,6 +603,12 @@ impl<'db> Inference<'db> {
             }
         }
     }
+}
+
+/// `self.method`.
+fn on_self(callee: &Expr) -> bool {
+    let receiver = callee.as_attribute_expr().and_then(|attribute| attribute.value.as_name_expr());
+    receiver.is_some_and(|receiver| matches!(receiver.id.as_str(), "self" | "cls"))
 }
 
 /// The base classes of a class that are written in Python: (file, range of the class's name).

@@ -162,6 +162,25 @@ impl<'db> Inference<'db> {
         }
     }
 
+    /// The types of the elements of a list or tuple.
+    pub(super) fn elements(&self, iterable: &Expr) -> AssumedType {
+        let mut elements = AssumedType::default();
+        for alternative in self.assumed(iterable).alternatives() {
+            let parts = alternative
+                .split_once('[')
+                .filter(|(class, _)| matches!(*class, "list" | "tuple"))
+                .and_then(|(_, arguments)| arguments.strip_suffix(']'))
+                .map(split_arguments);
+            match parts {
+                Some(parts) => {
+                    parts.iter().filter(|part| *part != "...").for_each(|part| elements.insert(part))
+                }
+                None => elements.unknown = true,
+            }
+        }
+        elements
+    }
+
     /// What `Dataset.map` and its kin call their function with.
     pub(super) fn dataset_elements(
         &self,
@@ -202,6 +221,19 @@ impl<'db> Inference<'db> {
             .enumerate()
             .map(|(position, text)| (ArgumentPlace::Position(position as u32), AssumedType::of(text)))
             .collect()
+    }
+}
+
+/// The function that a builtin applies to the elements of what it is given: `map(f, xs, ys)`,
+/// `sorted(xs, key=f)`. In ghost views they have the names of AutoGraph's overloads.
+pub(super) fn applied_by_builtin(call: &ast::ExprCall) -> Option<(&Expr, &[Expr])> {
+    let name = call.func.as_name_expr()?.id.as_str();
+    let name = name.strip_prefix("ag_").and_then(|name| name.strip_suffix('_')).unwrap_or(name);
+    let arguments = &*call.arguments.args;
+    match name {
+        "map" | "filter" => arguments.split_first().filter(|(_, iterables)| !iterables.is_empty()),
+        "sorted" | "min" | "max" => Some((&call.arguments.find_keyword("key")?.value, arguments.get(..1)?)),
+        _ => None,
     }
 }
 

@@ -71,7 +71,11 @@ export class ConvertedView implements vscode.Disposable {
         const source = this.sourceOf(editor.document.uri);
         const answer = await this.request(source, { function: query.function, view: otherView(query.view) });
         if (answer) {
+            const replaced = vscode.window.tabGroups.activeTabGroup.activeTab;
             await this.present(source, answer, editor.viewColumn, false);
+            if (replaced !== undefined) {
+                await vscode.window.tabGroups.close(replaced, true);
+            }
         }
     }
 
@@ -112,7 +116,11 @@ export class ConvertedView implements vscode.Disposable {
         return open?.source ?? converted.with({ scheme: 'file', query: '' });
     }
 
+    /** Lights up anew where the cursor has not moved, but what is shown has changed. */
     private lightActive(): void {
+        for (const editor of vscode.window.visibleTextEditors) {
+            editor.setDecorations(this.decoration, []);
+        }
         if (vscode.window.activeTextEditor !== undefined) {
             this.light(vscode.window.activeTextEditor);
         }

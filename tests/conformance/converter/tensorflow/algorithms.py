@@ -169,21 +169,6 @@ def josephus(n):
     return survivor + 1
 
 
-@case(T(10), T(3))
-def ackermann_of_python(n, m):
-    def f(a, b):
-        if a > b:
-            return a - b
-        elif a == b:
-            return a
-        return b - a
-
-    total = T(0)
-    for i in range(3):
-        total += f(n, m * i)
-    return total
-
-
 @case(T(1000.0))
 def interest(amount):
     years = 0

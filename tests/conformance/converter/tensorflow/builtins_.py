@@ -1,7 +1,7 @@
 """Python's built-in functions on Tensors and on Python values."""
 
 import tensorflow as tf
-from cases import T, case
+from cases import T, case, kept
 
 
 @case(T([-1, 2, -3]))
@@ -73,12 +73,14 @@ def types(x):
 
 
 @case(T(3))
+@kept("`locals` sees the frame of the function, which conversion splits")
 def locals_and_globals(x):
     y = 5
     return x + locals()["y"], "tf" in globals()
 
 
 @case(T(3))
+@kept("`eval` sees the frame of the function, which conversion splits")
 def evaluated(x):
     y = 4
     return eval("x + y")

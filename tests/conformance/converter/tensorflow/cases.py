@@ -29,6 +29,7 @@ class Fresh:
 
 CASES = []
 DEVIATIONS = {}
+KEPT = {}
 FEATURES = {}
 
 
@@ -47,6 +48,16 @@ def deviates(reason):
 
     def register(function):
         DEVIATIONS[function] = reason
+        return function
+
+    return register
+
+
+def kept(reason):
+    """`@kept("why")`: ours leaves this function as it is, with this reason; what it gives is plain Python's."""
+
+    def register(function):
+        KEPT[function] = reason
         return function
 
     return register

@@ -117,14 +117,6 @@ def default_bound_early(x):
 
 
 @case(T(4))
-def late_binding(x):
-    functions = []
-    for n in range(3):
-        functions.append(lambda v: v + n if v > 0 else v)
-    return [f(x) for f in functions]
-
-
-@case(T(4))
 def lambda_defaults(x):
     functions = [lambda v, n=n: v + n if v > 0 else v for n in range(3)]
     return [f(x) for f in functions]

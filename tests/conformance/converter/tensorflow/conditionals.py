@@ -208,18 +208,6 @@ def long_chain(x):
     return digits
 
 
-@case(T(3))
-@case(T(-3))
-def same_name_as_parameter_of_generated_code(x):
-    get_state = T(1)
-    if_body = T(2)
-    vars_ = T(3)
-    if x > 0:
-        get_state = get_state + x
-        vars_ = if_body
-    return get_state, if_body, vars_
-
-
 @case(T(3), T([1, 2, 3]))
 @case(T(-3), T([1, 2, 3]))
 def shapes_may_differ(x, v):

@@ -111,20 +111,23 @@ def nested_structure_in_loop(n):
 
 @case([3, 1, 2])
 def python_sort(items):
+    items = list(items)
     items.sort()
     return items
 
 
-@case([3, 1, 2], T(4))
-def subscripts(items, x):
+@case(T(4))
+def subscripts(x):
+    items = [3, 1, 2]
     items[0] = x
     items[1] += 1
     del items[2]
     return items
 
 
-@case({"b": 1}, T(4))
-def dict_methods(d, x):
+@case(T(4))
+def dict_methods(x):
+    d = {"b": 1}
     d.update(a=x)
     d.setdefault("c", x + 1)
     return {key: d[key] for key in sorted(d)}

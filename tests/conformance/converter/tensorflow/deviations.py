@@ -12,7 +12,15 @@ TWICE = "the middle of a chained comparison is evaluated twice"
 MANGLED = "private names (`self.__x`) stop the conversion"
 SAME_LAMBDAS = "lambdas with the same parameters on one line are not told apart"
 WITH_ITEMS = "calls in the items of `with` are not converted"
-AUGMENTED = "the right side of `x += …` reads names that may be undefined without a check"
+LATE_BINDING = "names of a loop's body are new in every round, so that closures do not see the last value"
+ANNOTATION_ONLY = "`y: int` without a value is taken for an assignment"
+CLASS_ANNOTATION = "annotations are evaluated again, where the names of the class are not visible"
+UNBOUND = "the right side of `x += …` is read without a check that it is bound"
+TRY_ELSE = "the `else` of a `try` runs although `return`, `break` or `continue` has left it"
+UNBOUND_TEXT = "the text of UnboundLocalError is not Python's"
+ELIF_RETURNS = "an `elif` that returns, before a plain `return`, is taken for a missing return"
+NAMES = "generated names clash with the user's"
+ASYNC = "`async def` stops the conversion"
 
 
 @case(T(4), T(2))
@@ -192,3 +200,151 @@ def opened(x):
 def call_in_with_item(x):
     with opened(x) as y:
         return y + 1
+
+
+@case(T(4))
+@deviates(LATE_BINDING)
+def late_binding_of_target(x):
+    functions = []
+    for n in range(3):
+        functions.append(lambda v: v + n if v > 0 else v)
+    return [f(x) for f in functions]
+
+
+@case(T(4))
+@deviates(LATE_BINDING)
+def late_binding_of_name_in_body(x):
+    functions = []
+    n = 0
+    while n < 3:
+        n += 1
+        scaled = n * 10
+        functions.append(lambda v: v + scaled)
+    return [f(x) for f in functions]
+
+
+@case(T(4))
+@case(T(-4))
+@deviates(ANNOTATION_ONLY)
+def annotation_without_value(x):
+    y: int
+    if x > 2:
+        y = x
+    else:
+        y = -x
+    return y
+
+
+class Annotated:
+    Number = int
+
+    def absolute(self, x: Number) -> Number:
+        if x > 0:
+            return x
+        return -x
+
+
+@case(T(4))
+@case(T(-4))
+@deviates(CLASS_ANNOTATION)
+def annotation_of_class_scope(x):
+    return Annotated().absolute(x)
+
+
+@case(3)
+@deviates(UNBOUND)
+def augmented_by_unbound(n):
+    if n > 5:
+        k = 1
+    try:
+        n += k
+    except UnboundLocalError:
+        n = 0
+    return n
+
+
+@case(T(4))
+@case(T(-4))
+@deviates(ASYNC)
+def coroutine(x):
+    async def positive(v):
+        if v < 0:
+            v = -v
+        return v
+
+    try:
+        positive(x).send(None)
+    except StopIteration as finished:
+        return finished.value
+
+
+@case(T(3))
+@deviates(TRY_ELSE)
+def return_leaves_out_else(x):
+    log = []
+
+    def f(v):
+        try:
+            return v
+        except ValueError:
+            log.append("except")
+        else:
+            log.append("else")
+
+    return f(x), log
+
+
+@case([1, 2, 3])
+@deviates(TRY_ELSE)
+def continue_leaves_out_else(items):
+    log = []
+    for item in items:
+        try:
+            if item == 1:
+                continue
+            if item == 3:
+                break
+        except ValueError:
+            log.append("except")
+        else:
+            log.append(f"else {item}")
+    return log
+
+
+@case(T(10), T(3))
+@deviates(ELIF_RETURNS)
+def elif_returns_before_return(n, m):
+    if n > m:
+        return n - m
+    elif n == m:
+        return n
+    return m - n
+
+
+@case(T(3))
+@case(T(-3))
+@deviates(NAMES)
+def names_of_generated_code(x):
+    get_state = T(1)
+    if_body = T(2)
+    vars_ = T(3)
+    if x > 0:
+        get_state = get_state + x
+        vars_ = if_body
+    return get_state, if_body, vars_
+
+
+@case(T(3))
+@deviates(UNBOUND_TEXT)
+def unbound(x):
+    if x is None:
+        y = 1
+    return y + x
+
+
+@case(T(3))
+@deviates(UNBOUND_TEXT)
+def deleted(x):
+    y = x
+    del y
+    return y

@@ -64,7 +64,7 @@ def implicit_none(flag, x):
 def break_in_range(n):
     s = 0
     for i in tf.range(n):
-        if i > 4:
+        if i == 4:
             break
         s += i
     return s
@@ -86,7 +86,7 @@ def break_and_continue(n):
     for i in tf.range(n):
         if i % 2 == 0:
             continue
-        if i > 6:
+        if i == 7:
             break
         s += i
     return s
@@ -118,7 +118,7 @@ def inner_break(n, m):
     s = 0
     for i in tf.range(n):
         for j in tf.range(m):
-            if j > i:
+            if j == i:
                 break
             s += 1
     return s
@@ -139,10 +139,10 @@ def inner_continue(n, m):
 def break_of_both(n, m):
     s = 0
     for i in tf.range(n):
-        if i > 3:
+        if i == 3:
             break
         for j in tf.range(m):
-            if j > 2:
+            if j == 2:
                 break
             s += i * j
     return s
@@ -217,7 +217,7 @@ def statements_after_conditional_continue(n):
 def break_in_else(n):
     s = 0
     for i in tf.range(n):
-        if i < 4:
+        if i != 4:
             s += i
         else:
             break
@@ -283,7 +283,7 @@ def elif_returns(x):
 def break_over_tensor(v):
     position = 0
     for x in v:
-        if x > 10:
+        if x == 15:
             break
         position += 1
     return position

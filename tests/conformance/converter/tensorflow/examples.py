@@ -1,6 +1,7 @@
-"""Runs the examples of `tests/conformance/tensorflow` in TensorFlow: with its own conversion, with ours, as plain Python.
+#!/usr/bin/env python3
+"""Runs the examples of `tests/conformance/recorded/tensorflow` converted by TensorFlow, by ag-lsp, and unconverted.
 
-    python examples.py --binary ../../../../target/release/ag-lsp [MODULE …]
+    tests/conformance/converter/tensorflow/examples.py [--binary target/release/ag-lsp] [MODULE …]
 
 Those modules were written to be analysed; their `EXAMPLES` are run here. Ours must agree with TensorFlow's conversion,
 or else with plain Python. Each way has a fresh copy of the module, since examples leave traces in it.
@@ -13,10 +14,13 @@ import os
 import sys
 from pathlib import Path
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-HERE = Path(__file__).parent
-MODULES = HERE.parents[1] / "tensorflow"
+HERE = Path(__file__).resolve().parent
+MODULES = HERE.parents[1] / "recorded/tensorflow"
 sys.path[:0] = [str(HERE), str(HERE.parents[1]), str(MODULES)]
+
+import tensorflow_environment  # noqa: E402
+
+tensorflow_environment.enter()
 
 import tensorflow as tf  # noqa: E402
 import tf_dropin  # noqa: E402
@@ -25,7 +29,8 @@ from outcomes import Outcome, Warnings  # noqa: E402
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", required=True, help="the ag-lsp program")
+    binary = os.environ.get("AG_LSP", HERE.parents[3] / "target/release/ag-lsp")
+    parser.add_argument("--binary", default=binary, help="the ag-lsp program")
     parser.add_argument("modules", nargs="*", help="only these modules")
     options = parser.parse_args()
     warnings = Warnings.heard()
@@ -45,10 +50,10 @@ def main():
 
         row = collections.Counter()
         for key in theirs:
-            if ours[key] == theirs[key]:
+            if ours[key].agrees(theirs[key]):
                 row["agree"] += 1
                 continue
-            verdict = "right" if ours[key].means(plain[key]) and not theirs[key].means(plain[key]) else "differ"
+            verdict = "right" if is_better(ours[key], theirs[key], plain[key]) else "differ"
             row[verdict] += 1
             print(f"{path.stem}: {key[0]}, example {key[1] + 1}: {verdict}")
             for name, outcome in (("TensorFlow", theirs), ("ours", ours), ("plain", plain)):
@@ -57,6 +62,13 @@ def main():
         table += row
     print(f"{table['agree']} agree, {table['right']} ours right where TensorFlow is wrong, {table['differ']} differ")
     return 1 if table["differ"] else 0
+
+
+def is_better(ours, theirs, plain):
+    """Whether ours alone gives what plain Python gives; of an error, at least the line."""
+    if ours.means(plain) and not theirs.means(plain):
+        return True
+    return ours.is_blamed_as(plain) and not theirs.is_blamed_as(plain)
 
 
 def imported(path):

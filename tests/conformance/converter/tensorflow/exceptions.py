@@ -3,7 +3,7 @@
 import contextlib
 
 import tensorflow as tf
-from cases import T, case
+from cases import T, case, kept
 
 
 @case(T(3), 1)
@@ -41,12 +41,17 @@ def try_finally(x):
     return x, len(log)
 
 
-@case(T(3), [])
-def return_in_try(x, log):
-    try:
-        return x + 1
-    finally:
-        log.append("finally")
+@case(T(3))
+def return_in_try(x):
+    log = []
+
+    def f(v):
+        try:
+            return v + 1
+        finally:
+            log.append("finally")
+
+    return f(x), len(log)
 
 
 @case(T(3), 0)
@@ -105,26 +110,33 @@ def recorded(log, name):
     log.append("leave " + name)
 
 
-@case(T(3), [])
-def with_statement(x, log):
+@case(T(3))
+def with_statement(x):
+    log = []
     with recorded(log, "a") as n:
         if x > 0:
             x = x + n
-    return x
+    return x, log
 
 
-@case(T(3), [])
-def with_several_items(x, log):
+@case(T(3))
+def with_several_items(x):
+    log = []
     with recorded(log, "a") as n, recorded(log, "b") as m:
         for i in tf.range(3):
             x = x + i * n + m
-    return x
+    return x, log
 
 
-@case(T(3), [])
-def return_in_with(x, log):
-    with recorded(log, "a"):
-        return x * 2
+@case(T(3))
+def return_in_with(x):
+    log = []
+
+    def f(v):
+        with recorded(log, "a"):
+            return v * 2
+
+    return f(x), log
 
 
 @case(T(3))
@@ -165,8 +177,9 @@ def assert_python_fails(x, n):
     return x
 
 
-@case([1, 0, 2], [])
-def try_in_loop(items, log):
+@case([1, 0, 2])
+def try_in_loop(items):
+    log = []
     for item in items:
         try:
             log.append(10 // item)
@@ -175,7 +188,7 @@ def try_in_loop(items, log):
             continue
         finally:
             log.append("f")
-    return len(log)
+    return [str(entry) for entry in log]
 
 
 @case(T(3), [1, 2, 3])
@@ -197,6 +210,31 @@ def suppressed(x):
         {}["missing"]
         x = x + 100
     return x
+
+
+@case(T(3))
+def exit_swallows(x):
+    class Swallows:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *details):
+            return True
+
+    with Swallows():
+        if x.dtype == tf.int32:
+            raise ValueError
+        return x
+    return x + 1
+
+
+@case(T(3))
+@kept("a jump out of `finally` drops the exception that is on its way")
+def finally_overrides(x):
+    try:
+        return x
+    finally:
+        return x + 1
 
 
 class Refused(Exception):

@@ -16,7 +16,7 @@ def dataset_loop(n):
 def dataset_break(n):
     total = T(0, tf.int64)
     for x in tf.data.Dataset.range(10):
-        if x > 3:
+        if x == 3:
             break
         total += x
     return total

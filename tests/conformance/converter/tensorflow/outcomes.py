@@ -2,6 +2,8 @@
 
 import collections
 import logging
+import re
+import traceback
 from pathlib import Path
 
 import numpy as np
@@ -20,18 +22,26 @@ class Outcome:
             self.value = None
             self.error = Error.of(error)
         self.changed = described(arguments)
-        self.warnings = warnings.unconverted()
+        self.unconverted = warnings.unconverted()
 
-    def __eq__(self, other):
-        return vars(self) == vars(other)
+    def agrees(self, other):
+        """Whether this is what the other gave, and nothing stayed unconverted that the other converted."""
+        same = (self.value, self.error, self.changed) == (other.value, other.error, other.changed)
+        return same and set(self.unconverted) <= set(other.unconverted)
 
     def means(self, plain):
-        """Whether a graph gave what plain Python gives."""
-        same_error = (self.error and self.error.type) == (plain.error and plain.error.type)
+        """Whether a graph gave what plain Python gives, which has no frames of converted code."""
+        same_error = (self.error and self.error[:2]) == (plain.error and plain.error[:2])
         return same_error and self.value == plain.value and self.changed == plain.changed
 
+    def is_blamed_as(self, plain):
+        """Whether an error is that of plain Python, and at its line."""
+        if self.error is None or plain.error is None:
+            return False
+        return self.error.type == plain.error.type and self.error.lines[:1] == plain.error.lines[:1]
+
     def __str__(self):
-        notes = f" {self.warnings}" if self.warnings else ""
+        notes = f" unconverted: {self.unconverted}" if self.unconverted else ""
         return str(self.value if self.error is None else self.error) + notes
 
 
@@ -40,16 +50,23 @@ class Error(collections.namedtuple("Error", ["type", "message", "lines"])):
 
     @classmethod
     def of(cls, error):
+        kind = type(error).__name__
         metadata = getattr(error, "ag_error_metadata", None)
         if metadata is None:
-            return cls(type(error).__name__, str(error).split("\n")[0], ())
-        frames = [frame for frame in metadata.translated_stack if frame.is_converted]
-        message = metadata.cause_message.split("\n")[0]
-        return cls(
-            type(error).__name__,
-            message,
-            tuple((Path(frame.filename).name, frame.lineno, frame.function_name) for frame in frames),
-        )
+            message = str(error)
+            frames = reversed(traceback.extract_tb(error.__traceback__))
+            lines = [(frame.filename, frame.lineno, frame.name) for frame in frames]
+        else:
+            message = metadata.cause_message.removeprefix(kind + ": ")
+            frames = metadata.translated_stack
+            lines = [(frame.filename, frame.lineno, frame.function_name) for frame in frames if frame.is_converted]
+        message = re.sub("0x[0-9a-f]+", "0x", message.split("\n")[0])
+        users = [(Path(file).name, *rest) for file, *rest in lines if is_users(file)]
+        return cls(kind, message, tuple(users))
+
+
+def is_users(filename):
+    return "site-packages" not in filename and Path(filename).name != "outcomes.py"
 
 
 class Warnings(logging.Handler):

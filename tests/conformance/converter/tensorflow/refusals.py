@@ -147,20 +147,6 @@ def wrong_arguments(x):
 
 
 @case(T(3))
-def unbound(x):
-    if x is None:
-        y = 1
-    return y + x
-
-
-@case(T(3))
-def deleted(x):
-    y = x
-    del y
-    return y
-
-
-@case(T(3))
 def unknown_name(x):
     if x > 0:
         x = x + 1

@@ -6,8 +6,15 @@ use crate::flow::{BlockKind, StatementKind};
 use crate::rules::FunctionContext;
 
 /// What a test mentions when it tells eager execution from a graph.
-const EAGER_TESTS: [&str; 6] =
-    ["executing_eagerly", "inside_function", "EagerTensor", "hasattr", "is_symbolic", "is_keras_tensor"];
+const EAGER_TESTS: [&str; 7] = [
+    "executing_eagerly",
+    "inside_function",
+    "EagerTensor",
+    "hasattr",
+    "is_symbolic",
+    "is_keras_tensor",
+    "is_tensor",
+];
 
 /// Whether `range` is under a test of eager execution, in a `with tf.init_scope()`, or in the body of
 /// a `try`.

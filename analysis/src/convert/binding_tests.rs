@@ -1,0 +1,68 @@
+//! Part of pass 3: a `while` whose test binds names. A staged loop hands on what its body binds, not
+//! its test; so the test becomes the last statement of the body.
+//!
+//! ```python
+//! while (rest := limit - x) > 0:         test_ = (rest := limit - x) > 0
+//!     x += 1                       =>    while test_:
+//!                                            x += 1
+//!                                            test_ = (rest := limit - x) > 0
+//! ```
+
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, BoolOp, Expr};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::build;
+use super::tree::is_made;
+use super::unit::Unit;
+
+/// Gives the loop a test that binds nothing; what has to stand before the loop goes to `out`.
+pub(super) fn lower(unit: &Unit, node: &mut ast::StmtWhile, out: &mut ast::Suite) {
+    let mut search = Binds { found: false };
+    search.visit_expr(&node.test);
+    if !search.found {
+        return;
+    }
+    let flag = unit.names.fresh("test_");
+    let (test, going_on) = take_test(&mut node.test, &flag);
+    let origin = TextRange::empty(test.start());
+    out.push(build::assign(&flag, test.clone(), origin));
+    let again = build::assign(&flag, test, origin);
+    node.body.push(match going_on {
+        Some(condition) => build::if_(condition, [again].into_iter().collect(), origin),
+        None => again,
+    });
+}
+
+/// The user's test, which `flag` replaces, and the flags before it: `not break_ and test`.
+fn take_test(test: &mut Expr, flag: &str) -> (Expr, Option<Expr>) {
+    if let Expr::BoolOp(tests) = test
+        && is_made(tests)
+        && tests.op == BoolOp::And
+        && let Some((last, flags)) = tests.values.split_last_mut()
+    {
+        let origin = TextRange::empty(last.start());
+        let going_on = match flags {
+            [one] => one.clone(),
+            flags => build::and(flags.to_vec(), origin),
+        };
+        let replacement = build::name(flag, last.range());
+        return (std::mem::replace(last, replacement), Some(going_on));
+    }
+    let replacement = build::name(flag, test.range());
+    (std::mem::replace(test, replacement), None)
+}
+
+struct Binds {
+    found: bool,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Binds {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Lambda(_) => {}
+            Expr::Named(_) => self.found = true,
+            _ => source_order::walk_expr(self, expression),
+        }
+    }
+}

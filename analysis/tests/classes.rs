@@ -1,0 +1,69 @@
+//! Classes are followed from file to file: to their Keras base, and to the methods that override.
+
+use ag_analysis::config::Settings;
+use ag_analysis::engine::{Engine, Environment};
+use ag_analysis::staging::dialect::RootKind;
+use ruff_db::system::{InMemorySystem, MemoryFileSystem, SystemPath};
+
+/// The staged functions of some files with the kinds of their roots.
+fn staged(files: &[(&str, &str)]) -> Vec<(String, Option<RootKind>)> {
+    let root = SystemPath::new("/project");
+    let memory = MemoryFileSystem::with_current_directory(root);
+    for (name, text) in files {
+        memory.write_file_all(root.join(name), text).expect("memory is writable");
+    }
+    let system = InMemorySystem::from_memory_fs(memory);
+    let mut engine =
+        Engine::open(system, root, Settings::default(), Environment::default()).expect("the engine opens");
+    engine.add_files(files.iter().map(|(name, _)| root.join(name))).expect("the files are readable");
+    engine.settle(&|_, _| {});
+    let functions = engine.documents().into_iter().flat_map(|document| engine.stages(document));
+    functions.map(|function| (function.qualname.to_string(), function.stage.root)).collect()
+}
+
+#[test]
+fn a_layer_of_the_projects_own_layer_is_a_keras_layer() {
+    let base = "import tf_keras\n\nclass Base(tf_keras.layers.Layer):\n    pass\n";
+    let package = "from .base import Base\n";
+    let net = "\
+from layers import Base
+
+class Block(Base):
+    def call(self, x):
+        return x
+
+class Plain:
+    def call(self, x):
+        return x
+";
+    let files = [("layers/base.py", base), ("layers/__init__.py", package), ("net.py", net)];
+    assert_eq!(staged(&files), [("Block.call".to_owned(), Some(RootKind::KerasMethod))]);
+}
+
+#[test]
+fn a_call_on_self_stages_the_overriding_methods_of_other_files() {
+    let trainer = "\
+import tensorflow as tf
+
+class Trainer:
+    @tf.function
+    def train(self, x):
+        return self.step(x)
+
+    def step(self, x):
+        raise NotImplementedError
+";
+    let scaled = "\
+import trainer
+
+class Scaled(trainer.Trainer):
+    def step(self, x):
+        return x * 2
+
+    def report(self):
+        return self
+";
+    let found = staged(&[("trainer.py", trainer), ("scaled.py", scaled)]);
+    assert!(found.contains(&("Scaled.step".to_owned(), None)), "{found:?}");
+    assert!(!found.iter().any(|(name, _)| name == "Scaled.report"), "{found:?}");
+}

@@ -1,0 +1,26 @@
+"""An environment with the real TensorFlow, its versions pinned, under `target/`; made when it is first entered."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+ENVIRONMENT = ROOT / "target/tensorflow"
+REQUIREMENTS = HERE / "tensorflow-requirements.txt"
+
+
+def enter():
+    """Runs the script again with the environment's Python, unless it already does."""
+    if Path(sys.prefix) == ENVIRONMENT:
+        return
+    python = ENVIRONMENT / "bin/python"
+    installed = ENVIRONMENT / REQUIREMENTS.name
+    if not installed.exists() or installed.read_text() != REQUIREMENTS.read_text():
+        subprocess.run([sys.executable, "-m", "venv", "--clear", ENVIRONMENT], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", REQUIREMENTS], check=True)
+        shutil.copy(REQUIREMENTS, installed)
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+    os.execve(python, [str(python), *sys.argv], {**os.environ, **quiet})

@@ -1,0 +1,83 @@
+;;; eglot.el --- Emacs with eglot: pushed diagnostics, positions in UTF-16, a fix  -*- lexical-binding: t -*-
+
+;; Run as `emacs --batch -l eglot.el` in the folder of the project.
+
+(require 'package)
+(package-initialize)
+(require 'eglot)
+(require 'flymake)
+(require 'cl-lib)
+
+(setq eglot-autoshutdown nil
+      eglot-confirm-server-initiated-edits nil
+      eglot-sync-connect 20
+      eglot-send-changes-idle-time 0
+      python-indent-guess-indent-offset nil)
+(setf (alist-get 'python-mode eglot-server-programs) (list (getenv "AG_LSP") "server"))
+
+(defun wait-for (what question)
+  "Wait until QUESTION answers with something; say WHAT where it never does."
+  (let ((end (time-add nil 20)) answer)
+    (while (not (or (setq answer (funcall question)) (time-less-p end nil)))
+      (accept-process-output nil 0.02))
+    (or answer (error "Waited in vain for %s" what))))
+
+(defun finding (code)
+  "The diagnostic of the rule CODE, if it is there."
+  (cl-find-if (lambda (diagnostic) (string-match-p code (flymake-diagnostic-text diagnostic)))
+              (flymake-diagnostics)))
+
+(defun found-text (diagnostic)
+  "The text that DIAGNOSTIC underlines."
+  (buffer-substring-no-properties (flymake-diagnostic-beg diagnostic) (flymake-diagnostic-end diagnostic)))
+
+(defun expect (what expected actual)
+  "Fail, naming WHAT, unless ACTUAL is EXPECTED."
+  (unless (equal expected actual)
+    (error "%s: expected %S, got %S" what expected actual)))
+
+;; Letters outside of the basic plane count twice in UTF-16, and four times in UTF-8.
+(with-temp-buffer
+  (insert-file-contents "model.py")
+  (search-forward "    if not tf.math.count_nonzero(values):")
+  (replace-match "    name = \"𝛼𝛽𝛾\"; empty = not tf.math.count_nonzero(values)\n    if empty:" t t)
+  (let ((coding-system-for-write 'utf-8)) (write-region nil nil "model.py")))
+
+(find-file "model.py")
+(apply #'eglot (eglot--guess-contact))
+(flymake-mode 1)
+(flymake-start)
+
+(let ((found (wait-for "AG109" (lambda () (finding "AG109")))))
+  (expect "the text after the letters" "not tf.math.count_nonzero(values)" (found-text found))
+  (expect "the severity" 'eglot-error (flymake-diagnostic-type found)))
+(wait-for "AG101" (lambda () (finding "AG101")))
+
+;; An edit, sent as a change in UTF-16 after the same letters.
+(goto-char (point-min))
+(search-forward "𝛾\"; ")
+(insert "again = 2; ")
+(eglot--signal-textDocument/didChange)
+(wait-for "the finding to move"
+          (lambda () (let ((found (finding "AG109")))
+                       (and found
+                            (string= "not tf.math.count_nonzero(values)" (found-text found))
+                            (save-excursion
+                              (goto-char (flymake-diagnostic-beg found))
+                              (looking-back "again = 2; empty = " (line-beginning-position)))))))
+
+;; The fix of the finding.
+(goto-char (flymake-diagnostic-beg (finding "AG109")))
+(let* ((actions (eglot-code-actions (point) (point) "quickfix"))
+       (repair (cl-find-if (lambda (action) (string-match-p "== 0" (plist-get action :title))) actions)))
+  (unless repair (error "No repair among %S" actions))
+  (let ((resolved (if (plist-get repair :edit) repair
+                    (jsonrpc-request (eglot--current-server-or-lose) :codeAction/resolve repair))))
+    (eglot--apply-workspace-edit (plist-get resolved :edit))))
+(goto-char (point-min))
+(search-forward "empty = tf.math.count_nonzero(values) == 0")
+(eglot--signal-textDocument/didChange)
+(wait-for "the finding to go" (lambda () (null (finding "AG109"))))
+
+(eglot-shutdown (eglot--current-server-or-lose))
+(message "all is well")

@@ -1,0 +1,130 @@
+// Starts VS Code with the extension and its companion, opens the window, takes the pictures, and sums up.
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+// The steps that are named are taken alone; all of them, where none is.
+const [tools, ...steps] = process.argv.slice(2);
+const { chromium } = createRequire(join(tools, 'vscode-host', 'package.json'))('playwright-core');
+const program = join(tools, 'vscode-host', 'node_modules', 'code-server', 'out', 'node', 'entry.js');
+const screenshots = join(tools, 'screenshots');
+const LIMIT = 300_000;
+
+const scratch = mkdtempSync(join(tmpdir(), 'ag-lsp-vscode-'));
+const folder = name => join(scratch, name);
+cpSync(new URL('../project', import.meta.url), folder('project'), { recursive: true });
+mkdirSync(folder('scenario'));
+mkdirSync(join(folder('user'), 'User'), { recursive: true });
+mkdirSync(join(folder('user'), 'Machine'));
+rmSync(screenshots, { recursive: true, force: true });
+mkdirSync(screenshots);
+// Which binary is started is a matter of the machine, not of the person.
+writeFileSync(join(folder('user'), 'Machine', 'settings.json'), JSON.stringify({ 'ag-lsp.path': process.env.AG_LSP }));
+writeFileSync(
+    join(folder('user'), 'User', 'settings.json'),
+    JSON.stringify({
+        'chat.disableAIFeatures': true,
+        'editor.minimap.enabled': false,
+        'extensions.ignoreRecommendations': true,
+        'security.workspace.trust.enabled': false,
+        'telemetry.telemetryLevel': 'off',
+        'workbench.colorTheme': 'Default Dark Modern',
+        'workbench.secondarySideBar.defaultVisibility': 'hidden',
+        'workbench.startupEditor': 'none',
+        'workbench.tips.enabled': false,
+    }),
+);
+const common = ['--config', folder('config.yaml'), '--user-data-dir', folder('user'), '--extensions-dir', folder('extensions')];
+const environment = { ...process.env, AG_LSP_SCENARIO: folder('scenario'), AG_LSP_STEPS: steps.join(',') };
+
+for (const package_ of ['ag-lsp.vsix', 'companion.vsix']) {
+    const installing = [program, ...common, '--install-extension', join(tools, package_)];
+    const installed = spawnSync(process.execPath, installing, { encoding: 'utf8' });
+    if (installed.status !== 0) {
+        throw new Error(`${package_} cannot be installed:\n${installed.stdout}${installed.stderr}`);
+    }
+}
+
+/** A port that nobody listens at. */
+const port = await new Promise(resolve => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+        const { port } = probe.address();
+        probe.close(() => resolve(port));
+    });
+});
+
+const pause = () => new Promise(resolve => setTimeout(resolve, 100));
+const end = Date.now() + LIMIT;
+const quiet = ['--auth', 'none', '--disable-telemetry', '--disable-update-check', '--disable-workspace-trust'];
+const address = `127.0.0.1:${port}`;
+const host = spawn(process.execPath, [program, ...common, ...quiet, '--bind-addr', address, folder('project')], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+});
+/** Waits until `text` stands in the window or in a page inside of it, and then for what is drawn a little later. */
+async function shown(page, text) {
+    const contains = async () => {
+        const texts = page.frames().map(frame => frame.locator('body').innerText({ timeout: 1000 }).catch(() => ''));
+        return (await Promise.all(texts)).some(body => body.includes(text));
+    };
+    for (let tries = 0; tries < 100 && !(await contains()); tries++) {
+        await pause();
+    }
+    await page.waitForTimeout(1000);
+}
+
+let said = '';
+host.stdout.on('data', data => (said += data));
+host.stderr.on('data', data => (said += data));
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+try {
+    while (!(await fetch(`http://${address}/healthz`).then(answer => answer.ok, () => false))) {
+        if (host.exitCode !== null || Date.now() > end) {
+            throw new Error(`VS Code did not start:\n${said}`);
+        }
+        await pause();
+    }
+    const page = await browser.newPage({ viewport: { width: 1400, height: 800 } });
+    await page.goto(`http://${address}/?folder=${encodeURIComponent(folder('project'))}`);
+
+    while (!existsSync(join(folder('scenario'), 'done')) && Date.now() < end) {
+        for (const wanted of readdirSync(folder('scenario')).filter(name => name.endsWith('.wanted'))) {
+            const name = wanted.replace(/\.wanted$/, '');
+            if (!existsSync(join(folder('scenario'), `${name}.taken`))) {
+                const text = readFileSync(join(folder('scenario'), wanted), 'utf8');
+                await shown(page, text);
+                await page.screenshot({ path: join(screenshots, `${name}.png`) });
+                await page.keyboard.press('Escape');
+                writeFileSync(join(folder('scenario'), `${name}.taken`), '');
+            }
+        }
+        await pause();
+    }
+    if (!existsSync(join(folder('scenario'), 'done'))) {
+        await page.screenshot({ path: join(screenshots, 'stuck.png') });
+    }
+} finally {
+    await browser.close();
+    host.kill();
+}
+
+const file = join(folder('scenario'), 'results.jsonl');
+const results = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map(line => JSON.parse(line)) : [];
+if (!existsSync(join(folder('scenario'), 'done'))) {
+    results.push({ name: 'the scenario to its end', failure: `not within ${LIMIT / 1000} s\n${said}` });
+}
+for (const { name, failure } of results) {
+    console.log(failure === null ? `ok      ${name}` : `FAILED  ${name}\n${failure}`);
+}
+const failed = results.filter(({ failure }) => failure !== null).length;
+if (failed > 0) {
+    const logs = readdirSync(join(folder('user'), 'logs'), { recursive: true }).filter(name => name.endsWith('ag-lsp.log'));
+    logs.forEach(name => console.log(readFileSync(join(folder('user'), 'logs', name), 'utf8')));
+}
+console.log(`pictures in ${screenshots}`);
+console.log(`test result: ${failed === 0 ? 'ok' : 'FAILED'}. ${results.length - failed} passed; ${failed} failed`);
+rmSync(scratch, { recursive: true, force: true });
+process.exit(failed === 0 ? 0 : 1);
