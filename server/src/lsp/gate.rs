@@ -44,7 +44,7 @@ where
 
     fn call(&mut self, request: Request) -> Self::Future {
         if let Some(error) = wire::error_of(request.method()) {
-            return Box::pin(std::future::ready(Ok(Some(Response::from_error(Id::Null, error)))));
+            return Box::pin(async { Ok(Some(Response::from_error(Id::Null, error))) });
         }
         let request = as_understood(request);
         let content = match request.method() {
