@@ -16,7 +16,8 @@ pub(crate) fn keys(file: &str, before: &str) -> Option<(usize, Vec<Key>)> {
     if !typed.chars().all(|letter| letter.is_ascii_alphabetic() || letter == '-') {
         return None;
     }
-    let header = before.lines().rev().skip(1).map(str::trim).find(|line| line.starts_with('['));
+    let above = &before[..before.len() - line.len()];
+    let header = above.lines().rev().map(str::trim).find(|line| line.starts_with('['));
     let is_ours = match file {
         "pyproject.toml" => header == Some("[tool.ag-lsp]"),
         _ => header.is_none(),

@@ -77,11 +77,13 @@ pub(crate) async fn serve(
     .finish();
     let gate = Gate { inner: service, passed: passed.clone() };
     let (sifted, reader) = tokio::io::duplex(PIPE);
-    tokio::spawn(wire::sift(input, sifted));
+    let sifting = tokio::spawn(wire::sift(input, sifted));
     let serving = Server::new(reader, output, socket).concurrency_level(CONCURRENCY).serve(gate);
     tokio::select! {
         () = serving => {}
         () = passed.exit.notified() => {}
     }
+    // It may still wait for a client that has said goodbye.
+    sifting.abort();
     passed.shutdown.load(Ordering::Relaxed)
 }

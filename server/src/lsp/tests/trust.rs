@@ -80,9 +80,10 @@ fn every_position_has_an_answer() {
     client.edit(&uri, 3, [900, 0, 7, 3], "x");
     let converted = client.request("ag-lsp/convertedDocument", document(&uri));
     assert!(
-        converted["text"].as_str().is_some_and(|text| text.contains("'!𝕏'") && text.ends_with("passx")),
+        converted["text"].as_str().is_some_and(|text| text.contains("'!𝕏'") && text.contains("passx")),
         "{converted}"
     );
+    client.skip("ag-lsp/convertedDocumentChanged");
     client.finish();
 }
 
@@ -166,5 +167,6 @@ fn deeply_nested_and_broken_texts_are_answered() {
             client.request(method, document(&uri));
         }
     }
+    client.skip("ag-lsp/convertedDocumentChanged");
     client.finish();
 }
