@@ -1,12 +1,14 @@
-//! Classes are followed from file to file: to their Keras base, and to the methods that override.
+//! Classes are followed from file to file: to their Keras base, whichever Keras that is, and to the methods that
+//! override.
 
+use ag_analysis::check::StagedFunction;
 use ag_analysis::config::Settings;
 use ag_analysis::engine::{Engine, Environment};
 use ag_analysis::staging::dialect::RootKind;
 use ruff_db::system::{InMemorySystem, MemoryFileSystem, SystemPath};
 
-/// The staged functions of some files with the kinds of their roots.
-fn staged(files: &[(&str, &str)]) -> Vec<(String, Option<RootKind>)> {
+/// The staged functions of some files.
+fn stages(files: &[(&str, &str)]) -> Vec<StagedFunction> {
     let root = SystemPath::new("/project");
     let memory = MemoryFileSystem::with_current_directory(root);
     for (name, text) in files {
@@ -17,8 +19,17 @@ fn staged(files: &[(&str, &str)]) -> Vec<(String, Option<RootKind>)> {
         Engine::open(system, root, Settings::default(), Environment::default()).expect("the engine opens");
     engine.add_files(files.iter().map(|(name, _)| root.join(name))).expect("the files are readable");
     engine.settle(&|_, _| {});
-    let functions = engine.documents().into_iter().flat_map(|document| engine.stages(document));
+    engine.documents().into_iter().flat_map(|document| engine.stages(document)).collect()
+}
+
+/// The names of the staged functions with the kinds of their roots.
+fn staged(files: &[(&str, &str)]) -> Vec<(String, Option<RootKind>)> {
+    let functions = stages(files).into_iter();
     functions.map(|function| (function.qualname.to_string(), function.stage.root)).collect()
+}
+
+fn converts(files: &[(&str, &str)], name: &str) -> bool {
+    stages(files).iter().any(|function| function.qualname == name && function.stage.converts)
 }
 
 #[test]
@@ -66,4 +77,24 @@ class Scaled(trainer.Trainer):
     let found = staged(&[("trainer.py", trainer), ("scaled.py", scaled)]);
     assert!(found.contains(&("Scaled.step".to_owned(), None)), "{found:?}");
     assert!(!found.iter().any(|(name, _)| name == "Scaled.report"), "{found:?}");
+}
+
+/// `tf.keras` is Keras 3 since TensorFlow 2.16; a project that names what only Keras 2 has was written for that.
+#[test]
+fn the_project_tells_which_keras_it_was_written_for() {
+    let layer = "\
+import tensorflow as tf
+
+class Gate(tf.keras.layers.Layer):
+    def call(self, x):
+        return x
+";
+    let training = "\
+import tensorflow as tf
+
+def optimizer():
+    return tf.keras.optimizers.legacy.SGD()
+";
+    assert!(!converts(&[("layer.py", layer)], "Gate.call"));
+    assert!(converts(&[("layer.py", layer), ("training.py", training)], "Gate.call"));
 }

@@ -1,10 +1,12 @@
 //! Converted code as it is written: a file per form.
 
 mod json;
+mod output;
 mod side_by_side;
 mod source_map;
 
 use ag_analysis::convert::{Converter, Place, Reason, SourceMap};
+pub(crate) use output::Output;
 use ruff_source_file::LineIndex;
 
 use crate::cli::convert::Format;
@@ -15,7 +17,8 @@ pub(crate) struct Converted {
     pub(crate) file: String,
     /// The text that is written.
     pub(crate) text: String,
-    pub(crate) functions: Vec<json::Function>,
+    /// The entries of its functions in JSON, separated by commas.
+    pub(crate) entries: String,
     /// What was left alone, for people.
     pub(crate) messages: Vec<String>,
     /// Whether something does not parse.
@@ -42,10 +45,10 @@ pub(crate) fn of(
     let mut converted = Converted {
         file: file.to_owned(),
         text: String::new(),
-        functions: Vec::new(),
+        entries: String::new(),
         messages: Vec::new(),
         has_errors: converter.errors().next().is_some(),
-        source: source.to_owned(),
+        source: if format == Format::Json { String::new() } else { source.to_owned() },
         map: SourceMap::default(),
     };
     let lines = LineIndex::from_source_text(source);
@@ -57,10 +60,16 @@ pub(crate) fn of(
                 return Err(unknown(qualname));
             }
         }
-        converted.functions = functions
-            .into_iter()
-            .map(|function| json::Function::new(file, source, &lines, function))
-            .collect();
+        let original = json::Characters::new(source);
+        let mut entries = Vec::new();
+        for function in functions {
+            let entry = json::Function::new(file, source, &original, &lines, function);
+            if !entries.is_empty() {
+                entries.push(b',');
+            }
+            serde_json::to_writer(&mut entries, &entry).map_err(|error| error.to_string())?;
+        }
+        converted.entries = String::from_utf8(entries).map_err(|error| error.to_string())?;
         return Ok(converted);
     }
     let places: Vec<(Place, Option<Reason>)> = match qualname {

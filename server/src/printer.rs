@@ -7,6 +7,26 @@ use std::path::Path;
 use anstream::ColorChoice;
 use anyhow::Context;
 
+/// A printer of text that has no styles, to standard output or a file.
+pub(crate) fn unstyled(file: Option<&Path>) -> anyhow::Result<Printer> {
+    let out: Box<dyn Write> = match file {
+        Some(path) => Box::new(create(path)?),
+        None => Box::new(io::stdout()),
+    };
+    Ok(Printer { out })
+}
+
+pub(crate) fn write_unstyled(file: Option<&Path>, text: &str) -> anyhow::Result<()> {
+    unstyled(file)?.write(text)
+}
+
+fn create(path: &Path) -> anyhow::Result<std::fs::File> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot create `{}`", folder.display()))?;
+    }
+    std::fs::File::create(path).with_context(|| format!("cannot write `{}`", path.display()))
+}
+
 /// Where the answer goes; messages about the run go to standard error.
 pub(crate) struct Printer {
     out: Box<dyn Write>,
@@ -18,12 +38,7 @@ impl Printer {
         let Some(path) = file else {
             return Ok(Self { out: Box::new(anstream::stdout()) });
         };
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)
-                .with_context(|| format!("cannot create `{}`", folder.display()))?;
-        }
-        let file =
-            std::fs::File::create(path).with_context(|| format!("cannot write `{}`", path.display()))?;
+        let file = create(path)?;
         let out: Box<dyn Write> = match ColorChoice::global() {
             ColorChoice::Always => Box::new(file),
             _ => Box::new(anstream::StripStream::new(file)),

@@ -46,8 +46,8 @@ def server(binary: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def build(tools: Path, request) -> Path:
-    """A folder for cargo, in which the crates of others are built already, as links. So a test builds the product without
-    disturbing, or trusting, the one that is there."""
+    """A folder for cargo, in which the crates of others are built already, as links. So a test builds the product
+    without disturbing, or trusting, the one that is there."""
     folder = tools / "build" / request.module.__name__
     shutil.rmtree(folder, ignore_errors=True)
     own = shutil.ignore_patterns("*ag[-_]lsp*", "*ag[-_]analysis*", "incremental")

@@ -15,6 +15,6 @@ def test_eglot(server: Path, project: Path):
         pytest.skip("no Emacs: `apt-get install emacs-nox elpa-eglot`, as root, makes this test run")
     environment = os.environ | {"AG_LSP": str(server), "HOME": str(project.parent), "LC_ALL": "C.UTF-8"}
     emacs = ["emacs", "--batch", "-l", str(SCENARIO)]
-    run = subprocess.run(emacs, cwd=project, env=environment, capture_output=True, text=True, timeout=120)
+    run = subprocess.run(emacs, cwd=project, env=environment, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stdout + run.stderr
     assert "all is well" in run.stderr

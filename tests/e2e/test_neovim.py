@@ -1,4 +1,4 @@
-"""Neovim 0.11 with the plugin of `editors/neovim`: each file of `neovim/` is a scenario, run in a process of its own."""
+"""Neovim 0.11 with the plugin of `editors/neovim`: a file of `neovim/` is a scenario, and a process of its own."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ def nvim(project: Path, home: Path, server: Path, *arguments: str) -> subprocess
         **{f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")},
     }
     command = [NVIM, "--headless", "--clean", *arguments]
-    return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.parametrize("scenario", sorted(path.stem for path in SCENARIOS.glob("*.lua") if path.stem != "editor"))

@@ -40,8 +40,9 @@ GITLAB_SCHEMA = {
         },
     },
     "$defs": {
-        "line": {"type": "object", "required": ["line"], "properties": {"line": {"type": "integer", "minimum": 1}}},
-        "from_line": {"type": "object", "required": ["begin"], "properties": {"begin": {"type": "integer", "minimum": 1}}},
+        "number": {"type": "integer", "minimum": 1},
+        "line": {"type": "object", "required": ["line"], "properties": {"line": {"$ref": "#/$defs/number"}}},
+        "from_line": {"type": "object", "required": ["begin"], "properties": {"begin": {"$ref": "#/$defs/number"}}},
     },
 }
 

@@ -1,4 +1,4 @@
-"""The extension for VS Code, as far as that goes without VS Code: types, parts, package. `run --vscode` does the rest."""
+"""The extension for VS Code without VS Code: types, parts, package, settings. `run --vscode` does the rest."""
 
 import json
 import subprocess
@@ -36,14 +36,71 @@ def test_package_holds_what_runs(extension: Path, tmp_path: Path):
         manifest = json.loads(archive.read("extension/package.json"))
     for name in ["dist/extension.js", "ag-lsp.schema.json", "LICENSE.txt", "readme.md", manifest["icon"]]:
         assert f"extension/{name}" in names
-    steps = [step["media"]["markdown"] for walkthrough in manifest["contributes"]["walkthroughs"] for step in walkthrough["steps"]]
-    assert steps and all(f"extension/{step}" in names for step in steps)
+    [walkthrough] = manifest["contributes"]["walkthroughs"]
+    for step in walkthrough["steps"]:
+        assert f"extension/{step['media']['markdown']}" in names
     assert not any("node_modules" in name or name.endswith(".ts") for name in names)
 
 
 def test_version_is_that_of_the_binary(extension: Path, repository: Path):
     version = tomllib.loads((repository / "Cargo.toml").read_text())["workspace"]["package"]["version"]
     assert json.loads((extension / "package.json").read_text())["version"] == version
+
+
+def settings(extension: Path) -> dict[str, dict]:
+    """The settings that go to the server, by their names without the section."""
+    properties = json.loads((extension / "package.json").read_text())["contributes"]["configuration"]["properties"]
+    named = {name.removeprefix("ag-lsp."): given for name, given in properties.items()}
+    of_client = {"path", "trace.server"}
+    return {name: given for name, given in named.items() if name not in of_client}
+
+
+def complaints(server: Path, folder: Path, options: dict) -> list[str]:
+    """What the server shows to the person when it is started with these options."""
+    shown = []
+    with subprocess.Popen([server, "server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+
+        def send(**message):
+            body = json.dumps({"jsonrpc": "2.0"} | message).encode()
+            process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+            process.stdin.flush()
+
+        def ask(number: int, method: str, **params):
+            send(id=number, method=method, params=params)
+            while True:
+                length = int(process.stdout.readline().removeprefix(b"Content-Length: "))
+                process.stdout.readline()
+                message = json.loads(process.stdout.read(length))
+                if message.get("method") == "window/showMessage":
+                    shown.append(message["params"]["message"])
+                if message.get("id") == number and "method" not in message:
+                    assert "error" not in message, message
+                    return
+
+        ask(1, "initialize", processId=None, rootUri=folder.as_uri(), capabilities={}, initializationOptions=options)
+        send(method="initialized", params={})
+        ask(2, "ag-lsp/status")
+        send(id=3, method="shutdown")
+        send(method="exit")
+    return shown
+
+
+def nested(name: str, value) -> dict:
+    """`a.b` and a value as `{"a": {"b": value}}`, as VS Code sends it."""
+    for part in reversed(name.split(".")):
+        value = {part: value}
+    return value
+
+
+def test_defaults_please_the_server(extension: Path, server: Path, project: Path):
+    for name, given in settings(extension).items():
+        assert complaints(server, project, nested(name, given["default"])) == [], name
+
+
+def test_server_knows_every_setting(extension: Path, server: Path, project: Path):
+    """A key that it did not know it would pass over; a wrong value of one that it knows it complains about."""
+    for name in settings(extension):
+        assert complaints(server, project, nested(name, {"no": "such value"})) != [], name
 
 
 def test_dialects_are_those_of_the_schema(extension: Path, repository: Path):

@@ -1,4 +1,5 @@
-"""Counts the findings of `ag-lsp check` in published packages: rule by package, as a Markdown table.
+"""Counts the findings of `ag-lsp check` in published packages: rule by package, as a Markdown table. All rules are on,
+those too that are off by default.
 
     python tests/ecosystem/run.py AG_LSP_BINARY FOLDER [--findings]
 
@@ -13,7 +14,8 @@ import sys
 
 
 def findings(binary, package):
-    command = [binary, "check", "--isolated", "--exit-zero", "--thorough", "--output-format", "json", "."]
+    command = [binary, "check", "--isolated", "--exit-zero", "--thorough", "--select", "ALL"]
+    command += ["--output-format", "json", "."]
     done = subprocess.run(command, cwd=package, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -37,6 +39,8 @@ def main():
     print("|---|", "---|" * len(rules))
     for package, count in counts.items():
         print(f"| {package} |", " | ".join(str(count[rule] or "") for rule in rules), "|")
+    total = sum(counts.values(), collections.Counter())
+    print("| all |", " | ".join(str(total[rule]) for rule in rules), "|")
 
 
 main()

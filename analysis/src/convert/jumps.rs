@@ -190,6 +190,7 @@ impl Lowering<'_> {
             if self.jump.is(statement) {
                 let origin = statement.range();
                 let replacement = (self.replace)(statement);
+                self.notes.leave_out(block.drain(position + 1..));
                 block.truncate(position);
                 block.extend(replacement);
                 if !tail {
@@ -264,7 +265,11 @@ impl Lowering<'_> {
             }
             Stmt::With(node) => self.watched(&mut node.body, tail, true),
             Stmt::Match(node) => {
-                node.cases.iter_mut().fold(false, |any, case| self.block(&mut case.body, tail) || any)
+                let mut may_jump = false;
+                for case in &mut node.cases {
+                    may_jump |= self.block(&mut case.body, tail);
+                }
+                may_jump
             }
             Stmt::Try(node) => {
                 let catches = !node.handlers.is_empty();

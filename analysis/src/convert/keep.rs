@@ -75,7 +75,17 @@ struct Awaits {
 impl<'a> SourceOrderVisitor<'a> for Awaits {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
-            Stmt::FunctionDef(_) | Stmt::ClassDef(_) => return,
+            // Decorators, defaults and bases are evaluated where the definition stands.
+            Stmt::FunctionDef(def) => {
+                def.decorator_list.iter().for_each(|decorator| self.visit_expr(&decorator.expression));
+                self.visit_parameters(&def.parameters);
+                return;
+            }
+            Stmt::ClassDef(class) => {
+                class.decorator_list.iter().for_each(|decorator| self.visit_expr(&decorator.expression));
+                class.arguments.iter().for_each(|arguments| self.visit_arguments(arguments));
+                return;
+            }
             Stmt::For(node) if node.is_async => self.found = true,
             Stmt::With(node) if node.is_async => self.found = true,
             _ => {}

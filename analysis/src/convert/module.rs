@@ -1,6 +1,7 @@
 //! A whole file: every function converted in place, the rest as it stands.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_source_file::LineRanges;
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use super::Converter;
@@ -56,14 +57,14 @@ impl Converter<'_> {
             .find(|entry| entry.place.qualname == qualname)?;
         let reason = self.reason(&entry);
         let printed = match (&reason, entry.node) {
-            (None, Node::Function(def)) => self.in_place(def, &entry, 0),
+            (None, Node::Function(def)) => self.in_place(def, &entry, ""),
             (None, Node::Lambda(lambda)) => self.lambda_in_place(lambda, &entry),
             (Some(_), _) => Printer::new(&self.source).source_text(entry.place.range),
         };
         Some((entry.place, reason, printed.text, printed.map))
     }
 
-    fn reason(&self, entry: &Entry<'_>) -> Option<Reason> {
+    pub(super) fn reason(&self, entry: &Entry<'_>) -> Option<Reason> {
         self.error_in(entry.place.range).or_else(|| match entry.node {
             Node::Function(def) => reason::of_function(def),
             Node::Lambda(lambda) => reason::of_lambda(lambda),
@@ -73,11 +74,11 @@ impl Converter<'_> {
     fn replace(&self, entry: &Entry<'_>, copier: &mut Copier<'_>) {
         match entry.node {
             Node::Function(def) => {
-                let line = line_start(self.text, def.start());
-                let indent = (def.start() - line).to_usize();
+                let line = self.text.line_start(def.start());
+                let prefix = &self.text[TextRange::new(line, def.start())];
                 copier.copy_to(line);
-                copier.add(self.in_place(def, entry, indent));
-                copier.at = next_line(self.text, def.end());
+                copier.add(self.in_place(def, entry, prefix));
+                copier.at = self.text.full_line_end(def.end());
             }
             Node::Lambda(lambda) => {
                 copier.copy_to(lambda.start());
@@ -87,14 +88,14 @@ impl Converter<'_> {
         }
     }
 
-    fn in_place(&self, def: &ast::StmtFunctionDef, entry: &Entry<'_>, indent: usize) -> Printed {
+    fn in_place(&self, def: &ast::StmtFunctionDef, entry: &Entry<'_>, prefix: &str) -> Printed {
         let mut def = def.clone();
         convert(&self.context(), &mut def, entry, true);
         if self.is_marked() {
             functions::mark_converted(&mut def);
         }
         let start = def.start();
-        Printer::new(&self.source).without_comments_above(start).statements(&[Stmt::FunctionDef(def)], indent)
+        Printer::new(&self.source).without_comments_above(start).statements(&[Stmt::FunctionDef(def)], prefix)
     }
 
     fn lambda_in_place(&self, lambda: &ast::ExprLambda, entry: &Entry<'_>) -> Printed {
@@ -137,8 +138,8 @@ impl Converter<'_> {
             .take_while(|&(position, statement)| is_first((position, statement)))
             .last();
         match last {
-            Some((_, statement)) => next_line(self.text, statement.end()),
-            None => body.first().map_or_else(TextSize::default, |first| line_start(self.text, first.start())),
+            Some((_, statement)) => self.text.full_line_end(statement.end()),
+            None => body.first().map_or_else(TextSize::default, |first| self.text.line_start(first.start())),
         }
     }
 }
@@ -171,15 +172,4 @@ impl Copier<'_> {
             printed.map.spans().iter().map(|span| Span { generated: span.generated + start, ..*span });
         self.spans.extend(moved);
     }
-}
-
-fn line_start(text: &str, offset: TextSize) -> TextSize {
-    let start = memchr::memrchr(b'\n', &text.as_bytes()[..offset.to_usize()]).map_or(0, |at| at + 1);
-    TextSize::try_from(start).unwrap_or_default()
-}
-
-fn next_line(text: &str, offset: TextSize) -> TextSize {
-    let rest = &text.as_bytes()[offset.to_usize()..];
-    let end = memchr::memchr(b'\n', rest).map_or(text.len(), |at| offset.to_usize() + at + 1);
-    TextSize::try_from(end).unwrap_or(offset)
 }

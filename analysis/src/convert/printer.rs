@@ -58,7 +58,8 @@ pub(super) struct Printer<'s, 'a> {
     source: &'s Source<'a>,
     out: String,
     spans: Vec<Span>,
-    /// Columns before a statement.
+    prefix: &'s str,
+    /// Columns before a statement, after the prefix.
     indent: usize,
     /// How far the lines of the statement at hand are moved, in columns.
     shift: isize,
@@ -77,6 +78,7 @@ impl<'s, 'a> Printer<'s, 'a> {
             source,
             out: String::new(),
             spans: Vec::new(),
+            prefix: "",
             indent: 0,
             shift: 0,
             cursor: TextSize::default(),
@@ -100,9 +102,9 @@ impl<'s, 'a> Printer<'s, 'a> {
         self.finish()
     }
 
-    /// Prints statements with `indent` columns before them.
-    pub(super) fn statements(mut self, statements: &[Stmt], indent: usize) -> Printed {
-        self.indent = indent;
+    /// Prints statements with `prefix` before each line: the blanks of the block that they stand in.
+    pub(super) fn statements(mut self, statements: &[Stmt], prefix: &'s str) -> Printed {
+        self.prefix = prefix;
         self.block(statements);
         self.finish()
     }
@@ -181,6 +183,7 @@ impl<'s, 'a> Printer<'s, 'a> {
     }
 
     fn start_line(&mut self) {
+        self.out.push_str(self.prefix);
         self.out.extend(std::iter::repeat_n(' ', self.indent));
     }
 }

@@ -17,7 +17,7 @@ use super::names::Namer;
 use super::notes::Notes;
 use super::options::{Dialect, Pass, View};
 use super::printer::{Printed, Printer};
-use super::reason::{self, Reason};
+use super::reason::Reason;
 use super::tree::made;
 use super::unit::{Context, Unit};
 
@@ -39,10 +39,7 @@ impl Converter<'_> {
     }
 
     fn function(&self, entry: &Entry<'_>) -> Function {
-        let reason = self.error_in(entry.place.range).or_else(|| match entry.node {
-            Node::Function(def) => reason::of_function(def),
-            Node::Lambda(lambda) => reason::of_lambda(lambda),
-        });
+        let reason = self.reason(entry);
         let printed = if reason.is_some() {
             Printer::new(&self.source).source_text(entry.place.range)
         } else {
@@ -67,7 +64,7 @@ impl Converter<'_> {
         bare(&mut def.parameters);
         def.name = build::identifier(&format!("tf__{}", def.name.id));
         def.node_index = made();
-        Printer::new(&self.source).statements(&[Stmt::FunctionDef(def)], 0)
+        Printer::new(&self.source).statements(&[Stmt::FunctionDef(def)], "")
     }
 
     fn bare_lambda(&self, lambda: &ast::ExprLambda, entry: &Entry<'_>) -> Printed {

@@ -66,7 +66,7 @@ pub fn format(source: &str, statements: &[Stmt]) -> String {
 pub fn print(source: &str, statements: &[Stmt]) -> Result<(String, SourceMap), SyntaxError> {
     let parsed = parse_module(source)?;
     let source = Source::new(source, parsed.tokens());
-    let printed = Printer::new(&source).statements(statements, 0);
+    let printed = Printer::new(&source).statements(statements, "");
     Ok((printed.text, printed.map))
 }
 

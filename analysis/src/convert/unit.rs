@@ -23,6 +23,9 @@ pub(super) struct Context<'a> {
     pub(super) identifiers: &'a Identifiers<'a>,
 }
 
+/// The dtype and the shape of what a list holds.
+pub(super) type ElementType = (Option<Expr>, Option<Expr>);
+
 /// What the passes know of the function that they convert.
 pub(super) struct Unit<'a> {
     pub(super) source: &'a str,
@@ -42,7 +45,7 @@ pub(super) struct Unit<'a> {
     /// Variables, its own and those of functions around it, that may be `Undefined` in a graph.
     pub(super) maybe_undefined: RefCell<FxHashSet<Name>>,
     /// What `set_element_type` said: dtype and shape.
-    pub(super) element_types: RefCell<FxHashMap<Name, (Option<Expr>, Option<Expr>)>>,
+    pub(super) element_types: RefCell<FxHashMap<Name, ElementType>>,
 }
 
 impl Unit<'_> {

@@ -7,6 +7,7 @@
 mod edits;
 pub mod environment;
 mod imports;
+mod seclusion;
 mod settle;
 
 use std::panic::RefUnwindSafe;

@@ -18,8 +18,10 @@ use crate::db::Database;
 use crate::project::{self, Document};
 use crate::staging::difference::{self, Version};
 use crate::staging::fixpoint::{Answers, Assumptions, Fixpoint, Scope};
+use crate::staging::ghost::{self, Asked};
 use crate::staging::index::{FileIndex, MODULE, file_index};
-use crate::staging::{ghost, stages, types};
+use crate::staging::visible::Visible;
+use crate::staging::{stages, types};
 
 /// What a run leaves to the next one.
 #[derive(Default)]
@@ -78,7 +80,7 @@ impl Engine {
         }
         if let Some(look) = looks.last_mut() {
             look.views.clear();
-            self.show(&documents, look, &|_| true);
+            self.show(&documents, look, &|_| true, None);
             self.publish(&fixpoint, &documents, &look.answers);
         }
         let remembered = documents.into_iter().map(|document| {
@@ -139,7 +141,13 @@ impl Engine {
                 let views = known.views.iter().filter(|(number, _)| !stale(number));
                 look.views = views.map(|(number, view)| (*number, view.clone())).collect();
             }
-            self.show(fixpoint.documents(), &mut look, &|scope| asked.binary_search(&scope).is_ok());
+            let visible = known.and_then(|_| self.visible(fixpoint, &look.assumptions, &asked));
+            let is_asked = |scope| asked.binary_search(&scope).is_ok();
+            self.show(fixpoint.documents(), &mut look, &is_asked, visible.as_ref());
+            if let Some((document, _)) = visible {
+                // It shows too little to those who are asked next time.
+                look.views.remove(&document);
+            }
             self.warm(&asked, |db, scope| {
                 fixpoint.ask(db, *scope);
             });
@@ -149,8 +157,37 @@ impl Engine {
         look
     }
 
-    /// Lets the inference engine see every document as a look has it, at least the `kept` functions.
-    fn show(&mut self, documents: &[Document], look: &mut Look, kept: &dyn Fn(Scope) -> bool) {
+    /// What of their document a few scopes can see, where no other document matters to that.
+    fn visible(
+        &self,
+        fixpoint: &Fixpoint,
+        assumptions: &Assumptions,
+        asked: &[Scope],
+    ) -> Option<(u32, Visible)> {
+        let document = asked.first()?.document;
+        let real = project::text(&self.db, fixpoint.documents()[document as usize]);
+        let index = file_index(&self.db, fixpoint.documents()[document as usize]);
+        let is_plain = |scope: &Scope| scope.document == document && scope.function != MODULE;
+        if !asked.iter().all(is_plain)
+            || !index.syntax_errors.is_empty()
+            || !self.is_secluded(fixpoint.documents(), document, assumptions)
+        {
+            return None;
+        }
+        let functions: Vec<u32> = asked.iter().map(|scope| scope.function).collect();
+        let assumed = assumptions.get(&document)?;
+        Some((document, Visible::to(&functions, real.as_str(), index, assumed)))
+    }
+
+    /// Lets the inference engine see every document as a look has it: of the functions that are not
+    /// asked, and in one document of what is not visible to them, only what other types need.
+    fn show(
+        &mut self,
+        documents: &[Document],
+        look: &mut Look,
+        asked: &dyn Fn(Scope) -> bool,
+        visible: Option<&(u32, Visible)>,
+    ) {
         for (number, document) in documents.iter().enumerate() {
             let number = number as u32;
             let index = file_index(&self.db, *document);
@@ -166,8 +203,12 @@ impl Engine {
                 None => real.clone(),
                 Some(assumed) => {
                     let module = types::module_key_of(&self.db, *document);
-                    let kept = |function| kept(Scope { document: number, function });
-                    with_text(&base, ghost::view(real.as_str(), index, &module, assumed, &kept))
+                    let asked = |function| asked(Scope { document: number, function });
+                    let asked = match visible {
+                        Some((document, visible)) if *document == number => Asked::Here(visible),
+                        _ => Asked::Some(&asked),
+                    };
+                    with_text(&base, ghost::view(real.as_str(), index, &module, assumed, &asked))
                 }
             });
             let view = view.clone();

@@ -46,22 +46,29 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
     diagnostics
 }
 
-/// The findings about a file as a whole.
+/// The findings about a file as a whole, by the rules about libraries that it imports.
 #[salsa::tracked(returns(ref))]
 pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
+    let imports = queries::imports(db, document);
+    let checks: Vec<_> = RULES
+        .iter()
+        .filter(|rule| rule.dialects.iter().any(|dialect| imports.uses(dialect.tensor_class().0)))
+        .filter_map(|rule| if let Check::File(check) = rule.check { Some(check) } else { None })
+        .collect();
+    if checks.is_empty() {
+        return Vec::new();
+    }
     let source = text(db, document);
     let Some(parsed) = parse(source.as_str(), source_type(db, document)) else { return Vec::new() };
     let context = FileContext {
         document,
         text: source.as_str(),
         parsed: &parsed,
-        imports: queries::imports(db, document),
+        imports,
         diagnostics: RefCell::default(),
     };
-    for rule in RULES {
-        if let Check::File(check) = rule.check {
-            check(&context);
-        }
+    for check in checks {
+        check(&context);
     }
     context.diagnostics.into_inner()
 }

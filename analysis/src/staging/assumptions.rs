@@ -25,6 +25,8 @@ pub struct Stage {
     /// Why AutoGraph leaves it as it is, in a dialect that has AutoGraph: a Tensor that it tests is
     /// an error.
     pub unconverted: Option<Unconverted>,
+    /// It is converted for some callers; why not for others.
+    pub also_unconverted: Option<Unconverted>,
     /// Its types are asked for; in a large project not of functions that decide on nothing.
     pub typed: bool,
     pub parameters: Vec<Parameter>,

@@ -31,13 +31,19 @@ impl FileIndex {
     /// counts as seen.
     pub fn is_closed(&self, function: u32) -> bool {
         self.with_nested(function).all(|nested| {
-            self.signatures.get(nested as usize).is_some_and(|signature| !signature.reaches_out)
+            self.signatures.get(nested as usize).is_some_and(|signature| !signature.reaches_out())
         })
     }
 
-    /// The bodies that may be left out of the ghost view when the types of `kept` functions are asked
-    /// for.
-    pub(super) fn dispensable(&self, kept: &dyn Fn(u32) -> bool) -> Vec<TextRange> {
+    /// The outermost function that a function is, or is nested in.
+    pub fn outermost(&self, function: u32) -> u32 {
+        let parent = self.definitions.functions.get(function as usize).and_then(|entry| entry.parent);
+        parent.map_or(function, |parent| self.outermost(parent))
+    }
+
+    /// The bodies that may be left out of the ghost view: those of outermost functions that are not
+    /// `needed`, where the text allows it.
+    pub(super) fn dispensable(&self, needed: &dyn Fn(u32) -> bool) -> Vec<TextRange> {
         let outermost =
             self.definitions.functions.iter().enumerate().filter(|(_, entry)| entry.parent.is_none());
         let bodies = outermost.filter_map(|(number, entry)| {
@@ -50,8 +56,7 @@ impl FileIndex {
                 && !signature.is_generator
                 && entry.path.occurrence == 0
                 && self.definitions.find(&twin).is_none()
-                && self.is_closed(function)
-                && !self.with_nested(function).any(kept);
+                && !needed(function);
             is_dispensable
                 .then(|| TextRange::new(signature.body_at.min(entry.range.end()), entry.range.end()))
         });

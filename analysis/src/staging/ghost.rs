@@ -8,7 +8,8 @@
 //! Annotations (and `__call__` methods of modules) are inserted, names of builtins are replaced by the
 //! names of AutoGraph's overloads in converted functions, and imports are put first. So both trees have the
 //! same expressions in the same order ([`crate::syntax::expressions`]) in all functions that keep their
-//! body; the bodies that nobody asks for may be left out ([`super::closed`]).
+//! body; bodies that nobody asks for may be left out ([`super::closed`]), and whatever else of the file is
+//! out of sight of those who ask ([`super::visible`]).
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,8 +17,9 @@ use std::fmt::Write;
 use ruff_text_size::{TextRange, TextSize};
 
 use super::assumed::{AssumedType, resolve_classes};
-use super::index::FileIndex;
+use super::index::{FileIndex, MODULE};
 use super::lambdas::LambdaTypes;
+use super::visible::Visible;
 use crate::syntax::functions::ClassEntry;
 
 /// What is assumed of one function.
@@ -36,20 +38,33 @@ pub struct Assumption {
 pub const OVERLOADED_BUILTINS: &[&str] =
     &["int", "float", "range", "enumerate", "zip", "map", "filter", "len", "sorted", "any", "all"];
 
-/// Writes the ghost view. `module` is the file's own dotted name (or path, outside import roots). The
-/// functions that are not `kept` may lose their bodies, where that changes no other type.
+/// For whom a ghost view is written: what changes no type that they have may be left out.
+pub enum Asked<'a> {
+    /// Functions of any file.
+    Some(&'a dyn Fn(u32) -> bool),
+    /// Functions of this file alone, which see nothing else of it.
+    Here(&'a Visible),
+}
+
+/// Writes the ghost view. `module` is the file's own dotted name (or path, outside import roots).
 pub fn view(
     text: &str,
     index: &FileIndex,
     module: &str,
     assumptions: &BTreeMap<u32, Assumption>,
-    kept: &dyn Fn(u32) -> bool,
+    asked: &Asked,
 ) -> String {
     let mut writer = Writer { module, edits: Vec::new(), imports: Vec::new(), values: Vec::new() };
-    let bodies = index.dispensable(kept).into_iter();
-    writer.edits.extend(bodies.map(|body| (body.start(), body.len(), "pass".to_owned())));
+    let bodies = index.dispensable(&|function| match asked {
+        Asked::Some(asked) => !index.is_closed(function) || index.with_nested(function).any(asked),
+        Asked::Here(visible) => visible.has_body(function),
+    });
+    writer.edits.extend(bodies.into_iter().map(|body| (body.start(), body.len(), "pass".to_owned())));
     for (number, signature) in index.signatures.iter().enumerate() {
         let Some(assumption) = assumptions.get(&(number as u32)) else { continue };
+        if matches!(asked, Asked::Here(visible) if !visible.has_header(number as u32)) {
+            continue;
+        }
         for (parameter, assumed) in signature.parameters.iter().zip(&assumption.parameters) {
             if let Some(annotation) = assumed.as_ref().and_then(|assumed| writer.annotation(assumed))
                 && !parameter.annotated
@@ -57,16 +72,33 @@ pub fn view(
                 writer.insert(parameter.name_range.end(), format!(": \"{annotation}\""));
             }
         }
+        if matches!(asked, Asked::Here(visible) if !visible.has_result(number as u32)) {
+            continue;
+        }
         if let Some(annotation) = assumption.returns.as_ref().and_then(|assumed| writer.annotation(assumed))
             && signature.return_annotation.is_none()
         {
             writer.insert(signature.returns_at, format!(" -> \"{annotation}\""));
         }
     }
-    for class in &index.definitions.classes {
-        writer.callable(text, index, class, assumptions);
+    for (number, class) in index.definitions.classes.iter().enumerate() {
+        let number = number as u32;
+        match asked {
+            Asked::Here(visible) if !visible.has_class(number) => {
+                if index.definitions.function_at(class.range.start()).is_none() {
+                    writer.edits.push((class.range.start(), class.range.len(), "pass".to_owned()));
+                }
+            }
+            Asked::Here(visible) if !visible.is_callable(number) => {}
+            _ => writer.callable(text, index, class, assumptions),
+        }
     }
     for lambda in &index.lambdas {
+        let outermost = (lambda.scope != MODULE).then(|| index.outermost(lambda.scope));
+        if matches!((asked, outermost), (Asked::Here(visible), Some(function)) if !visible.has_body(function))
+        {
+            continue;
+        }
         let types = assumptions.get(&lambda.scope).map(|assumption| assumption.lambdas.as_slice());
         if let Some(types) = types.and_then(|types| types.iter().find(|types| types.id == lambda.id)) {
             writer.lambda(&lambda.uses, &types.parameters);

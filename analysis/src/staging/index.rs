@@ -38,6 +38,8 @@ pub struct FileIndex {
     /// Where the statements outside all functions start, in order.
     pub statements: Vec<TextSize>,
     pub syntax_errors: Vec<(TextRange, String)>,
+    /// It names what only Keras 2 has, the Keras of TensorFlow before 2.16.
+    pub names_keras2: bool,
     /// The text nests too deeply to be walked; everything else is empty.
     pub too_deep: bool,
 }
@@ -57,8 +59,10 @@ pub struct Signature {
     pub is_property: bool,
     /// `self.x = …` occurs in it.
     pub sets_attributes: bool,
-    /// Its own code sets attributes, imports, or says `global` or `nonlocal`: see [`super::closed`].
-    pub reaches_out: bool,
+    /// The attributes that its own code sets or deletes.
+    pub stores: Vec<Name>,
+    /// Its own code imports, or says `global` or `nonlocal`.
+    pub rebinds: bool,
     /// It decides on something that is not Python on its face: see [`is_plainly_python`].
     pub tests_values: bool,
     /// Names of decorators that stop conversion: `do_not_convert`, `lru_cache`, …
@@ -138,6 +142,13 @@ pub fn function_slice<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option
 pub fn function_ast<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<FunctionAst> {
     let slice = function_slice(db, function).clone()?;
     FunctionAst::parse(slice, source_type(db, function.document(db)))
+}
+
+impl Signature {
+    /// Its own code binds what others see: see [`super::closed`].
+    pub fn reaches_out(&self) -> bool {
+        self.rebinds || !self.stores.is_empty()
+    }
 }
 
 impl FileIndex {
@@ -316,9 +327,11 @@ impl Walk {
         }
     }
 
-    fn reaches_out(&mut self) {
-        if let Some(signature) = self.signature() {
-            signature.reaches_out = true;
+    fn stores(&mut self, attribute: &Name) {
+        if let Some(signature) = self.signature()
+            && !signature.stores.contains(attribute)
+        {
+            signature.stores.push(attribute.clone());
         }
     }
 
@@ -377,8 +390,10 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
         if self.scope == MODULE {
             self.index.statements.push(statement.start());
         }
-        if let Stmt::Global(_) | Stmt::Nonlocal(_) | Stmt::Import(_) | Stmt::ImportFrom(_) = statement {
-            self.reaches_out();
+        if let Stmt::Global(_) | Stmt::Nonlocal(_) | Stmt::Import(_) | Stmt::ImportFrom(_) = statement
+            && let Some(signature) = self.signature()
+        {
+            signature.rebinds = true;
         }
         match statement {
             Stmt::FunctionDef(def) => self.function(def),
@@ -436,7 +451,17 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
                 }
             }
             Expr::If(conditional) => self.test(&conditional.test),
-            Expr::Attribute(attribute) if !attribute.ctx.is_load() => self.reaches_out(),
+            Expr::Attribute(attribute) if !attribute.ctx.is_load() => self.stores(&attribute.attr.id),
+            Expr::Attribute(attribute)
+                if ONLY_KERAS2.iter().any(|(_, name)| *name == attribute.attr.as_str()) =>
+            {
+                let resolved = self.index.imports.resolve(expression);
+                self.index.names_keras2 |= resolved.is_some_and(|resolved| {
+                    ONLY_KERAS2.iter().any(|(module, name)| {
+                        resolved.strip_suffix(name).and_then(|rest| rest.strip_suffix('.')) == Some(module)
+                    })
+                });
+            }
             Expr::Compare(compare)
                 if compare.comparators.iter().any(|side| matches!(side, Expr::StringLiteral(_))) =>
             {
@@ -457,6 +482,14 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
 
     fn visit_annotation(&mut self, _annotation: &'a Expr) {}
 }
+
+/// Modules of Keras with names that went with version 3, or raise there.
+const ONLY_KERAS2: [(&str, &str); 4] = [
+    ("keras.optimizers", "legacy"),
+    ("keras.backend", "learning_phase"),
+    ("keras.layers", "experimental"),
+    ("keras", "experimental"),
+];
 
 /// Methods of Python's containers and strings that no Tensor has.
 const PYTHON_METHODS: &[&str] = &[
@@ -595,7 +628,8 @@ impl Signature {
                 .iter()
                 .any(|name| matches!(name.as_str(), "property" | "cached_property")),
             sets_attributes: false,
-            reaches_out: false,
+            stores: Vec::new(),
+            rebinds: false,
             tests_values: false,
             decorators,
         }

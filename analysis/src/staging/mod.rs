@@ -29,4 +29,5 @@ pub mod roots;
 pub mod stages;
 pub mod stubs;
 pub mod types;
+pub mod visible;
 pub mod why;

@@ -86,6 +86,8 @@ static MAKERS: &[RootMaker] = &[
     maker("torch.compile", Dialect::Torch, RootKind::TorchCompile),
     maker("torch.jit.script", Dialect::Torch, RootKind::TorchScript),
     maker("torch.jit.script_method", Dialect::Torch, RootKind::TorchScript),
+    maker("torch.jit.script_if_tracing", Dialect::Torch, RootKind::TorchScript),
+    maker("torch.jit._script_if_tracing", Dialect::Torch, RootKind::TorchScript),
     maker("torch.export.export", Dialect::Torch, RootKind::TorchExport),
     maker("torch.export", Dialect::Torch, RootKind::TorchExport),
     maker("jax.jit", Dialect::Jax, RootKind::JaxJit),

@@ -8,7 +8,7 @@ use super::assumed::AssumedType;
 use super::assumptions::{Parameter, Source, Stage, Unconverted};
 use super::dialect::RootKind;
 use super::facts::Binding;
-use super::fixpoint::{Answers, Cause, Contribution, Fixpoint, ParameterAssumption, Staged};
+use super::fixpoint::{Answers, Cause, Contribution, Fixpoint, ParameterAssumption, Scope, Staged};
 use super::index::{DefaultValue, ParameterSyntax, file_index};
 use super::place::Place;
 use crate::db::Db;
@@ -62,6 +62,13 @@ pub fn of_documents(
                 Parameter { name: syntax.name.clone(), source, binding, shown, why }
             })
             .collect();
+        let is_reached = staged.converts && staged.root.is_none();
+        let as_it_is = fixpoint.called_as_they_are.get(scope).filter(|_| is_reached);
+        // Nested functions are converted with the function around them.
+        let nested = entry.parent.is_some_and(|function| {
+            let parent = Scope { document: scope.document, function };
+            entry.class.is_none() && fixpoint.staged.get(&parent).is_some_and(|parent| parent.converts)
+        });
         let stage = Stage {
             dialect: staged.dialect,
             root: staged.root,
@@ -69,6 +76,7 @@ pub fn of_documents(
             cause: Some(span(db, fixpoint, &staged.cause)),
             converts: staged.converts,
             overriding: staged.overriding,
+            also_unconverted: as_it_is.copied().filter(|_| !nested),
             unconverted: staged.unconverted.filter(|reason| {
                 // Called from eager code, such a body runs eagerly.
                 *reason != Unconverted::Body || fixpoint.staged.contains_key(&staged.cause.scope)

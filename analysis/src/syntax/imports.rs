@@ -70,6 +70,11 @@ impl Imports {
         })
     }
 
+    /// Every name and module that is imported, as it is written or folded.
+    pub fn dotted_names(&self) -> impl Iterator<Item = &str> {
+        self.modules.iter().chain(self.names.values()).map(Name::as_str)
+    }
+
     /// The local name bound to `dotted`, if any: `tensorflow` -> `tf`. The first in alphabetical order.
     pub fn local_name_of(&self, dotted: &str) -> Option<&Name> {
         self.names.iter().filter(|(_, target)| target.as_str() == dotted).map(|(local, _)| local).min()

@@ -11,3 +11,4 @@ pub mod nesting;
 pub mod qname;
 pub mod statements;
 pub mod unsupported;
+pub mod words;

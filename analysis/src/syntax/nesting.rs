@@ -19,34 +19,59 @@ pub fn is_too_deep(text: &str) -> bool {
     looks_deep(text.as_bytes()) && is_deep(text)
 }
 
+/// What a byte means to [`looks_deep`]; most mean nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Nothing,
+    Open,
+    Close,
+    Comma,
+    Line,
+}
+
+const MARKS: [Mark; 256] = {
+    let mut marks = [Mark::Nothing; 256];
+    marks[b'(' as usize] = Mark::Open;
+    marks[b'[' as usize] = Mark::Open;
+    marks[b'{' as usize] = Mark::Open;
+    marks[b')' as usize] = Mark::Close;
+    marks[b']' as usize] = Mark::Close;
+    marks[b'}' as usize] = Mark::Close;
+    marks[b',' as usize] = Mark::Comma;
+    marks[b'\n' as usize] = Mark::Line;
+    marks
+};
+
 /// A cheap over-approximation on bytes, so that ordinary files are not lexed twice. String contents
 /// may make it say yes; then the lexer decides.
 fn looks_deep(bytes: &[u8]) -> bool {
     const SEGMENT: usize = LIMIT;
     const INDENTATION: usize = 200;
-    let (mut brackets, mut segment, mut indentation) = (0usize, 0usize, Some(0usize));
-    for byte in bytes {
-        segment += 1;
-        match byte {
-            b'(' | b'[' | b'{' => brackets += 1,
-            b')' | b']' | b'}' => brackets = brackets.saturating_sub(1),
-            b',' => segment = 0,
-            b'\n' if brackets == 0 => segment = 0,
-            _ => {}
+    // Where the present segment begins, which an operator chain cannot leave.
+    let (mut brackets, mut segment) = (0usize, 0usize);
+    let is_indented =
+        |line: &[u8]| line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count() > INDENTATION;
+    if is_indented(bytes) {
+        return true;
+    }
+    for (at, byte) in bytes.iter().enumerate() {
+        match MARKS[*byte as usize] {
+            Mark::Nothing => continue,
+            Mark::Open => brackets += 1,
+            Mark::Close => brackets = brackets.saturating_sub(1),
+            Mark::Comma => {}
+            Mark::Line if is_indented(&bytes[at + 1..]) => return true,
+            Mark::Line if brackets > 0 => continue,
+            Mark::Line => {}
         }
-        indentation = match (byte, indentation) {
-            (b'\n', _) => Some(0),
-            (b' ' | b'\t', Some(columns)) => Some(columns + 1),
-            _ => None,
-        };
-        if segment > SEGMENT
-            || brackets > BRACKETS
-            || indentation.is_some_and(|columns| columns > INDENTATION)
-        {
+        if brackets > BRACKETS || at - segment > SEGMENT {
             return true;
         }
+        if matches!(MARKS[*byte as usize], Mark::Comma | Mark::Line) {
+            segment = at;
+        }
     }
-    false
+    bytes.len() - segment > SEGMENT
 }
 
 /// Whether open blocks, open brackets and the current chain of operators are too many anywhere.

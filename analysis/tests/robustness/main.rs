@@ -3,6 +3,7 @@
 //! Real programs are broken in random ways and given to one engine after the other, so that every case
 //! is an edit, too. `AG_FUZZ_SEED` repeats a run, `AG_FUZZ_SECONDS` makes it longer.
 
+mod conversion;
 mod mutations;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

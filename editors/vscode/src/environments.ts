@@ -13,7 +13,8 @@ interface PythonExtension {
 export async function environments(): Promise<string[]> {
     const folders = vscode.workspace.workspaceFolders ?? [];
     const active = await activeEnvironment(folders[0]?.uri);
-    const local = folders.filter(folder => folder.uri.scheme === 'file').map(folder => join(folder.uri.fsPath, '.venv'));
+    const onDisk = folders.filter(folder => folder.uri.scheme === 'file');
+    const local = onDisk.map(folder => join(folder.uri.fsPath, '.venv'));
     return active === undefined ? local : [active, ...local];
 }
 

@@ -1,7 +1,13 @@
 /**
  * What the server offers beyond the standard: the requests, and what travels in them.
  */
-import { NotificationType, RequestType, type Position, type Range, type TextDocumentIdentifier } from 'vscode-languageclient/node';
+import {
+    NotificationType,
+    RequestType,
+    type Position,
+    type Range,
+    type TextDocumentIdentifier,
+} from 'vscode-languageclient/node';
 
 export type View = 'simplified' | 'full';
 

@@ -16,7 +16,8 @@ import { environments } from './environments';
 import { convertedDocumentChanged } from './protocol';
 import type { StatusBar } from './statusBar';
 
-const NOT_FOUND = 'No `ag-lsp` was found: set `ag-lsp.path`, or install it (`pip install ag-lsp`), or put it on the PATH.';
+const NOT_FOUND =
+    'No `ag-lsp` was found: set `ag-lsp.path`, or install it in the Python environment, or put it on the PATH.';
 
 export class Server implements vscode.Disposable {
     /** The running client; undefined before the start, and where no binary is found. */
@@ -57,7 +58,8 @@ export class Server implements vscode.Disposable {
             return;
         }
         this.log.info(`starting ${binary.path} (from the ${binary.origin})`);
-        const client = new LanguageClient('ag-lsp', 'ag-lsp', { command: binary.path, args: ['server'] }, this.options());
+        const start = { command: binary.path, args: ['server'] };
+        const client = new LanguageClient('ag-lsp', 'ag-lsp', start, this.options());
         client.registerFeature(without(this.ownCommands()));
         client.onNotification(convertedDocumentChanged, ({ uri }) => this.sourceChanged(vscode.Uri.parse(uri)));
         client.onDidChangeState(({ newState }) => {

@@ -35,9 +35,10 @@ export class StatusBar implements vscode.Disposable {
     }
 
     private tooltip(line: string): vscode.MarkdownString {
-        const links = '[Restart](command:ag-lsp.restart) · [Logs](command:ag-lsp.showLogs) · [Status](command:ag-lsp.status)';
-        const tooltip = new vscode.MarkdownString(`${line}\n\n${links}`);
-        tooltip.isTrusted = { enabledCommands: ['ag-lsp.restart', 'ag-lsp.showLogs', 'ag-lsp.status'] };
+        const commands = { Restart: 'ag-lsp.restart', Logs: 'ag-lsp.showLogs', Status: 'ag-lsp.status' };
+        const links = Object.entries(commands).map(([title, command]) => `[${title}](command:${command})`);
+        const tooltip = new vscode.MarkdownString(`${line}\n\n${links.join(' · ')}`);
+        tooltip.isTrusted = { enabledCommands: Object.values(commands) };
         return tooltip;
     }
 }

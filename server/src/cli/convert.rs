@@ -12,11 +12,14 @@ use ruff_db::system::SystemPath;
 use ruff_python_ast::PySourceType;
 
 use super::ExitStatus;
-use crate::converted::{self, Converted};
+use crate::converted::{self, Converted, Output};
 use crate::discovery::{self, Input};
 use crate::panics;
-use crate::printer::{self, Printer};
+use crate::printer;
 use crate::session::{STACK, current_directory};
+
+/// How many files are converted before their results are written.
+const BATCH: usize = 32;
 
 /// Convert control flow into calls of operators, so that it can be staged.
 ///
@@ -103,28 +106,44 @@ impl Convert {
         let (jobs, mut status) = self.jobs()?;
         let threads = self.jobs.unwrap_or(0);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build()?;
-        let results: Vec<Result<Converted, (ExitStatus, String)>> =
-            pool.install(|| jobs.par_iter().map(|job| self.convert(job, &options)).collect());
-        let mut done = Vec::new();
-        for (job, result) in jobs.iter().zip(results) {
-            match result {
-                Ok(converted) => done.push(converted),
-                Err((failed, message)) => {
-                    printer::error(&format!("{}: {message}", job.input.given));
-                    status = status.max(failed);
-                }
+        anyhow::ensure!(
+            self.source_map.is_none() || jobs.len() == 1,
+            "`--source-map` wants one file or function, and there are {}",
+            jobs.len()
+        );
+        let mut output = Output::new(self.output_format, self.output.as_deref(), jobs.len())?;
+        for batch in jobs.chunks(BATCH) {
+            let results: Vec<Result<Converted, (ExitStatus, String)>> =
+                pool.install(|| batch.par_iter().map(|job| self.convert(job, &options)).collect());
+            for (job, result) in batch.iter().zip(results) {
+                status = status.max(self.done(job, result, &mut output)?);
             }
         }
-        for converted in &done {
-            for message in &converted.messages {
-                printer::warning(message);
-            }
-            if converted.has_errors {
-                status = status.max(ExitStatus::Findings);
-            }
-        }
-        self.write(&done)?;
+        output.finish()?;
         Ok(status)
+    }
+
+    fn done(
+        &self,
+        job: &Job,
+        result: Result<Converted, (ExitStatus, String)>,
+        output: &mut Output,
+    ) -> anyhow::Result<ExitStatus> {
+        let converted = match result {
+            Ok(converted) => converted,
+            Err((failed, message)) => {
+                printer::error(&format!("{}: {message}", job.input.given));
+                return Ok(failed);
+            }
+        };
+        for message in &converted.messages {
+            printer::warning(message);
+        }
+        if let Some(file) = &self.source_map {
+            printer::write_unstyled(Some(file), &converted.source_map())?;
+        }
+        output.add(&converted)?;
+        Ok(if converted.has_errors { ExitStatus::Findings } else { ExitStatus::Clean })
     }
 
     fn options(&self) -> anyhow::Result<convert::Options> {
@@ -195,39 +214,6 @@ impl Convert {
             Ok(converted) => converted.map_err(usage),
             Err(panic) => Err((ExitStatus::Panic, format!("{panic}; this is a bug in ag-lsp"))),
         }
-    }
-
-    fn write(&self, done: &[Converted]) -> anyhow::Result<()> {
-        if let Some(file) = &self.source_map {
-            let [converted] = done else {
-                anyhow::bail!("`--source-map` wants one file or function, and there are {}", done.len());
-            };
-            Printer::new(Some(file))?.write(&converted.source_map())?;
-        }
-        if self.output_format == Format::Json {
-            let entries: Vec<_> = done.iter().flat_map(|converted| &converted.functions).collect();
-            let json = serde_json::to_string(&entries)? + "\n";
-            return Printer::new(self.output.as_deref())?.write(&json);
-        }
-        match &self.output {
-            Some(folder) if done.len() > 1 || folder.is_dir() => {
-                for converted in done {
-                    let below = Path::new(&converted.file);
-                    let below = below.strip_prefix("/").unwrap_or(below);
-                    Printer::new(Some(&folder.join(below)))?.write(&converted.text)?;
-                }
-            }
-            output => {
-                let mut printer = Printer::new(output.as_deref())?;
-                for converted in done {
-                    if done.len() > 1 {
-                        printer.write(&format!("# {}\n", converted.file))?;
-                    }
-                    printer.write(&converted.text)?;
-                }
-            }
-        }
-        Ok(())
     }
 }
 

@@ -31,10 +31,16 @@ struct Span {
 }
 
 impl Function {
-    pub(super) fn new(file: &str, source: &str, lines: &LineIndex, function: convert::Function) -> Self {
+    pub(super) fn new(
+        file: &str,
+        source: &str,
+        original: &Characters<'_>,
+        lines: &LineIndex,
+        function: convert::Function,
+    ) -> Self {
         let convert::Function { place, reason, text, map } = function;
         let start = lines.source_location(place.start, source, ruff_source_file::PositionEncoding::Utf32);
-        let (generated, original) = (Characters::new(&text), Characters::new(source));
+        let generated = Characters::new(&text);
         let spans = map.spans().iter().map(|span| Span {
             generated: generated.range(span.generated),
             original: original.range(span.original),
@@ -56,14 +62,25 @@ impl Function {
 }
 
 /// Byte offsets to character offsets.
-struct Characters<'a> {
+pub(super) struct Characters<'a> {
     text: &'a str,
-    is_ascii: bool,
+    /// The characters before each [`STRIDE`] of bytes; empty where bytes are characters.
+    before: Vec<usize>,
 }
 
+const STRIDE: usize = 256;
+
 impl<'a> Characters<'a> {
-    fn new(text: &'a str) -> Self {
-        Self { text, is_ascii: text.is_ascii() }
+    pub(super) fn new(text: &'a str) -> Self {
+        let mut before = Vec::new();
+        if !text.is_ascii() {
+            let mut count = 0;
+            for stride in text.as_bytes().chunks(STRIDE) {
+                before.push(count);
+                count += starts(stride);
+            }
+        }
+        Self { text, before }
     }
 
     fn range(&self, range: TextRange) -> [usize; 2] {
@@ -71,9 +88,14 @@ impl<'a> Characters<'a> {
     }
 
     fn offset(&self, offset: TextSize) -> usize {
-        match self.is_ascii {
-            true => offset.to_usize(),
-            false => self.text.get(..offset.to_usize()).unwrap_or_default().chars().count(),
-        }
+        let offset = offset.to_usize();
+        let Some(before) = self.before.get(offset / STRIDE).or(self.before.last()) else { return offset };
+        let stride = (offset / STRIDE).min(self.before.len() - 1) * STRIDE;
+        before + starts(self.text.as_bytes().get(stride..offset).unwrap_or_default())
     }
+}
+
+/// How many characters start in a piece of UTF-8.
+fn starts(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| (**byte as i8) >= -0x40).count()
 }

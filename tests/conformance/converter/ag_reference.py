@@ -9,24 +9,6 @@ Only `sys` is imported: any other module of the standard library may itself be c
 
 import sys
 
-
-def _run(thunk, *args):
-    """Every piece of the user's code that an operator got as a function is called from here, and nothing else is.
-
-    So a frame called from here continues the frame that called the operator: `_user_frame` relies on it.
-    """
-    return thunk(*args)
-
-
-def _user_frame(frame):
-    """The frame of the function that the user wrote, seen from a frame of converted code."""
-    while frame.f_back is not None and frame.f_back.f_code is _run.__code__:
-        frame = frame.f_back.f_back
-        while frame.f_globals is globals():
-            frame = frame.f_back
-    return frame
-
-
 # Variables
 
 
@@ -47,41 +29,26 @@ class UndefinedReturnValue:
 
 
 def _unbound_local():
-    del unbound
-    unbound = None
-
-
-def _unbound_free():
-    def read():
-        return unbound
-
-    read()
-    unbound = None
-
-
-def _message(raising):
-    """The interpreter's own words, with a place for the name."""
     try:
-        raising()
-    except NameError as error:
-        return error.args[0].replace("unbound", "{}", 1)
+        del name
+        name = None
+    except UnboundLocalError as error:
+        return error.args[0].replace("name", "{}", 1)
 
 
-_LOCAL, _FREE = _message(_unbound_local), _message(_unbound_free)
+UNBOUND = _unbound_local()
+"""The interpreter's own words, with a place for the name."""
 
 
 def ld(v):
     if isinstance(v, Undefined):
-        frame = _user_frame(sys._getframe(1))
-        if v.symbol_name in frame.f_code.co_freevars:
-            raise NameError(_FREE.format(v.symbol_name))
-        raise UnboundLocalError(_LOCAL.format(v.symbol_name))
+        raise UnboundLocalError(UNBOUND.format(v.symbol_name))
     return v
 
 
 def ldu(load_v, name):
     try:
-        return _run(load_v)
+        return load_v()
     except (KeyError, AttributeError, NameError):
         return Undefined(name)
 
@@ -90,11 +57,11 @@ def ldu(load_v, name):
 
 
 def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
-    return _run(body) if cond else _run(orelse)
+    return body() if cond else orelse()
 
 
 def if_exp(cond, if_true, if_false, expr_repr):
-    return _run(if_true) if cond else _run(if_false)
+    return if_true() if cond else if_false()
 
 
 def not_(a):
@@ -102,11 +69,11 @@ def not_(a):
 
 
 def and_(a, b):
-    return _run(a) and _run(b)
+    return a() and b()
 
 
 def or_(a, b):
-    return _run(a) or _run(b)
+    return a() or b()
 
 
 def eq(a, b):
@@ -121,18 +88,18 @@ def not_eq(a, b):
 
 
 def while_stmt(test, body, get_state, set_state, symbol_names, opts):
-    while _run(test):
-        _run(body)
+    while test():
+        body()
 
 
 def for_stmt(iter_, extra_test, body, get_state, set_state, symbol_names, opts):
     if extra_test is None:
         for target in iter_:
-            _run(body, target)
-    elif _run(extra_test):
+            body(target)
+    elif extra_test():
         for target in iter_:
-            _run(body, target)
-            if not _run(extra_test):
+            body(target)
+            if not extra_test():
                 break
 
 
@@ -196,7 +163,7 @@ class FunctionScope:
 
 def with_function_scope(thunk, scope_name, options):
     with FunctionScope("lambda_", scope_name, options) as scope:
-        return _run(thunk, scope)
+        return thunk(scope)
 
 
 def autograph_artifact(entity, extras=None):
@@ -255,7 +222,7 @@ def assert_stmt(expression1, expression2):
     if expression2.__code__.co_argcount:
         raise ValueError(f"{expression2} may not have any arguments")
     if not expression1:
-        raise AssertionError(_run(expression2))
+        raise AssertionError(expression2())
 
 
 def print_(*objects, **kwargs):

@@ -66,14 +66,35 @@ def observe(code, calls, filename, globals_=(), seconds=SECONDS_PER_CALL):
     return found
 
 
-def difference(original, converted, lines):
-    """The first pair of observations that are not the same, or None. `lines` maps converted lines to original ones."""
+def extents(text):
+    """Line -> (first, last) line of the innermost statement there; of a compound statement, its head."""
+    found = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.stmt, ast.ExceptHandler)):
+            body = getattr(node, "body", None)
+            last = body[0].lineno - 1 if isinstance(body, list) and body else node.end_lineno
+            for line in range(node.lineno, max(last, node.lineno) + 1):
+                first, end = found.get(line, (0, sys.maxsize))
+                found[line] = max(first, node.lineno), min(end, max(last, node.lineno))
+    return found
+
+
+def difference(original, converted, lines, spread):
+    """The first pair of observations that are not the same, or None.
+
+    `lines` maps converted lines to original ones. Which line of a statement over several lines CPython names, the
+    original and the converted statement need not agree on: `spread` gives its extent.
+    """
     for left, right in zip(original, converted):
         if ("stuck",) in (left.outcome, right.outcome):
             return None if left.outcome == right.outcome else (left, right)
         if (left.events, left.outcome) != (right.events, right.outcome):
             return left, right
-        if lines and left.line is not None and left.line not in lines.get(right.line, ()):
+        # CPython fuses a store and the load after it, and then names the line of the store for an unbound local.
+        if left.outcome[1:] and left.outcome[1].startswith("UnboundLocalError"):
+            continue
+        candidates = [spread.get(line, (line, line)) for line in lines.get(right.line, ())]
+        if lines and left.line is not None and not any(a <= left.line <= b for a, b in candidates):
             right.line = f"{right.line} -> {lines.get(right.line)}"
             return left, right
     return None
@@ -102,10 +123,16 @@ def compare(programs, seconds=SECONDS_PER_CALL):
                 for _, found, original in compare([program], seconds):
                     yield i, found, original
             return
+        try:
+            compile(text, "original.py", "exec")
+        except SyntaxError:
+            yield 0, None, []
+            return
         call = Observation(call="<conversion>", events=(), outcome=("raised", f"{type(error).__name__}: {error}"), line=None)
         yield 0, (Observation(call="<conversion>", events=(), outcome=("converted",), line=None), call), []
         return
     left = modules_of(text, "original.py")
+    spread = extents(text)
     for i, program in enumerate(programs):
         globals_ = getattr(program, "globals", ())
         original = observe(left[i], program.calls, "original.py", globals_, seconds)
@@ -113,7 +140,7 @@ def compare(programs, seconds=SECONDS_PER_CALL):
             changed = observe(right[i], program.calls, "converted.py", globals_, seconds)
         else:
             changed = [Observation(call="<module>", events=(), outcome=("missing",), line=None)]
-        yield i, difference(original, changed, lines), original
+        yield i, difference(original, changed, lines, spread), original
 
 
 def report(found):

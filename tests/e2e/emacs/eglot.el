@@ -10,14 +10,14 @@
 
 (setq eglot-autoshutdown nil
       eglot-confirm-server-initiated-edits nil
-      eglot-sync-connect 20
+      eglot-sync-connect 60
       eglot-send-changes-idle-time 0
       python-indent-guess-indent-offset nil)
 (setf (alist-get 'python-mode eglot-server-programs) (list (getenv "AG_LSP") "server"))
 
 (defun wait-for (what question)
   "Wait until QUESTION answers with something; say WHAT where it never does."
-  (let ((end (time-add nil 20)) answer)
+  (let ((end (time-add nil 60)) answer)
     (while (not (or (setq answer (funcall question)) (time-less-p end nil)))
       (accept-process-output nil 0.02))
     (or answer (error "Waited in vain for %s" what))))
@@ -79,5 +79,5 @@
 (eglot--signal-textDocument/didChange)
 (wait-for "the finding to go" (lambda () (null (finding "AG109"))))
 
-(eglot-shutdown (eglot--current-server-or-lose))
+(eglot-shutdown (eglot--current-server-or-lose) nil 60)
 (message "all is well")

@@ -16,7 +16,7 @@ vim.lsp.enable('ag_lsp')
 ---@return T
 function M.wait(what, question)
   local answer
-  local came = vim.wait(20000, function()
+  local came = vim.wait(60000, function()
     answer = question()
     return answer
   end, 10)

@@ -11,7 +11,7 @@ const [tools, ...steps] = process.argv.slice(2);
 const { chromium } = createRequire(join(tools, 'vscode-host', 'package.json'))('playwright-core');
 const program = join(tools, 'vscode-host', 'node_modules', 'code-server', 'out', 'node', 'entry.js');
 const screenshots = join(tools, 'screenshots');
-const LIMIT = 300_000;
+const LIMIT = 600_000;
 
 const scratch = mkdtempSync(join(tmpdir(), 'ag-lsp-vscode-'));
 const folder = name => join(scratch, name);
@@ -112,7 +112,8 @@ try {
 }
 
 const file = join(folder('scenario'), 'results.jsonl');
-const results = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map(line => JSON.parse(line)) : [];
+const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+const results = lines.map(line => JSON.parse(line));
 if (!existsSync(join(folder('scenario'), 'done'))) {
     results.push({ name: 'the scenario to its end', failure: `not within ${LIMIT / 1000} s\n${said}` });
 }
@@ -121,8 +122,10 @@ for (const { name, failure } of results) {
 }
 const failed = results.filter(({ failure }) => failure !== null).length;
 if (failed > 0) {
-    const logs = readdirSync(join(folder('user'), 'logs'), { recursive: true }).filter(name => name.endsWith('ag-lsp.log'));
-    logs.forEach(name => console.log(readFileSync(join(folder('user'), 'logs', name), 'utf8')));
+    const logs = readdirSync(join(folder('user'), 'logs'), { recursive: true });
+    for (const log of logs.filter(name => name.endsWith('ag-lsp.log'))) {
+        console.log(readFileSync(join(folder('user'), 'logs', log), 'utf8'));
+    }
 }
 console.log(`pictures in ${screenshots}`);
 console.log(`test result: ${failed === 0 ? 'ok' : 'FAILED'}. ${results.length - failed} passed; ${failed} failed`);

@@ -35,6 +35,11 @@ pub(super) fn guard(names: &[Name], statement: &mut Stmt, moved: bool, out: &mut
     for part in head(statement, &guard) {
         expressions::rewrite_one(part, &guard);
     }
+    if let Stmt::For(node) = statement {
+        // The target is assigned in the function that the body becomes.
+        guard.depth.set(1);
+        expressions::rewrite_one(Part::Expression(&mut node.target), &guard);
+    }
 }
 
 fn load(name: &Name, text: Expr, origin: TextRange) -> Expr {
@@ -59,7 +64,13 @@ fn head<'s>(statement: &'s mut Stmt, guard: &Guard<'_>) -> Vec<Part<'s>> {
             vec![Part::Expression(&mut node.iter)]
         }
         Stmt::With(node) => {
-            node.items.iter_mut().map(|item| Part::Expression(&mut item.context_expr)).collect()
+            let items = node.items.iter_mut();
+            items
+                .flat_map(|item| {
+                    std::iter::once(&mut item.context_expr).chain(item.optional_vars.as_deref_mut())
+                })
+                .map(Part::Expression)
+                .collect()
         }
         Stmt::Match(node) => {
             let guards = node.cases.iter_mut().filter_map(|case| case.guard.as_deref_mut());

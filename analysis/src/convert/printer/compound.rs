@@ -14,7 +14,7 @@ impl Printer<'_, '_> {
         self.decorators(&node.decorator_list);
         self.start_line();
         if is_made(node) {
-            self.push("def ");
+            self.push(if node.is_async { "async def " } else { "def " });
             self.push(&node.name.id);
             self.push("(");
             self.parameters(&node.parameters);

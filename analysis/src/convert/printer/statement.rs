@@ -33,7 +33,7 @@ impl Printer<'_, '_> {
         let start = self.position();
         if !is_made(statement) {
             let column = trivia::column(self.source.text, statement.start());
-            self.shift = self.indent as isize - column as isize;
+            self.shift = (self.prefix.len() + self.indent) as isize - column as isize;
         }
         match statement {
             Stmt::FunctionDef(node) => self.function(node),

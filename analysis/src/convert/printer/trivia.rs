@@ -41,7 +41,7 @@ impl Printer<'_, '_> {
 
     /// Prints the comment to the right of `end`, once.
     pub(super) fn trailing(&mut self, end: TextSize) {
-        let rest = &self.source.text[end.to_usize()..];
+        let rest = self.source.text.get(end.to_usize()..).unwrap_or_default();
         let line = rest.split(['\n', '\r']).next().unwrap_or_default();
         let comment = line.trim_start_matches([' ', '\t', ';']);
         if comment.starts_with('#') && self.noted_ends.insert(end) {

@@ -64,18 +64,40 @@ pub(super) struct Access<'n, 'a> {
     pub(super) names: &'n mut Names<'a>,
     pub(super) reads: Set,
     pub(super) binds: Set,
+    /// Bound whenever the expression is evaluated: `n` of `(n := f()) and (m := g())`.
+    pub(super) certain: Set,
     pub(super) places: Vec<Place>,
     hidden: Vec<FxHashSet<Name>>,
+    /// Of operands around that may not be evaluated.
+    lazy: u32,
 }
 
 impl<'n, 'a> Access<'n, 'a> {
     pub(super) fn new(names: &'n mut Names<'a>) -> Self {
-        Self { names, reads: Set::default(), binds: Set::default(), places: Vec::new(), hidden: Vec::new() }
+        Self {
+            names,
+            reads: Set::default(),
+            binds: Set::default(),
+            certain: Set::default(),
+            places: Vec::new(),
+            hidden: Vec::new(),
+            lazy: 0,
+        }
     }
 
     pub(super) fn bind(&mut self, name: &Name) {
         let number = self.names.number(name);
         self.binds.insert(number);
+        if self.lazy == 0 {
+            self.certain.insert(number);
+        }
+    }
+
+    /// What is evaluated under a condition, or not at all.
+    fn lazily(&mut self, visit: impl FnOnce(&mut Self)) {
+        self.lazy += 1;
+        visit(self);
+        self.lazy -= 1;
     }
 
     fn read(&mut self, name: &Name) {
@@ -124,10 +146,11 @@ impl<'t> SourceOrderVisitor<'t> for Access<'_, '_> {
             Stmt::ClassDef(class) => {
                 self.bind(&class.name.id);
                 self.methods(&class.body);
-                let (binds, places) = (self.binds.clone(), self.places.len());
+                let (binds, certain, places) = (self.binds.clone(), self.certain.clone(), self.places.len());
                 source_order::walk_stmt(self, statement);
                 // What the body binds are attributes of the class.
                 self.binds = binds;
+                self.certain = certain;
                 self.places.truncate(places);
             }
             Stmt::Import(node) => node.names.iter().for_each(|alias| self.bind(&scope::imported(alias))),
@@ -157,6 +180,7 @@ impl<'t> SourceOrderVisitor<'t> for Access<'_, '_> {
                     let number = self.names.number(&node.id);
                     self.names.deleted.insert(number);
                     self.binds.insert(number);
+                    self.certain.insert(number);
                 }
             },
             Expr::Attribute(ast::ExprAttribute { ctx: ExprContext::Store, .. })
@@ -186,8 +210,26 @@ impl<'t> SourceOrderVisitor<'t> for Access<'_, '_> {
             | Expr::Generator(ast::ExprGenerator { generators, .. }) => {
                 generators.iter().take(1).for_each(|generator| self.visit_expr(&generator.iter));
                 self.hidden.push(scope::targets(generators));
-                source_order::walk_expr(self, expression);
+                self.lazily(|access| source_order::walk_expr(access, expression));
                 self.hidden.pop();
+            }
+            Expr::BoolOp(node) => {
+                let mut values = node.values.iter();
+                values.by_ref().take(1).for_each(|value| self.visit_expr(value));
+                self.lazily(|access| values.for_each(|value| access.visit_expr(value)));
+            }
+            Expr::If(node) => {
+                self.visit_expr(&node.test);
+                self.lazily(|access| {
+                    access.visit_expr(&node.body);
+                    access.visit_expr(&node.orelse);
+                });
+            }
+            Expr::Compare(node) => {
+                self.visit_expr(&node.left);
+                let mut operands = node.comparators.iter();
+                operands.by_ref().take(1).for_each(|operand| self.visit_expr(operand));
+                self.lazily(|access| operands.for_each(|operand| access.visit_expr(operand)));
             }
             _ => source_order::walk_expr(self, expression),
         }

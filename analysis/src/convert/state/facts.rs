@@ -178,7 +178,7 @@ impl Flow<'_, '_> {
         match statement {
             Stmt::If(node) => {
                 target.union(&info.head);
-                defined.union(&info.head);
+                defined.union(&info.certain);
                 let kept = self.notes.is_kept(node);
                 let mut live_in = live_out.clone();
                 live_in.subtract(&info.kills);
@@ -209,7 +209,7 @@ impl Flow<'_, '_> {
             }),
             Stmt::With(node) => {
                 target.union(&info.head);
-                defined.union(&info.head);
+                defined.union(&info.certain);
                 self.block(&node.body, &info.blocks[0], live_out, defined, moved)
             }
             Stmt::Match(node) => {
@@ -227,7 +227,7 @@ impl Flow<'_, '_> {
             _ => {
                 target.union(&info.binds);
                 target.union(&info.declared);
-                defined.union(&info.binds);
+                defined.union(&info.kills);
                 if let Stmt::Delete(_) = statement {
                     defined.subtract(&info.binds);
                 }
@@ -251,16 +251,14 @@ impl Flow<'_, '_> {
         let target = if moved_here { &mut self.lifted } else { &mut self.own };
         target.union(&info.head);
         // The iterable is evaluated where the loop stands.
-        let mut iter = info.kills.clone();
-        iter.subtract(&info.head);
         let around = if moved { &mut self.lifted } else { &mut self.own };
-        around.union(&iter);
+        around.union(&info.iterable);
         // Live where each round starts: the next round, or what follows the loop.
         let mut live_in = live_out.clone();
         live_in.union(&info.reads);
         self.facts(info, &live_in, live_out, &defined);
         let mut within = defined.clone();
-        within.union(&info.head);
+        within.union(&info.certain);
         self.block(body, &info.blocks[0], &live_in, within, moved_here);
         self.block(orelse, &info.blocks[1], live_out, defined.clone(), moved);
         defined

@@ -20,6 +20,10 @@ pub(super) struct Info {
     pub(super) declared: Set,
     /// Bound by the test of an `if` or `while`, the target of a `for`, the items of a `with`.
     pub(super) head: Set,
+    /// Of these, those bound whenever the head is evaluated.
+    pub(super) certain: Set,
+    /// Bound by the iterable of a `for`.
+    pub(super) iterable: Set,
     /// Read by the head.
     pub(super) head_reads: Set,
     /// The blocks in the order of `tree::blocks`.
@@ -74,8 +78,9 @@ fn nothing() -> Sum {
 fn head(names: &mut Names<'_>, info: &mut Info, expressions: &[&Expr]) {
     let mut access = Access::new(names);
     expressions.iter().for_each(|expression| access.visit_expr(expression));
-    let (reads, binds, places) = (access.reads, access.binds, access.places);
+    let Access { reads, binds, certain, places, .. } = access;
     info.head_reads = reads;
+    info.certain = certain;
     info.binds.union(&binds);
     info.head = binds;
     info.places.extend(places);
@@ -92,10 +97,10 @@ fn add_blocks(info: &mut Info, blocks: Vec<Vec<Info>>) {
 /// Puts the head before what follows it.
 fn after_head(info: &mut Info, rest: Sum) {
     info.reads = rest.reads;
-    info.reads.subtract(&info.head);
+    info.reads.subtract(&info.certain);
     info.reads.union(&info.head_reads);
     info.kills = rest.kills;
-    info.kills.union(&info.head);
+    info.kills.union(&info.certain);
     info.raises = rest.raises;
 }
 
@@ -132,11 +137,12 @@ fn statement(names: &mut Names<'_>, statement: &Stmt) -> Info {
             }
             let mut iter = Access::new(names);
             iter.visit_expr(&node.iter);
-            let (iter_reads, iter_binds) = (iter.reads, iter.binds);
+            let Access { reads: iter_reads, binds: iter_binds, certain, .. } = iter;
             reads.union(&iter_reads);
             info.reads = reads;
-            info.kills = iter_binds.clone();
+            info.kills = certain;
             info.binds.union(&iter_binds);
+            info.iterable = iter_binds;
             info.head_reads = iter_reads;
             info.head_reads.union(&target_reads);
             add_blocks(&mut info, vec![body, block(names, &node.orelse)]);
@@ -197,10 +203,10 @@ fn simple(names: &mut Names<'_>, statement: &Stmt, info: &mut Info) {
     }
     let mut access = Access::new(names);
     access.visit_stmt(statement);
-    let (reads, binds, places) = (access.reads, access.binds, access.places);
+    let Access { reads, binds, certain, places, .. } = access;
     info.head_reads = reads.clone();
     info.reads = reads;
-    info.kills = binds.clone();
+    info.kills = certain;
     info.binds = binds;
     info.places = places;
 }
@@ -220,7 +226,12 @@ fn try_statement(names: &mut Names<'_>, node: &ast::StmtTry, info: &mut Info) {
     for ast::ExceptHandler::ExceptHandler(handler) in &node.handlers {
         let mut access = Access::new(names);
         handler.type_.iter().for_each(|class| access.visit_expr(class));
-        handler.name.iter().for_each(|name| access.bind(&name.id));
+        if let Some(name) = &handler.name {
+            access.bind(&name.id);
+            // It is deleted at the end of the handler.
+            let number = access.names.number(&name.id);
+            access.names.deleted.insert(number);
+        }
         let (class, name) = (access.reads, access.binds);
         let statements = block(names, &handler.body);
         let mut way = sum(&statements);

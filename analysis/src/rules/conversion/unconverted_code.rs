@@ -82,12 +82,16 @@ fn check(ctx: &FunctionContext) {
     match ctx.stage.unconverted {
         // What has a cache is never called with a Tensor: the call fails before.
         None | Some(Unconverted::Syntax | Unconverted::Cached) => {}
-        Some(reason) => decisions(ctx, reason),
+        Some(reason) => decisions(ctx, reason, UNCONVERTED_CODE.severity),
+    }
+    // Converted for one caller, and as it is for another.
+    if let Some(reason) = ctx.stage.also_unconverted {
+        decisions(ctx, reason, Severity::Warning);
     }
     cached_calls(ctx);
 }
 
-fn decisions(ctx: &FunctionContext, reason: Unconverted) {
+fn decisions(ctx: &FunctionContext, reason: Unconverted, most: Severity) {
     let mut last = None;
     for (construct, node) in ctx.staged() {
         // The parts of a test that is reported already.
@@ -109,9 +113,10 @@ fn decisions(ctx: &FunctionContext, reason: Unconverted) {
         }
         let name = ctx.def().name.as_str();
         let message = format!("{}: {}", refusal(ctx, construct), because(reason, name));
-        let severity = if assumed { Severity::Warning } else { UNCONVERTED_CODE.severity };
+        let severity = if assumed { Severity::Warning } else { most };
         let report = ctx.report(&UNCONVERTED_CODE, construct.test_range, message).severity(severity);
         let report = match &ctx.stage.cause {
+            _ if ctx.stage.converts => report,
             Some(cause) if reason == Unconverted::Caller => report.label(cause.clone(), "called here"),
             Some(cause) if reason == Unconverted::Body => {
                 report.label(cause.clone(), "given to TensorFlow here")

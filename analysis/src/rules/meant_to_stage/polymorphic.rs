@@ -4,7 +4,7 @@ use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
 use crate::staging::assumptions::Source;
 use crate::staging::construct::ConstructKind;
-use crate::staging::facts::Binding;
+use crate::staging::facts::{Alternative, Binding};
 use ruff_python_ast::Expr;
 use ruff_python_ast::visitor::{self, Visitor};
 
@@ -90,6 +90,12 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
+/// `Tensor | list[Tensor]` is how a structure of Tensors is annotated, and is no two functions in one.
+fn is_one_value(alternative: &Alternative) -> bool {
+    use Alternative::{Bool, Float, Int, None, Str, Tensor};
+    matches!(alternative, Tensor { .. } | Bool(_) | Int(_) | Float | Str(_) | None)
+}
+
 /// The first name of an expression that is a parameter to which callers pass both.
 struct Names<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
@@ -102,6 +108,7 @@ impl<'e> Visitor<'e> for Names<'_, '_> {
             && let Some(parameter) = self.ctx.parameter(&name.id)
             && parameter.binding == Binding::Mixed
             && parameter.source == Source::CallSites
+            && self.ctx.fact(expression).alternatives.iter().all(is_one_value)
         {
             self.found.get_or_insert(parameter.name.as_str());
         }

@@ -16,7 +16,7 @@ function M.check()
   local command = type(config.cmd) == 'table' and config.cmd[1] or nil
   if command and vim.fn.executable(command) == 0 then
     health.error(('`%s` is not executable'):format(command), {
-      'Install it: `pip install ag-lsp`',
+      'Install it, in the repository: `pip install .`',
       "or name it: `vim.lsp.config('ag_lsp', { cmd = { '/path/to/ag-lsp', 'server' } })`",
     })
   elseif command then

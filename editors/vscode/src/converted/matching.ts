@@ -14,8 +14,8 @@ interface Lines {
 /**
  * The lines on the other side of `line`, which is on `side`, in ascending order.
  *
- * Mappings nest (an `if` and the statements in it); those that span the fewest lines around `line` speak, so that a line
- * inside a loop does not light the whole loop up.
+ * Mappings nest (an `if` and the statements in it); those that span the fewest lines around `line` speak, so that a
+ * line inside a loop does not light the whole loop up.
  */
 export function matchingLines(map: Mapping[], side: Side, line: number): number[] {
     const around = map.filter(mapping => contains(lines(mapping, side), line));

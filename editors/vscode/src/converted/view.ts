@@ -6,7 +6,14 @@
  */
 import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
-import { convertedDocument, type Converted, type ConvertedParams, type ConvertedTarget, type Mapping, type View } from '../protocol';
+import {
+    convertedDocument,
+    type Converted,
+    type ConvertedParams,
+    type ConvertedTarget,
+    type Mapping,
+    type View,
+} from '../protocol';
 import { matchingLines, type Side } from './matching';
 import { otherView, parseQuery, SCHEME } from './uri';
 

@@ -143,7 +143,7 @@ class Definitions:
         init = Scope("function", body)
         init.declared, init.global_names = set(), set()
         init.instance = "self"
-        head, signature = self.parameters(init, outer, "self")
+        head, signature = self.parameters(init, body, "self")
         signature.kind = "class"
         lines.append(f"def __init__({head}):")
         inner = [f"super().__init__({self.inherited(base, init, outer)})"] if base and self.chance(0.8) else []

@@ -9,7 +9,7 @@ const folder = process.env.AG_LSP_SCENARIO;
 
 /** Waits until `question` answers with something; `what` is said where it never does. */
 async function until(what, question) {
-    const end = Date.now() + 30_000;
+    const end = Date.now() + 60_000;
     while (Date.now() < end) {
         const answer = await question();
         if (answer) {
@@ -48,6 +48,11 @@ async function source() {
 
 function converted() {
     return vscode.window.visibleTextEditors.find(editor => editor.document.uri.scheme === 'ag-converted');
+}
+
+/** Whether a tab with such a title is in front. */
+function shows(title) {
+    return vscode.window.tabGroups.all.some(group => title.test(group.activeTab?.label));
 }
 
 function select(editor, place) {
@@ -98,7 +103,7 @@ const steps = {
             return hints.length > 0 && hints;
         });
         const line = position(document, 'if norm > limit').line;
-        const label = hint => (typeof hint.label === 'string' ? hint.label : hint.label.map(part => part.value).join(''));
+        const label = ({ label }) => (typeof label === 'string' ? label : label.map(part => part.value).join(''));
         assert.ok(hints.some(hint => hint.position.line === line && /staged/.test(label(hint))));
     },
 
@@ -176,7 +181,7 @@ const steps = {
         const editor = await source();
         select(editor, position(editor.document, 'norm > limit'));
         await call('ag-lsp.explainStaging');
-        await until('the page', () => vscode.window.tabGroups.all.some(group => /Staging/.test(group.activeTab?.label)));
+        await until('the page', () => shows(/Staging/));
         await picture('explained', 'norm > limit');
         await call('workbench.action.closeEditorsInOtherGroups');
     },
@@ -184,7 +189,7 @@ const steps = {
     async status() {
         await source();
         await call('ag-lsp.status');
-        await until('the page', () => vscode.window.tabGroups.all.some(group => /Status/.test(group.activeTab?.label)));
+        await until('the page', () => shows(/Status/));
         await picture('status', 'memory');
     },
 

@@ -1,0 +1,254 @@
+//! What calls, defaults and roots together say about parameters.
+
+use std::collections::BTreeMap;
+
+use super::{Cause, Contribution, Fixpoint, ParameterAssumption, Scope, Staged};
+use crate::db::Db;
+use crate::staging::assumed::AssumedType;
+use crate::staging::assumptions::Source;
+use crate::staging::dialect::{Dialect, RootKind};
+use crate::staging::index::{DefaultValue, MODULE, ParameterKind};
+use crate::staging::place::Place;
+use crate::staging::types::{ArgumentPlace, CallSite, Target};
+
+/// What every library calls an argument that is no Tensor.
+const NAMES_OF_PYTHON_VALUES: [&str; 6] = ["axis", "axes", "dtype", "name", "data_format", "padding"];
+
+impl Fixpoint {
+    pub(super) fn contribute(
+        &self,
+        db: &dyn Db,
+        scope: Scope,
+        call: &CallSite,
+        target: &Target,
+        callee: Scope,
+        contributions: &mut Vec<(Scope, u32, Contribution)>,
+    ) {
+        let index = self.index(db, callee);
+        let Some(signature) = index.signatures.get(callee.function as usize) else { return };
+        let is_method = index
+            .definitions
+            .functions
+            .get(callee.function as usize)
+            .is_some_and(|entry| entry.class.is_some());
+        let skip = usize::from(target.bound && is_method && !signature.is_static);
+        let mut given = vec![false; signature.parameters.len()];
+        let of_kind = |kind| signature.parameters.iter().position(|parameter| parameter.kind == kind);
+        for (place, assumed) in &call.arguments {
+            let position = match place {
+                ArgumentPlace::Position(position) => {
+                    let position = *position as usize + skip;
+                    match signature.parameters.get(position).map(|parameter| parameter.kind) {
+                        Some(ParameterKind::PositionalOnly | ParameterKind::Positional) => position,
+                        // The rest goes to `*args`.
+                        _ => match of_kind(ParameterKind::VarArgs) {
+                            Some(position) => position,
+                            None => continue,
+                        },
+                    }
+                }
+                ArgumentPlace::Keyword(name) => {
+                    let named = signature.parameters.iter().position(|parameter| parameter.name == *name);
+                    match named.or_else(|| of_kind(ParameterKind::VarKeywords)) {
+                        Some(position) => position,
+                        None => continue,
+                    }
+                }
+            };
+            given[position] = true;
+            contributions.push((
+                callee,
+                position as u32,
+                Contribution {
+                    cause: Cause { scope, place: call.place },
+                    bound: call.partial,
+                    assumed: assumed.clone(),
+                },
+            ));
+        }
+        if call.open {
+            return;
+        }
+        for (position, parameter) in signature.parameters.iter().enumerate().skip(skip) {
+            if !given[position]
+                && let Some(default) = parameter.default.annotation()
+            {
+                contributions.push((
+                    callee,
+                    position as u32,
+                    Contribution {
+                        cause: Cause { scope, place: Place::default() },
+                        bound: true,
+                        assumed: AssumedType::of(default),
+                    },
+                ));
+            }
+        }
+    }
+
+    /// Derives the parameters' types from all that is known now.
+    pub(super) fn recompute(&mut self, db: &dyn Db) {
+        let mut sites: BTreeMap<(Scope, u32), Vec<Contribution>> = BTreeMap::new();
+        for contributions in self.contributions.values() {
+            for (callee, position, contribution) in contributions {
+                sites.entry((*callee, *position)).or_default().push(contribution.clone());
+            }
+        }
+        let mut parameters = BTreeMap::new();
+        for scope in self.scopes(db) {
+            if scope.function == MODULE {
+                continue;
+            }
+            let index = self.index(db, scope);
+            let Some(signature) = index.signatures.get(scope.function as usize) else { continue };
+            let is_method = index.definitions.functions[scope.function as usize].class.is_some();
+            let staged = self.staged.get(&scope);
+            let assumptions = signature
+                .parameters
+                .iter()
+                .enumerate()
+                .map(|(position, parameter)| {
+                    if position == 0 && is_method && !signature.is_static {
+                        return ParameterAssumption { source: Some(Source::Receiver), ..Default::default() };
+                    }
+                    if parameter.annotated {
+                        return ParameterAssumption {
+                            source: Some(Source::Annotation),
+                            ..Default::default()
+                        };
+                    }
+                    let spoken = sites.get(&(scope, position as u32)).cloned().unwrap_or_default();
+                    let static_parameter = staged.is_some_and(|staged| {
+                        staged
+                            .options
+                            .static_parameters
+                            .iter()
+                            .any(|name| *name == parameter.name || name.parse() == Ok(position))
+                    });
+                    let assumable = !static_parameter
+                        // Whatever it is used for, `jax.jit` traces what is not static.
+                        && (!parameter.used_as_python
+                            || staged.is_some_and(|staged| staged.root == Some(RootKind::JaxJit)))
+                        && !matches!(parameter.kind, ParameterKind::VarArgs | ParameterKind::VarKeywords)
+                        && index.short_name(scope.function) != "__init__";
+                    assume(&parameter.default, &parameter.name, spoken, staged, static_parameter, assumable)
+                })
+                .collect();
+            parameters.insert(scope, assumptions);
+        }
+        self.parameters = parameters;
+    }
+}
+
+/// Precedence: call sites > literal default > assumption.
+fn assume(
+    default: &DefaultValue,
+    name: &str,
+    spoken: Vec<Contribution>,
+    staged: Option<&Staged>,
+    is_static: bool,
+    assumable: bool,
+) -> ParameterAssumption {
+    let mut assumed = AssumedType::default();
+    for contribution in &spoken {
+        for alternative in contribution.assumed.alternatives() {
+            assumed.insert(alternative);
+        }
+    }
+    let root = staged.filter(|staged| staged.root.is_some());
+    if !assumed.is_empty() {
+        // `jax.jit` turns every number that is not static into a tracer.
+        if let Some(staged) = root
+            && staged.dialect == Dialect::Jax
+            && staged.root == Some(RootKind::JaxJit)
+            && !is_static
+        {
+            assumed = traced(&spoken);
+        }
+        // A parameter that is only ever None where we look is not None everywhere.
+        if assumed.alternatives().all(|alternative| alternative == "None") {
+            assumed.unknown = true;
+        }
+        return ParameterAssumption { source: Some(Source::CallSites), assumed, sites: spoken };
+    }
+    if let Some(text) = default.annotation() {
+        let mut assumed = AssumedType::of(text);
+        assumed.unknown = *default == DefaultValue::None;
+        if *default == DefaultValue::None
+            && name == "training"
+            && root.is_some_and(|staged| staged.root == Some(RootKind::KerasMethod))
+        {
+            assumed = AssumedType::of("bool");
+        }
+        return ParameterAssumption { source: Some(Source::Default), assumed, sites: Vec::new() };
+    }
+    if *default == DefaultValue::Absent
+        && let Some(staged) = root
+        && assumable
+        && (staged.root == Some(RootKind::JaxJit) || !NAMES_OF_PYTHON_VALUES.contains(&name))
+    {
+        if name == "training" && staged.root == Some(RootKind::KerasMethod) {
+            return ParameterAssumption {
+                source: Some(Source::Default),
+                assumed: AssumedType::of("bool"),
+                sites: Vec::new(),
+            };
+        }
+        let structured = matches!(
+            staged.root,
+            Some(RootKind::KerasMethod | RootKind::ControlFlowBody | RootKind::DatasetCallback)
+        );
+        let assumed = match staged.dialect {
+            Dialect::Tensorflow | Dialect::Keras if structured => AssumedType::of("ag_tensor_"),
+            Dialect::Tensorflow => AssumedType::of("ag_argument_"),
+            Dialect::Jax if structured => AssumedType::of("ag_array_"),
+            dialect => {
+                let (module, class) = dialect.tensor_class();
+                AssumedType::class(module, class)
+            }
+        };
+        return ParameterAssumption { source: Some(Source::Assumption), assumed, sites: Vec::new() };
+    }
+    ParameterAssumption { source: Some(Source::Unknown), ..Default::default() }
+}
+
+/// The arguments of a jitted call as they arrive: numbers, alone or in containers, are tracers.
+fn traced(spoken: &[Contribution]) -> AssumedType {
+    const NUMBERS: [&str; 4] = ["int", "float", "bool", "complex"];
+    let mut assumed = AssumedType::default();
+    for contribution in spoken {
+        // An omitted argument keeps its default, a Python value.
+        let omitted = contribution.bound;
+        for alternative in contribution.assumed.alternatives() {
+            if omitted {
+                assumed.insert(alternative);
+                continue;
+            }
+            let mut text = String::with_capacity(alternative.len());
+            let mut word = String::new();
+            let mut braces = 0usize;
+            for c in alternative.chars().chain(['\0']) {
+                if c.is_alphanumeric() || c == '_' {
+                    word.push(c);
+                    continue;
+                }
+                if braces == 0 && NUMBERS.contains(&word.as_str()) {
+                    text.push_str("{jax:Array}");
+                } else {
+                    text.push_str(&word);
+                }
+                word.clear();
+                match c {
+                    '{' => braces += 1,
+                    '}' => braces = braces.saturating_sub(1),
+                    _ => {}
+                }
+                if c != '\0' {
+                    text.push(c);
+                }
+            }
+            assumed.insert(text.replace("{numpy:ndarray}", "{jax:Array}"));
+        }
+    }
+    assumed
+}
