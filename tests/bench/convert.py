@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast functions are converted: ag-lsp beside TensorFlow's and diastatic-malt's conversion of the same functions.
 
-    tests/bench/convert.py [--binary target/release/ag-lsp] [--functions 300] [--copies 40] [--at-least RATIO]
+    tests/bench/convert.py [--binary target/release/ag-lsp] [--functions 300] [--copies 20] [--at-least RATIO]
 
 The functions are published ones: TensorFlow's own operations and Keras's TensorFlow backend, at least 8 lines each,
 taken evenly from the sorted list. Each is a file of its own for ag-lsp, `--copies` times over, so that the start of
@@ -34,13 +34,15 @@ import tensorflow_environment  # noqa: E402
 
 PACKAGES = ("keras.src.backend.tensorflow", "tensorflow.python.ops")
 SHORTEST = 8
+# The best of them counts: what else the machine does only adds. The peers remember what they converted, and have one.
+ROUNDS = 3
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--binary", type=Path, default=ROOT / "target/release/ag-lsp")
     parser.add_argument("--functions", type=int, default=300)
-    parser.add_argument("--copies", type=int, default=40)
+    parser.add_argument("--copies", type=int, default=20)
     parser.add_argument("--at-least", type=float, default=0, help="fail when ag-lsp is not this many times faster")
     options = parser.parse_args()
     tensorflow_environment.enter()
@@ -130,8 +132,8 @@ def our_seconds(binary, functions, copies):
         for entry in entries:
             compile(entry["text"], entry["qualname"], "exec")
 
-        start = min(cpu_seconds(binary, empty) for _ in range(3))
-        spent = (cpu_seconds(binary, many) - start) / copies
+        start = min(cpu_seconds(binary, empty) for _ in range(ROUNDS))
+        spent = (min(cpu_seconds(binary, many) for _ in range(ROUNDS)) - start) / copies
         print(f"ag-lsp: {len(functions)} of {len(functions)} converted, {spent * 1000:.1f} ms")
         return spent
 

@@ -26,15 +26,15 @@ pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
             Stmt::For(node) => (&mut node.node_index, &mut node.body),
             _ => continue,
         };
-        let Some(call) = block.first().and_then(|first| directive(first, "set_loop_options")) else {
-            continue;
-        };
+        let place = block.iter().position(|statement| directive(statement, "set_loop_options").is_some());
+        let Some(place) = place else { continue };
+        let removed = block.remove(place);
+        let Some(call) = directive(&removed, "set_loop_options") else { continue };
         let positional = LOOP_OPTIONS.iter().zip(&call.arguments.args);
         let mut options: Vec<ast::Keyword> =
             positional.map(|(name, value)| build::keyword(name, value.clone())).collect();
         options.extend(call.arguments.keywords.iter().cloned());
         unit.notes.add(index, |note| note.loop_options = options);
-        block.remove(0);
         if block.is_empty() {
             block.push(build::pass());
         }

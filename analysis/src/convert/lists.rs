@@ -39,9 +39,11 @@ fn statements(unit: &Unit, body: &mut ast::Suite) {
                 }
                 pops(unit, &mut node.value, origin, out);
             }
-            Stmt::Assign(node) => pops(unit, &mut node.value, origin, out),
-            Stmt::AugAssign(node) => pops(unit, &mut node.value, origin, out),
-            Stmt::Return(node) => node.value.iter_mut().for_each(|value| pops(unit, value, origin, out)),
+            Stmt::Assign(ast::StmtAssign { value, .. })
+            | Stmt::AugAssign(ast::StmtAugAssign { value, .. })
+            | Stmt::Return(ast::StmtReturn { value: Some(value), .. }) => {
+                pops(unit, value, origin, out);
+            }
             _ => {}
         }
         out.push(statement);
@@ -60,13 +62,54 @@ fn append(expression: &Expr) -> Option<(Expr, Expr)> {
     }
 }
 
-/// Puts `list, popped_ = ag__.list_pop(list, …)` before the statement for a value that is a pop.
-fn pops(unit: &Unit, value: &mut Expr, origin: TextRange, out: &mut ast::Suite) {
+/// Takes the pops out of an expression in the order in which they are evaluated; false once anything
+/// has been evaluated that a pop must not overtake.
+fn pops(unit: &Unit, value: &mut Expr, origin: TextRange, out: &mut ast::Suite) -> bool {
+    let mut all = |values: &mut [&mut Expr]| values.iter_mut().all(|value| pops(unit, value, origin, out));
+    match value {
+        Expr::Name(_) | Expr::NumberLiteral(_) | Expr::StringLiteral(_) | Expr::BooleanLiteral(_) => true,
+        Expr::Tuple(node) => all(&mut node.elts.iter_mut().collect::<Vec<_>>()),
+        Expr::List(node) => all(&mut node.elts.iter_mut().collect::<Vec<_>>()),
+        Expr::BinOp(node) => {
+            all(&mut [&mut *node.left, &mut *node.right]);
+            false
+        }
+        Expr::UnaryOp(node) => {
+            all(&mut [&mut *node.operand]);
+            false
+        }
+        Expr::Compare(node) => {
+            let second = node.comparators.first_mut();
+            all(&mut std::iter::once(&mut *node.left).chain(second).collect::<Vec<_>>());
+            false
+        }
+        Expr::Subscript(node) => {
+            all(&mut [&mut *node.value, &mut *node.slice]);
+            false
+        }
+        Expr::Call(node) if !is_pop(node) => {
+            if is_place(&node.func) {
+                all(&mut node.arguments.args.iter_mut().collect::<Vec<_>>());
+            }
+            false
+        }
+        Expr::Call(_) => {
+            pop(unit, value, origin, out);
+            true
+        }
+        _ => false,
+    }
+}
+
+fn is_pop(call: &ast::ExprCall) -> bool {
+    let Expr::Attribute(method) = &*call.func else { return false };
+    method.attr.as_str() == "pop" && is_place(&method.value) && call.arguments.len() <= 1
+}
+
+/// Puts `list, popped_ = ag__.list_pop(list, …)` before the statement.
+fn pop(unit: &Unit, value: &mut Expr, origin: TextRange, out: &mut ast::Suite) {
     let Expr::Call(call) = value else { return };
     let Expr::Attribute(method) = &*call.func else { return };
-    if method.attr.as_str() != "pop" || !is_place(&method.value) || call.arguments.len() > 1 {
-        return;
-    }
     let list = (*method.value).clone();
     let (dtype, shape) = element_type(unit, &list, origin);
     let options = build::call_with(

@@ -29,6 +29,27 @@ pub struct SourceMap {
     spans: Vec<Span>,
 }
 
+/// Leaves out made spans within one that was made for the same original.
+fn informative(spans: Vec<Span>) -> Vec<Span> {
+    let mut kept: Vec<Span> = Vec::with_capacity(spans.len());
+    let mut around: Vec<Span> = Vec::new();
+    for span in spans {
+        while around.last().is_some_and(|outer| outer.generated.end() < span.generated.end()) {
+            around.pop();
+        }
+        let is_known = around.last().is_some_and(|outer| {
+            span.kind == SpanKind::Synthesized
+                && outer.kind == SpanKind::Synthesized
+                && outer.original == span.original
+        });
+        if !is_known {
+            kept.push(span);
+            around.push(span);
+        }
+    }
+    kept
+}
+
 impl SourceMap {
     pub(super) fn new(mut spans: Vec<Span>) -> Self {
         spans.retain(|span| !span.generated.is_empty());
@@ -43,7 +64,7 @@ impl SourceMap {
                 furthest = furthest.max(span.original.end());
             }
         }
-        Self { spans }
+        Self { spans: informative(spans) }
     }
 
     pub fn spans(&self) -> &[Span] {

@@ -153,6 +153,16 @@ impl<'t> SourceOrderVisitor<'t> for Access<'_, '_> {
                 self.certain = certain;
                 self.places.truncate(places);
             }
+            // A function like one by `def`.
+            Stmt::Assign(node) => {
+                if let Expr::Lambda(lambda) = &*node.value {
+                    for name in Scope::of_lambda(lambda).free() {
+                        let number = self.names.number(name);
+                        self.names.captured.insert(number);
+                    }
+                }
+                source_order::walk_stmt(self, statement);
+            }
             Stmt::Import(node) => node.names.iter().for_each(|alias| self.bind(&scope::imported(alias))),
             Stmt::ImportFrom(node) => node.names.iter().for_each(|alias| self.bind(&scope::imported(alias))),
             Stmt::AugAssign(node) => {

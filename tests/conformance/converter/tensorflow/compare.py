@@ -59,9 +59,8 @@ def main():
                 print(f"{topic}.{function.__name__}: TensorFlow is right here, there is no deviation")
         print(f"{topic:<20}{len(verdicts):>10}{row[AGREES]:>8}{row[RIGHT]:>12}{row[DIFFERS]:>8}")
         table += row
-    print(
-        f"{table[AGREES]} agree, {table[RIGHT]} ours right where TensorFlow is wrong, {table[DIFFERS]} differ"
-    )
+    print(f"{table[AGREES]} agree, {table[RIGHT]} ours right where TensorFlow is wrong, {table[DIFFERS]} differ")
+    print(f"test result: functions. {table[AGREES] + table[RIGHT]} passed; {table[DIFFERS]} failed;")
     return 1 if table[DIFFERS] else 0
 
 

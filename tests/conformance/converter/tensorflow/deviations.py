@@ -20,6 +20,8 @@ TRY_ELSE = "the `else` of a `try` runs although `return`, `break` or `continue` 
 UNBOUND_TEXT = "the text of UnboundLocalError is not Python's"
 ELIF_RETURNS = "an `elif` that returns, before a plain `return`, is taken for a missing return"
 NAMES = "generated names clash with the user's"
+STALE_LAMBDA = "a lambda made before a loop does not see what the loop binds"
+OPTIONS_PLACE = "`set_loop_options` must be the first statement of a loop, or the conversion stops"
 ASYNC = "`async def` stops the conversion"
 
 
@@ -348,3 +350,24 @@ def deleted(x):
     y = x
     del y
     return y
+
+
+@case(T(3))
+@deviates(STALE_LAMBDA)
+def lambda_reads_loop_variable(n):
+    last = 0
+    read = lambda: last
+    for i in tf.range(n):
+        last = i
+    return read()
+
+
+@case(T(3))
+@deviates(OPTIONS_PLACE)
+def loop_options_after_statement(n):
+    v = tf.zeros([0])
+    for i in tf.range(n):
+        one = tf.ones([1])
+        tf.autograph.experimental.set_loop_options(shape_invariants=[(v, tf.TensorShape([None]))])
+        v = tf.concat([v, one], 0)
+    return v

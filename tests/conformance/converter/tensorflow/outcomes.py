@@ -1,6 +1,7 @@
 """What a run of a function gave, in a form that can be compared."""
 
 import collections
+import itertools
 import logging
 import re
 import traceback
@@ -60,9 +61,10 @@ class Error(collections.namedtuple("Error", ["type", "message", "lines"])):
             message = metadata.cause_message.removeprefix(kind + ": ")
             frames = metadata.translated_stack
             lines = [(frame.filename, frame.lineno, frame.function_name) for frame in frames if frame.is_converted]
-        message = re.sub("0x[0-9a-f]+", "0x", message.split("\n")[0])
+        message = re.sub("0x[0-9a-f]+|(?<=__inference_).*", "…", message.split("\n")[0])
         users = [(Path(file).name, *rest) for file, *rest in lines if is_users(file)]
-        return cls(kind, message, tuple(users))
+        # A recursion without an end shows as many frames as Python's stack has room for.
+        return cls(kind, message, tuple(line for line, _ in itertools.groupby(users)))
 
 
 def is_users(filename):
@@ -99,7 +101,7 @@ class Warnings(logging.Handler):
 
 
 def described(value):
-    """A value without identity: kinds of containers, dtypes, numbers to six digits."""
+    """A value without identity: kinds of containers, dtypes, numbers to five digits."""
     if isinstance(value, dict):
         return "dict", {key: described(item) for key, item in value.items()}
     if isinstance(value, tuple):
