@@ -8,8 +8,9 @@ use tower_lsp::lsp_types::{
     NumberOrString, Range, Url,
 };
 
-use super::documents::{self, Face};
+use super::documents::Face;
 use super::job::{Outcome, catch};
+use super::places::Places;
 use super::snapshot::{Snapshot, Spot};
 
 pub(crate) const SOURCE: &str = "ag-lsp";
@@ -24,8 +25,9 @@ pub(crate) struct Reported {
 
 /// The diagnostics of a document, cell by cell if it is a notebook. A fault of ours in one document is one of them.
 pub(crate) fn of(snapshot: &Snapshot, spot: &Spot) -> Vec<Reported> {
-    let faces = Face::all(&spot.source, snapshot.client.encoding);
-    let mut reported: Vec<Reported> = faces
+    let places = Places::new(snapshot, spot);
+    let mut reported: Vec<Reported> = places
+        .faces
         .iter()
         .map(|face| Reported {
             uri: face.part.uri.clone(),
@@ -37,8 +39,8 @@ pub(crate) fn of(snapshot: &Snapshot, spot: &Spot) -> Vec<Reported> {
         Outcome::Done(findings) => {
             for finding in &findings {
                 let start = finding.location.range.start();
-                if let Some(number) = faces.iter().position(|face| face.holds(start)) {
-                    reported[number].diagnostics.push(diagnostic(snapshot, spot, &faces[number], finding));
+                if let Some(number) = places.faces.iter().position(|face| face.holds(start)) {
+                    reported[number].diagnostics.push(diagnostic(&places, &places.faces[number], finding));
                 }
             }
         }
@@ -52,9 +54,10 @@ pub(crate) fn of(snapshot: &Snapshot, spot: &Spot) -> Vec<Reported> {
     reported
 }
 
-pub(crate) fn diagnostic(snapshot: &Snapshot, spot: &Spot, face: &Face, finding: &Finding) -> Diagnostic {
-    let related = finding.labels.iter().chain(&finding.why).filter_map(|note| related(snapshot, spot, note));
-    let related: Vec<_> = if snapshot.client.related_information { related.collect() } else { Vec::new() };
+pub(crate) fn diagnostic(places: &Places, face: &Face, finding: &Finding) -> Diagnostic {
+    let related = finding.labels.iter().chain(&finding.why).filter_map(|note| related(places, note));
+    let related: Vec<_> =
+        if places.snapshot.client.related_information { related.collect() } else { Vec::new() };
     let message = match &finding.help {
         Some(help) => format!("{}\nhelp: {help}", finding.message),
         None => finding.message.clone(),
@@ -63,7 +66,7 @@ pub(crate) fn diagnostic(snapshot: &Snapshot, spot: &Spot, face: &Face, finding:
         range: face.range(finding.location.range),
         severity: Some(severity(finding.severity)),
         code: Some(NumberOrString::String(finding.code.to_owned())),
-        code_description: description(snapshot, finding.code),
+        code_description: description(places.snapshot, finding.code),
         source: Some(SOURCE.to_owned()),
         message,
         related_information: (!related.is_empty()).then_some(related),
@@ -93,13 +96,8 @@ fn description(snapshot: &Snapshot, code: &str) -> Option<CodeDescription> {
     Some(CodeDescription { href })
 }
 
-fn related(snapshot: &Snapshot, spot: &Spot, note: &Note) -> Option<DiagnosticRelatedInformation> {
-    let place = note.location.as_ref()?;
-    let source = match place.file == spot.engine.file(spot.document) {
-        true => std::borrow::Cow::Borrowed(&*spot.source),
-        false => snapshot.source(spot.engine, place.file)?,
-    };
-    let location = documents::location(&source, place.range, snapshot.client.encoding)?;
+fn related(places: &Places, note: &Note) -> Option<DiagnosticRelatedInformation> {
+    let location = places.location(note.location.as_ref()?)?;
     Some(DiagnosticRelatedInformation { location, message: note.message.clone() })
 }
 

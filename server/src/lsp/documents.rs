@@ -100,6 +100,8 @@ pub(crate) struct Documents {
     /// Of cells: the notebook they are in.
     notebooks: FxHashMap<Url, Url>,
     by_path: FxHashMap<SystemPathBuf, Url>,
+    /// Files of configuration, of which only keys are completed.
+    configurations: FxHashMap<Url, Arc<Part>>,
 }
 
 impl Documents {
@@ -111,8 +113,21 @@ impl Documents {
         self.open.insert(uri, Arc::new(source));
     }
 
+    pub(crate) fn open_configuration(&mut self, part: Part) {
+        self.configurations.insert(part.uri.clone(), Arc::new(part));
+    }
+
+    pub(crate) fn configuration(&self, uri: &Url) -> Option<&Part> {
+        self.configurations.get(uri).map(|part| &**part)
+    }
+
+    pub(crate) fn configuration_mut(&mut self, uri: &Url) -> Option<&mut Part> {
+        self.configurations.get_mut(uri).map(Arc::make_mut)
+    }
+
     /// What was open, if it was.
     pub(crate) fn close(&mut self, uri: &Url) -> Option<Arc<Source>> {
+        self.configurations.remove(uri);
         let source = self.open.remove(uri)?;
         self.by_path.remove(&source.path);
         self.notebooks.retain(|_, notebook| notebook != uri);

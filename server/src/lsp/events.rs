@@ -24,13 +24,15 @@ impl Owner {
             self.follow(document.uri);
             return;
         }
-        // Other languages are none of ours.
-        if document.language_id != "python" {
-            return;
-        }
         let Some(path) = path_of(&document.uri) else { return };
         let uri = document.uri;
         let part = Part { uri: uri.clone(), version: document.version, text: document.text };
+        if document.language_id != "python" {
+            if path.file_name().is_some_and(|name| CONFIGURATIONS.contains(&name)) {
+                Arc::make_mut(&mut self.documents).open_configuration(part);
+            }
+            return;
+        }
         Arc::make_mut(&mut self.documents)
             .open(uri.clone(), Source { path, parts: vec![part], is_notebook: false });
         self.touch(uri);
@@ -38,7 +40,12 @@ impl Owner {
 
     pub(crate) fn change(&mut self, params: DidChangeTextDocumentParams) {
         let (uri, encoding) = (params.text_document.uri, self.client.encoding);
-        let Some(source) = Arc::make_mut(&mut self.documents).get_mut(&uri) else { return };
+        let documents = Arc::make_mut(&mut self.documents);
+        if let Some(part) = documents.configuration_mut(&uri) {
+            documents::edit(&mut part.text, params.content_changes, encoding);
+            return;
+        }
+        let Some(source) = documents.get_mut(&uri) else { return };
         let Some(part) = source.parts.iter_mut().find(|part| part.uri == uri) else { return };
         documents::edit(&mut part.text, params.content_changes, encoding);
         part.version = params.text_document.version;

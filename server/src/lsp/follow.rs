@@ -9,6 +9,7 @@ use tower_lsp::lsp_types::notification::Notification;
 use tower_lsp::lsp_types::request::Request;
 
 use super::converted::Address;
+use super::documents::Source;
 use super::owner::Owner;
 
 enum ConvertedDocumentChanged {}
@@ -32,38 +33,57 @@ impl Request for ContentRefresh {
     const METHOD: &'static str = "workspace/textDocumentContent/refresh";
 }
 
+/// A source whose converted code the client shows.
+#[derive(Default)]
+pub(super) struct Followed {
+    /// The addresses of its converted documents.
+    addresses: FxHashSet<Url>,
+    /// What the client knows of.
+    seen: Option<Stamp>,
+}
+
+/// A state of an open document: the versions of its parts.
+#[derive(PartialEq, Eq)]
+struct Stamp(Vec<i32>);
+
+impl Stamp {
+    fn of(source: &Source) -> Self {
+        Self(source.parts.iter().map(|part| part.version).collect())
+    }
+}
+
 impl Owner {
     /// The client asks for converted code, by the address of the source or of the converted document.
     pub(super) fn follow(&mut self, uri: Url) {
-        match Address::parse(&self.snapshot(), &uri) {
-            Some(address) => {
-                self.followed.entry(address.source).or_default().insert(uri);
-            }
-            None => {
-                self.followed.entry(uri).or_default();
-            }
+        let address = Address::parse(&self.snapshot(), &uri);
+        let source = address.as_ref().map_or_else(|| uri.clone(), |address| address.source.clone());
+        let seen = self.documents.get(&source).map(|source| Stamp::of(source));
+        let followed = self.followed.entry(source).or_default();
+        followed.seen = seen;
+        if address.is_some() {
+            followed.addresses.insert(uri);
         }
     }
 
     /// The client has closed a converted document.
     pub(super) fn unfollow(&mut self, uri: &Url) {
-        self.followed.retain(|_, addresses| !(addresses.remove(uri) && addresses.is_empty()));
+        self.followed
+            .retain(|_, followed| !(followed.addresses.remove(uri) && followed.addresses.is_empty()));
     }
 
-    /// Tells of the converted documents of sources that were edited.
-    pub(super) fn tell_converted(&self, edited: &FxHashSet<Url>) {
-        for (source, addresses) in &self.followed {
-            let open = self.documents.get(source);
-            let part = open.and_then(|open| open.parts.first().filter(|_| !open.is_notebook));
-            let is_edited = edited.contains(source)
-                || open.is_some_and(|open| open.parts.iter().any(|part| edited.contains(&part.uri)));
-            if !is_edited {
+    /// Tells of the converted documents of sources that have changed.
+    pub(super) fn tell_converted(&mut self) {
+        for (source, followed) in &mut self.followed {
+            let Some(open) = self.documents.get(source) else { continue };
+            let stamp = Some(Stamp::of(open));
+            if followed.seen == stamp {
                 continue;
             }
-            let changed = Changed { uri: source.clone(), version: part.map(|part| part.version) };
-            self.outbox.notify::<ConvertedDocumentChanged>(changed);
+            followed.seen = stamp;
+            let version = open.parts.first().filter(|_| !open.is_notebook).map(|part| part.version);
+            self.outbox.notify::<ConvertedDocumentChanged>(Changed { uri: source.clone(), version });
             if self.client.text_document_content {
-                for uri in addresses {
+                for uri in &followed.addresses {
                     self.outbox.request::<ContentRefresh>(json!({ "uri": uri }), |_| ());
                 }
             }

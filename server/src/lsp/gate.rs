@@ -10,9 +10,9 @@ use std::task::{Context, Poll};
 use serde_json::Value;
 use tokio::sync::Notify;
 use tower::Service;
-use tower_lsp::jsonrpc::{Request, Response};
+use tower_lsp::jsonrpc::{Id, Request, Response};
 
-use super::capabilities;
+use super::{capabilities, wire};
 
 /// What passes the gate besides messages.
 #[derive(Clone, Default)]
@@ -43,6 +43,9 @@ where
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
+        if let Some(error) = wire::error_of(request.method()) {
+            return Box::pin(async { Ok(Some(Response::from_error(Id::Null, error))) });
+        }
         let request = as_understood(request);
         let content = match request.method() {
             "initialize" => {

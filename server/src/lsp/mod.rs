@@ -13,6 +13,7 @@
 mod backend;
 mod capabilities;
 mod commands;
+mod configuration_keys;
 mod converted;
 mod diagnostics;
 mod documents;
@@ -25,6 +26,7 @@ mod notebooks;
 mod options;
 mod outbox;
 mod owner;
+mod places;
 mod position;
 mod progress;
 mod project;
@@ -32,6 +34,9 @@ mod publish;
 mod refresh;
 mod requests;
 mod snapshot;
+#[cfg(test)]
+mod tests;
+mod wire;
 
 use std::sync::atomic::Ordering;
 
@@ -46,9 +51,12 @@ use outbox::Outbox;
 /// Messages in work at one time; one that says to cancel another must not wait for its turn.
 const CONCURRENCY: usize = 64;
 
+/// Bytes of messages that may wait for tower-lsp.
+const PIPE: usize = 1 << 20;
+
 /// Serves one client until it says `exit` or is gone. Whether it has said `shutdown` before.
 pub(crate) async fn serve(
-    input: impl AsyncRead + Unpin,
+    input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite,
     cwd: SystemPathBuf,
 ) -> bool {
@@ -68,10 +76,14 @@ pub(crate) async fn serve(
     .custom_method("notebookDocument/didClose", Backend::did_close_notebook)
     .finish();
     let gate = Gate { inner: service, passed: passed.clone() };
-    let serving = Server::new(input, output, socket).concurrency_level(CONCURRENCY).serve(gate);
+    let (sifted, reader) = tokio::io::duplex(PIPE);
+    let sifting = tokio::spawn(wire::sift(input, sifted));
+    let serving = Server::new(reader, output, socket).concurrency_level(CONCURRENCY).serve(gate);
     tokio::select! {
         () = serving => {}
         () = passed.exit.notified() => {}
     }
+    // It may still wait for a client that has said goodbye.
+    sifting.abort();
     passed.shutdown.load(Ordering::Relaxed)
 }

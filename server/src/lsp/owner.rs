@@ -12,6 +12,7 @@ use tower_lsp::lsp_types::{MessageType, Url};
 use super::capabilities::Client;
 use super::diagnostics::Reported;
 use super::documents::{Documents, Source};
+use super::follow::Followed;
 use super::job::Job;
 use super::options::{EditorOptions, LogLevel};
 use super::outbox::Outbox;
@@ -65,9 +66,12 @@ pub(crate) struct Owner {
     /// The revision whose diagnostics were asked for.
     reported: u64,
     pub(super) published: FxHashMap<Url, Reported>,
-    /// Sources whose converted documents the client shows, with the addresses of those.
-    pub(super) followed: FxHashMap<Url, FxHashSet<Url>>,
+    /// By the address of the source.
+    pub(super) followed: FxHashMap<Url, Followed>,
+    /// For a project as a whole.
     settlers: rayon::ThreadPool,
+    /// For an edit, which concerns few functions: more threads would mostly look for work.
+    settler: rayon::ThreadPool,
     workers: rayon::ThreadPool,
 }
 
@@ -99,6 +103,7 @@ impl Owner {
             published: FxHashMap::default(),
             followed: FxHashMap::default(),
             settlers: pool(0).build()?,
+            settler: pool(1).build()?,
             // Apart from the settlers: a snapshot that waits for a thread would keep an engine from settling.
             workers: pool(std::thread::available_parallelism().map_or(2, |threads| threads.get().max(2)))
                 .build()?,
@@ -155,23 +160,23 @@ impl Owner {
         if let Err(panic) = panics::catch(|| self.open_projects()) {
             self.recover(&panic);
         }
-        let edited = std::mem::take(&mut self.edited);
-        for uri in &edited {
-            let Some(source) = self.documents.get(uri).map(Arc::clone) else { continue };
+        for uri in std::mem::take(&mut self.edited) {
+            let Some(source) = self.documents.get(&uri).map(Arc::clone) else { continue };
             let Some(number) = self.project_for(&source) else { continue };
             let project = &mut self.projects[number];
             project.engine.set_editor_text(&source.path, source.text());
             project.stale = true;
         }
-        self.tell_converted(&edited);
+        self.tell_converted();
         for project in self.projects.iter_mut().filter(|project| project.stale) {
             let shows =
                 self.client.progress && project.engine.documents().len() >= WORTH_PROGRESS && project.fresh;
             let progress = Progress::begin(shows.then_some(&self.outbox), "Looking for staged functions");
             let engine = &mut project.engine;
+            let pool = if project.fresh { &self.settlers } else { &self.settler };
             let start = Instant::now();
             let settled = panics::catch(|| {
-                self.settlers.install(|| engine.settle(&|done, total| progress.update(done, total)));
+                pool.install(|| engine.settle(&|done, total| progress.update(done, total)));
             });
             if let Err(panic) = settled {
                 self.outbox.log(MessageType::ERROR, format!("{panic}; this is a bug in ag-lsp"));

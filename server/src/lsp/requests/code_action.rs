@@ -19,6 +19,7 @@ use crate::lsp::capabilities::FIX_ALL;
 use crate::lsp::commands;
 use crate::lsp::diagnostics;
 use crate::lsp::documents::Face;
+use crate::lsp::places::Places;
 use crate::lsp::snapshot::{Snapshot, Spot};
 
 /// What an action without its edit must remember.
@@ -63,8 +64,9 @@ fn list(snapshot: &Snapshot, params: &CodeActionParams) -> Option<CodeActionResp
     let promise = |deed| Promise { uri: uri.clone(), version: face.part.version, deed };
     if wants(&CodeActionKind::QUICKFIX) {
         let near = findings.iter().filter(|finding| finding.location.range.intersect(range).is_some());
+        let places = Places::new(snapshot, &spot);
         for finding in near.filter(|finding| face.holds(finding.location.range.start())) {
-            let shown = diagnostics::diagnostic(snapshot, &spot, &face, finding);
+            let shown = diagnostics::diagnostic(&places, &face, finding);
             for action in actions::actions(finding) {
                 let mut offered = new(action.title, CodeActionKind::QUICKFIX, Some(shown.clone()));
                 offered.is_preferred = action.preferred.then_some(true);

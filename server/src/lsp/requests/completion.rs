@@ -1,21 +1,24 @@
-//! `textDocument/completion`: rules, where a comment suppresses them.
+//! `textDocument/completion`: rules, where a comment suppresses them; keys, in a file of configuration.
 
 use ag_analysis::ide::completion;
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{
     CompletionItem, CompletionItemKind, CompletionParams, CompletionResponse, CompletionTextEdit,
-    Documentation, TextEdit,
+    Documentation, Range, TextEdit,
 };
 
+use crate::lsp::configuration_keys;
 use crate::lsp::markdown;
+use crate::lsp::position::Lines;
 use crate::lsp::snapshot::Snapshot;
 use crate::manual;
 
 pub(crate) fn answer(snapshot: &Snapshot, params: &CompletionParams) -> Result<Option<CompletionResponse>> {
-    Ok(items(snapshot, params).map(CompletionResponse::Array))
+    let items = rules(snapshot, params).or_else(|| keys(snapshot, params));
+    Ok(items.map(CompletionResponse::Array))
 }
 
-fn items(snapshot: &Snapshot, params: &CompletionParams) -> Option<Vec<CompletionItem>> {
+fn rules(snapshot: &Snapshot, params: &CompletionParams) -> Option<Vec<CompletionItem>> {
     let at = &params.text_document_position;
     let spot = snapshot.at(&at.text_document.uri)?;
     let face = spot.face()?;
@@ -32,4 +35,22 @@ fn items(snapshot: &Snapshot, params: &CompletionParams) -> Option<Vec<Completio
         ..CompletionItem::default()
     };
     Some(completion.rules.iter().map(item).collect())
+}
+
+fn keys(snapshot: &Snapshot, params: &CompletionParams) -> Option<Vec<CompletionItem>> {
+    let at = &params.text_document_position;
+    let part = snapshot.documents.configuration(&at.text_document.uri)?;
+    let file = at.text_document.uri.path().rsplit('/').next()?;
+    let lines = Lines::new(&part.text, snapshot.client.encoding);
+    let offset = lines.offset(at.position);
+    let (typed, keys) = configuration_keys::keys(file, part.text.get(..offset)?)?;
+    let range = Range::new(lines.position(offset - typed), lines.position(offset));
+    let item = |key: configuration_keys::Key| CompletionItem {
+        label: key.name.clone(),
+        kind: Some(CompletionItemKind::PROPERTY),
+        documentation: Some(Documentation::MarkupContent(markdown::content(snapshot, key.docs))),
+        text_edit: Some(CompletionTextEdit::Edit(TextEdit::new(range, format!("{} = ", key.name)))),
+        ..CompletionItem::default()
+    };
+    Some(keys.into_iter().map(item).collect())
 }

@@ -6,6 +6,7 @@ use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{Position, TextDocumentIdentifier};
 
 use crate::lsp::markdown;
+use crate::lsp::places::Places;
 use crate::lsp::snapshot::Snapshot;
 
 #[derive(Clone, Deserialize)]
@@ -30,5 +31,6 @@ fn explanation(snapshot: &Snapshot, params: &Params) -> Option<Explanation> {
     let offset = spot.offset(params.position)?;
     let function = symbols::symbol_at(spot.engine.db(), spot.document, offset)?.qualname;
     let hover = hover::explanation(spot.engine.db(), spot.document, offset)?;
-    Some(Explanation { function, markdown: markdown::text(snapshot, &spot, &hover.paragraphs) })
+    let markdown = markdown::text(&Places::new(snapshot, &spot), &hover.paragraphs);
+    Some(Explanation { function, markdown })
 }

@@ -5,6 +5,7 @@ use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{Hover, HoverContents, HoverParams};
 
 use crate::lsp::markdown;
+use crate::lsp::places::Places;
 use crate::lsp::snapshot::Snapshot;
 
 pub(crate) fn answer(snapshot: &Snapshot, params: &HoverParams) -> Result<Option<Hover>> {
@@ -16,7 +17,7 @@ fn hover(snapshot: &Snapshot, params: &HoverParams) -> Option<Hover> {
     let spot = snapshot.at(&at.text_document.uri)?;
     let face = spot.face()?;
     let hover = hover::hover(spot.engine.db(), spot.document, face.offset(at.position))?;
-    let text = markdown::text(snapshot, &spot, &hover.paragraphs);
+    let text = markdown::text(&Places::new(snapshot, &spot), &hover.paragraphs);
     Some(Hover {
         contents: HoverContents::Markup(markdown::content(snapshot, text)),
         range: Some(face.range(hover.range)),

@@ -5,6 +5,7 @@ use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{InlayHint, InlayHintKind, InlayHintLabel, InlayHintParams, InlayHintTooltip};
 
 use crate::lsp::markdown;
+use crate::lsp::places::Places;
 use crate::lsp::snapshot::Snapshot;
 
 pub(crate) fn answer(snapshot: &Snapshot, params: &InlayHintParams) -> Result<Option<Vec<InlayHint>>> {
@@ -22,9 +23,10 @@ fn hints(snapshot: &Snapshot, params: &InlayHintParams) -> Option<Vec<InlayHint>
     };
     let range = face.text_range(params.range).intersect(face.extent())?;
     let hints = hints::hints(spot.engine.db(), spot.document, range, &wanted);
+    let places = Places::new(snapshot, &spot);
     let hint = |hint: hints::Hint| {
         let is_type = hint.kind == HintKind::Assumed;
-        let why = markdown::why(snapshot, &spot, &hint.why);
+        let why = markdown::why(&places, &hint.why);
         let tooltip = markdown::content(snapshot, format!("{}\n\n{why}", hint.summary));
         InlayHint {
             position: face.range(ruff_text_size::TextRange::empty(hint.offset)).start,

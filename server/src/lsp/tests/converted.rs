@@ -1,0 +1,92 @@
+//! Converted documents: their text, their map, and that they follow their source.
+
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn converted_code_maps_to_its_source_and_follows_it() {
+    let workspace = Workspace::new(&[]);
+    let uri = workspace.uri("m.py");
+    let capabilities =
+        json!({ "workspace": { "textDocumentContent": {} }, "textDocument": { "diagnostic": {} } });
+    let mut client = workspace.start(capabilities);
+    client.open(&uri, MODEL);
+    let place = at(&uri, &MODEL.replace("y = x", "▮y = x"));
+    let converted = client.request("ag-lsp/convertedDocument", place);
+    assert_eq!((converted["function"].as_str(), converted["view"].as_str()), (Some("f"), Some("simplified")));
+    let text = converted["text"].as_str().unwrap();
+    assert!(text.contains("ag__.if_stmt("), "{text}");
+
+    // Every span that was copied reads the same on both sides.
+    let cut = |text: &str, range: &Value| {
+        let line = text.lines().nth(range["start"]["line"].as_u64().unwrap() as usize).unwrap().to_owned();
+        let columns = ["start", "end"].map(|end| range[end]["character"].as_u64().unwrap() as usize);
+        line[columns[0]..columns[1]].to_owned()
+    };
+    let copied: Vec<_> = converted["map"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|span| span["kind"] == "verbatim")
+        .filter(|span| span["generated"]["start"]["line"] == span["generated"]["end"]["line"])
+        .map(|span| (cut(text, &span["generated"]), cut(MODEL, &span["original"])))
+        .collect();
+    assert!(
+        copied.len() > 3 && copied.iter().all(|(generated, original)| generated == original),
+        "{copied:?}"
+    );
+
+    // Definition goes from the converted document to the source; outline and folds are its own.
+    let address = converted["uri"].as_str().unwrap();
+    let content = client.request("workspace/textDocumentContent", json!({ "uri": address }));
+    assert_eq!(content["text"], text);
+    let definition = client.request("textDocument/definition", at(address, &text.replace("x * 2", "▮x * 2")));
+    let start = at(&uri, &MODEL.replace("x * 2", "▮x * 2"))["position"].clone();
+    assert_eq!((&definition["uri"], &definition["range"]["start"]), (&json!(uri), &start));
+    let symbols = client.request("textDocument/documentSymbol", document(address));
+    assert!(symbols.as_array().is_some_and(|it| it.iter().any(|symbol| symbol["name"] == "f.if_body")));
+    let folds = client.request("textDocument/foldingRange", document(address));
+    assert!(folds.as_array().is_some_and(|folds| folds.len() >= 2));
+    assert_eq!(client.request("textDocument/foldingRange", document(&uri)), json!(null));
+
+    client.edit(&uri, 2, [5, 16, 5, 17], "7");
+    assert_eq!(client.notification("ag-lsp/convertedDocumentChanged"), json!({ "uri": uri, "version": 2 }));
+    let refresh = client.wait(|message| message["method"] == "workspace/textDocumentContent/refresh");
+    assert_eq!(refresh["params"]["uri"], address);
+    // Some clients encode the whole query.
+    let (path, query) = address.split_once('?').unwrap();
+    let encoded = format!("{path}?{}", query.replace('=', "%3D").replace('&', "%26"));
+    let content = client.request("workspace/textDocumentContent", json!({ "uri": encoded }));
+    assert!(content["text"].as_str().is_some_and(|text| text.contains("x * 7")), "{content}");
+    client.finish();
+}
+
+#[test]
+fn a_converted_document_that_is_open_is_not_checked() {
+    let workspace = Workspace::new(&[("m.py", MODEL)]);
+    let uri = workspace.uri("m.py");
+    let mut client = workspace.start(json!({}));
+    let whole =
+        client.request("ag-lsp/convertedDocument", json!({ "textDocument": { "uri": uri }, "view": "full" }));
+    let address = whole["uri"].as_str().unwrap();
+    client.open(address, whole["text"].as_str().unwrap());
+    client.replace(address, 2, "def g(:\n");
+    client.close(address);
+    client.finish();
+}
+
+#[test]
+fn what_is_not_converted_says_why() {
+    let workspace = Workspace::new(&[]);
+    let uri = workspace.uri("m.py");
+    let mut client = workspace.start(pulls());
+    client.open(&uri, "def g(x):\n    yield x\n");
+    let converted = client
+        .request("ag-lsp/convertedDocument", json!({ "textDocument": { "uri": uri }, "function": "g" }));
+    assert_eq!(converted["reasons"][0]["function"], "g");
+    assert!(converted["reasons"][0]["message"].as_str().is_some_and(|it| it.contains("generators")));
+    let unknown = json!({ "textDocument": { "uri": uri }, "function": "h" });
+    assert_eq!(client.request("ag-lsp/convertedDocument", unknown), json!(null));
+    client.finish();
+}

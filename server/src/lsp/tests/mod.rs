@@ -1,0 +1,148 @@
+//! The server and a client in one process, with a pipe between them.
+
+mod actions;
+#[path = "../../../tests/server/client.rs"]
+mod client;
+mod converted;
+mod documents;
+mod features;
+mod random_edits;
+mod trust;
+mod workspace;
+
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use ruff_db::system::SystemPathBuf;
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::runtime::{Handle, Runtime};
+
+pub(super) use client::{Client, codes, uri};
+
+/// Two findings: `y` is bound in one branch only, and so the `if` has one branch.
+pub(super) const MODEL: &str = "\
+import tensorflow as tf
+
+@tf.function
+def f(x):
+    if tf.reduce_sum(x) > 0:
+        y = x * 2
+    return y
+";
+
+/// The end of a pipe for a thread that may wait.
+struct Blocking<T>(T, Handle);
+
+impl<T: AsyncRead + Unpin> Read for Blocking<T> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.1.block_on(self.0.read(buffer))
+    }
+}
+
+impl<T: AsyncWrite + Unpin> Write for Blocking<T> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.1.block_on(self.0.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.1.block_on(self.0.flush())
+    }
+}
+
+/// A folder with a server for it.
+pub(super) struct Workspace {
+    folder: tempfile::TempDir,
+    runtime: Runtime,
+}
+
+impl Workspace {
+    pub(super) fn new(files: &[(&str, &str)]) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+        let workspace = Self { folder: tempfile::tempdir().unwrap(), runtime };
+        for (name, text) in files {
+            workspace.write(name, text);
+        }
+        workspace
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap()
+    }
+
+    pub(super) fn write(&self, name: &str, text: &str) {
+        let path = self.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub(super) fn uri(&self, name: &str) -> String {
+        uri(&self.path().join(name))
+    }
+
+    /// A client of a new server that has not been greeted.
+    pub(super) fn client(&self) -> Client {
+        let (ours, theirs) = tokio::io::duplex(1 << 20);
+        let (input, output) = tokio::io::split(theirs);
+        let cwd = SystemPathBuf::from_path_buf(self.path()).unwrap();
+        self.runtime.spawn(async move { super::serve(input, output, cwd).await });
+        let (input, output) = tokio::io::split(ours);
+        let handle = self.runtime.handle();
+        Client::new(Blocking(input, handle.clone()), Blocking(output, handle.clone()))
+    }
+
+    /// A client that has the folder open.
+    pub(super) fn start(&self, capabilities: Value) -> Client {
+        self.start_with(capabilities, json!({}))
+    }
+
+    pub(super) fn start_with(&self, capabilities: Value, options: Value) -> Client {
+        let mut client = self.client();
+        client.initialize(capabilities, &[&self.path()], options);
+        client
+    }
+}
+
+/// What a client says that asks for diagnostics itself.
+pub(super) fn pulls() -> Value {
+    json!({ "textDocument": { "diagnostic": {} } })
+}
+
+pub(super) fn document(uri: &str) -> Value {
+    json!({ "textDocument": { "uri": uri } })
+}
+
+/// The parameters of a request about a place of the text: where `▮` stands in `marked`.
+pub(super) fn at(uri: &str, marked: &str) -> Value {
+    let before = marked.split('▮').next().unwrap();
+    let line = before.matches('\n').count();
+    let column = before.rsplit('\n').next().unwrap().encode_utf16().count();
+    json!({ "textDocument": { "uri": uri }, "position": { "line": line, "character": column } })
+}
+
+pub(super) fn everything() -> Value {
+    json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 100_000, "character": 0 } })
+}
+
+/// Carries out the edits of an action on a text of ASCII.
+pub(super) fn apply(text: &str, edits: &Value) -> String {
+    let mut out = text.to_owned();
+    let offset = |position: &Value| {
+        let line = position["line"].as_u64().unwrap() as usize;
+        let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
+        start + position["character"].as_u64().unwrap() as usize
+    };
+    for edit in edits.as_array().unwrap().iter().rev() {
+        let (start, end) = (offset(&edit["range"]["start"]), offset(&edit["range"]["end"]));
+        out.replace_range(start..end, edit["newText"].as_str().unwrap());
+    }
+    out
+}
+
+pub(super) fn examples() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/examples");
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut examples: Vec<_> = entries.filter(|path| path.extension().is_some_and(|it| it == "py")).collect();
+    examples.sort();
+    examples
+}

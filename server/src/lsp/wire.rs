@@ -1,0 +1,73 @@
+//! Between the client's bytes and tower-lsp, whose reader ends at the first message that it cannot read:
+//! such a message is replaced by one that [`super::gate`] answers with an error, and reading goes on.
+
+use tokio::io::{
+    AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader,
+};
+use tower_lsp::jsonrpc::{Error, Request, Response};
+
+/// Methods that no client has.
+const NOT_JSON: &str = "ag-lsp/notJson";
+const NO_MESSAGE: &str = "ag-lsp/noMessage";
+
+/// A header line beyond this is no header.
+const MAX_HEADER: u64 = 4096;
+
+/// The error for a message that stands for one that could not be read.
+pub(crate) fn error_of(method: &str) -> Option<Error> {
+    match method {
+        NOT_JSON => Some(Error::parse_error()),
+        NO_MESSAGE => Some(Error::invalid_request()),
+        _ => None,
+    }
+}
+
+/// Copies messages until the input ends.
+pub(crate) async fn sift(
+    input: impl AsyncRead + Unpin,
+    mut output: impl AsyncWrite + Unpin,
+) -> std::io::Result<()> {
+    let mut input = BufReader::new(input);
+    while let Some(length) = header(&mut input).await? {
+        let mut body = Vec::new();
+        (&mut input).take(length).read_to_end(&mut body).await?;
+        let body = match fault(&body) {
+            None => body,
+            Some(method) => format!(r#"{{"jsonrpc":"2.0","method":"{method}"}}"#).into_bytes(),
+        };
+        output.write_all(format!("Content-Length: {}\r\n\r\n", body.len()).as_bytes()).await?;
+        output.write_all(&body).await?;
+        output.flush().await?;
+    }
+    Ok(())
+}
+
+/// The length of the next message; `None` at the end of the input.
+async fn header(input: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<Option<u64>> {
+    let mut length = None;
+    loop {
+        let mut line = Vec::new();
+        if (&mut *input).take(MAX_HEADER).read_until(b'\n', &mut line).await? == 0 {
+            return Ok(None);
+        }
+        let line = String::from_utf8_lossy(&line);
+        match (line.trim(), length) {
+            ("", Some(length)) => return Ok(Some(length)),
+            (line, _) => {
+                if let Some((name, value)) = line.split_once(':')
+                    && name.trim().eq_ignore_ascii_case("content-length")
+                {
+                    length = value.trim().parse().ok().or(length);
+                }
+            }
+        }
+    }
+}
+
+fn fault(body: &[u8]) -> Option<&'static str> {
+    match serde_json::from_slice::<Request>(body) {
+        Ok(_) => None,
+        Err(error) if !error.is_data() => Some(NOT_JSON),
+        Err(_) => serde_json::from_slice::<Response>(body).err().map(|_| NO_MESSAGE),
+    }
+}

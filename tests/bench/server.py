@@ -1,0 +1,178 @@
+"""The language servers at work: edits, first diagnostics, questions, a burst, a large folder.
+
+`ag-lsp server`, `ruff server` and `ty server` get the same files and the same edits in turn. CPU time is that of the
+server's process; wall time is the client's. Every answer is asserted to be of the text as it is then.
+"""
+import pathlib
+import statistics
+import time
+
+from measure import installed, table
+from measure.language_client import LanguageClient
+
+EDITS = 20
+BURST = 10_000
+QUESTIONS = 30
+STARTS = 5
+
+# Appended to a real file; the line that is edited is `EDITED`.
+STAGED = """
+
+import tensorflow as tf
+
+
+@tf.function
+def staged_step(x):
+    if tf.reduce_sum(x) > missing_0: scale = x
+    return scale * x
+"""
+EDITED = "    if tf.reduce_sum(x) > missing_{number}: scale = x\n"
+
+
+def servers():
+    return {
+        "ag-lsp": [installed.own("ag-lsp", "-p", "ag-lsp"), "server"],
+        "ruff": [installed.tool("ruff"), "server", "--isolated"],
+        "ty": [installed.tool("ty"), "server"],
+    }
+
+
+def prepare(source):
+    """A folder with one real file that has a staged function at its end."""
+    folder = installed.FOLDER / "server" / source.stem
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / source.name
+    path.write_text(source.read_text() + STAGED)
+    return folder, path
+
+
+def edit_line(client, line, number):
+    client.replace_line(line, EDITED.format(number=number))
+    return client.messages()
+
+
+def edits(commands, sources):
+    rows = []
+    for source in sources:
+        folder, path = prepare(source)
+        line = path.read_text()[: -len(STAGED)].count("\n") + STAGED[: STAGED.index("    if")].count("\n")
+        spent = {}
+        for name, command in commands.items():
+            with LanguageClient(command, folder) as client:
+                client.open(path)
+                client.messages()
+                samples = []
+                for number in range(1, EDITS + 1):
+                    before = client.seconds_so_far()
+                    messages = edit_line(client, line, number)
+                    samples.append(client.seconds_so_far() - before)
+                    assert any(f"missing_{number}`" in message for message in messages), (name, messages)
+                spent[name] = statistics.median(samples) * 1e3
+        lines = f"{path.read_text().count(chr(10)):,}"
+        rows.append([f"`{source.name}`", lines, *(f"{spent[name]:.1f}" for name in commands),
+                     f"{spent['ag-lsp'] / spent['ty']:.2f}"])
+    table.show("Edit to diagnostics, median CPU ms", ["file", "lines", *commands, "ag-lsp / ty"], rows)
+
+
+def starts(commands, source):
+    folder, path = prepare(source)
+    rows = []
+    for name, command in commands.items():
+        walls, cpus = [], []
+        for _ in range(STARTS):
+            begin = time.perf_counter()
+            with LanguageClient(command, folder) as client:
+                client.open(path)
+                assert any("missing_0`" in message for message in client.messages()), name
+                walls.append(time.perf_counter() - begin)
+                cpus.append(client.seconds_so_far())
+        rows.append([name, f"{statistics.median(walls) * 1e3:.0f}", f"{statistics.median(cpus) * 1e3:.0f}"])
+    table.show(f"Start to first diagnostics of `{source.name}`, one file", ["server", "wall ms", "CPU ms"], rows)
+
+
+def questions(command, source):
+    folder, path = prepare(source)
+    line = path.read_text()[: -len(STAGED)].count("\n") + STAGED[: STAGED.index("    if")].count("\n")
+    with LanguageClient(command, folder) as client:
+        client.open(path)
+        client.messages()
+        document = {"textDocument": {"uri": client.uri}}
+        at = document | {"position": {"line": line, "character": 5}}
+        whole = {"start": {"line": 0, "character": 0}, "end": {"line": line + 10, "character": 0}}
+        asked = {
+            "hover": ("textDocument/hover", at, lambda answer: "staged" in answer["contents"]["value"]),
+            "inlay hints, whole file": ("textDocument/inlayHint", document | {"range": whole},
+                                        lambda answer: any(hint["label"] == "staged" for hint in answer)),
+            "code lenses": ("textDocument/codeLens", document, lambda answer: len(answer) >= 2),
+            "code actions": ("textDocument/codeAction", document | {"range": whole, "context": {"diagnostics": []}},
+                             lambda answer: len(answer) >= 2),
+            "converted function": ("ag-lsp/convertedDocument", at, lambda answer: "if_stmt" in answer["text"]),
+            "converted file": ("ag-lsp/convertedDocument", document, lambda answer: "if_stmt" in answer["text"]),
+        }
+        rows = []
+        for name, (method, parameters, is_right) in asked.items():
+            walls, cpus = [], []
+            for _ in range(QUESTIONS):
+                begin, before = time.perf_counter(), client.seconds_so_far()
+                answer = client.request(method, parameters)
+                cpus.append(client.seconds_so_far() - before)
+                walls.append(time.perf_counter() - begin)
+                assert is_right(answer), (name, answer)
+            rows.append([name, f"{statistics.median(walls) * 1e3:.1f}", f"{statistics.median(cpus) * 1e3:.1f}"])
+    table.show(f"Questions about `{source.name}`, ag-lsp, warm", ["question", "wall ms", "CPU ms"], rows)
+
+
+def burst(commands, source):
+    folder, path = prepare(source)
+    line = path.read_text()[: -len(STAGED)].count("\n") + STAGED[: STAGED.index("    if")].count("\n")
+    rows = []
+    for name, command in commands.items():
+        with LanguageClient(command, folder) as client:
+            client.open(path)
+            for number in range(1, EDITS + 1):
+                edit_line(client, line, number)
+            before = resident(client)
+            begin, spent = time.perf_counter(), client.seconds_so_far()
+            for number in range(1, BURST + 1):
+                client.replace_line(line, EDITED.format(number=number))
+            messages = client.messages()
+            wall, cpu = time.perf_counter() - begin, client.seconds_so_far() - spent
+            assert any(f"missing_{BURST}`" in message for message in messages), (name, messages)
+            after = resident(client)
+        rows.append([name, f"{wall:.1f}", f"{cpu:.1f}", f"{before:.0f}", f"{after:.0f}", f"{after / before - 1:+.0%}"])
+    columns = ["server", "wall s", "CPU s", "MiB before", "MiB after", "growth"]
+    table.show(f"{BURST:,} edits of `{source.name}` in a burst", columns, rows)
+
+
+def large(commands, folder, path):
+    rows = []
+    for name, command in commands.items():
+        begin = time.perf_counter()
+        with LanguageClient(command, folder) as client:
+            client.open(path)
+            client.messages()
+            wall, cpu = time.perf_counter() - begin, client.seconds_so_far()
+            rows.append([name, f"{wall:.2f}", f"{cpu:.2f}", f"{resident(client):.0f}"])
+    files = sum(1 for _ in folder.rglob("*.py"))
+    columns = ["server", "wall s to first diagnostics", "CPU s", "resident MiB"]
+    table.show(f"A folder of {files:,} files", columns, rows)
+
+
+def resident(client):
+    status = pathlib.Path(f"/proc/{client.process.pid}/status").read_text()
+    [kibibytes] = [line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:")]
+    return int(kibibytes) / 1024
+
+
+def main():
+    keras = installed.sources("keras") / "keras"
+    layer, numpy = keras / "src" / "layers" / "layer.py", keras / "src" / "ops" / "numpy.py"
+    commands = servers()
+    edits(commands, [layer, numpy])
+    starts(commands, layer)
+    questions(commands["ag-lsp"], numpy)
+    burst(commands, layer)
+    large(commands, keras, layer)
+
+
+main()
