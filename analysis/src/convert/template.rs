@@ -17,6 +17,7 @@ use std::cell::Cell;
 use std::fmt::Write;
 
 use ruff_python_ast::name::Name;
+use ruff_python_ast::relocate::relocate_expr;
 use ruff_python_ast::visitor::source_order::{SourceOrderVisitor, TraversalSignal};
 use ruff_python_ast::visitor::transformer::{self, Transformer};
 use ruff_python_ast::{self as ast, AnyNodeRef, Expr, PySourceType, PythonVersion, Stmt, Suite};
@@ -150,6 +151,8 @@ impl Transformer for Mark {
     fn visit_expr(&self, expression: &mut Expr) {
         let range = expression.range();
         transformer::walk_expr(self, expression);
+        // Its place in the template is no place in a source.
+        relocate_expr(expression, TextRange::default());
         if !super::tree::mark_expression(expression) {
             self.refuse(range);
         }
