@@ -3,6 +3,8 @@
 //! Everything returned is free of ty's types and of positions, so that it can be compared and kept
 //! across edits.
 
+mod answers;
+mod calls;
 mod classify;
 mod locate;
 mod render;
@@ -13,117 +15,22 @@ use ruff_db::parsed::parsed_module;
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use ty_python_semantic::types::Type;
 use ty_python_semantic::{HasType, ProgramEnvironment, SemanticModel};
 
+pub use answers::{ArgumentPlace, CallSite, Facts, ScopeTypes, Target};
+
 use super::assumed::AssumedType;
-use super::callbacks::{self, Caller, Given};
-use super::dialect::Dialect;
 use super::facts::{Alternative, Binding, Fact, TensorKind};
 use super::index::{FunctionId, MODULE, file_index, function_ast, parse};
-use super::lambdas::{self, By, Called, LambdaStage, LambdaTypes};
+use super::lambdas::{Called, LambdaStage};
 use super::place::Place;
 use super::roots::RootTarget;
 use crate::db::Db;
 use crate::project::{Document, source_type, text};
 use crate::syntax::expressions::{self, ExprId};
-use crate::syntax::functions::FunctionPath;
-
-/// Facts by expression number; equal facts are stored once.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
-    index: Vec<u32>,
-    table: Vec<Fact>,
-}
-
-impl Facts {
-    pub fn get(&self, id: ExprId) -> Option<&Fact> {
-        self.table.get(*self.index.get(id.0 as usize)? as usize)
-    }
-
-    /// The same facts, but `fact` for all of `expressions`.
-    pub fn with(&self, expressions: &FxHashSet<ExprId>, fact: Fact) -> Self {
-        let mut facts = self.clone();
-        let number = facts.table.len() as u32;
-        facts.table.push(fact);
-        for expression in expressions {
-            if let Some(slot) = facts.index.get_mut(expression.0 as usize) {
-                *slot = number;
-            }
-        }
-        facts
-    }
-}
-
-impl ScopeTypes {
-    /// The same with the Tensors of other libraries as host values; nothing where there are none.
-    pub fn seen_in(&self, dialect: Dialect) -> Option<Self> {
-        let facts = self.facts.table.iter().chain(&self.parameters);
-        if !facts.into_iter().any(|fact| fact.is_foreign_to(dialect)) {
-            return None;
-        }
-        let mut seen = self.clone();
-        for fact in seen.facts.table.iter_mut().chain(&mut seen.parameters) {
-            *fact = fact.seen_in(dialect);
-        }
-        Some(seen)
-    }
-}
-
-/// A function of the project that an expression refers to.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Target {
-    pub document: Document,
-    pub path: FunctionPath,
-    /// The first parameter is already given.
-    pub bound: bool,
-}
-
-/// What one call gives to the functions of the project.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallSite {
-    pub targets: Vec<Target>,
-    pub place: Place,
-    pub arguments: Vec<(ArgumentPlace, AssumedType)>,
-    /// `*args` or `**kwargs` are passed: parameters without an argument may still have a value.
-    pub open: bool,
-    /// The call is made by others, who do not convert: by Python for a `with` or `for` (`__enter__`,
-    /// `__next__`), by a library (the bodies of `tf.cond`).
-    pub implicit: bool,
-    /// `functools.partial(f, …)`: the arguments are bound now, the call comes later.
-    pub partial: bool,
-    /// The lambda that it is in, if a library stages that.
-    pub lambda: Option<LambdaStage>,
-    /// `self.method(…)`: a derived class may have another method of that name.
-    pub on_self: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ArgumentPlace {
-    Position(u32),
-    Keyword(Name),
-}
-
-/// The types of one scope, in our words.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ScopeTypes {
-    pub facts: Facts,
-    pub calls: Vec<CallSite>,
-    /// What its `return` statements return.
-    pub returns: AssumedType,
-    /// Whether any `return` has a value.
-    pub returns_value: bool,
-    /// The parameters' types, in the order of the signature.
-    pub parameters: Vec<Fact>,
-    /// Parameters that are bound anew to what is of the other binding time: `x = list(x)`.
-    pub rebound: Vec<Name>,
-    /// What libraries call its lambdas with.
-    pub lambdas: Vec<LambdaTypes>,
-    /// The functions that the scope's root sites refer to, by the site's position in the file index.
-    pub roots: Vec<(u32, Target)>,
-}
 
 /// The types of one function. Re-executed when its file's ghost view or a file it imports changes;
 /// equal answers stop there.
@@ -290,242 +197,6 @@ impl<'db> Inference<'db> {
         types
     }
 
-    /// The call itself, and the calls that a library function will make for it.
-    fn call(
-        &self,
-        call: &ast::ExprCall,
-        place: Place,
-        index: &super::index::FileIndex,
-        calls: &mut Vec<CallSite>,
-    ) {
-        if let Some(caller) = index.imports.resolve(&call.func).and_then(|name| callbacks::caller(&name)) {
-            let given = self.given(caller, call);
-            for function in caller.functions_of(call) {
-                let targets = self.targets(function);
-                if !targets.is_empty() {
-                    calls.push(CallSite {
-                        targets,
-                        place,
-                        arguments: given.clone(),
-                        open: false,
-                        implicit: !caller.converts,
-                        partial: false,
-                        on_self: false,
-                        lambda: None,
-                    });
-                }
-            }
-            return;
-        }
-        if let Some(method) = callbacks::dataset_method(call)
-            && let Some(receiver) = self.type_of(method.receiver)
-            && self.fact(receiver).tensor_kind() == Some(TensorKind::Dataset)
-        {
-            let targets = self.targets(method.function);
-            if !targets.is_empty() {
-                let arguments = self.dataset_elements(receiver, call);
-                calls.push(CallSite {
-                    targets,
-                    place,
-                    arguments,
-                    open: false,
-                    implicit: false,
-                    partial: false,
-                    on_self: false,
-                    lambda: None,
-                });
-            }
-            return;
-        }
-        if let Some((function, iterables)) = resolve::applied_by_builtin(call) {
-            let targets = self.targets(function);
-            let elements = iterables.iter().map(|iterable| self.elements(iterable)).zip(0..);
-            let arguments = elements.map(|(assumed, position)| (ArgumentPlace::Position(position), assumed));
-            if !targets.is_empty() {
-                calls.push(CallSite {
-                    targets,
-                    place,
-                    arguments: arguments.collect(),
-                    open: false,
-                    implicit: true,
-                    partial: false,
-                    on_self: false,
-                    lambda: None,
-                });
-            }
-            return;
-        }
-        let mut targets = self.targets(&call.func);
-        let mut skip = 0;
-        let mut partial = false;
-        if targets.is_empty() {
-            // `strategy.run(step, args=(x, y))`, `partial(f, x)`, `jax.jit(f)(x)`, `jax.vmap(f)(x)`.
-            let Some((function, skipped)) = resolve::applied_function(&index.imports, call) else { return };
-            targets = self.targets(function);
-            skip = skipped;
-            partial = skipped > 0;
-            if targets.is_empty() {
-                return;
-            }
-        }
-        let mut open = partial;
-        let mut arguments = Vec::new();
-        for (position, argument) in call.arguments.args.iter().skip(skip).enumerate() {
-            if argument.is_starred_expr() {
-                open = true;
-                break;
-            }
-            arguments.push((ArgumentPlace::Position(position as u32), self.assumed(argument)));
-        }
-        for keyword in &call.arguments.keywords {
-            match &keyword.arg {
-                Some(name) => {
-                    arguments.push((ArgumentPlace::Keyword(name.id.clone()), self.assumed(&keyword.value)))
-                }
-                None => open = true,
-            }
-        }
-        calls.push(CallSite {
-            targets,
-            place,
-            arguments,
-            open,
-            implicit: false,
-            partial,
-            on_self: on_self(&call.func),
-            lambda: None,
-        });
-    }
-
-    fn is_called(&self, called: &Called) -> bool {
-        let By::Dataset(receiver) = called.by else { return true };
-        self.type_of(receiver).is_some_and(|ty| self.fact(ty).tensor_kind() == Some(TensorKind::Dataset))
-    }
-
-    /// What a library calls the lambdas of a call with; `inner` are the expressions from the call on.
-    fn lambdas(
-        &self,
-        called: &Called,
-        call: &ast::ExprCall,
-        (position, inner): (usize, &[&Expr]),
-        types: &mut Vec<LambdaTypes>,
-    ) {
-        if !self.is_called(called) {
-            return;
-        }
-        let given = match called.by {
-            By::Caller(caller) => self.given(caller, call),
-            By::Dataset(receiver) => match self.type_of(receiver) {
-                Some(receiver) => self.dataset_elements(receiver, call),
-                None => return,
-            },
-            By::Wrapper(_) => Vec::new(),
-        };
-        for lambda in &called.lambdas {
-            let is_lambda = |expression: &&Expr| {
-                expression.as_lambda_expr().is_some_and(|other| std::ptr::eq(other, *lambda))
-            };
-            let Some(distance) = inner.iter().position(is_lambda) else { continue };
-            let parameters = match called.by {
-                By::Wrapper(dialect) => lambdas::parameters(lambda)
-                    .map(|name| match name.as_str() {
-                        "training" => AssumedType::unknown(),
-                        _ => dialect.assumed_argument(),
-                    })
-                    .collect(),
-                _ => given.iter().map(|(_, assumed)| assumed.clone()).collect(),
-            };
-            types.push(LambdaTypes { id: ExprId((position + distance) as u32), parameters });
-        }
-    }
-
-    /// What `with` and `for` call of the project's objects.
-    fn implicit_calls(&self, body: &[Stmt], place: &dyn Fn(&Expr) -> Place, calls: &mut Vec<CallSite>) {
-        use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
-        struct Protocols<'a>(Vec<(&'a Expr, &'static [&'static str])>);
-        impl<'a> StatementVisitor<'a> for Protocols<'a> {
-            fn visit_stmt(&mut self, statement: &'a Stmt) {
-                match statement {
-                    Stmt::With(node) => self.0.extend(
-                        node.items.iter().map(|item| (&item.context_expr, &["__enter__", "__exit__"][..])),
-                    ),
-                    Stmt::For(node) => self.0.push((&node.iter, &["__iter__", "__next__"])),
-                    Stmt::FunctionDef(_) | Stmt::ClassDef(_) => return,
-                    _ => {}
-                }
-                walk_stmt(self, statement);
-            }
-        }
-        let mut protocols = Protocols(Vec::new());
-        protocols.visit_body(body);
-        for (object, methods) in protocols.0 {
-            let targets: Vec<_> = methods.iter().flat_map(|method| self.methods(object, method)).collect();
-            if !targets.is_empty() {
-                let place = place(object);
-                calls.push(CallSite {
-                    targets,
-                    place,
-                    arguments: Vec::new(),
-                    open: true,
-                    implicit: true,
-                    partial: false,
-                    on_self: false,
-                    lambda: None,
-                });
-            }
-        }
-    }
-
-    fn given(&self, caller: &Caller, call: &ast::ExprCall) -> Vec<(ArgumentPlace, AssumedType)> {
-        let mut types = Vec::new();
-        let (module, tensor) = caller.dialect.tensor_class();
-        for given in caller.given {
-            match given {
-                Given::Argument(position, keyword) => {
-                    let argument = callbacks::argument(call, *position, keyword);
-                    types.push(argument.map_or_else(AssumedType::unknown, |a| self.assumed(a)));
-                }
-                Given::Spread(position, keyword) => match callbacks::argument(call, *position, keyword) {
-                    Some(Expr::List(list)) => {
-                        types.extend(list.elts.iter().map(|e| self.staged_operand(caller, e)))
-                    }
-                    Some(Expr::Tuple(tuple)) => {
-                        types.extend(tuple.elts.iter().map(|e| self.staged_operand(caller, e)))
-                    }
-                    _ => {}
-                },
-                Given::Rest(position) => {
-                    let rest = call.arguments.args.iter().skip(*position);
-                    types.extend(rest.map(|e| self.staged_operand(caller, e)));
-                }
-                Given::Slice(position, keyword) => {
-                    if let Some(argument) = callbacks::argument(call, *position, keyword) {
-                        types.push(self.staged_operand(caller, argument));
-                    }
-                }
-                Given::Tensor => types.push(AssumedType::class(module, tensor)),
-            }
-        }
-        types
-            .into_iter()
-            .enumerate()
-            .map(|(position, assumed)| (ArgumentPlace::Position(position as u32), assumed))
-            .collect()
-    }
-
-    /// An operand of staged control flow: numbers become Tensors on the way in.
-    fn staged_operand(&self, caller: &Caller, expression: &Expr) -> AssumedType {
-        let (module, tensor) = caller.dialect.tensor_class();
-        let fact = self.type_of(expression).map(|ty| self.fact(ty));
-        let is_number = fact.is_some_and(|fact| {
-            use Alternative::{Bool, Float, Int};
-            !fact.unknown
-                && !fact.alternatives.is_empty()
-                && fact.alternatives.iter().all(|a| matches!(a, Bool(_) | Int(_) | Float))
-        });
-        if is_number { AssumedType::class(module, tensor) } else { self.assumed(expression) }
-    }
-
     fn returns(&self, body: &[Stmt], types: &mut ScopeTypes) {
         use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
         struct Returns<'a>(Vec<&'a Expr>, bool);
@@ -603,12 +274,6 @@ impl<'db> Inference<'db> {
             }
         }
     }
-}
-
-/// `self.method`.
-fn on_self(callee: &Expr) -> bool {
-    let receiver = callee.as_attribute_expr().and_then(|attribute| attribute.value.as_name_expr());
-    receiver.is_some_and(|receiver| matches!(receiver.id.as_str(), "self" | "cls"))
 }
 
 /// The base classes of a class that are written in Python: (file, range of the class's name).

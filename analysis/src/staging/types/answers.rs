@@ -1,0 +1,123 @@
+//! What is known of one scope, in our words: no types of the engine, no positions.
+
+use ruff_python_ast::name::Name;
+use rustc_hash::FxHashSet;
+
+use super::super::assumed::AssumedType;
+use super::super::dialect::Dialect;
+use super::super::facts::Fact;
+use super::super::lambdas::{LambdaStage, LambdaTypes};
+use super::super::place::Place;
+use crate::project::Document;
+use crate::syntax::expressions::ExprId;
+use crate::syntax::functions::FunctionPath;
+
+/// Facts by expression number; equal facts are stored once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    pub(super) index: Vec<u32>,
+    pub(super) table: Vec<Fact>,
+}
+
+impl Facts {
+    pub fn get(&self, id: ExprId) -> Option<&Fact> {
+        self.table.get(*self.index.get(id.0 as usize)? as usize)
+    }
+
+    /// The same facts, but `fact` for all of `expressions`.
+    pub fn with(&self, expressions: &FxHashSet<ExprId>, fact: Fact) -> Self {
+        let mut facts = self.clone();
+        let number = facts.table.len() as u32;
+        facts.table.push(fact);
+        for expression in expressions {
+            if let Some(slot) = facts.index.get_mut(expression.0 as usize) {
+                *slot = number;
+            }
+        }
+        facts
+    }
+}
+
+impl ScopeTypes {
+    /// The same with the Tensors of other libraries as host values; nothing where there are none.
+    pub fn seen_in(&self, dialect: Dialect) -> Option<Self> {
+        let facts = self.facts.table.iter().chain(&self.parameters);
+        if !facts.into_iter().any(|fact| fact.is_foreign_to(dialect)) {
+            return None;
+        }
+        let mut seen = self.clone();
+        for fact in seen.facts.table.iter_mut().chain(&mut seen.parameters) {
+            *fact = fact.seen_in(dialect);
+        }
+        Some(seen)
+    }
+}
+
+/// A function of the project that an expression refers to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    pub document: Document,
+    pub path: FunctionPath,
+    /// The first parameter is already given.
+    pub bound: bool,
+}
+
+/// What one call gives to the functions of the project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallSite {
+    pub targets: Vec<Target>,
+    pub place: Place,
+    pub arguments: Vec<(ArgumentPlace, AssumedType)>,
+    /// `*args` or `**kwargs` are passed: parameters without an argument may still have a value.
+    pub open: bool,
+    /// The call is made by others, who do not convert: by Python for a `with` or `for` (`__enter__`,
+    /// `__next__`), by a library (the bodies of `tf.cond`).
+    pub implicit: bool,
+    /// `functools.partial(f, …)`: the arguments are bound now, the call comes later.
+    pub partial: bool,
+    /// The lambda that it is in, if a library stages that.
+    pub lambda: Option<LambdaStage>,
+    /// `self.method(…)`: a derived class may have another method of that name.
+    pub on_self: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArgumentPlace {
+    Position(u32),
+    Keyword(Name),
+}
+
+/// The types of one scope, in our words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScopeTypes {
+    pub facts: Facts,
+    pub calls: Vec<CallSite>,
+    /// What its `return` statements return.
+    pub returns: AssumedType,
+    /// Whether any `return` has a value.
+    pub returns_value: bool,
+    /// The parameters' types, in the order of the signature.
+    pub parameters: Vec<Fact>,
+    /// Parameters that are bound anew to what is of the other binding time: `x = list(x)`.
+    pub rebound: Vec<Name>,
+    /// What libraries call its lambdas with.
+    pub lambdas: Vec<LambdaTypes>,
+    /// The functions that the scope's root sites refer to, by the site's position in the file index.
+    pub roots: Vec<(u32, Target)>,
+}
+
+impl CallSite {
+    /// A plain call that gives no arguments.
+    pub(super) fn of(targets: Vec<Target>, place: Place) -> Self {
+        Self {
+            targets,
+            place,
+            arguments: Vec::new(),
+            open: false,
+            implicit: false,
+            partial: false,
+            lambda: None,
+            on_self: false,
+        }
+    }
+}
