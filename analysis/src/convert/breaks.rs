@@ -66,15 +66,7 @@ fn lower(unit: &Unit, body: &mut ast::Suite) -> Option<ast::name::Name> {
     if continues {
         replace_by_continue(body, &set_flag);
     } else {
-        let mut lowering = Lowering {
-            jump: Jump::Break,
-            flag: &flag,
-            notes: unit.notes,
-            replace: &|_| None,
-            watchers: 0,
-            undo: &|_| None,
-            is_used: false,
-        };
+        let mut lowering = Lowering::new(Jump::Break, &flag, unit.notes);
         lowering.block(body, false);
     }
     Some(flag)

@@ -42,15 +42,7 @@ fn lower(unit: &Unit, body: &mut ast::Suite, start: ruff_text_size::TextSize) {
         return;
     }
     let flag = unit.names.fresh("continue_");
-    let mut lowering = Lowering {
-        jump: Jump::Continue,
-        flag: &flag,
-        notes: unit.notes,
-        replace: &|_| None,
-        watchers: 0,
-        undo: &|_| None,
-        is_used: false,
-    };
+    let mut lowering = Lowering::new(Jump::Continue, &flag, unit.notes);
     lowering.block(body, true);
     if lowering.is_used {
         let origin = TextRange::empty(start);

@@ -171,24 +171,56 @@ impl Emitter<'_, '_> {
                 statement => out.push(statement),
             };
         }
+        let note = match &statement {
+            Stmt::While(node) => self.unit.notes.take(node),
+            Stmt::For(node) => self.unit.notes.take(node),
+            _ => Note::default(),
+        };
         match (statement, self.unit.options.view) {
             (Stmt::If(node), View::Full) => full::if_stmt(self, &parts, node, out),
             (Stmt::If(node), View::Simplified) => simplified::if_stmt(self, &parts, node, out),
-            (Stmt::While(node), View::Full) => full::while_stmt(self, &parts, node, out),
-            (Stmt::While(node), View::Simplified) => simplified::while_stmt(self, &parts, node, out),
-            (Stmt::For(node), view) => {
-                let note = self.unit.notes.take(&node);
-                match view {
-                    View::Full => full::for_stmt(self, &parts, node, note, out),
-                    View::Simplified => simplified::for_stmt(self, &parts, node, note, out),
-                }
-            }
+            (Stmt::While(node), View::Full) => full::while_stmt(self, &parts, node, note, out),
+            (Stmt::While(node), View::Simplified) => simplified::while_stmt(self, &parts, node, note, out),
+            (Stmt::For(node), View::Full) => full::for_stmt(self, &parts, node, note, out),
+            (Stmt::For(node), View::Simplified) => simplified::for_stmt(self, &parts, node, note, out),
             (statement, _) => out.push(statement),
         }
     }
 
+    /// `def name(parameters):` for a block, which binds `bound` for the function around it; its name.
+    pub(super) fn function(
+        &self,
+        name: Name,
+        parameters: &[&str],
+        bound: &[Name],
+        block: impl IntoIterator<Item = Stmt>,
+        parts: &Parts<'_>,
+        out: &mut ast::Suite,
+    ) -> Expr {
+        let mut body = ast::Suite::new();
+        self.declare(bound, &mut body);
+        body.extend(block);
+        out.push(build::function(&name, parameters, or_pass(body), parts.origin));
+        build::name(&name, parts.origin)
+    }
+
+    /// `def name(item): target = item; body` for the body of a `for`.
+    pub(super) fn loop_function(
+        &self,
+        name: Name,
+        item: &str,
+        (target, body): (Expr, ast::Suite),
+        parts: &Parts<'_>,
+        out: &mut ast::Suite,
+    ) -> Expr {
+        let origin = target.range();
+        let item_value = build::name(item, TextRange::empty(origin.end()));
+        let block = std::iter::once(build::assign_to(target, item_value, origin)).chain(body);
+        self.function(name, &[item], &parts.facts.bound[0], block, parts, out)
+    }
+
     /// `global` and `nonlocal` lines for names that a function binds for the one around it.
-    pub(super) fn declare(&self, names: &[Name], out: &mut ast::Suite) {
+    fn declare(&self, names: &[Name], out: &mut ast::Suite) {
         let (globals, locals): (Vec<Name>, Vec<Name>) =
             names.iter().cloned().partition(|name| self.globals.contains(name));
         if !globals.is_empty() {
@@ -223,7 +255,7 @@ fn without_annotation(statement: Stmt) -> Stmt {
     }
 }
 
-pub(super) fn or_pass(mut body: ast::Suite) -> ast::Suite {
+fn or_pass(mut body: ast::Suite) -> ast::Suite {
     if body.is_empty() {
         body.push(build::pass());
     }
@@ -231,10 +263,9 @@ pub(super) fn or_pass(mut body: ast::Suite) -> ast::Suite {
 }
 
 /// `not break_ and not do_return`
-fn go_on(note: &Note, at: TextSize) -> Option<Expr> {
+fn go_on(flags: &[Name], at: TextSize) -> Option<Expr> {
     let origin = TextRange::empty(at);
-    let mut tests: Vec<Expr> =
-        note.stop_flags.iter().rev().map(|flag| build::not(build::name(flag, origin))).collect();
+    let mut tests: Vec<Expr> = flags.iter().rev().map(|flag| build::not(build::name(flag, origin))).collect();
     match tests.len() {
         0 => None,
         1 => tests.pop(),

@@ -15,7 +15,7 @@ use std::cell::RefCell;
 
 use super::build;
 use super::expressions::{self, Rewrite, Walk};
-use super::options::{Dialect, Features, Pass, View};
+use super::options::{Features, View};
 use super::reason;
 use super::tree::{blocks, docstring, is_made};
 use super::unit::Unit;
@@ -125,8 +125,7 @@ fn function(unit: &Unit, def: &mut ast::StmtFunctionDef, class: Option<&Name>) {
         };
         inner.convert(def);
     }
-    let is_marked = unit.options.view == View::Full && unit.options.dialect != Dialect::Snek;
-    if is_marked && unit.runs(Pass::Functions) {
+    if unit.options.has_scopes() {
         mark_converted(def);
     }
 }

@@ -179,6 +179,13 @@ pub(super) struct Lowering<'a> {
     pub(super) is_used: bool,
 }
 
+impl<'a> Lowering<'a> {
+    /// Of a jump that the flag alone stands for.
+    pub(super) fn new(jump: Jump, flag: &'a Name, notes: &'a Notes) -> Self {
+        Self { jump, flag, notes, replace: &|_| None, watchers: 0, undo: &|_| None, is_used: false }
+    }
+}
+
 impl Lowering<'_> {
     /// `tail`: nothing more would run after this block. Says whether the flag may be set after it.
     pub(super) fn block(&mut self, block: &mut ast::Suite, tail: bool) -> bool {

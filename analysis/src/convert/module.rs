@@ -9,7 +9,7 @@ use super::build::{self, OPERATORS};
 use super::entry::{self, Entry, Node, Place};
 use super::functions;
 use super::map::{SourceMap, Span, SpanKind};
-use super::options::{Dialect, Pass, View};
+use super::options::{Dialect, View};
 use super::printer::{Printed, Printer};
 use super::reason::{self, Reason};
 use super::standalone::{convert, convert_lambda};
@@ -91,7 +91,7 @@ impl Converter<'_> {
     fn in_place(&self, def: &ast::StmtFunctionDef, entry: &Entry<'_>, prefix: &str) -> Printed {
         let mut def = def.clone();
         convert(&self.context(), &mut def, entry, true);
-        if self.is_marked() {
+        if self.options.has_scopes() {
             functions::mark_converted(&mut def);
         }
         let start = def.start();
@@ -102,19 +102,11 @@ impl Converter<'_> {
         let mut lambda = lambda.clone();
         convert_lambda(&self.context(), &mut lambda, entry, true);
         let range = lambda.range;
-        let is_last = self.options.until.is_none_or(|last| last == Pass::Functions);
-        let expression = match self.options.view {
-            View::Full if is_last => build::operator("autograph_artifact", vec![Expr::Lambda(lambda)], range),
-            _ => Expr::Lambda(lambda),
-        };
+        let mut expression = Expr::Lambda(lambda);
+        if self.options.has_scopes() {
+            expression = build::operator("autograph_artifact", vec![expression], range);
+        }
         Printer::new(&self.source).expression_alone(&expression)
-    }
-
-    /// Whether functions carry the mark that they have been converted.
-    fn is_marked(&self) -> bool {
-        self.options.view == View::Full
-            && self.options.dialect != Dialect::Snek
-            && self.options.until.is_none_or(|last| last == Pass::Functions)
     }
 
     fn import(&self) -> String {

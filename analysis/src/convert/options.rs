@@ -27,6 +27,17 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    pub(super) fn runs(&self, pass: Pass) -> bool {
+        self.until.is_none_or(|last| pass <= last)
+    }
+
+    /// Whether functions run in a scope of the operators, and carry the mark that they have been converted.
+    pub(super) fn has_scopes(&self) -> bool {
+        self.view == View::Full && self.dialect != Dialect::Snek && self.runs(Pass::Functions)
+    }
+}
+
 /// How much of converted code is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum View {

@@ -24,6 +24,8 @@ pub(super) struct Source<'a> {
     text: &'a str,
     /// Strings over several lines, in order.
     strings: Vec<TextRange>,
+    /// Names that a class body mangles: `__x`.
+    private: Vec<TextRange>,
 }
 
 impl<'a> Source<'a> {
@@ -39,7 +41,12 @@ impl<'a> Source<'a> {
             .map(Ranged::range)
             .filter(|range| memchr::memchr(b'\n', text[*range].as_bytes()).is_some())
             .collect();
-        Self { text, strings }
+        let private = tokens
+            .iter()
+            .filter(|token| token.kind() == TokenKind::Name && is_private(&text[token.range()]))
+            .map(Ranged::range)
+            .collect();
+        Self { text, strings, private }
     }
 
     fn is_in_string(&self, offset: TextSize) -> bool {
@@ -59,6 +66,8 @@ pub(super) struct Printer<'s, 'a> {
     out: String,
     spans: Vec<Span>,
     prefix: &'s str,
+    /// What private names are written with, outside of the class that they were written in: `_A`.
+    mangling: Option<String>,
     /// Columns before a statement, after the prefix.
     indent: usize,
     /// How far the lines of the statement at hand are moved, in columns.
@@ -79,6 +88,7 @@ impl<'s, 'a> Printer<'s, 'a> {
             out: String::new(),
             spans: Vec::new(),
             prefix: "",
+            mangling: None,
             indent: 0,
             shift: 0,
             cursor: TextSize::default(),
@@ -92,6 +102,14 @@ impl<'s, 'a> Printer<'s, 'a> {
     /// Leaves out the comments above a statement, which somebody else has printed.
     pub(super) fn without_comments_above(mut self, statement: TextSize) -> Self {
         self.commented.insert(statement);
+        self
+    }
+
+    /// Writes out what Python does with `__x` in a class body, for code that leaves it.
+    pub(super) fn outside_of(mut self, class: Option<&str>) -> Self {
+        // A class named by underscores alone mangles nothing.
+        let name = class.map(|class| class.trim_start_matches('_')).filter(|name| !name.is_empty());
+        self.mangling = name.map(|name| format!("_{name}"));
         self
     }
 
@@ -144,8 +162,32 @@ impl<'s, 'a> Printer<'s, 'a> {
         }
     }
 
-    /// Copies the source from the cursor to `end`; continuation lines move with their statement.
+    /// An identifier that is spelled out.
+    fn identifier(&mut self, name: &str) {
+        if let Some(class) = self.mangling.as_deref().filter(|_| is_private(name)) {
+            self.out.push_str(class);
+        }
+        self.push(name);
+    }
+
+    /// Copies the source from the cursor to `end`, private names mangled where they have to be.
     fn copy_to(&mut self, end: TextSize) {
+        if self.mangling.is_some() {
+            let private = &self.source.private;
+            let first = private.partition_point(|name| name.start() < self.cursor);
+            for &name in private[first..].iter().take_while(|name| name.end() <= end) {
+                self.copy_lines(name.start());
+                let start = self.position();
+                self.identifier(&self.source.text[name]);
+                self.note(start, name);
+                self.cursor = name.end();
+            }
+        }
+        self.copy_lines(end);
+    }
+
+    /// Copies text; continuation lines move with their statement.
+    fn copy_lines(&mut self, end: TextSize) {
         let source = self.source.text;
         while self.cursor < end {
             let start = self.cursor;
@@ -186,4 +228,8 @@ impl<'s, 'a> Printer<'s, 'a> {
         self.out.push_str(self.prefix);
         self.out.extend(std::iter::repeat_n(' ', self.indent));
     }
+}
+
+fn is_private(name: &str) -> bool {
+    name.starts_with("__") && !name.ends_with("__")
 }

@@ -40,15 +40,8 @@ pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
         Some(build::assign(&value, returned, node.range))
     };
     let undo = |origin| Some(build::assign(&value, nothing(unit, origin), origin));
-    let mut lowering = Lowering {
-        jump: Jump::Return,
-        flag: &flag,
-        notes: unit.notes,
-        replace: &store,
-        watchers: 0,
-        undo: &undo,
-        is_used: false,
-    };
+    let mut lowering =
+        Lowering { replace: &store, undo: &undo, ..Lowering::new(Jump::Return, &flag, unit.notes) };
     lowering.block(body, true);
     let is_used = lowering.is_used;
     let origin = TextRange::empty(body.last().map_or_else(Default::default, Ranged::end));

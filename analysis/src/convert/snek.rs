@@ -19,7 +19,7 @@ use ruff_python_ast::{self as ast, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::build;
-use super::control_flow::{Emitter, Parts, or_pass, orelse};
+use super::control_flow::{Emitter, Parts, orelse};
 use super::options::Pass;
 use super::returns;
 use super::tree::{self, blocks, docstring};
@@ -72,16 +72,10 @@ pub(super) fn if_stmt(
     out: &mut ast::Suite,
 ) {
     let otherwise = orelse(&mut node);
-    let mut branch = |root: &'static str, block: ast::Suite, position: usize| {
-        let name = emitter.unit.names.numbered(root);
-        let mut body = ast::Suite::new();
-        emitter.declare(&parts.facts.bound[position], &mut body);
-        body.extend(block);
-        out.push(build::function(&name, &[], or_pass(body), parts.origin));
-        build::name(&name, parts.origin)
-    };
-    let then = branch("then", std::mem::take(&mut node.body), 0);
-    let otherwise = branch("else", otherwise, 1);
+    let names = emitter.unit.names;
+    let [in_then, in_else] = &parts.facts.bound;
+    let then = emitter.function(names.numbered("then"), &[], in_then, node.body, parts, out);
+    let otherwise = emitter.function(names.numbered("else"), &[], in_else, otherwise, parts, out);
     out.push(call("_if", vec![*node.test, then, otherwise], parts));
 }
 
@@ -91,18 +85,12 @@ pub(super) fn while_stmt(
     node: ast::StmtWhile,
     out: &mut ast::Suite,
 ) {
-    let (body_name, test_name) = (emitter.unit.names.numbered("body"), emitter.unit.names.numbered("cond"));
-    let mut body = ast::Suite::new();
-    emitter.declare(&parts.facts.bound[0], &mut body);
-    body.extend(node.body);
-    out.push(build::function(&body_name, &[], or_pass(body), parts.origin));
-    let mut test = ast::Suite::new();
-    emitter.declare(&parts.facts.bound_by_test, &mut test);
+    let names = emitter.unit.names;
+    let body = emitter.function(names.numbered("body"), &[], &parts.facts.bound[0], node.body, parts, out);
     let origin = node.test.range();
-    test.push(build::returned(*node.test, origin));
-    out.push(build::function(&test_name, &[], test, parts.origin));
-    let functions = vec![build::name(&test_name, parts.origin), build::name(&body_name, parts.origin)];
-    out.push(call("_while", functions, parts));
+    let test = [build::returned(*node.test, origin)];
+    let test = emitter.function(names.numbered("cond"), &[], &[], test, parts, out);
+    out.push(call("_while", vec![test, body], parts));
 }
 
 pub(super) fn for_stmt(
@@ -111,18 +99,9 @@ pub(super) fn for_stmt(
     node: ast::StmtFor,
     out: &mut ast::Suite,
 ) {
-    let (body_name, item) = (emitter.unit.names.numbered("body"), emitter.unit.names.fresh("item_"));
-    let mut bound = parts.facts.bound[0].clone();
-    bound.extend(parts.facts.bound_by_test.iter().cloned());
-    bound.sort_unstable();
-    bound.dedup();
-    let mut body = ast::Suite::new();
-    emitter.declare(&bound, &mut body);
-    let target = node.target.range();
-    body.push(build::assign_to(*node.target, build::name(&item, TextRange::empty(target.end())), target));
-    body.extend(node.body);
-    out.push(build::function(&body_name, &[&item], body, parts.origin));
-    out.push(call("_for", vec![*node.iter, build::name(&body_name, parts.origin)], parts));
+    let (name, item) = (emitter.unit.names.numbered("body"), emitter.unit.names.fresh("item_"));
+    let body = emitter.loop_function(name, &item, (*node.target, node.body), parts, out);
+    out.push(call("_for", vec![*node.iter, body], parts));
 }
 
 fn call(operator: &str, arguments: Vec<ast::Expr>, parts: &Parts<'_>) -> Stmt {
@@ -133,7 +112,7 @@ fn call(operator: &str, arguments: Vec<ast::Expr>, parts: &Parts<'_>) -> Stmt {
 /// The last pass: what `_return` raises is caught, and the functions within are converted.
 pub(super) fn functions(unit: &Unit, body: &mut ast::Suite) {
     super::functions::nested(unit, body);
-    if !unit.runs(Pass::Functions) || !returns_somewhere(body) {
+    if !unit.options.runs(Pass::Functions) || !returns_somewhere(body) {
         return;
     }
     let origin = TextRange::empty(body.first().map_or_else(Default::default, Ranged::start));

@@ -2,11 +2,8 @@
 //! of defaults, which come from the live function.
 
 use ruff_python_ast::name::Name;
-use ruff_python_ast::visitor::transformer::{self, Transformer};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange, TextSize};
-use rustc_hash::FxHashMap;
-use std::cell::RefCell;
 
 use super::Converter;
 use super::build;
@@ -15,7 +12,6 @@ use super::functions;
 use super::map::SourceMap;
 use super::names::Namer;
 use super::notes::Notes;
-use super::options::{Dialect, Pass, View};
 use super::printer::{Printed, Printer};
 use super::reason::Reason;
 use super::tree::made;
@@ -54,17 +50,14 @@ impl Converter<'_> {
     fn bare_function(&self, def: &ast::StmtFunctionDef, entry: &Entry<'_>) -> Printed {
         let mut def = def.clone();
         convert(&self.context(), &mut def, entry, false);
-        if let Some(class) = &entry.class {
-            let mangled = Mangled { prefix: mangling_prefix(class) };
-            mangled.visit_body(&mut def.body);
-        }
         def.decorator_list = ast::DecoratorList::new();
         def.returns = None;
         def.type_params = None;
         bare(&mut def.parameters);
         def.name = build::identifier(&format!("tf__{}", def.name.id));
         def.node_index = made();
-        Printer::new(&self.source).statements(&[Stmt::FunctionDef(def)], "")
+        let printer = Printer::new(&self.source).outside_of(entry.class.as_deref());
+        printer.statements(&[Stmt::FunctionDef(def)], "")
     }
 
     fn bare_lambda(&self, lambda: &ast::ExprLambda, entry: &Entry<'_>) -> Printed {
@@ -74,11 +67,8 @@ impl Converter<'_> {
             bare(parameters);
         }
         lambda.node_index = made();
-        let mut lambda = Expr::Lambda(lambda);
-        if let Some(class) = &entry.class {
-            Mangled { prefix: mangling_prefix(class) }.visit_expr(&mut lambda);
-        }
-        Printer::new(&self.source).assignment("tf__lam", &lambda)
+        let lambda = Expr::Lambda(lambda);
+        Printer::new(&self.source).outside_of(entry.class.as_deref()).assignment("tf__lam", &lambda)
     }
 }
 
@@ -92,19 +82,10 @@ pub(super) fn convert(
     let names = Namer::new(context.identifiers);
     let notes = Notes::default();
     let unit = Unit {
-        source: context.source,
-        options: context.options,
-        identifiers: context.identifiers,
-        names: &names,
-        notes: &notes,
-        name: def.name.id.clone(),
-        scope: names.fresh("fscope"),
         is_nested,
         is_async: def.is_async,
         class: entry.class.clone(),
-        first_parameter: functions::first_parameter(&def.parameters),
-        maybe_undefined: RefCell::default(),
-        element_types: RefCell::new(FxHashMap::default()),
+        ..Unit::outermost(context, &names, &notes, def.name.id.clone(), "fscope", Some(&def.parameters))
     };
     unit.convert(def);
 }
@@ -118,32 +99,21 @@ pub(super) fn convert_lambda(
 ) {
     let names = Namer::new(context.identifiers);
     let notes = Notes::default();
-    let scope = names.fresh("lscope");
     let parameters = lambda.parameters.as_deref();
+    let name = Name::new_static("lambda");
     let unit = Unit {
-        source: context.source,
-        options: context.options,
-        identifiers: context.identifiers,
-        names: &names,
-        notes: &notes,
-        name: Name::new_static("lambda"),
-        scope: scope.clone(),
         is_nested,
-        is_async: false,
         class: entry.class.clone(),
-        first_parameter: parameters.and_then(functions::first_parameter),
-        maybe_undefined: RefCell::default(),
-        element_types: RefCell::new(FxHashMap::default()),
+        ..Unit::outermost(context, &names, &notes, name, "lscope", parameters)
     };
     let origin = lambda.body.range();
     let body = std::mem::replace(&mut *lambda.body, build::none(origin));
     let body = unit.convert_expression(body);
-    let has_scope = context.options.view == View::Full && context.options.dialect != Dialect::Snek;
-    let wrapped = has_scope && unit.runs(Pass::Functions);
-    *lambda.body = if wrapped {
+    *lambda.body = if context.options.has_scopes() {
+        let scope = &unit.scope;
         let options = functions::conversion_options(&unit, TextRange::empty(origin.end()));
-        let thunk = build::lambda(&[&scope], body);
-        build::operator("with_function_scope", vec![thunk, build::string(&scope, origin), options], origin)
+        let thunk = build::lambda(&[scope], body);
+        build::operator("with_function_scope", vec![thunk, build::string(scope, origin), options], origin)
     } else {
         body
     };
@@ -157,54 +127,6 @@ fn bare(parameters: &mut ast::Parameters) {
         parameter.parameter.annotation = None;
         if let Some(default) = &mut parameter.default {
             **default = build::none(origin);
-        }
-    }
-}
-
-/// `_A` for a class `__A`; nothing for a class named by underscores alone.
-fn mangling_prefix(class: &str) -> String {
-    match class.trim_start_matches('_') {
-        "" => String::new(),
-        name => format!("_{name}"),
-    }
-}
-
-/// Writes out what Python does with `self.__x` in a class body, for a function that leaves it.
-struct Mangled {
-    prefix: String,
-}
-
-impl Mangled {
-    fn name(&self, name: &Name) -> Option<Name> {
-        let is_private = name.starts_with("__") && !name.ends_with("__") && !self.prefix.is_empty();
-        is_private.then(|| Name::new(format!("{}{name}", self.prefix)))
-    }
-}
-
-impl Transformer for Mangled {
-    fn visit_stmt(&self, statement: &mut Stmt) {
-        if let Stmt::ClassDef(_) = statement {
-            return;
-        }
-        transformer::walk_stmt(self, statement);
-    }
-
-    fn visit_expr(&self, expression: &mut Expr) {
-        transformer::walk_expr(self, expression);
-        match expression {
-            Expr::Name(node) => {
-                if let Some(name) = self.name(&node.id) {
-                    node.id = name;
-                    node.node_index = made();
-                }
-            }
-            Expr::Attribute(node) => {
-                if let Some(name) = self.name(&node.attr.id) {
-                    node.attr.id = name;
-                    node.node_index = made();
-                }
-            }
-            _ => {}
         }
     }
 }

@@ -5,6 +5,9 @@
 //! summed up by what it reads and binds (`live in = reads ∪ (live out − binds)`); then liveness
 //! comes down the tree from the end, definite assignment from the start. As in AutoGraph, ordinary
 //! statements are taken not to raise.
+//!
+//! The room `flow` answers such questions of the user's own text, by position; here most statements
+//! have none, or one that they share.
 
 mod access;
 mod facts;

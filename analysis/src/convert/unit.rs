@@ -48,6 +48,34 @@ pub(super) struct Unit<'a> {
     pub(super) element_types: RefCell<FxHashMap<Name, ElementType>>,
 }
 
+impl<'a> Unit<'a> {
+    /// A function that no other one contains. `scope` is the root of its scope's name.
+    pub(super) fn outermost(
+        context: &Context<'a>,
+        names: &'a Namer<'a>,
+        notes: &'a Notes,
+        name: Name,
+        scope: &'static str,
+        parameters: Option<&ast::Parameters>,
+    ) -> Self {
+        Self {
+            source: context.source,
+            options: context.options,
+            identifiers: context.identifiers,
+            names,
+            notes,
+            name,
+            scope: names.fresh(scope),
+            is_nested: false,
+            is_async: false,
+            class: None,
+            first_parameter: parameters.and_then(functions::first_parameter),
+            maybe_undefined: RefCell::default(),
+            element_types: RefCell::default(),
+        }
+    }
+}
+
 impl Unit<'_> {
     /// Runs the passes on a body, and on the functions nested in it. `def` declares the parameters.
     pub(super) fn convert(&self, def: &mut ast::StmtFunctionDef) {
@@ -100,7 +128,7 @@ impl Unit<'_> {
             return expression;
         }
         let mut body: ast::Suite = [super::build::expression(expression, origin)].into_iter().collect();
-        for pass in Pass::ALL.into_iter().filter(|pass| self.runs(*pass)) {
+        for pass in Pass::ALL.into_iter().filter(|pass| self.options.runs(*pass)) {
             match pass {
                 Pass::Lists => lists::run(self, &mut body),
                 Pass::Slices => slices::run(self, &mut body),
@@ -115,10 +143,6 @@ impl Unit<'_> {
             Some(Stmt::Expr(node)) => *node.value,
             _ => super::build::none(origin),
         }
-    }
-
-    pub(super) fn runs(&self, pass: Pass) -> bool {
-        self.options.until.is_none_or(|last| pass <= last)
     }
 }
 

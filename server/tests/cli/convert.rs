@@ -153,3 +153,28 @@ fn wrong_questions_are_answered() {
         assert!(answer.stderr.starts_with("error: "), "{answer:?}");
     }
 }
+
+/// Outside of its class, a function has to say what Python would have made of `__limit`.
+#[test]
+fn private_names_are_spelled_out_for_a_function_alone() {
+    let text = "\
+class Gate:
+    def open(self, xs, __limit=1):
+        if xs:
+            __n = __limit  # __n
+        def __inner(): return __n
+        return self.__last(__a=__n) + __inner()
+";
+    let project = Project::new(&[("gate.py", text)]);
+    let answer = project.run(&["convert", "gate.py", "--output-format", "json"]);
+    let text = entries(&answer.stdout)[0]["text"].as_str().unwrap().to_owned();
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn snek_has_operators_of_its_own_alone() {
+    let project = Project::new(&[("f.py", "pick = lambda a, b: a or b\ndef f(x):\n    return x\n")]);
+    let answer = project.run(&["convert", "f.py", "--dialect", "snek"]);
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    assert!(!answer.stdout.contains("ag__"), "{}", answer.stdout);
+}

@@ -84,16 +84,10 @@ pub(super) fn if_stmt(
 ) {
     let plumbing = plumbing(emitter, parts, out);
     let otherwise = orelse(&mut node);
-    let mut branch = |root: &'static str, block: ast::Suite, position: usize| {
-        let name = emitter.unit.names.fresh(root);
-        let mut body = ast::Suite::new();
-        emitter.declare(&parts.facts.bound[position], &mut body);
-        body.extend(block);
-        out.push(build::function(&name, &[], or_pass(body), parts.origin));
-        build::name(&name, parts.origin)
-    };
-    let body = branch("if_body", std::mem::take(&mut node.body), 0);
-    let orelse = branch("else_body", otherwise, 1);
+    let names = emitter.unit.names;
+    let [in_body, in_else] = &parts.facts.bound;
+    let body = emitter.function(names.fresh("if_body"), &[], in_body, node.body, parts, out);
+    let orelse = emitter.function(names.fresh("else_body"), &[], in_else, otherwise, parts, out);
     let arguments = vec![
         *node.test,
         body,
@@ -110,26 +104,19 @@ pub(super) fn while_stmt(
     emitter: &Emitter<'_, '_>,
     parts: &Parts<'_>,
     node: ast::StmtWhile,
+    note: Note,
     out: &mut ast::Suite,
 ) {
     let plumbing = plumbing(emitter, parts, out);
-    let loop_body = emitter.unit.names.fresh("loop_body");
-    let mut body = ast::Suite::new();
-    emitter.declare(&parts.facts.bound[0], &mut body);
-    let note = emitter.unit.notes.take(&node);
-    body.extend(node.body);
-    out.push(build::function(&loop_body, &[], or_pass(body), parts.origin));
-
-    let loop_test = emitter.unit.names.fresh("loop_test");
-    let mut body = ast::Suite::new();
-    emitter.declare(&parts.facts.bound_by_test, &mut body);
+    let names = emitter.unit.names;
+    let body = emitter.function(names.fresh("loop_body"), &[], &parts.facts.bound[0], node.body, parts, out);
+    // What a test binds has been taken out of it: see `binding_tests`.
     let origin = node.test.range();
-    body.push(build::returned(*node.test, origin));
-    out.push(build::function(&loop_test, &[], body, parts.origin));
-
+    let test = [build::returned(*node.test, origin)];
+    let test = emitter.function(names.fresh("loop_test"), &[], &[], test, parts, out);
     let arguments = vec![
-        build::name(&loop_test, parts.origin),
-        build::name(&loop_body, parts.origin),
+        test,
+        body,
         plumbing.get_state,
         plumbing.set_state,
         plumbing.symbols,
@@ -147,36 +134,24 @@ pub(super) fn for_stmt(
 ) {
     let plumbing = plumbing(emitter, parts, out);
     let names = emitter.unit.names;
-    let (loop_body, item) = (names.fresh("loop_body"), names.fresh("itr"));
-    let mut body = ast::Suite::new();
-    let mut bound = parts.facts.bound[0].clone();
-    bound.extend(parts.facts.bound_by_test.iter().cloned());
-    bound.sort_unstable();
-    bound.dedup();
-    emitter.declare(&bound, &mut body);
-    let target = node.target.range();
-    let text = emitter.unit.source[target].to_owned();
-    body.push(build::assign_to(*node.target, build::name(&item, TextRange::empty(target.end())), target));
-    body.extend(node.body);
-    out.push(build::function(&loop_body, &[&item], body, parts.origin));
-
-    let extra_test = match go_on(&note, parts.origin.start()) {
+    let (name, item) = (names.fresh("loop_body"), names.fresh("itr"));
+    let text = &emitter.unit.source[node.target.range()];
+    let body = emitter.loop_function(name, &item, (*node.target, node.body), parts, out);
+    let extra_test = match go_on(&note.stop_flags, parts.origin.start()) {
         None => build::none(parts.origin),
         Some(test) => {
-            let name = names.fresh("extra_test");
-            let body = [build::returned(test, parts.origin)].into_iter().collect();
-            out.push(build::function(&name, &[], body, parts.origin));
-            build::name(&name, parts.origin)
+            let test = [build::returned(test, parts.origin)];
+            emitter.function(names.fresh("extra_test"), &[], &[], test, parts, out)
         }
     };
     let arguments = vec![
         *node.iter,
         extra_test,
-        build::name(&loop_body, parts.origin),
+        body,
         plumbing.get_state,
         plumbing.set_state,
         plumbing.symbols,
-        options(note, Some(&text), parts.origin),
+        options(note, Some(text), parts.origin),
     ];
     out.push(call("for_stmt", arguments, parts));
 }

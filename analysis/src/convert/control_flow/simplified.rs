@@ -72,6 +72,7 @@ pub(super) fn while_stmt(
     emitter: &Emitter<'_, '_>,
     parts: &Parts<'_>,
     node: ast::StmtWhile,
+    note: Note,
     out: &mut ast::Suite,
 ) {
     let state = names(&parts.facts.state);
@@ -88,7 +89,7 @@ pub(super) fn while_stmt(
         build::name(&body, parts.origin),
         build::tuple(values, parts.origin),
     ];
-    out.push(result(&state, build::operator("while_stmt", arguments, parts.head), parts.head));
+    out.push(result(&state, call("while_stmt", arguments, note.loop_options, parts), parts.head));
 }
 
 pub(super) fn for_stmt(
@@ -120,15 +121,13 @@ pub(super) fn for_stmt(
     let arguments =
         vec![*node.iter, build::name(&body_name, parts.origin), build::tuple(values, parts.origin)];
     let mut keywords = note.loop_options;
-    if let Some(test) = go_on(&note_of_flags(&note.stop_flags), parts.origin.start()) {
+    if let Some(test) = go_on(&note.stop_flags, parts.origin.start()) {
         let parameters: Vec<&str> = state.iter().map(|name| name.as_str()).collect();
         keywords.push(build::keyword("extra_test", build::lambda(&parameters, test)));
     }
-    let function = build::operator_name("for_stmt", parts.head);
-    let call = build::call_with(function, arguments, keywords, parts.head);
-    out.push(result(&state, call, parts.head));
+    out.push(result(&state, call("for_stmt", arguments, keywords, parts), parts.head));
 }
 
-fn note_of_flags(flags: &[Name]) -> Note {
-    Note { stop_flags: flags.to_vec(), ..Note::default() }
+fn call(operator: &str, arguments: Vec<Expr>, keywords: Vec<ast::Keyword>, parts: &Parts<'_>) -> Expr {
+    build::call_with(build::operator_name(operator, parts.head), arguments, keywords, parts.head)
 }

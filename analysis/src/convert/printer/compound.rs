@@ -15,7 +15,7 @@ impl Printer<'_, '_> {
         self.start_line();
         if is_made(node) {
             self.push(if node.is_async { "async def " } else { "def " });
-            self.push(&node.name.id);
+            self.identifier(&node.name.id);
             self.push("(");
             self.parameters(&node.parameters);
             self.push(")");
@@ -41,7 +41,10 @@ impl Printer<'_, '_> {
         self.header(name.start(), last, |printer| {
             node.arguments.iter().for_each(|arguments| printer.visit_arguments(arguments));
         });
+        // Its body is mangled by Python itself.
+        let mangling = self.mangling.take();
         self.inner_block(&node.body);
+        self.mangling = mangling;
     }
 
     fn decorators(&mut self, decorators: &[ast::Decorator]) {
@@ -160,7 +163,7 @@ impl Printer<'_, '_> {
             }
             if let Some(name) = &handler.name {
                 self.push(" as ");
-                self.push(&name.id);
+                self.identifier(&name.id);
             }
             self.push(":\n");
             self.inner_block(&handler.body);

@@ -74,11 +74,11 @@ impl Printer<'_, '_> {
     fn made(&mut self, expression: &Expr) {
         let start = self.position();
         match expression {
-            Expr::Name(node) => self.push(&node.id),
+            Expr::Name(node) => self.identifier(&node.id),
             Expr::Attribute(node) => {
                 self.expression(&node.value, OperatorPrecedence::Await);
                 self.push(".");
-                self.push(&node.attr.id);
+                self.identifier(&node.attr.id);
             }
             Expr::Call(node) => self.call(node),
             Expr::Lambda(node) => {
@@ -226,7 +226,7 @@ impl Printer<'_, '_> {
         if let Some(rest) = &parameters.vararg {
             self.push(std::mem::replace(&mut separator, ", "));
             self.push("*");
-            self.push(&rest.name.id);
+            self.identifier(&rest.name.id);
         } else if !parameters.kwonlyargs.is_empty() {
             self.push(std::mem::replace(&mut separator, ", "));
             self.push("*");
@@ -237,13 +237,13 @@ impl Printer<'_, '_> {
         if let Some(rest) = &parameters.kwarg {
             self.push(separator);
             self.push("**");
-            self.push(&rest.name.id);
+            self.identifier(&rest.name.id);
         }
     }
 
     fn parameter(&mut self, separator: &mut &str, parameter: &ast::ParameterWithDefault) {
         self.push(std::mem::replace(separator, ", "));
-        self.push(&parameter.parameter.name.id);
+        self.identifier(&parameter.parameter.name.id);
         if let Some(default) = parameter.default() {
             self.push("=");
             self.expression(default, OperatorPrecedence::Starred);
@@ -260,7 +260,7 @@ impl Printer<'_, '_> {
             self.push(separator);
             match &keyword.arg {
                 Some(arg) => {
-                    self.push(&arg.id);
+                    self.identifier(&arg.id);
                     self.push("=");
                 }
                 None => self.push("**"),

@@ -119,7 +119,7 @@ impl Printer<'_, '_> {
             if position > 0 {
                 self.push(", ");
             }
-            self.push(&name.id);
+            self.identifier(&name.id);
         }
     }
 

@@ -27,10 +27,8 @@ pub(in super::super) struct Facts {
     /// What is used after the statement, then what is only used within it; by name.
     pub(in super::super) state: Vec<Variable>,
     pub(in super::super) outputs: usize,
-    /// The names that each block binds: body, else.
+    /// The names that each block binds: body, else; the target of a `for` belongs to its body.
     pub(in super::super) bound: [Vec<Name>; 2],
-    /// The names that the test binds.
-    pub(in super::super) bound_by_test: Vec<Name>,
 }
 
 pub(in super::super) struct Analysis {
@@ -186,7 +184,7 @@ impl Flow<'_, '_> {
                 let mut live_in = live_out.clone();
                 live_in.subtract(&info.kills);
                 live_in.union(&info.reads);
-                self.facts(info, &live_in, live_out, &defined);
+                self.facts(info, false, &live_in, live_out, &defined);
                 let moved = moved || !kept;
                 let clause = node.elif_else_clauses.first().map(|clause| clause.body.as_slice());
                 let (body, orelse) = (&info.blocks[0], info.blocks.get(1));
@@ -259,7 +257,7 @@ impl Flow<'_, '_> {
         // Live where each round starts: the next round, or what follows the loop.
         let mut live_in = live_out.clone();
         live_in.union(&info.reads);
-        self.facts(info, &live_in, live_out, &defined);
+        self.facts(info, true, &live_in, live_out, &defined);
         let mut within = defined.clone();
         within.union(&info.certain);
         self.block(body, &info.blocks[0], &live_in, within, moved_here);
@@ -312,7 +310,7 @@ impl Flow<'_, '_> {
         after
     }
 
-    fn facts(&mut self, info: &Info, live_in: &Set, live_out: &Set, defined: &Set) {
+    fn facts(&mut self, info: &Info, is_loop: bool, live_in: &Set, live_out: &Set, defined: &Set) {
         let mut outputs = live_out.clone();
         outputs.union(self.outer);
         outputs.intersect(&info.binds);
@@ -350,11 +348,14 @@ impl Flow<'_, '_> {
             info.blocks.get(position).into_iter().flatten().for_each(|inner| bound.union(&inner.binds));
             bound
         };
+        let mut body = bound(0);
+        if is_loop {
+            body.union(&info.head);
+        }
         self.facts.push(Facts {
             state,
             outputs,
-            bound: [bound(0), bound(1)].map(|set| sorted(self.names, &set)),
-            bound_by_test: sorted(self.names, &info.head),
+            bound: [body, bound(1)].map(|set| sorted(self.names, &set)),
         });
     }
 }

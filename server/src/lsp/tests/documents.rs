@@ -88,6 +88,7 @@ fn texts_on_no_disk_are_checked() {
     client.edit("untitled:Untitled-1", 2, [6, 11, 6, 12], "x");
     assert!(client.pushed("untitled:Untitled-1", Some(2)).is_empty());
     client.close("untitled:Untitled-1");
+    assert!(client.pushed("untitled:Untitled-1", None).is_empty());
     client.finish();
 }
 
