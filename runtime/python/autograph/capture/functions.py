@@ -5,6 +5,7 @@ from torch.overrides import TorchFunctionMode
 
 from ..errors import StagingError
 from ..operators.lists import List
+from ..operators.regions import KEEP
 from . import indexing, scalars, spans, stacks
 
 
@@ -36,6 +37,8 @@ def _getitem(staging, func, tensor, index):
 
 
 def _setitem(staging, func, tensor, index, value):
+    if value is KEEP:
+        return None
     if scalars.is_staged(value):
         value = staging.adopt_value(staging.tensor_of(value, tensor.dtype))
     if indexing.is_staged_index(index):

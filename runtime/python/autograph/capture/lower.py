@@ -40,7 +40,8 @@ class _Lowering:
         types = [str(value.type) for value in node.outputs]
         args, op = [self.operand(arg) for arg in node.args], node.op
         if op == "raise":
-            op = f"raise {type(node.extra).__name__}"
+            kind = node.extra if isinstance(node.extra, type) else type(node.extra)
+            op = f"raise {kind.__name__}"
         made = self.graph.emit(op, args, types, regions=regions, span=node.span, grad=node.grad)
         self.values.update(zip(node.outputs, made))
 

@@ -78,7 +78,7 @@ class Carry:
     def _settle(self, block):
         """Corrects the guess by what the round did; whether it was right."""
         staging, right = self.staging, True
-        with staging.record.reopened(block.region):
+        with regions.at_end(staging, block):
             for index, (name, spec) in enumerate(zip(self.names, self.specs)):
                 after = block.values[index]
                 if isinstance(spec, specs.Constant):
@@ -135,7 +135,7 @@ class Carry:
 
     def _finish(self, block, heads):
         staging, region = self.staging, block.region
-        with staging.record.reopened(region):
+        with regions.at_end(staging, block):
             results = []
             for value, spec in zip(block.values, self.specs):
                 results.extend(specs.lower(staging, value, spec))

@@ -13,7 +13,7 @@ from ..staging import current, is_staged, is_staged_tensor
 from . import ranges
 from .carry import Carry
 from .if_stmt import staged_if
-from .regions import condition
+from .regions import condition, variables
 
 #: Up to so many rounds a loop of known length is unrolled.
 UNROLLED = 16
@@ -57,6 +57,7 @@ def _staged(staging, over, must, extra_test, body, get_state, set_state, names):
     start, stop, step = over.bounds()
     if not must and (len(range(start, stop, step)) <= UNROLLED or body.__code__ in staging.unrolled):
         return False
+    names, get_state, set_state = variables(names, get_state, set_state)
     init = get_state()
     mark = len(staging.record.region.nodes), dict(staging.record.region.memo)
     carry = Carry(staging, names, init)

@@ -17,6 +17,7 @@ def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
 def staged_if(staging, flag, body, orelse, get_state, set_state, names):
     if isinstance(flag, bool):
         return body() if flag else orelse()
+    names, get_state, set_state = regions.variables(names, get_state, set_state)
     init = get_state()
     blocks = [regions.trace(staging, branch, get_state, set_state, init) for branch in (body, orelse)]
     set_state(init)
@@ -24,7 +25,7 @@ def staged_if(staging, flag, body, orelse, get_state, set_state, names):
     cells = _cells(staging, blocks)
     types = [type for spec in [*agreed, *cells.values()] for type in spec.types]
     for block in blocks:
-        with staging.record.reopened(block.region):
+        with regions.at_end(staging, block):
             block.region.results = _results(staging, block, agreed, cells, len(types))
     values = iter(staging.emit("if", [flag], types, [block.region for block in blocks]))
     if all(block.dead for block in blocks):
@@ -42,7 +43,7 @@ def _agree(staging, name, blocks, init):
         return specs.Constant(init)
     found = []
     for block in live:
-        with staging.record.reopened(block.region):
+        with regions.at_end(staging, block):
             found.append(specs.spec_of(staging, block.values[name[0]]))
     if len(found) == 1:
         return found[0]
@@ -59,7 +60,7 @@ def _cells(staging, blocks):
             found = []
             for other in blocks:
                 if not other.dead:
-                    with staging.record.reopened(other.region):
+                    with regions.at_end(staging, other):
                         found.append(regions.cell_spec(staging, cell, _state(other, cell)))
             if not found:
                 continue

@@ -1,9 +1,11 @@
 """Running a block of converted code into a region, and undoing in Python what it did."""
 
+from contextlib import contextmanager
+
 import torch
 
 from ..capture import spans
-from ..capture.aliases import Base
+from ..capture.aliases import Base, cell_state, set_cell_state
 from ..errors import AutographError, Dead, StagingError
 from ..staging import is_staged_tensor
 from . import specs
@@ -44,6 +46,53 @@ def trace(staging, body, get_state, set_state, values, install=None):
             block.changed = staging.aliases.close_journal(journal)
             _restore_gradients(staging, gradients)
     return block
+
+
+@contextmanager
+def at_end(staging, block):
+    """The place where a block ends: its region, with everything as the block left it."""
+    before = {cell: cell_state(cell) for cell in block.changed}
+    with staging.record.reopened(block.region):
+        for cell, state in block.changed.items():
+            set_cell_state(cell, state)
+        try:
+            yield
+        finally:
+            for cell, state in before.items():
+                set_cell_state(cell, state)
+
+
+class _Keep:
+    """Assigned to an element of a tensor, it leaves the element as it is."""
+
+
+KEEP = _Keep()
+
+
+def variables(names, get_state, set_state):
+    """The state without elements of tensors (`x[i]` for a tensor `x`): what is written to them changes the tensor in
+    place, which is seen without them."""
+    first, second = get_state(), get_state()
+    elements = {
+        index
+        for index, name in enumerate(names)
+        if name.endswith("]") and is_staged_tensor(first[index]) and first[index] is not second[index]
+    }
+    if not elements:
+        return names, get_state, set_state
+    kept = [index for index in range(len(names)) if index not in elements]
+
+    def get_kept():
+        state = get_state()
+        return tuple(state[index] for index in kept)
+
+    def set_kept(values):
+        state = [KEEP] * len(names)
+        for index, value in zip(kept, values):
+            state[index] = value
+        set_state(tuple(state))
+
+    return tuple(names[index] for index in kept), get_kept, set_kept
 
 
 def same_object(a, b):

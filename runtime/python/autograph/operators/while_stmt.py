@@ -3,7 +3,7 @@
 from ..staging import current, is_staged
 from .carry import Carry
 from .if_stmt import staged_if
-from . import regions
+from .regions import variables
 
 
 def while_stmt(test, body, get_state, set_state, symbol_names, opts):
@@ -31,6 +31,7 @@ def _going(test):
 
 
 def _staged(staging, test, body, get_state, set_state, names):
+    names, get_state, set_state = variables(names, get_state, set_state)
     init = get_state()
     carry = Carry(staging, names, init)
     block = carry.trace(body, get_state, set_state)
@@ -50,4 +51,4 @@ def _always(staging, carry):
     return region
 
 
-__all__ = ["while_stmt", "staged_if", "regions"]
+__all__ = ["while_stmt", "staged_if"]
