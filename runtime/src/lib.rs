@@ -3,5 +3,6 @@
 //! The rooms below `stage` know no Python.
 
 pub mod exec;
+pub mod ir;
 #[cfg(feature = "python")]
 mod stage;
