@@ -12,7 +12,12 @@ pub(super) struct Activity {
 
 impl Activity {
     /// Over the nodes of regions that lie within each other, outer ones first.
-    pub(super) fn new(values: &[ValueInfo], regions: &[Vec<Node>], inputs: &[Value], outputs: &[Value]) -> Self {
+    pub(super) fn new(
+        values: &[ValueInfo],
+        regions: &[Vec<Node>],
+        inputs: &[Value],
+        outputs: &[Value],
+    ) -> Self {
         let mut varied = vec![false; values.len()];
         inputs.iter().for_each(|input| varied[input.index()] = true);
         let mut varying = Varying { values, varied };
@@ -51,7 +56,9 @@ fn is_constant(op: &Op) -> bool {
     let Op::Operator(name) = op else { return false };
     let Some(name) = name.strip_prefix("aten.") else { return false };
     let base = name.split('.').next().unwrap_or(name);
-    base.ends_with("_like") || base.starts_with("new_") || matches!(base, "detach" | "bernoulli" | "nextafter")
+    base.ends_with("_like")
+        || base.starts_with("new_")
+        || matches!(base, "detach" | "bernoulli" | "nextafter")
 }
 
 struct Varying<'a> {

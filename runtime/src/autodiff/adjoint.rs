@@ -81,7 +81,9 @@ impl Adjoints {
                 self.of.insert(list, Adjoint::Items(BTreeMap::from([(*index, more)])));
             }
             // Items counted from the front and from the back may be the same ones.
-            (Some(Adjoint::Items(items)), Operand::Int(index)) if items.keys().all(|key| (*key < 0) == (*index < 0)) => {
+            (Some(Adjoint::Items(items)), Operand::Int(index))
+                if items.keys().all(|key| (*key < 0) == (*index < 0)) =>
+            {
                 let before = items.remove(index);
                 let added = match before {
                     None => more,
@@ -186,7 +188,13 @@ pub(super) fn sum(emit: &mut Emit, a: Operand, b: Operand, ty: &Type) -> Operand
 }
 
 /// A list with something added to one of its items.
-pub(super) fn accumulated(emit: &mut Emit, list: Operand, index: Operand, more: Operand, item: &Type) -> Operand {
+pub(super) fn accumulated(
+    emit: &mut Emit,
+    list: Operand,
+    index: Operand,
+    more: Operand,
+    item: &Type,
+) -> Operand {
     let ty = emit.ty(&list);
     let before = emit.node(Op::ListGet, vec![list.clone(), index.clone()], type_of(item));
     let after = sum(emit, before, more, item);

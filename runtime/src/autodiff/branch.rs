@@ -14,7 +14,7 @@ use crate::ir::types::Type;
 impl Reverse<'_> {
     pub(super) fn branch(&mut self, node: &mut Node, adjoints: &mut Adjoints) -> Result<(), Error> {
         let circumstances = self.emit.circumstances.clone();
-        let outside = self.from_outside(&node.regions);
+        let outside = self.used_from_outside(&node.regions);
         let before: Vec<Option<Operand>> =
             outside.iter().map(|value| adjoints.get(&mut self.emit, *value)).collect();
         let arrived: Vec<Option<Operand>> =
@@ -58,10 +58,8 @@ impl Reverse<'_> {
         }
         self.emit.circumstances = circumstances.clone();
         self.keep(node, &mut back);
-        let types = changed
-            .iter()
-            .map(|index| adjoint::type_of(self.emit.builder.ty(outside[*index])))
-            .collect();
+        let types =
+            changed.iter().map(|index| adjoint::type_of(self.emit.builder.ty(outside[*index]))).collect();
         let condition = node.operands.clone();
         let gradients = self.emit.builder.emit(Op::If, condition, types, back, &circumstances);
         for (index, gradient) in changed.into_iter().zip(gradients) {
@@ -76,6 +74,11 @@ impl Reverse<'_> {
         let mut kept: Vec<(Type, [Option<Value>; 2])> = Vec::new();
         for (side, (forward, back)) in node.regions.iter().zip(back.iter_mut()).enumerate().take(2) {
             for value in saved::needed(&mut self.emit, forward, None, back) {
+                // What the branch yields anyway is there.
+                if let Some(place) = forward.results.iter().position(|result| result.value() == Some(value)) {
+                    saved::replace(back, value, node.outputs[place]);
+                    continue;
+                }
                 let ty = self.emit.builder.ty(value).clone();
                 match kept.iter_mut().find(|(other, values)| *other == ty && values[side].is_none()) {
                     Some((_, values)) => values[side] = Some(value),
@@ -92,7 +95,8 @@ impl Reverse<'_> {
             let is_shared = values.iter().all(Option::is_some);
             // Gradients of gradients need a value in every branch: a list that is empty in the other one.
             let in_list = !is_shared && !self.emit.circumstances.no_grad && is_differentiable(&ty);
-            let output = self.emit.builder.value(if in_list { Type::list(ty.clone()) } else { ty.clone() }, None);
+            let output =
+                self.emit.builder.value(if in_list { Type::list(ty.clone()) } else { ty.clone() }, None);
             node.outputs.push(output);
             for (side, value) in values.into_iter().enumerate() {
                 let item = value.map(Operand::Value);

@@ -96,7 +96,11 @@ impl Emit<'_> {
         let sizes = Operand::List(ty.sizes()?.into_iter().map(int).collect());
         let (dtype, device) = (Operand::DType(ty.dtype), Operand::Device(ty.device));
         let operands = vec![sizes, dtype, Operand::None, device, Operand::None];
-        Some(self.node(Op::Operator(format!("aten.{name}.default").into()), operands, Type::Tensor(ty.clone())))
+        Some(self.node(
+            Op::Operator(format!("aten.{name}.default").into()),
+            operands,
+            Type::Tensor(ty.clone()),
+        ))
     }
 
     /// `zeros` or `ones`, of the shape and the kind of a tensor.
@@ -116,8 +120,11 @@ impl Emit<'_> {
             return tensor;
         }
         let ty = TensorType { shape: ty.shape, ..wanted.clone() };
-        let device =
-            if wanted.device == self.tensor(&tensor).device { Operand::None } else { Operand::Device(wanted.device) };
+        let device = if wanted.device == self.tensor(&tensor).device {
+            Operand::None
+        } else {
+            Operand::Device(wanted.device)
+        };
         let (dtype, none) = (Operand::DType(wanted.dtype), Operand::None);
         let operands = vec![tensor, dtype, none.clone(), device, none.clone(), false.into(), none];
         self.node(Op::Operator("aten._to_copy.default".into()), operands, Type::Tensor(ty))

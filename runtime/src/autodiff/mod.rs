@@ -75,7 +75,8 @@ pub fn gradient(
 ) -> Result<Vec<Option<Operand>>, Error> {
     let depth = builder.open.len();
     // The way forward is set apart, so that it can be walked and extended while the way back is emitted.
-    let mut forward: Vec<_> = builder.open.iter_mut().map(|region| std::mem::take(&mut region.nodes)).collect();
+    let mut forward: Vec<_> =
+        builder.open.iter_mut().map(|region| std::mem::take(&mut region.nodes)).collect();
     let gradients =
         reverse::gradient(builder, &mut forward, outputs, seeds, inputs, circumstances.clone(), formulas);
     builder.open.truncate(depth);

@@ -171,7 +171,7 @@ impl Reverse<'_> {
     }
 
     /// Values from outside of these regions that are used in them and that a gradient passes through.
-    pub(super) fn from_outside(&self, regions: &[Region]) -> Vec<Value> {
+    pub(super) fn used_from_outside(&self, regions: &[Region]) -> Vec<Value> {
         let mut outside = Vec::new();
         let mut seen = std::collections::HashSet::new();
         for region in regions {

@@ -16,14 +16,18 @@ impl Reverse<'_> {
     pub(super) fn round(&mut self, node: &mut Node, adjoints: &mut Adjoints) -> Result<Vec<Node>, Error> {
         let circumstances = self.emit.circumstances.clone();
         let (body, first, start) = parts(node);
-        let mut outside = self.from_outside(&node.regions[body..=body]);
+        let mut outside = self.used_from_outside(&node.regions[body..=body]);
         // Places of what is carried and has a gradient.
         let places: Vec<usize> = (0..node.outputs.len())
             .filter(|place| {
-                node.regions[body].params.get(first + place).is_some_and(|param| self.activity.is_active(*param))
+                node.regions[body]
+                    .params
+                    .get(first + place)
+                    .is_some_and(|param| self.activity.is_active(*param))
             })
             .collect();
-        let carried: Vec<Value> = places.iter().map(|place| node.regions[body].params[first + place]).collect();
+        let carried: Vec<Value> =
+            places.iter().map(|place| node.regions[body].params[first + place]).collect();
 
         let gradient_type = |reverse: &Self, value: &Value| adjoint::type_of(reverse.emit.builder.ty(*value));
         let mut types = vec![Type::Int];
@@ -50,7 +54,8 @@ impl Reverse<'_> {
                 None => adjoint::zero(&mut self.emit, *value),
             })
             .collect();
-        results.extend(outside.iter().map(|value| inside.get(&mut self.emit, *value).unwrap_or(Operand::None)));
+        results
+            .extend(outside.iter().map(|value| inside.get(&mut self.emit, *value).unwrap_or(Operand::None)));
         let mut back = self.emit.builder.close(results).unwrap_or_default();
 
         // What no round has added to is not carried.
@@ -136,7 +141,9 @@ impl Reverse<'_> {
 
     /// The index of a `for`, where the way back uses it, from the number of the round.
     fn indexed(&mut self, node: &Node, back: &mut Region) {
-        let Some(index) = node.regions[0].params.first().copied().filter(|_| node.op == Op::For) else { return };
+        let Some(index) = node.regions[0].params.first().copied().filter(|_| node.op == Op::For) else {
+            return;
+        };
         let mut is_used = false;
         back.used(&mut |used| is_used |= *used == index);
         if !is_used {

@@ -11,7 +11,12 @@ use crate::ir::operand::Operand;
 /// definitions. What is computed again instead stands at the beginning of the way back.
 ///
 /// `index`: the parameter that the way back has anyway.
-pub(super) fn needed(emit: &mut Emit, forward: &Region, index: Option<Value>, back: &mut Region) -> Vec<Value> {
+pub(super) fn needed(
+    emit: &mut Emit,
+    forward: &Region,
+    index: Option<Value>,
+    back: &mut Region,
+) -> Vec<Value> {
     let mut used = HashSet::new();
     back.used(&mut |value| {
         used.insert(*value);
@@ -31,8 +36,11 @@ pub(super) fn needed(emit: &mut Emit, forward: &Region, index: Option<Value>, ba
         .collect();
     let own: HashSet<Value> = forward.params.iter().copied().collect();
     // What cannot be computed again is kept first: the rest may be computed from it.
-    let mut wanted: Vec<(usize, Value)> =
-        place.iter().filter(|(value, _)| used.contains(value)).map(|(value, place)| (*place, *value)).collect();
+    let mut wanted: Vec<(usize, Value)> = place
+        .iter()
+        .filter(|(value, _)| used.contains(value))
+        .map(|(value, place)| (*place, *value))
+        .collect();
     wanted.sort_unstable();
     let mut again: HashSet<usize> = HashSet::new();
     for cheap in [false, true] {

@@ -6,18 +6,23 @@ use crate::ir::types::{DType, Device, Dim, TensorType, Type};
 /// Of an elementwise operator whose operands are tensors and numbers.
 pub(super) fn pointwise(operands: &[Type]) -> TensorType {
     let tensors = || operands.iter().filter_map(Type::tensor);
-    let shape = tensors().fold(Some(Vec::new()), |shape, tensor| broadcast(&shape?, tensor.shape.as_ref()?));
+    let shape =
+        tensors().try_fold(Vec::new(), |shape, tensor| Some(broadcast(&shape, tensor.shape.as_ref()?)));
     // A tensor without dimensions joins those of another device.
     let device = tensors().find(|tensor| tensor.rank() != Some(0)).or_else(|| tensors().next());
-    TensorType { dtype: result_type(operands), shape, device: device.map_or(Device::Cpu, |tensor| tensor.device) }
+    TensorType {
+        dtype: result_type(operands),
+        shape,
+        device: device.map_or(Device::Cpu, |tensor| tensor.device),
+    }
 }
 
-pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Option<Vec<Dim>> {
+pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Vec<Dim> {
     let rank = a.len().max(b.len());
     let dim = |shape: &[Dim], index: usize| {
         (index + shape.len()).checked_sub(rank).map_or(Dim::Known(1), |index| shape[index])
     };
-    Some((0..rank).map(|index| joined(dim(a, index), dim(b, index))).collect())
+    (0..rank).map(|index| joined(dim(a, index), dim(b, index))).collect()
 }
 
 fn joined(a: Dim, b: Dim) -> Dim {
@@ -49,7 +54,9 @@ fn result_type(operands: &[Type]) -> DType {
 
 fn outranked(higher: Option<DType>, lower: Option<DType>) -> Option<DType> {
     match (higher, lower) {
-        (Some(higher), Some(lower)) => Some(if kind(lower) > kind(higher) { promoted(higher, lower) } else { higher }),
+        (Some(higher), Some(lower)) => {
+            Some(if kind(lower) > kind(higher) { promoted(higher, lower) } else { higher })
+        }
         (higher, lower) => higher.or(lower),
     }
 }

@@ -42,7 +42,15 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
         "_softmax_backward_data.default" => |r| {
             let arrived = r.g()?;
             let (g, y) = (r.x(0), r.x(1));
-            r.give(0, r.shaped(0, "_softmax_backward_data.default", arrived.clone(), vec![y.clone(), r.x(2), r.x(3)]));
+            r.give(
+                0,
+                r.shaped(
+                    0,
+                    "_softmax_backward_data.default",
+                    arrived.clone(),
+                    vec![y.clone(), r.x(2), r.x(3)],
+                ),
+            );
             if r.wants(1) {
                 let weighted = summed(r, g.clone() * y.clone())?;
                 let other = summed(r, arrived.clone() * y)?;

@@ -34,7 +34,12 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
 }
 
 /// `kernel(g, x, operands…)`, with the places that the forward operator chose.
-fn pooled(r: &mut Rule, name: &'static str, operands: std::ops::Range<usize>, has_places: bool) -> Option<()> {
+fn pooled(
+    r: &mut Rule,
+    name: &'static str,
+    operands: std::ops::Range<usize>,
+    has_places: bool,
+) -> Option<()> {
     let mut given = vec![r.g()?, r.x(0)];
     given.extend(operands.map(|index| r.x(index)));
     if has_places {

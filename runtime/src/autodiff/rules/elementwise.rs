@@ -3,7 +3,7 @@
 use std::f64::consts::{LN_2, LN_10, PI};
 
 use super::{Derivative, Rule};
-use crate::autodiff::expression::Expr;
+use crate::autodiff::expression::{Expr, Typing};
 use crate::ir::op::Scalar;
 use crate::ir::operand::Operand;
 
@@ -74,16 +74,17 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
             ])
         },
         "fmod.Scalar" | "remainder.Scalar" => |r| r.unary(|g, _, _| g),
-        "remainder.Tensor" => |r| {
-            r.binary([|g, _, _, _| g, |g, a, b, _| -(g * quotient(a, b, "floor"))])
-        },
+        "remainder.Tensor" => |r| r.binary([|g, _, _, _| g, |g, a, b, _| -(g * quotient(a, b, "floor"))]),
         "fmod.Tensor" => |r| r.binary([|g, _, _, _| g, |g, a, b, _| -(g * quotient(a, b, "trunc"))]),
         "where.self" | "where.ScalarSelf" | "where.ScalarOther" | "where.Scalar" => |r| {
             let g = r.g()?;
             r.give_summed(1, g.clone().only(r.x(0)))?;
             r.give_summed(2, g.except(r.x(0)))
         },
-        "clamp.default" | "clamp_min.default" | "clamp_max.default" | "hardtanh.default" => clamp,
+        "clamp.default" => |r| clamped(r, r.operand(1), r.operand(2), false),
+        "clamp_min.default" => |r| clamped(r, r.operand(1), Operand::None, false),
+        "clamp_max.default" => |r| clamped(r, Operand::None, r.operand(1), false),
+        "hardtanh.default" => |r| clamped(r, r.operand(1), r.operand(2), true),
         "neg.default" => |r| r.unary(|g, _, _| -g),
         "abs.default" => |r| r.unary(|g, x, _| g * x.sgn()),
         "exp.default" => |r| r.unary(|g, _, y| g * y),
@@ -113,9 +114,9 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
         "erfc.default" => |r| r.unary(|g, x, _| g * (-x.squared()).exp() * (-2.0 / PI.sqrt())),
         "lgamma.default" => |r| r.unary(|g, x, _| g * x.digamma()),
         "sigmoid.default" => |r| r.unary(|g, _, y| g.sigmoid_backward(y)),
-        "tanh_backward.default" => |r| {
-            r.binary([|g, _, y, _| g.tanh_backward(y), |g, before, y, _| g * before * y * -2])
-        },
+        "tanh_backward.default" => {
+            |r| r.binary([|g, _, y, _| g.tanh_backward(y), |g, before, y, _| g * before * y * -2])
+        }
         "sigmoid_backward.default" => |r| {
             r.binary([|g, _, y, _| g.sigmoid_backward(y), |g, before, y, _| g * before * (y * 2).one_minus()])
         },
@@ -142,12 +143,9 @@ fn power(r: &mut Rule) -> Option<()> {
     let exponent = r.operand(1);
     let less = r.emit.scalar(Scalar::Sub, vec![exponent.clone(), 1.into()]);
     let gradient = match less {
-        Operand::Int(-1) => g * 0,
-        Operand::Int(0) => g,
-        Operand::Int(1) => g * r.x(0) * 2,
-        Operand::Float(-1.0) => g * 0,
-        Operand::Float(0.0) => g,
-        Operand::Float(1.0) => g * r.x(0) * 2,
+        Operand::Int(-1) | Operand::Float(-1.0) => return zero(r),
+        Operand::Int(0) | Operand::Float(0.0) => g,
+        Operand::Int(1) | Operand::Float(1.0) => g * r.x(0) * 2,
         less => g * r.x(0).pow_number(less) * exponent,
     };
     r.give(0, gradient);
@@ -157,37 +155,26 @@ fn power(r: &mut Rule) -> Option<()> {
 /// Where two operands are equal each has one half.
 fn halved(g: Expr, are_equal: Expr) -> Expr {
     let half = g.clone() / 2;
-    Expr::call("where.self", vec![are_equal, half, g], crate::autodiff::expression::Typing::Pointwise)
+    Expr::call("where.self", vec![are_equal, half, g], Typing::Pointwise)
 }
 
 fn quotient(a: Expr, b: Expr, rounding: &str) -> Expr {
     let mode = Operand::Str(rounding.into()).into();
-    Expr::call("div.Tensor_mode", vec![a, b, mode], crate::autodiff::expression::Typing::Pointwise)
+    Expr::call("div.Tensor_mode", vec![a, b, mode], Typing::Pointwise)
 }
 
-/// Between the bounds, of which one may be missing.
-fn clamp(r: &mut Rule) -> Option<()> {
+/// Between bounds, of which one may be missing. At its bounds `hardtanh` is flat and `clamp` is not.
+fn clamped(r: &mut Rule, low: Operand, high: Operand, is_flat_there: bool) -> Option<()> {
     let g = r.g()?;
-    let Some(crate::ir::op::Op::Operator(name)) = Some(&r.node.op) else { return None };
-    let (low, high) = match &**name {
-        "aten.clamp_min.default" => (r.operand(1), Operand::None),
-        "aten.clamp_max.default" => (Operand::None, r.operand(1)),
-        _ => (r.operand(1), r.operand(2)),
+    let above = |x: Expr| if is_flat_there { x.gt_number(low.clone()) } else { x.ge_number(low.clone()) };
+    let below = |x: Expr| if is_flat_there { x.lt_number(high.clone()) } else { x.le_number(high.clone()) };
+    let gradient = match (low == Operand::None, high == Operand::None) {
+        (false, false) => g.only(above(r.x(0)).and(below(r.x(0)))),
+        (false, true) => g.only(above(r.x(0))),
+        (true, false) => g.only(below(r.x(0))),
+        (true, true) => g,
     };
-    // The derivative of `hardtanh` at its bounds is zero, that of `clamp` is not.
-    let is_open = &**name == "aten.hardtanh.default";
-    let above = |x: Expr| if is_open { x.gt_number(low.clone()) } else { x.ge_number(low.clone()) };
-    let below = |x: Expr| if is_open { x.lt_number(high.clone()) } else { x.le_number(high.clone()) };
-    let mask = match (low == Operand::None, high == Operand::None) {
-        (false, false) => above(r.x(0)).and(below(r.x(0))),
-        (false, true) => above(r.x(0)),
-        (true, false) => below(r.x(0)),
-        (true, true) => {
-            r.give(0, g);
-            return Some(());
-        }
-    };
-    r.give(0, g.only(mask));
+    r.give(0, gradient);
     Some(())
 }
 

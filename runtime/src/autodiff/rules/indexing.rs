@@ -118,7 +118,7 @@ fn indexed(r: &Rule) -> Option<Vec<Dim>> {
             if ty.dtype == DType::Bool {
                 return None;
             }
-            chosen = crate::autodiff::shape::broadcast(&chosen, &ty.shape?)?;
+            chosen = crate::autodiff::shape::broadcast(&chosen, &ty.shape?);
             places.push(place);
         }
     }

@@ -18,7 +18,8 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
         },
         "split_with_sizes.default" => |r| {
             let dim = r.dim(2)?;
-            let sizes = r.ints(1).and_then(|sizes| sizes.into_iter().map(|size| u64::try_from(size).ok()).collect());
+            let sizes =
+                r.ints(1).and_then(|sizes| sizes.into_iter().map(|size| u64::try_from(size).ok()).collect());
             joined(r, dim, sizes)
         },
         "unbind.int" => unbind,
@@ -134,7 +135,8 @@ fn cat(r: &mut Rule) -> Option<()> {
                 let size = r.emit.size(&item, dim);
                 let end = r.emit.scalar(Scalar::Add, vec![start.clone(), size]);
                 let ty = TensorType { shape: own.shape, ..ty.clone() };
-                let operands = vec![(&g).into(), (dim as i64).into(), start.into(), end.clone().into(), 1.into()];
+                let operands =
+                    vec![(&g).into(), (dim as i64).into(), start.into(), end.clone().into(), 1.into()];
                 r.give_to(&item, Expr::typed("slice.Tensor", operands, ty));
                 start = end;
             }
@@ -162,7 +164,8 @@ fn taken_apart(r: &mut Rule, g: Operand, list: &Operand, item: &Type, dim: usize
             let own = emit.node(Op::ListGet, vec![list.clone(), index], item.clone());
             let size = emit.node(Op::Size, vec![own.clone(), (dim as i64).into()], Type::Int);
             let end = emit.scalar(Scalar::Add, vec![carried[1].clone(), size]);
-            let operands = vec![(&g).into(), (dim as i64).into(), (&carried[1]).into(), (&end).into(), 1.into()];
+            let operands =
+                vec![(&g).into(), (dim as i64).into(), (&carried[1]).into(), (&end).into(), 1.into()];
             let shape = emit.tensor(&own).shape;
             let piece = TensorType { shape, ..emit.tensor(&g) };
             let piece = emit.put(Expr::typed("slice.Tensor", operands, piece));

@@ -25,6 +25,9 @@ use crate::ir::types::{Dim, TensorType, Type};
 
 type Derivative = fn(&mut Rule) -> Option<()>;
 
+/// `f(g, a, b, y)`
+type OfTwo = fn(Expr, Expr, Expr, Expr) -> Expr;
+
 /// The gradients of a node's operands by the rule of its operator.
 pub(super) fn apply(
     emit: &mut Emit,
@@ -65,8 +68,7 @@ impl Rule<'_, '_> {
     /// Of complex numbers the derivatives are torch's.
     fn is_complex(&self) -> bool {
         let is_complex = |ty: &Type| {
-            ty.tensor()
-                .is_some_and(|tensor| tensor.dtype.is_differentiable() && !tensor.dtype.is_floating())
+            ty.tensor().is_some_and(|tensor| tensor.dtype.is_differentiable() && !tensor.dtype.is_floating())
         };
         let mut any = self.node.outputs.iter().any(|output| is_complex(self.emit.builder.ty(*output)));
         self.node.used(&mut |value| any |= is_complex(self.emit.builder.ty(*value)));
@@ -149,8 +151,8 @@ impl Rule<'_, '_> {
         Some(())
     }
 
-    /// `f(g, a, b, y)` for each of two operands
-    fn binary(&mut self, derivatives: [fn(Expr, Expr, Expr, Expr) -> Expr; 2]) -> Option<()> {
+    /// For each of two operands.
+    fn binary(&mut self, derivatives: [OfTwo; 2]) -> Option<()> {
         let g = self.g()?;
         for (index, derivative) in derivatives.into_iter().enumerate() {
             if self.wants(index) {
@@ -185,7 +187,11 @@ impl Rule<'_, '_> {
                 _ if self.is_alone(index, wanted.len() - dim) => {}
                 _ => {
                     let sizes = self.emit.sizes(&target)?;
-                    return Some(self.put(Expr::typed("sum_to_size.default", vec![gradient.into(), sizes.into()], ty)));
+                    return Some(self.put(Expr::typed(
+                        "sum_to_size.default",
+                        vec![gradient.into(), sizes.into()],
+                        ty,
+                    )));
                 }
             }
         }

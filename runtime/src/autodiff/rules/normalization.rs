@@ -1,9 +1,9 @@
 //! Layers that normalize, and dropout.
 
 use super::{Derivative, Rule};
+use crate::autodiff::expression::Expr;
 use crate::ir::operand::Operand;
 use crate::ir::types::Type;
-use crate::autodiff::expression::Expr;
 
 pub(super) fn rule(name: &str) -> Option<Derivative> {
     Some(match name {

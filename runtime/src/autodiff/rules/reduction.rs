@@ -44,7 +44,9 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
             let (dims, keeps) = (r.dims(1)?, r.truth(2)?);
             evenly(r, &dims, keeps)
         },
-        "max.dim" | "min.dim" | "median.dim" | "nanmedian.dim" | "mode.default" => |r| selected(r, 1, Some(2)),
+        "max.dim" | "min.dim" | "median.dim" | "nanmedian.dim" | "mode.default" => {
+            |r| selected(r, 1, Some(2))
+        }
         "kthvalue.default" => |r| selected(r, 2, Some(3)),
         "cummax.default" | "cummin.default" | "sort.default" => |r| selected(r, 1, None),
         "topk.default" | "sort.stable" => |r| selected(r, 2, None),

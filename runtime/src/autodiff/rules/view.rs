@@ -7,8 +7,15 @@ use crate::ir::types::{Dim, TensorType};
 
 pub(super) fn rule(name: &str) -> Option<Derivative> {
     Some(match name {
-        "view.default" | "_unsafe_view.default" | "reshape.default" | "squeeze.default" | "squeeze.dim"
-        | "squeeze.dims" | "unsqueeze.default" | "flatten.using_ints" | "view_copy.default" => |r| {
+        "view.default"
+        | "_unsafe_view.default"
+        | "reshape.default"
+        | "squeeze.default"
+        | "squeeze.dim"
+        | "squeeze.dims"
+        | "unsqueeze.default"
+        | "flatten.using_ints"
+        | "view_copy.default" => |r| {
             let (g, sizes) = (r.g()?, r.sizes(0)?);
             r.give(0, r.shaped(0, "reshape.default", g, vec![sizes.into()]));
             Some(())
@@ -37,8 +44,13 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
             r.give(0, r.shaped(0, "t.default", g, vec![]));
             Some(())
         },
-        "alias.default" | "clone.default" | "contiguous.default" | "lift_fresh.default"
-        | "lift_fresh_copy.default" | "_to_copy.default" | "to.dtype" => |r| r.unary(|g, _, _| g),
+        "alias.default"
+        | "clone.default"
+        | "contiguous.default"
+        | "lift_fresh.default"
+        | "lift_fresh_copy.default"
+        | "_to_copy.default"
+        | "to.dtype" => |r| r.unary(|g, _, _| g),
         "copy.default" => |r| {
             let g = r.g()?;
             if r.wants(0) {
@@ -93,7 +105,10 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
         "roll.default" => |r| {
             let g = r.g()?;
             let back = r.ints(1)?.into_iter().map(|shift| (-shift).into()).collect::<Vec<Operand>>();
-            r.give(0, Expr::call("roll.default", vec![g, Operand::List(back).into(), r.x(2)], Typing::Like(0)));
+            r.give(
+                0,
+                Expr::call("roll.default", vec![g, Operand::List(back).into(), r.x(2)], Typing::Like(0)),
+            );
             Some(())
         },
         "tril.default" => |r| triangle(r, "tril.default"),
