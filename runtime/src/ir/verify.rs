@@ -153,7 +153,11 @@ impl<'a> Check<'a> {
         // `none` in place of a value that only the other branch has: nobody reads it after this one.
         let is_absent = given == &Operand::None && !wanted.is_scalar();
         let given = self.ty(given);
-        if is_absent || wanted.accepts(&given) { Ok(()) } else { Err(format!("{given} {how} where {wanted} is declared")) }
+        if is_absent || wanted.accepts(&given) {
+            Ok(())
+        } else {
+            Err(format!("{given} {how} where {wanted} is declared"))
+        }
     }
 
     /// The types of a region's parameters, or of its results, against operands.
