@@ -1,0 +1,23 @@
+//! The face to Python: the module `autograph._runtime`. Python traces the user's code and says here what it met;
+//! the graph is kept, differentiated and run without Python.
+//!
+//! - [`graph`]: `Graph`, made node by node
+//! - [`operand`]: arguments of Python as operands
+//! - [`convert`]: converted code of the user's functions
+//! - [`gradient`]: `Graph.gradient`
+
+mod convert;
+mod gradient;
+mod graph;
+mod operand;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<graph::PyGraph>()?;
+    module.add_class::<graph::PyRegion>()?;
+    module.add_class::<operand::PyValue>()?;
+    module.add_function(wrap_pyfunction!(convert::convert, module)?)
+}
