@@ -125,24 +125,6 @@ impl PyGraph {
         Ok(self.making()?.builder.open.len() - 1)
     }
 
-    /// The derivatives of outputs by inputs, as nodes at the end of the innermost region; `None` where an output
-    /// does not depend on an input. A seed of `None` is one. `formula(op, args)` gives the graph of the derivative of
-    /// an operator that has no rule here: of its tensors and the gradients of its results.
-    fn gradient<'py>(
-        &mut self,
-        py: Python<'py>,
-        outputs: Vec<PyRef<'py, PyValue>>,
-        seeds: Vec<Option<Bound<'py, PyAny>>>,
-        inputs: Vec<PyRef<'py, PyValue>>,
-        formula: Bound<'py, PyAny>,
-    ) -> PyResult<Vec<PyObject>> {
-        let making = self.making()?;
-        let values = |values: Vec<PyRef<'py, PyValue>>| values.iter().map(|value| value.value).collect::<Vec<_>>();
-        let seeds: Vec<Option<Operand>> =
-            seeds.iter().map(|seed| seed.as_ref().map(operand).transpose()).collect::<PyResult<_>>()?;
-        super::gradient::gradient(py, making, &values(outputs), &seeds, &values(inputs), &formula)
-    }
-
     /// Ends the construction. The outcomes are `("return", 0)` or `("write", parameter)`.
     fn finish(&mut self, results: Vec<Bound<'_, PyAny>>, outcomes: Vec<(String, u32)>) -> PyResult<()> {
         let results = results.iter().map(operand).collect::<PyResult<Vec<_>>>()?;

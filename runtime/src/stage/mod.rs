@@ -4,10 +4,8 @@
 //! - [`graph`]: `Graph`, made node by node
 //! - [`operand`]: arguments of Python as operands
 //! - [`convert`]: converted code of the user's functions
-//! - [`gradient`]: `Graph.gradient`
 
 mod convert;
-mod gradient;
 mod graph;
 mod operand;
 

@@ -1,0 +1,28 @@
+//! Builds the C face of torch's dispatcher, and says where the libraries of torch are found when a program starts.
+
+use std::env;
+use std::path::Path;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src/exec/aten/dispatch.cpp");
+    let Ok(libraries) = env::var("DEP_TCH_LIBTORCH_LIB") else {
+        println!("cargo::error=torch-sys does not say where libtorch is; run runtime/setup first");
+        return;
+    };
+    let abi = env::var("LIBTORCH_CXX11_ABI").unwrap_or_else(|_| "1".into());
+    cc::Build::new()
+        .cpp(true)
+        .std("c++17")
+        .warnings(false)
+        .define("_GLIBCXX_USE_CXX11_ABI", abi.as_str())
+        .include(Path::new(&libraries).with_file_name("include"))
+        .file("src/exec/aten/dispatch.cpp")
+        .compile("ag_dispatch");
+    if env::var_os("CARGO_FEATURE_PYTHON").is_some() {
+        // Installed, the extension lies beside torch: site-packages/autograph, site-packages/torch.
+        println!("cargo::rustc-link-arg-cdylib=-Wl,-rpath,$ORIGIN/../torch/lib");
+    } else {
+        println!("cargo::rustc-link-arg=-Wl,-rpath,{libraries}");
+    }
+}

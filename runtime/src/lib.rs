@@ -1,0 +1,8 @@
+//! Staged Python as a graph: the runtime of converted code.
+//!
+//! The rooms below `stage` know no Python.
+
+pub mod exec;
+pub mod ir;
+#[cfg(feature = "python")]
+mod stage;
