@@ -1,7 +1,6 @@
 //! Runs graphs on libtorch. Only this room knows `tch`.
 
-/// The release of torch that this crate is made for.
-pub const TORCH_VERSION: &str = "2.11.0";
+pub mod aten;
 
 /// How many threads one operator may use.
 pub fn threads() -> i32 {
