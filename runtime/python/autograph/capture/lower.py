@@ -1,0 +1,57 @@
+"""From the finished record to a graph of the runtime."""
+
+from .. import _runtime
+from .record import Value
+
+
+def graph(staging, results, kinds):
+    """The graph of a record; `kinds` tells what each result is: ("return",) or ("write", number of the capture)."""
+    made = _runtime.Graph(staging.name)
+    lowering = _Lowering(made)
+    for number, capture in enumerate(staging.captures_in_order()):
+        kind = ("argument", capture.param.name) if capture.path is not None else ("capture", number)
+        lowering.values[capture.param] = made.parameter(str(capture.param.type), capture.param.name, kind)
+    lowering.nodes(staging.record.entry.nodes)
+    made.finish([lowering.operand(result) for result in results], kinds)
+    return made
+
+
+class _Lowering:
+    def __init__(self, graph):
+        self.graph = graph
+        self.values = {}
+
+    def operand(self, operand):
+        if isinstance(operand, Value):
+            return self.values[operand]
+        if isinstance(operand, (list, tuple)):
+            return [self.operand(element) for element in operand]
+        return operand
+
+    def nodes(self, nodes):
+        for node in nodes:
+            self.node(node)
+
+    def node(self, node):
+        if node.op == "gradient":
+            self.gradient(node)
+            return
+        regions = [self.region(region) for region in node.regions]
+        types = [str(value.type) for value in node.outputs]
+        args, op = [self.operand(arg) for arg in node.args], node.op
+        if op == "raise":
+            kind = node.extra if isinstance(node.extra, type) else type(node.extra)
+            op = f"raise {kind.__name__}"
+        made = self.graph.emit(op, args, types, regions=regions, span=node.span, grad=node.grad)
+        self.values.update(zip(node.outputs, made))
+
+    def region(self, region):
+        params = self.graph.open([str(p.type) for p in region.params], [p.name for p in region.params])
+        self.values.update(zip(region.params, params))
+        self.nodes(region.nodes)
+        return self.graph.close([self.operand(result) for result in region.results])
+
+    def gradient(self, node):
+        from ..gradients import lowered
+
+        lowered(self, node)

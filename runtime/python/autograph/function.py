@@ -1,0 +1,264 @@
+"""`@ag.function`: a function that is traced once for each kind of arguments and then runs as a graph."""
+
+import functools
+import inspect
+import types
+import warnings
+import weakref
+
+import torch
+from torch.utils import _pytree as pytree
+
+from . import conversion
+from .capture import lower, scalars
+from .capture.aliases import Base
+from .capture.functions import Interception
+from .capture.tensors import Recorder
+from .errors import AutographError, Dead, StagingError
+from .operators import calls, specs
+from .operators.lists import List
+from .operators.variables import Maybe, UndefinedReturnValue
+from .staging import Staging, current, staging_of
+
+#: So many traces of one function are suspicious.
+WARN_AFTER = 5
+
+
+class Function:
+    """A staged function. Called while another is staged, it becomes part of that one."""
+
+    def __init__(self, python_function, input_signature=None):
+        functools.update_wrapper(self, python_function)
+        self.python_function = python_function
+        self.input_signature = input_signature
+        self._traces = {}
+        self._bound = weakref.WeakKeyDictionary()
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        return types.MethodType(self, instance)
+
+    def __ag_inline__(self, args, kwargs):
+        return calls.call(self.python_function, args, kwargs)
+
+    def __call__(self, *args, **kwargs):
+        if current() is not None:
+            return self.__ag_inline__(args, kwargs)
+        try:
+            return self._trace_for(args, kwargs).run(args, kwargs)
+        except AutographError as error:
+            raise error.with_traceback(None) from None
+
+    def graph(self, *args, **kwargs):
+        """The text of the graph that a call with these arguments runs."""
+        return self._trace_for(args, kwargs).graph.text()
+
+    def _trace_for(self, args, kwargs):
+        leaves, structure = flatten((args, kwargs))
+        key = (structure, torch.is_grad_enabled(), torch.get_default_dtype(), *describe(leaves))
+        for trace in self._traces.get(key, ()):
+            if trace.still_holds():
+                return trace
+        count = sum(map(len, self._traces.values()))
+        if count and count % WARN_AFTER == 0:
+            warnings.warn(self._why(key, count), stacklevel=3)
+        trace = Trace(self.python_function, args, kwargs)
+        self._traces.setdefault(key, []).append(trace)
+        return trace
+
+    def _why(self, key, count):
+        """What is new about a call that needs another trace."""
+        last = next(reversed(self._traces))
+        named = [f"{old} became {new}" for old, new in zip(last, key) if old != new]
+        reason = "; ".join(named[:3]) or "state outside of it changed"
+        return (
+            f"`{self.__qualname__}` is traced for the {count + 1}th time, which is slow: {reason}. "
+            "Pass numbers that change as tensors."
+        )
+
+
+def flatten(tree):
+    leaves, structure = pytree.tree_flatten(tree)
+    return leaves, structure
+
+
+def describe(leaves):
+    """What makes a call need a trace of its own: types and shapes of tensors, values of numbers, identity else."""
+    seen = {}
+    key = []
+    for index, leaf in enumerate(leaves):
+        if isinstance(leaf, torch.Tensor):
+            first = seen.setdefault(id(leaf), index)
+            key.append((leaf.dtype, tuple(leaf.shape), leaf.device, leaf.requires_grad, first))
+        elif isinstance(leaf, (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device)):
+            key.append((type(leaf), leaf))
+        else:
+            key.append((type(leaf), Identity(leaf)))
+    return key
+
+
+class Identity:
+    """An object as part of a key: it is kept alive, so that no other takes its place."""
+
+    __slots__ = ("object",)
+
+    def __init__(self, object):
+        self.object = object
+
+    def __eq__(self, other):
+        return isinstance(other, Identity) and self.object is other.object
+
+    def __hash__(self):
+        return id(self.object)
+
+    def __repr__(self):
+        return f"this {type(self.object).__name__}"
+
+
+class Trace:
+    """One graph of a function, and how a call of it is made a run of the graph."""
+
+    def __init__(self, python_function, args, kwargs):
+        self.staging = staging = Staging(python_function.__name__)
+        leaves, structure = flatten((args, kwargs))
+        self.arguments = []
+        stand_ins = []
+        for index, (path, leaf) in enumerate(zip(_paths((args, kwargs)), leaves)):
+            if isinstance(leaf, torch.Tensor):
+                if id(leaf) not in staging.captures:
+                    capture = staging.argument(leaf, path)
+                    self.arguments.append((index, capture))
+                leaf = staging.captures[id(leaf)].fake
+            stand_ins.append(leaf)
+        args, kwargs = pytree.tree_unflatten(stand_ins, structure)
+        result = stage(staging, python_function, args, kwargs)
+        self._finish(result)
+
+    def _finish(self, result):
+        staging = self.staging
+        with staging_of(staging), Recorder(staging), Interception(staging), torch.no_grad():
+            self.result = Result(staging, result)
+            operands = list(self.result.operands)
+            self.writes = []
+            for capture in staging.captures_in_order():
+                base = capture.fake.__dict__["_ag_view"].base
+                if base.value is not capture.param:
+                    self.writes.append(capture)
+                    operands.append(base.value)
+            self.gradients = []
+            for base, gradient in staging.gradients.items():
+                if base.source is not None:
+                    self.gradients.append((base.source, gradient is not None))
+                    if gradient is not None:
+                        operands.append(staging.value_of(gradient))
+        captures = staging.captures_in_order()
+        kinds = [("return",)] * len(operands)
+        for position, capture in enumerate(self.writes, len(self.result.operands)):
+            kinds[position] = ("write", captures.index(capture))
+        self.graph = lower.graph(staging, operands, kinds)
+        self.plan = self.graph.compile()
+        self.captures = captures
+        self.positions = {id(capture): index for index, capture in self.arguments}
+        self.guards = list(staging.gradient_guards.values())
+        for index, capture in self.arguments:
+            capture.tensor = None
+
+    def still_holds(self):
+        return all((tensor.grad is None) == none for tensor, none in self.guards)
+
+    def run(self, args, kwargs):
+        leaves = pytree.tree_leaves((args, kwargs))
+        tensors = [
+            leaves[self.positions[id(capture)]] if id(capture) in self.positions else capture.tensor
+            for capture in self.captures
+        ]
+        outputs = iter(self.plan.run(tensors))
+        outside = dict(zip(map(id, self.captures), tensors))
+        values = [next(outputs) for _ in self.result.operands]
+        written = [(outside[id(capture)], next(outputs)) for capture in self.writes]
+        gradients = [(outside[id(c)], next(outputs) if there else None) for c, there in self.gradients]
+        with torch.no_grad():
+            for tensor, value in written:
+                tensor.copy_(value)
+            for tensor, value in gradients:
+                tensor.grad = value
+        return self.result.value(values, outside)
+
+
+def _paths(tree):
+    return [pytree.keystr(path) for path, _ in pytree.tree_flatten_with_path(tree)[0]]
+
+
+def stage(staging, python_function, args, kwargs):
+    """Runs the function on stand-ins, everything it does with them is recorded."""
+    torch.nn.Module.__call__, before = calls.staged_module_call, torch.nn.Module.__call__
+    try:
+        with staging_of(staging), Recorder(staging), Interception(staging):
+            return calls.call(python_function, args, kwargs)
+    except Dead:
+        return None
+    finally:
+        torch.nn.Module.__call__ = before
+
+
+class Result:
+    """What a function returns: operands of the graph, and how the value is made of them."""
+
+    def __init__(self, staging, value):
+        self.operands = []
+        self._make = self._of(staging, value)
+
+    def value(self, values, outside):
+        return self._make(values, outside)
+
+    def _add(self, operand):
+        self.operands.append(operand)
+        return len(self.operands) - 1
+
+    def _of(self, staging, value):
+        if isinstance(value, torch.Tensor):
+            view = staging.view_of(value)
+            if not view.chain and view.base.source is not None:
+                source = id(view.base.source)
+                return lambda values, outside: outside[source]
+            return self._slot(staging.value_of(value))
+        if scalars.is_staged(value):
+            return self._slot(scalars.lower(staging, value))
+        if isinstance(value, Maybe):
+            flag = self._slot(scalars.lower(staging, value.flag))
+            inner = self._of(staging, value.value)
+            nothing = None if isinstance(value.absent, UndefinedReturnValue) else value.absent
+            return lambda values, outside: inner(values, outside) if flag(values, outside) else nothing
+        if isinstance(value, List):
+            if value.value is not None:
+                slot = self._slot(value.value)
+                return lambda values, outside: list(slot(values, outside))
+            return self._children(staging, list, list(value))
+        if type(value) in (list, tuple):
+            return self._children(staging, type(value), value)
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return self._children(staging, lambda items, kind=type(value): kind(*items), value)
+        if isinstance(value, dict):
+            keys = list(value)
+            inner = self._children(staging, list, list(value.values()))
+            return lambda values, outside: dict(zip(keys, inner(values, outside)))
+        return lambda values, outside: value
+
+    def _slot(self, operand):
+        index = self._add(operand)
+        return lambda values, outside: values[index]
+
+    def _children(self, staging, kind, items):
+        made = [self._of(staging, item) for item in items]
+        return lambda values, outside: kind([make(values, outside) for make in made])
+
+
+def function(python_function=None, *, input_signature=None):
+    """Makes a function run as a graph."""
+    if python_function is None:
+        return functools.partial(function, input_signature=input_signature)
+    return Function(python_function, input_signature)
+
+
+__all__ = ["Function", "function", "Base", "StagingError", "inspect", "specs", "conversion"]
