@@ -12,7 +12,11 @@ use ruff_source_file::{LineIndex, PositionEncoding};
 /// `free_variables`, and `map`: (generated start, generated end, original start, original end, kind), in characters.
 #[pyfunction]
 #[pyo3(signature = (source, features = Vec::new()))]
-pub(super) fn convert<'py>(py: Python<'py>, source: &str, features: Vec<String>) -> PyResult<Bound<'py, PyList>> {
+pub(super) fn convert<'py>(
+    py: Python<'py>,
+    source: &str,
+    features: Vec<String>,
+) -> PyResult<Bound<'py, PyList>> {
     let mut chosen = Features::default();
     for feature in &features {
         if !chosen.enable(feature) {
@@ -32,7 +36,8 @@ pub(super) fn convert<'py>(py: Python<'py>, source: &str, features: Vec<String>)
             .spans()
             .iter()
             .map(|span| {
-                let ([from, to], [of, end]) = (generated.range(span.generated), original.range(span.original));
+                let ([from, to], [of, end]) =
+                    (generated.range(span.generated), original.range(span.original));
                 (from, to, of, end, span_kind(span.kind))
             })
             .collect();

@@ -38,7 +38,7 @@ pub(super) struct PyRegion {
 }
 
 /// The file; line from one and column from zero of the start and of the end.
-type PySpan = (String, u32, u32, u32, u32);
+pub(super) type PySpan = (String, u32, u32, u32, u32);
 
 #[pymethods]
 impl PyGraph {
@@ -50,7 +50,12 @@ impl PyGraph {
     }
 
     /// A parameter. The origin is `("argument", path)` or `("capture", number)`.
-    fn parameter(&mut self, ty: &str, name: Option<&str>, origin: (String, Bound<'_, PyAny>)) -> PyResult<PyValue> {
+    fn parameter(
+        &mut self,
+        ty: &str,
+        name: Option<&str>,
+        origin: (String, Bound<'_, PyAny>),
+    ) -> PyResult<PyValue> {
         let making = self.making()?;
         let ty = type_of(ty)?;
         let origin = match origin.0.as_str() {
@@ -125,6 +130,33 @@ impl PyGraph {
         Ok(self.making()?.builder.open.len() - 1)
     }
 
+    /// The derivatives of outputs by inputs, as nodes at the end of the innermost region; `None` where an output
+    /// does not depend on an input. A seed of `None` is one. `formula(op, args, types, result types)` gives the graph of the derivative of
+    /// an operator that has no rule here: of its tensors and the gradients of its results.
+    /// With `create_graph`, the gradient has a gradient itself.
+    #[pyo3(signature = (outputs, seeds, inputs, formula, span = None, create_graph = false))]
+    #[expect(clippy::too_many_arguments, reason = "they are the arguments of torch.autograd.grad")]
+    fn gradient<'py>(
+        &mut self,
+        py: Python<'py>,
+        outputs: Vec<PyRef<'py, PyValue>>,
+        seeds: Vec<Option<Bound<'py, PyAny>>>,
+        inputs: Vec<PyRef<'py, PyValue>>,
+        formula: Bound<'py, PyAny>,
+        span: Option<PySpan>,
+        create_graph: bool,
+    ) -> PyResult<Vec<PyObject>> {
+        let making = self.making()?;
+        let values =
+            |values: Vec<PyRef<'py, PyValue>>| values.iter().map(|value| value.value).collect::<Vec<_>>();
+        let seeds: Vec<Option<Operand>> =
+            seeds.iter().map(|seed| seed.as_ref().map(operand).transpose()).collect::<PyResult<_>>()?;
+        let circumstances =
+            Circumstances { span: span.map(|span| making.span(span)), no_grad: !create_graph };
+        let (outputs, inputs) = (values(outputs), values(inputs));
+        super::gradient::gradient(py, making, &outputs, &seeds, &inputs, &circumstances, &formula)
+    }
+
     /// Ends the construction. The outcomes are `("return", 0)` or `("write", parameter)`.
     fn finish(&mut self, results: Vec<Bound<'_, PyAny>>, outcomes: Vec<(String, u32)>) -> PyResult<()> {
         let results = results.iter().map(operand).collect::<PyResult<Vec<_>>>()?;
@@ -174,13 +206,23 @@ impl Making {
         PyValue { value, ty: self.builder.ty(value).to_string() }
     }
 
+    /// As it was given: the file, the line from one, the column from zero, and both of the end.
+    pub(super) fn place(&self, span: Span) -> PySpan {
+        let file = self.files.get(span.file as usize).map_or_else(String::new, ToString::to_string);
+        (file, span.start.0, span.start.1, span.end.0, span.end.1)
+    }
+
     fn span(&mut self, (file, line, column, end_line, end_column): PySpan) -> Span {
         let known = self.files.iter().position(|known| **known == *file);
         let file = known.unwrap_or_else(|| {
             self.files.push(Arc::from(file));
             self.files.len() - 1
         });
-        Span { file: u32::try_from(file).unwrap_or(u32::MAX), start: (line, column), end: (end_line, end_column) }
+        Span {
+            file: u32::try_from(file).unwrap_or(u32::MAX),
+            start: (line, column),
+            end: (end_line, end_column),
+        }
     }
 }
 

@@ -4,8 +4,10 @@
 //! - [`graph`]: `Graph`, made node by node
 //! - [`operand`]: arguments of Python as operands
 //! - [`convert`]: converted code of the user's functions
+//! - [`gradient`]: derivatives, as nodes
 
 mod convert;
+mod gradient;
 mod graph;
 mod operand;
 

@@ -81,8 +81,12 @@ fn named(object: &Bound<'_, PyAny>) -> PyResult<Operand> {
 }
 
 /// An operand as Python gave it; `typed` makes a value with its type.
-pub(super) fn object(py: Python<'_>, operand: &Operand, typed: &dyn Fn(Value) -> PyValue) -> PyResult<PyObject> {
-    let torch = |name: &str| Ok(py.import("torch")?.getattr(name)?.unbind());
+pub(super) fn object(
+    py: Python<'_>,
+    operand: &Operand,
+    typed: &dyn Fn(Value) -> PyValue,
+) -> PyResult<PyObject> {
+    let torch = |name: &str| PyResult::Ok(py.import("torch")?.getattr(name)?.unbind());
     Ok(match operand {
         Operand::None => py.None(),
         Operand::Value(value) => Py::new(py, typed(*value))?.into_any(),
@@ -91,7 +95,9 @@ pub(super) fn object(py: Python<'_>, operand: &Operand, typed: &dyn Fn(Value) ->
         Operand::Bool(value) => PyBool::new(py, *value).to_owned().into_any().unbind(),
         Operand::Str(text) => PyString::new(py, text).into_any().unbind(),
         Operand::DType(dtype) => torch(dtype.torch())?,
-        Operand::Device(device) => py.import("torch")?.call_method1("device", (device.to_string(),))?.unbind(),
+        Operand::Device(device) => {
+            py.import("torch")?.call_method1("device", (device.to_string(),))?.unbind()
+        }
         Operand::Layout(name) | Operand::MemoryFormat(name) => torch(name)?,
         Operand::List(items) => {
             let items = items.iter().map(|item| object(py, item, typed)).collect::<PyResult<Vec<_>>>()?;
