@@ -45,6 +45,11 @@ def mark_converted(function):
     return function
 
 
+def is_converted(function):
+    """Whether a function is converted code itself."""
+    return function.__code__ in _MADE
+
+
 def converted(function):
     """The converted form, with the globals, closure and defaults of the function; None if it runs as it is."""
     code = function.__code__
@@ -91,6 +96,8 @@ _PACKAGES = tuple(
 def is_user_code(function):
     """Not torch's, numpy's, ours or the standard library's."""
     path = function.__code__.co_filename
+    if spans.is_converted_text(path):
+        return False
     if path.startswith("<") and not linecache.getlines(path):
         return True
     real = os.path.realpath(path)

@@ -10,6 +10,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from .capture import scalars, sizes, spans, views
 from .capture.aliases import Aliases, Base, View
+from .capture.objects import Objects
 from .capture.record import BOOL, FLOAT, INT, ListType, Record, TensorType, Value
 from .errors import StagingError
 
@@ -57,6 +58,7 @@ class Staging:
     def __init__(self, name):
         self.name = name
         self.record = Record()
+        self.objects = Objects()
         self.aliases = Aliases(self)
         self.shape_env = ShapeEnv()
         self.fake_mode = FakeTensorMode(shape_env=self.shape_env, allow_non_fake_inputs=True)

@@ -55,6 +55,10 @@ def _starts(text):
     return starts
 
 
+def is_converted_text(filename):
+    return filename in _TEXTS
+
+
 def register(filename, text):
     _TEXTS[filename] = text
 
