@@ -1,23 +1,20 @@
 """`@ag.function`: a function that is traced once for each kind of arguments and then runs as a graph."""
 
 import functools
-import inspect
 import types
 import warnings
-import weakref
 
 import torch
 from torch.utils import _pytree as pytree
 
-from . import conversion
 from .capture import lower, scalars
-from .capture.aliases import Base
 from .capture.functions import Interception
 from .capture.tensors import Recorder
-from .errors import AutographError, Dead, StagingError
-from .operators import calls, specs
+from .errors import AutographError, Dead
+from .operators import calls
 from .operators.lists import List
 from .operators.variables import Maybe, UndefinedReturnValue
+from .state import state_of
 from .staging import Staging, current, staging_of
 
 #: So many traces of one function are suspicious.
@@ -28,11 +25,12 @@ class Function:
     """A staged function. Called while another is staged, it becomes part of that one."""
 
     def __init__(self, python_function, input_signature=None):
-        functools.update_wrapper(self, python_function)
+        functools.update_wrapper(self, python_function, updated=())
+        self.__name__ = name_of(python_function)
         self.python_function = python_function
         self.input_signature = input_signature
         self._traces = {}
-        self._bound = weakref.WeakKeyDictionary()
+        self._changing = set()  # places of Python's state whose numbers change between calls
 
     def __get__(self, instance, owner=None):
         if instance is None:
@@ -58,12 +56,14 @@ class Function:
         leaves, structure = flatten((args, kwargs))
         key = (structure, torch.is_grad_enabled(), torch.get_default_dtype(), *describe(leaves))
         for trace in self._traces.get(key, ()):
-            if trace.still_holds():
+            broken = trace.broken()
+            if not broken:
                 return trace
+            self._changing.update(broken)
         count = sum(map(len, self._traces.values()))
         if count and count % WARN_AFTER == 0:
             warnings.warn(self._why(key, count), stacklevel=3)
-        trace = Trace(self.python_function, args, kwargs)
+        trace = Trace(self.python_function, args, kwargs, self._changing)
         self._traces.setdefault(key, []).append(trace)
         return trace
 
@@ -73,9 +73,13 @@ class Function:
         named = [f"{old} became {new}" for old, new in zip(last, key) if old != new]
         reason = "; ".join(named[:3]) or "state outside of it changed"
         return (
-            f"`{self.__qualname__}` is traced for the {count + 1}th time, which is slow: {reason}. "
+            f"`{self.__name__}` is traced for the {count + 1}th time, which is slow: {reason}. "
             "Pass numbers that change as tensors."
         )
+
+
+def name_of(function):
+    return getattr(function, "__name__", type(function).__name__)
 
 
 def flatten(tree):
@@ -119,8 +123,8 @@ class Identity:
 class Trace:
     """One graph of a function, and how a call of it is made a run of the graph."""
 
-    def __init__(self, python_function, args, kwargs):
-        self.staging = staging = Staging(python_function.__name__)
+    def __init__(self, python_function, args, kwargs, changing=()):
+        self.staging = staging = Staging(name_of(python_function))
         leaves, structure = flatten((args, kwargs))
         self.arguments = []
         stand_ins = []
@@ -130,18 +134,33 @@ class Trace:
                     capture = staging.argument(leaf, path)
                     self.arguments.append((index, capture))
                 leaf = staging.captures[id(leaf)].fake
+            else:
+                staging.objects.watch(leaf)
             stand_ins.append(leaf)
+        staging.objects.watch(python_function)
         args, kwargs = pytree.tree_unflatten(stand_ins, structure)
-        result = stage(staging, python_function, args, kwargs)
+        before = staging.objects.snapshot()
+        try:
+            for place in staging.objects.numbers(changing):
+                place.restore(staging.number_in(place, scalars.kind_of(place.state())))
+            result = stage(staging, python_function, args, kwargs)
+            changed = staging.objects.changed(before)
+            new = [place.state() for place in changed]
+        finally:
+            for place, state in staging.objects.changed(before).items():
+                place.restore(state)
+        self.state = state_of(staging, changed, new)
         self._finish(result)
 
     def _finish(self, result):
         staging = self.staging
         with staging_of(staging), Recorder(staging), Interception(staging), torch.no_grad():
-            self.result = Result(staging, result)
+            self.result = Result(staging, (result, [change.value for change in self.state]))
             operands = list(self.result.operands)
             self.writes = []
             for capture in staging.captures_in_order():
+                if capture.fake is None:
+                    continue
                 base = capture.fake.__dict__["_ag_view"].base
                 if base.value is not capture.param:
                     self.writes.append(capture)
@@ -161,29 +180,38 @@ class Trace:
         self.captures = captures
         self.positions = {id(capture): index for index, capture in self.arguments}
         self.guards = list(staging.gradient_guards.values())
-        for index, capture in self.arguments:
+        for _, capture in self.arguments:
             capture.tensor = None
 
-    def still_holds(self):
-        return all((tensor.grad is None) == none for tensor, none in self.guards)
+    def broken(self):
+        """What it was traced for and is no more: places of Python's state, or true."""
+        if any((tensor.grad is None) != none for tensor, none in self.guards):
+            return [True]
+        return [change.key for change in self.state if not change.holds()]
 
     def run(self, args, kwargs):
         leaves = pytree.tree_leaves((args, kwargs))
-        tensors = [
-            leaves[self.positions[id(capture)]] if id(capture) in self.positions else capture.tensor
-            for capture in self.captures
-        ]
+        tensors = [self._input(capture, leaves) for capture in self.captures]
         outputs = iter(self.plan.run(tensors))
         outside = dict(zip(map(id, self.captures), tensors))
         values = [next(outputs) for _ in self.result.operands]
         written = [(outside[id(capture)], next(outputs)) for capture in self.writes]
         gradients = [(outside[id(c)], next(outputs) if there else None) for c, there in self.gradients]
+        result, states = self.result.value(values, outside)
         with torch.no_grad():
             for tensor, value in written:
                 tensor.copy_(value)
             for tensor, value in gradients:
                 tensor.grad = value
-        return self.result.value(values, outside)
+        for change, value in zip(self.state, states):
+            change.apply(value)
+        return result
+
+    def _input(self, capture, leaves):
+        index = self.positions.get(id(capture))
+        if index is not None:
+            return leaves[index]
+        return capture.tensor if capture.place is None else capture.place.state()
 
 
 def _paths(tree):
@@ -261,4 +289,4 @@ def function(python_function=None, *, input_signature=None):
     return Function(python_function, input_signature)
 
 
-__all__ = ["Function", "function", "Base", "StagingError", "inspect", "specs", "conversion"]
+__all__ = ["Function", "function"]

@@ -43,15 +43,19 @@ def is_staged(value):
 
 
 class Capture:
-    """A tensor that exists outside of the graph."""
+    """A parameter of the entry: a tensor, or a number in an attribute, that exists outside of the graph.
 
-    __slots__ = ("tensor", "fake", "param", "path")
+    `path` tells where it is among the arguments, `place` in which Python variable it is looked up for each run; else
+    it is the tensor itself."""
+
+    __slots__ = ("tensor", "fake", "param", "path", "place")
 
     def __init__(self, tensor, fake, param):
         self.tensor = tensor
         self.fake = fake
         self.param = param
-        self.path = None  # where among the arguments, if it is one
+        self.path = None
+        self.place = None
 
 
 class Staging:
@@ -135,6 +139,14 @@ class Staging:
         capture.path = name
         self.captures[id(tensor)] = capture
         return capture
+
+    def number_in(self, place, kind):
+        """A number that is looked up in a Python variable for each run."""
+        param = self.record.entry.param(kind, str(place))
+        capture = Capture(None, None, param)
+        capture.place = place
+        self.captures[("place", len(self.captures))] = capture
+        return self.scalar(param)
 
     def captures_in_order(self):
         """As the parameters of the entry are."""

@@ -176,6 +176,21 @@ class Objects:
     def _place(self, place, owner, name):
         self.places.setdefault((owner, name), place)
 
+    def numbers(self, keys):
+        """The places of these keys that hold a number of Python's."""
+        found = []
+        for key, place in list(self.places.items()):
+            if key[1] == "__dict__":
+                found.extend(self._attribute(place, name) for name in list(place.__dict__) if (key[0], name) in keys)
+            elif key in keys and not isinstance(place, Items):
+                found.append(place)
+        return [place for place in found if type(place.state()) in (bool, int, float)]
+
+    def key_of(self, place):
+        """What tells a place apart from one trace to the next."""
+        owner = {Attribute: "owner", Cell: "cell", Global: "scope", Items: "container"}[type(place)]
+        return id(getattr(place, owner)), getattr(place, "name", None)
+
     def snapshot(self):
         """The state of all that is watched: place or object -> state."""
         states = {}
