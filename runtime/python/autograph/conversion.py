@@ -175,7 +175,7 @@ def _compiled(function, entry, path, source):
     except SyntaxError as error:
         return Converted(reason=f"its converted form does not compile: {error}")
     ranges = [(*m["generated"], *m["original"], m["kind"] == "verbatim") for m in entry["map"]]
-    spans.register(name, spans.ConvertedText(text, path, source, ranges))
+    spans.register(name, spans.ConvertedText(text, path, source, ranges, code.co_name))
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     factory = next(c for c in compiled.co_consts if isinstance(c, types.CodeType))
     wanted = "<lambda>" if code.co_name == "<lambda>" else body[-1].name

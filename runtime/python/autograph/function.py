@@ -1,6 +1,7 @@
 """`@ag.function`: a function that is traced once for each kind of arguments and then runs as a graph."""
 
 import functools
+import logging
 import types
 import warnings
 
@@ -10,12 +11,14 @@ from torch.utils import _pytree as pytree
 from .capture import lower, scalars
 from .capture.functions import Interception
 from .capture.tensors import Recorder
-from .errors import AutographError, Dead
+from .errors import Dead, in_user_code
 from .operators import calls
 from .operators.lists import List
 from .operators.variables import Maybe, UndefinedReturnValue
 from .state import state_of
 from .staging import Staging, current, staging_of
+
+_SHAPES = logging.getLogger("torch._subclasses.fake_tensor")
 
 #: So many traces of one function are suspicious.
 WARN_AFTER = 5
@@ -44,9 +47,10 @@ class Function:
         if current() is not None:
             return self.__ag_inline__(args, kwargs)
         try:
-            return self._trace_for(args, kwargs).run(args, kwargs)
-        except AutographError as error:
-            raise error.with_traceback(None) from None
+            trace = self._trace_for(args, kwargs)
+        except Exception as error:
+            raise in_user_code(error) from error.__cause__
+        return trace.run(args, kwargs)
 
     def graph(self, *args, **kwargs):
         """The text of the graph that a call with these arguments runs."""
@@ -221,6 +225,7 @@ def _paths(tree):
 def stage(staging, python_function, args, kwargs):
     """Runs the function on stand-ins, everything it does with them is recorded."""
     torch.nn.Module.__call__, before = calls.staged_module_call, torch.nn.Module.__call__
+    _SHAPES.disabled, logs = True, _SHAPES.disabled  # what it tells is in the exception
     try:
         with staging_of(staging), Recorder(staging), Interception(staging):
             return calls.call(python_function, args, kwargs)
@@ -228,6 +233,7 @@ def stage(staging, python_function, args, kwargs):
         return None
     finally:
         torch.nn.Module.__call__ = before
+        _SHAPES.disabled = logs
 
 
 class Result:
