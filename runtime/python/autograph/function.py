@@ -8,7 +8,9 @@ import warnings
 import torch
 from torch.utils import _pytree as pytree
 
+from . import differentiable
 from .capture import lower, scalars
+from .capture.record import has_random
 from .capture.functions import Interception
 from .capture.tensors import Recorder
 from .errors import Dead, in_user_code
@@ -179,6 +181,9 @@ class Trace:
         kinds = [("return",)] * len(operands)
         for position, capture in enumerate(self.writes, len(self.result.operands)):
             kinds[position] = ("write", captures.index(capture))
+        self.operands = operands
+        self.is_random = has_random(staging.record.entry)
+        self._backward = {}
         self.graph = lower.graph(staging, operands, kinds)
         self.plan = self.graph.compile()
         self.captures = captures
@@ -186,6 +191,12 @@ class Trace:
         self.guards = list(staging.gradient_guards.values())
         for _, capture in self.arguments:
             capture.tensor = None
+
+    def backward_plan(self, needed):
+        """The plan that computes the gradients of these inputs."""
+        if needed not in self._backward:
+            self._backward[needed] = differentiable.backward_graph(self, needed)
+        return self._backward[needed]
 
     def broken(self):
         """What it was traced for and is no more: places of Python's state, or true."""
@@ -196,7 +207,7 @@ class Trace:
     def run(self, args, kwargs):
         leaves = pytree.tree_leaves((args, kwargs))
         tensors = [self._input(capture, leaves) for capture in self.captures]
-        outputs = iter(self.plan.run(tensors))
+        outputs = iter(differentiable.run(self, tensors) if differentiable.is_needed(tensors) else self.plan.run(tensors))
         outside = dict(zip(map(id, self.captures), tensors))
         values = [next(outputs) for _ in self.result.operands]
         written = [(outside[id(capture)], next(outputs)) for capture in self.writes]

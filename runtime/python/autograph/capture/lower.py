@@ -6,14 +6,36 @@ from .record import Value
 
 def graph(staging, results, kinds):
     """The graph of a record; `kinds` tells what each result is: ("return",) or ("write", number of the capture)."""
-    made = _runtime.Graph(staging.name)
+    lowering = _entry(staging, staging.name)
+    lowering.nodes(staging.record.entry.nodes)
+    lowering.graph.finish([lowering.operand(result) for result in results], kinds)
+    return lowering.graph
+
+
+def gradient_graph(staging, outputs, inputs):
+    """The graph that computes the gradients of the inputs from those of the outputs, and of which inputs there are
+    any."""
+    from ..gradients import formula
+
+    lowering = _entry(staging, staging.name + "_backward")
+    seeds = [
+        lowering.graph.parameter(str(output.type), f"seed{index}", ("argument", f"seed{index}"))
+        for index, output in enumerate(outputs)
+    ]
+    lowering.nodes(node for node in staging.record.entry.nodes if node.op != "print")
+    made = lowering.graph.gradient(lowering.operand(outputs), seeds, lowering.operand(inputs), formula)
+    found = [value for value in made if value is not None]
+    lowering.graph.finish(found, [("return",)] * len(found))
+    return lowering.graph, [value is not None for value in made]
+
+
+def _entry(staging, name):
+    made = _runtime.Graph(name)
     lowering = _Lowering(made)
     for number, capture in enumerate(staging.captures_in_order()):
         kind = ("argument", capture.param.name) if capture.path is not None else ("capture", number)
         lowering.values[capture.param] = made.parameter(str(capture.param.type), capture.param.name, kind)
-    lowering.nodes(staging.record.entry.nodes)
-    made.finish([lowering.operand(result) for result in results], kinds)
-    return made
+    return lowering
 
 
 class _Lowering:

@@ -129,3 +129,14 @@ class Record:
             yield
         finally:
             self.region, region.open = before, was_open and region is before
+
+
+_RANDOM = ("rand", "bernoulli", "normal", "dropout", "multinomial", "poisson", "uniform", "exponential", "geometric", "cauchy")
+
+
+def has_random(region):
+    """Whether random numbers are drawn in a region."""
+    return any(
+        node.op.startswith("aten.") and any(name in node.op for name in _RANDOM) or any(map(has_random, node.regions))
+        for node in region.nodes
+    )
