@@ -178,7 +178,7 @@ class Trace:
                     if gradient is not None:
                         operands.append(staging.value_of(gradient))
         captures = staging.captures_in_order()
-        kinds = [("return",)] * len(operands)
+        kinds = [("return", 0)] * len(operands)
         for position, capture in enumerate(self.writes, len(self.result.operands)):
             kinds[position] = ("write", captures.index(capture))
         self.operands = operands
@@ -280,7 +280,7 @@ class Result:
                 slot = self._slot(value.value)
                 return lambda values, outside: list(slot(values, outside))
             return self._children(staging, list, list(value))
-        if type(value) in (list, tuple):
+        if type(value) in (list, tuple) or type(value).__module__ == "torch.return_types":
             return self._children(staging, type(value), value)
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return self._children(staging, lambda items, kind=type(value): kind(*items), value)

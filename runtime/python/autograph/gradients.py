@@ -7,7 +7,9 @@ from .capture.record import TensorType, Value
 from .errors import StagingError
 
 
-def grad(staging, outputs, inputs, grad_outputs=None, allow_unused=None, materialize_grads=False):
+def grad(
+    staging, outputs, inputs, grad_outputs=None, allow_unused=None, materialize_grads=False, create_graph=False
+):
     """The gradients of the outputs, as tensors of the record; None for an input they do not depend on."""
     outputs, inputs = _tuple(outputs), _tuple(inputs)
     seeds = _tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outputs)
@@ -20,7 +22,7 @@ def grad(staging, outputs, inputs, grad_outputs=None, allow_unused=None, materia
     used = _used(staging, values, wanted) if allow_unused or materialize_grads else [True] * len(wanted)
     asked = [value for value, needed in zip(wanted, used) if needed]
     types = [value.type for value in asked]
-    made = iter(staging.emit("gradient", [values, seeds, asked], types) if asked else [])
+    made = iter(staging.emit("gradient", [values, seeds, asked], types, extra=create_graph) if asked else [])
     results = []
     for tensor, needed in zip(inputs, used):
         if needed:
@@ -83,7 +85,7 @@ def _add(operand, needed):
 def lowered(lowering, node):
     """Asks the runtime for the gradient, at this place of its graph."""
     outputs, seeds, inputs = (lowering.operand(arg) for arg in node.args)
-    found = lowering.graph.gradient(outputs, seeds, inputs, formula)
+    found = lowering.graph.gradient(outputs, seeds, inputs, formula, node.span, node.extra)
     for value, output in zip(found, node.outputs):
         if value is None:
             raise StagingError(

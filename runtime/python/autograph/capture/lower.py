@@ -5,7 +5,7 @@ from .record import Value
 
 
 def graph(staging, results, kinds):
-    """The graph of a record; `kinds` tells what each result is: ("return",) or ("write", number of the capture)."""
+    """The graph of a record; `kinds` tells what each result is: ("return", 0) or ("write", number of the parameter)."""
     lowering = _entry(staging, staging.name)
     lowering.nodes(staging.record.entry.nodes)
     lowering.graph.finish([lowering.operand(result) for result in results], kinds)
@@ -25,7 +25,7 @@ def gradient_graph(staging, outputs, inputs):
     lowering.nodes(node for node in staging.record.entry.nodes if node.op != "print")
     made = lowering.graph.gradient(lowering.operand(outputs), seeds, lowering.operand(inputs), formula)
     found = [value for value in made if value is not None]
-    lowering.graph.finish(found, [("return",)] * len(found))
+    lowering.graph.finish(found, [("return", 0)] * len(found))
     return lowering.graph, [value is not None for value in made]
 
 
@@ -68,7 +68,10 @@ class _Lowering:
         self.values.update(zip(node.outputs, made))
 
     def region(self, region):
-        params = self.graph.open([str(p.type) for p in region.params], [p.name for p in region.params])
+        params = self.graph.open([str(p.type) for p in region.params])
+        for param, made in zip(region.params, params):
+            if param.name:
+                self.graph.name(made, param.name)
         self.values.update(zip(region.params, params))
         self.nodes(region.nodes)
         return self.graph.close([self.operand(result) for result in region.results])

@@ -184,7 +184,10 @@ class Carry:
             operands.extend(specs.lower(staging, value, spec))
         for cell, spec in self.cells.items():
             operands.extend(regions.lower_cell(staging, cell, cell_state(cell), spec))
-        return operands
+        return [
+            specs.placeholder(staging, type) if operand is None else operand
+            for operand, type in zip(operands, self.types)
+        ]
 
     @property
     def types(self):
