@@ -8,7 +8,7 @@ import warnings
 import torch
 from torch.utils import _pytree as pytree
 
-from . import differentiable
+from . import differentiable, signatures
 from .capture import lower, scalars
 from .capture.record import has_random
 from .capture.functions import Interception
@@ -35,6 +35,7 @@ class Function:
         self.python_function = python_function
         self.input_signature = input_signature
         self._traces = {}
+        self._families = {}
         self._changing = set()  # places of Python's state whose numbers change between calls
 
     def __get__(self, instance, owner=None):
@@ -48,39 +49,78 @@ class Function:
     def __call__(self, *args, **kwargs):
         if current() is not None:
             return self.__ag_inline__(args, kwargs)
-        try:
-            trace = self._trace_for(args, kwargs)
-        except Exception as error:
-            raise in_user_code(error) from error.__cause__
-        return trace.run(args, kwargs)
+        return self.trace(*args, **kwargs).run(args, kwargs)
 
     def graph(self, *args, **kwargs):
         """The text of the graph that a call with these arguments runs."""
-        return self._trace_for(args, kwargs).graph.text()
+        return self.trace(*args, **kwargs).graph.text()
+
+    def trace(self, *args, **kwargs):
+        """The trace that a call with these arguments runs."""
+        try:
+            return self._trace_for(args, kwargs)
+        except Exception as error:
+            raise in_user_code(error) from error.__cause__
 
     def _trace_for(self, args, kwargs):
         leaves, structure = flatten((args, kwargs))
-        key = (structure, torch.is_grad_enabled(), torch.get_default_dtype(), *describe(leaves))
+        if self.input_signature is not None:
+            sizes = signatures.checked(self.__name__, self.input_signature, leaves)
+            kind = (torch.is_grad_enabled(), torch.get_default_dtype(), structure, *signatures.kinds(leaves))
+            return self._found(("signature", kind), lambda: self._new_trace(args, kwargs, sizes))
+        kind = (structure, torch.is_grad_enabled(), torch.get_default_dtype(), *signatures.kinds(leaves))
+        shapes = signatures.shapes(leaves)
+        known = self._live((kind, shapes))
+        if known is not None:
+            return known
+        family = self._families.setdefault(kind, signatures.Family())
+        trace = family.relaxed(shapes)
+        if trace is not None and not trace.broken():
+            return trace
+        sizes = family.unknown(shapes)
+        if sizes is not None:
+            try:
+                trace = self._new_trace(args, kwargs, sizes)
+            except Exception:  # this code needs to know its shapes
+                family.is_fixed = True
+            else:
+                family.add(sizes, trace)
+                return trace
+        family.seen.append(shapes)
+        return self._found((kind, shapes), lambda: self._new_trace(args, kwargs))
+
+    def _live(self, key):
+        """A trace that was made for this and is still right."""
         for trace in self._traces.get(key, ()):
             broken = trace.broken()
             if not broken:
                 return trace
             self._changing.update(broken)
-        count = sum(map(len, self._traces.values()))
-        if count and count % WARN_AFTER == 0:
-            warnings.warn(self._why(key, count), stacklevel=3)
-        trace = Trace(self.python_function, args, kwargs, self._changing)
-        self._traces.setdefault(key, []).append(trace)
-        return trace
+        return None
 
-    def _why(self, key, count):
-        """What is new about a call that needs another trace."""
+    def _found(self, key, make):
+        known = self._live(key)
+        if known is None:
+            self._warn(key)
+            known = make()
+            self._traces.setdefault(key, []).append(known)
+        return known
+
+    def _new_trace(self, args, kwargs, unknown=None):
+        return Trace(self.python_function, args, kwargs, self._changing, unknown)
+
+    def _warn(self, key):
+        """Repeated traces are slow: says what is new about the call."""
+        count = sum(map(len, self._traces.values()))
+        if not count or count % WARN_AFTER:
+            return
         last = next(reversed(self._traces))
-        named = [f"{old} became {new}" for old, new in zip(last, key) if old != new]
+        named = [f"{old} became {new}" for old, new in zip(signatures.flat(last), signatures.flat(key)) if old != new]
         reason = "; ".join(named[:3]) or "state outside of it changed"
-        return (
+        warnings.warn(
             f"`{self.__name__}` is traced for the {count + 1}th time, which is slow: {reason}. "
-            "Pass numbers that change as tensors."
+            "Pass numbers that change as tensors.",
+            stacklevel=5,
         )
 
 
@@ -93,43 +133,10 @@ def flatten(tree):
     return leaves, structure
 
 
-def describe(leaves):
-    """What makes a call need a trace of its own: types and shapes of tensors, values of numbers, identity else."""
-    seen = {}
-    key = []
-    for index, leaf in enumerate(leaves):
-        if isinstance(leaf, torch.Tensor):
-            first = seen.setdefault(id(leaf), index)
-            key.append((leaf.dtype, tuple(leaf.shape), leaf.device, leaf.requires_grad, first))
-        elif isinstance(leaf, (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device)):
-            key.append((type(leaf), leaf))
-        else:
-            key.append((type(leaf), Identity(leaf)))
-    return key
-
-
-class Identity:
-    """An object as part of a key: it is kept alive, so that no other takes its place."""
-
-    __slots__ = ("object",)
-
-    def __init__(self, object):
-        self.object = object
-
-    def __eq__(self, other):
-        return isinstance(other, Identity) and self.object is other.object
-
-    def __hash__(self):
-        return id(self.object)
-
-    def __repr__(self):
-        return f"this {type(self.object).__name__}"
-
-
 class Trace:
     """One graph of a function, and how a call of it is made a run of the graph."""
 
-    def __init__(self, python_function, args, kwargs, changing=()):
+    def __init__(self, python_function, args, kwargs, changing=(), unknown=None):
         self.staging = staging = Staging(name_of(python_function))
         leaves, structure = flatten((args, kwargs))
         self.arguments = []
@@ -137,7 +144,7 @@ class Trace:
         for index, (path, leaf) in enumerate(zip(_paths((args, kwargs)), leaves)):
             if isinstance(leaf, torch.Tensor):
                 if id(leaf) not in staging.captures:
-                    capture = staging.argument(leaf, path)
+                    capture = staging.argument(leaf, path, (unknown or {}).get(index))
                     self.arguments.append((index, capture))
                 leaf = staging.captures[id(leaf)].fake
             else:

@@ -2,8 +2,9 @@
 
 import torch
 
-from .capture import spans
-from .capture.record import TensorType, Value
+from . import _runtime
+from .capture import schemas, spans
+from .capture.record import Value, parse_type
 from .errors import StagingError
 
 
@@ -94,9 +95,59 @@ def lowered(lowering, node):
         lowering.values[output] = value
 
 
-def formula(op, args, types):
-    """Torch's own derivative of an operator that the runtime has no rule for."""
-    raise StagingError(f"there is no derivative of {op}")
+def formula(op, args, types, results):
+    """Torch's own derivative of an operator that the runtime has no rule for: a graph of its tensors and of the
+    gradients of its results. The operator runs on tensors without data, and what torch's autograd does then is
+    recorded. None if it has no derivative in torch either."""
+    from .capture import lower
+    from .capture.tensors import Recorder
+    from .staging import Staging, staging_of
+
+    staging = Staging("formula")
+    staging.keeps_detach = False
+    entry = staging.record.entry
+    params = [entry.param(parse_type(text)) for text in types]
+    seeds = [entry.param(parse_type(text)) for text in results]
+    with staging_of(staging), Recorder(staging), torch.enable_grad():
+        tensors = [staging.fresh(param) for param in params]
+        for tensor in tensors:
+            tensor.requires_grad_(tensor.is_floating_point() or tensor.is_complex())
+        remaining = iter(tensors)
+        outputs = _called(op, [_filled(arg, remaining) for arg in args])
+        followed = [
+            (output, staging.fresh(seed)) for output, seed in zip(outputs, seeds) if output.requires_grad
+        ]
+        wanted = [tensor for tensor in tensors if tensor.requires_grad]
+        if not followed or not wanted:
+            return None
+        found = iter(
+            torch.autograd.grad(
+                [output for output, _ in followed], wanted, [seed for _, seed in followed], allow_unused=True
+            )
+        )
+        gradients = [next(found) if tensor.requires_grad else None for tensor in tensors]
+        operands = [None if gradient is None else staging.value_of(gradient) for gradient in gradients]
+    return lower.plain_graph(staging, operands)
 
 
-__all__ = ["grad", "backward", "TensorType"]
+def _filled(arg, tensors):
+    """The arguments of an operator with tensors in the place of values."""
+    if isinstance(arg, list):
+        return [_filled(element, tensors) for element in arg]
+    return next(tensors) if isinstance(arg, _runtime.Value) else arg
+
+
+def _called(op, args):
+    namespace, name, overload = op.split(".")
+    func = getattr(getattr(getattr(torch.ops, namespace), name), overload)
+    positional, named = [], {}
+    for arg, (name, _, only_named) in zip(args, schemas.arguments(func)):
+        if only_named:
+            named[name] = arg
+        else:
+            positional.append(arg)
+    made = func(*positional, **named)
+    return [t for t in (made if isinstance(made, (tuple, list)) else (made,)) if isinstance(t, torch.Tensor)]
+
+
+__all__ = ["grad", "backward", "formula"]

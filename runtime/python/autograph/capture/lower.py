@@ -29,6 +29,17 @@ def gradient_graph(staging, outputs, inputs):
     return lowering.graph, [value is not None for value in made]
 
 
+def plain_graph(staging, results):
+    """The graph of a record whose parameters are all there is."""
+    made = _runtime.Graph(staging.name)
+    lowering = _Lowering(made)
+    for index, param in enumerate(staging.record.entry.params):
+        lowering.values[param] = made.parameter(str(param.type), None, ("argument", str(index)))
+    lowering.nodes(staging.record.entry.nodes)
+    made.finish([lowering.operand(result) for result in results], [("return", 0)] * len(results))
+    return made
+
+
 def _entry(staging, name):
     made = _runtime.Graph(name)
     lowering = _Lowering(made)

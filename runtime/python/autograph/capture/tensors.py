@@ -143,7 +143,7 @@ def _view(staging, func, args, result):
     if isinstance(result, torch.Tensor):
         if result is args[0]:
             return result
-        if func is aten.detach.default and _just_made(staging, source):
+        if func is aten.detach.default and (not staging.keeps_detach or _just_made(staging, source)):
             func = aten.alias.default
         rest = [staging.operand(a) for a in args[1:]]
         return _step(staging, source, func, rest, args[0], result)
