@@ -358,3 +358,41 @@ def test_dictionary_state():
         return d
 
     assert_same(f, (t(1, 2), torch.tensor(3)))
+
+
+def test_method_that_changes_its_object_in_a_loop():
+    class Counter:
+        def __init__(self):
+            self.n = 0
+            self.seen = []
+
+        def add(self, x):
+            self.n += 1
+            self.last = x
+            self.seen.append(x)
+
+    def f(x, n):
+        c = Counter()
+        for i in range(n):
+            c.add(x[i])
+            if x[i] > 1:
+                c.add(x[i] * 2)
+        return c.n, c.last, torch.stack(c.seen)
+
+    assert_same(f, (t(1, 2, 3), torch.tensor(3)))
+
+
+def test_nonlocal_in_a_function_called_in_a_loop():
+    def f(x, n):
+        total = x * 0
+
+        def add(v):
+            nonlocal total
+            total = total + v
+
+        for i in range(n):
+            if x[0] > 0:
+                add(x * i)
+        return total
+
+    assert_same(f, (t(1, 2, 3), torch.tensor(3)), (t(-1, 2, 3), torch.tensor(3)))

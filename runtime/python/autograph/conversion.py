@@ -1,7 +1,6 @@
 """From a function to its converted form: source text in, a function that calls the operators out."""
 
 import ast
-import json
 import linecache
 import os
 import sys
@@ -43,6 +42,11 @@ def mark_converted(function):
     if code is not None:
         _MADE.add(code)
     return function
+
+
+def is_converted(function):
+    """Whether a function is converted code itself."""
+    return function.__code__ in _MADE
 
 
 def converted(function):
@@ -91,6 +95,8 @@ _PACKAGES = tuple(
 def is_user_code(function):
     """Not torch's, numpy's, ours or the standard library's."""
     path = function.__code__.co_filename
+    if spans.is_converted_text(path):
+        return False
     if path.startswith("<") and not linecache.getlines(path):
         return True
     real = os.path.realpath(path)
@@ -112,14 +118,13 @@ def _convert(function):
         return Converted(reason=f"its source cannot be found in {path}")
     try:
         entries = _entries(path, source)
-    except ValueError as error:
+    except (ValueError, SyntaxError) as error:
         return Converted(reason=str(error))
     entry = _entry_of(code, entries)
     if entry is None:
         return Converted(reason=f"its source cannot be told apart in {path}, line {code.co_firstlineno}")
-    if not entry["converted"]:
-        why = entry.get("reason")
-        return Converted(reason=why.get("message", str(why)) if isinstance(why, dict) else str(why))
+    if entry["reason"] is not None:
+        return Converted(reason=entry["reason"])
     return _compiled(function, entry, path, source)
 
 
@@ -129,7 +134,7 @@ def _entries(path, source):
     key = (path, hash(source), len(source))
     if key not in _FILES:
         found = {}
-        for entry in json.loads(_runtime.convert(source, path, list(FEATURES))):
+        for entry in _runtime.convert(source, list(FEATURES)):
             found.setdefault(entry["line"], []).append(entry)
         _FILES[key] = found
     return _FILES[key]
@@ -167,8 +172,8 @@ def _compiled(function, entry, path, source):
         compiled = compile(tree, name, "exec", dont_inherit=True)
     except SyntaxError as error:
         return Converted(reason=f"its converted form does not compile: {error}")
-    ranges = [(*m["generated"], *m["original"], m["kind"] == "verbatim") for m in entry["map"]]
-    spans.register(name, spans.ConvertedText(text, path, source, ranges))
+    ranges = [(*place, kind == "verbatim") for *place, kind in entry["map"]]
+    spans.register(name, spans.ConvertedText(text, path, source, ranges, code.co_name))
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     factory = next(c for c in compiled.co_consts if isinstance(c, types.CodeType))
     wanted = "<lambda>" if code.co_name == "<lambda>" else body[-1].name

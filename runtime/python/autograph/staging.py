@@ -10,6 +10,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from .capture import scalars, sizes, spans, views
 from .capture.aliases import Aliases, Base, View
+from .capture.objects import Objects
 from .capture.record import BOOL, FLOAT, INT, ListType, Record, TensorType, Value
 from .errors import StagingError
 
@@ -42,21 +43,26 @@ def is_staged(value):
 
 
 class Capture:
-    """A tensor that exists outside of the graph."""
+    """A parameter of the entry: a tensor, or a number in an attribute, that exists outside of the graph.
 
-    __slots__ = ("tensor", "fake", "param", "path")
+    `path` tells where it is among the arguments, `place` in which Python variable it is looked up for each run; else
+    it is the tensor itself."""
+
+    __slots__ = ("tensor", "fake", "param", "path", "place")
 
     def __init__(self, tensor, fake, param):
         self.tensor = tensor
         self.fake = fake
         self.param = param
-        self.path = None  # where among the arguments, if it is one
+        self.path = None
+        self.place = None
 
 
 class Staging:
     def __init__(self, name):
         self.name = name
         self.record = Record()
+        self.objects = Objects()
         self.aliases = Aliases(self)
         self.shape_env = ShapeEnv()
         self.fake_mode = FakeTensorMode(shape_env=self.shape_env, allow_non_fake_inputs=True)
@@ -66,6 +72,7 @@ class Staging:
         self.gradient_guards = {}  # captured tensors whose `.grad` was read, and whether there was none
         self.unrolled = set()  # code of loop bodies that cannot be a loop of the graph
         self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
+        self.keeps_detach = True  # in a derivative, what torch detaches may be differentiated again
         self.constants = []  # real tensors kept alive
 
     # Nodes.
@@ -75,7 +82,8 @@ class Staging:
         return self.record.region.depth
 
     def emit(self, op, args, types, regions=(), extra=None):
-        return self.record.emit(op, args, types, regions, spans.current(), torch.is_grad_enabled(), extra)
+        grad = torch.is_grad_enabled() or not self.keeps_detach
+        return self.record.emit(op, args, types, regions, spans.current(), grad, extra)
 
     def operand(self, argument):
         """What an argument of a torch function is in the record."""
@@ -113,11 +121,20 @@ class Staging:
             found = self.captures[id(tensor)] = self._capture(tensor)
         return found.fake
 
-    def _capture(self, tensor):
+    def _capture(self, tensor, unknown=None):
+        """`unknown` tells of each dimension that the graph is to be right for any size of: dimension -> what it shares
+        with the dimensions that always have the same."""
+        unknown = unknown or {}
         if tensor.layout is not torch.strided:
             raise StagingError(f"a tensor of layout {tensor.layout} cannot be captured", spans.current())
-        param = self.record.entry.param(type_of(tensor), "")
-        fake = self.new_fake(tensor.size(), tensor.stride(), tensor.dtype, tensor.device)
+        dims = tuple(None if d in unknown else n for d, n in enumerate(tensor.shape))
+        param = self.record.entry.param(TensorType(tensor.dtype, dims, tensor.device), "")
+        if unknown:
+            size = [self.sizes.shared(unknown[d], param, d) if d in unknown else n for d, n in enumerate(tensor.shape)]
+            with self.quiet():
+                fake = torch.empty(size, dtype=tensor.dtype, device=tensor.device)
+        else:
+            fake = self.new_fake(tensor.size(), tensor.stride(), tensor.dtype, tensor.device)
         base = Base(param, fake, 0)
         attach(fake, View(base, (), param))
         capture = Capture(tensor, fake, param)
@@ -126,13 +143,21 @@ class Staging:
             self.leaves.add(base)
         return capture
 
-    def argument(self, tensor, name):
+    def argument(self, tensor, name, unknown=None):
         """The stand-in of an argument of the entry."""
-        capture = self._capture(tensor)
+        capture = self._capture(tensor, unknown)
         capture.param.name = name
         capture.path = name
         self.captures[id(tensor)] = capture
         return capture
+
+    def number_in(self, place, kind):
+        """A number that is looked up in a Python variable for each run."""
+        param = self.record.entry.param(kind, str(place))
+        capture = Capture(None, None, param)
+        capture.place = place
+        self.captures[("place", len(self.captures))] = capture
+        return self.scalar(param)
 
     def captures_in_order(self):
         """As the parameters of the entry are."""

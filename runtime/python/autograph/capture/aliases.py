@@ -123,7 +123,7 @@ class Aliases:
     # Regions.
 
     def open_journal(self, depth):
-        journal = Journal(depth)
+        journal = Journal(depth, self.staging.objects)
         self.journals.append(journal)
         return journal
 
@@ -136,9 +136,11 @@ class Aliases:
 class Journal:
     """What a region changed of what was there before it."""
 
-    def __init__(self, depth):
+    def __init__(self, depth, objects):
         self.depth = depth
         self.before = {}
+        self.objects = objects
+        self.python = objects.snapshot()
 
     def note(self, cell):
         if cell not in self.before:
@@ -146,6 +148,7 @@ class Journal:
 
     def restore(self):
         changed = {}
+        self.before.update(self.objects.changed(self.python))
         for cell, state in self.before.items():
             changed[cell] = cell_state(cell)
             set_cell_state(cell, state)

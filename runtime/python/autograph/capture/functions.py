@@ -184,7 +184,7 @@ def _autograd_grad(
     if is_grads_batched:
         raise StagingError("`is_grads_batched` cannot be staged", spans.current())
     with torch._C._AutoDispatchBelowAutograd():
-        return grad(staging, outputs, inputs, grad_outputs, allow_unused, materialize_grads)
+        return grad(staging, outputs, inputs, grad_outputs, allow_unused, materialize_grads, create_graph)
 
 
 def _backward(staging, func, tensor, gradient=None, retain_graph=None, create_graph=False, inputs=None):

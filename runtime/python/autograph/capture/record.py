@@ -19,6 +19,9 @@ DTYPES = {
 }  # fmt: skip
 
 
+_BY_TEXT = {text: dtype for dtype, text in DTYPES.items()}
+
+
 class TensorType(NamedTuple):
     """A dimension that is not known is None."""
 
@@ -30,6 +33,14 @@ class TensorType(NamedTuple):
         dims = ",".join("?" if d is None else str(d) for d in self.dims)
         device = "" if self.device.type == "cpu" else f"@{self.device}"
         return f"{DTYPES.get(self.dtype, self.dtype)}[{dims}]{device}"
+
+
+def parse_type(text):
+    """A tensor type from its text."""
+    shape, _, device = text.partition("@")
+    name, _, dims = shape.rstrip("]").partition("[")
+    sizes = tuple(int(n) if n.isdigit() else None for n in dims.split(",") if n)
+    return TensorType(_BY_TEXT[name], sizes, torch.device(device or "cpu"))
 
 
 class ListType:
@@ -129,3 +140,14 @@ class Record:
             yield
         finally:
             self.region, region.open = before, was_open and region is before
+
+
+_RANDOM = ("rand", "bernoulli", "normal", "dropout", "multinomial", "poisson", "uniform", "exponential", "geometric", "cauchy")
+
+
+def has_random(region):
+    """Whether random numbers are drawn in a region."""
+    return any(
+        node.op.startswith("aten.") and any(name in node.op for name in _RANDOM) or any(map(has_random, node.regions))
+        for node in region.nodes
+    )

@@ -15,6 +15,13 @@ def is_composite(func):
 
 
 @lru_cache(maxsize=None)
+def is_of_host(func):
+    """Neither takes nor gives tensors, as the marks of the profiler."""
+    types = [a.type for a in func._schema.arguments] + [r.type for r in func._schema.returns]
+    return func.namespace != "aten" and not any("Tensor" in str(type) for type in types)
+
+
+@lru_cache(maxsize=None)
 def writes(func):
     """Whether an argument is changed: in place, or as `out=`."""
     return any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments)
@@ -52,6 +59,9 @@ def in_order(func, args, kwargs):
     return ordered
 
 
+_BY_NAME = {"aten.bernoulli_.float": torch.ops.aten.bernoulli.p}
+
+
 @lru_cache(maxsize=None)
 def functional(func):
     """The operator that returns what this one writes; None where torch has none."""
@@ -64,7 +74,9 @@ def functional(func):
             found = getattr(namespace, candidate, None)
             if found is not None and overload in found.overloads():
                 return getattr(found, overload)
-        return None
+        return _BY_NAME.get(str(func))
+    if hasattr(namespace, name + "_functional") and overload in getattr(namespace, name + "_functional").overloads():
+        return getattr(getattr(namespace, name + "_functional"), overload)
     outs = [a for a in written if a.kwarg_only]
     if len(outs) != len(written):
         return None

@@ -17,6 +17,7 @@ class Sizes:
     def __init__(self, staging):
         self.staging = staging
         self.symbols = {}  # symbol -> the value it is, or (tensor value, dimension)
+        self.groups = {}  # group of dimensions -> their SymInt
         self.numbers = {}  # value of a staged integer -> the SymInt that stands for it in shapes
 
     def _new(self, origin):
@@ -28,6 +29,12 @@ class Sizes:
     def unknown(self, value, dim):
         """A new symbol for a dimension of a tensor."""
         return self._new((value, dim))
+
+    def shared(self, group, value, dim):
+        """The symbol of a dimension that has the same size as all of its group."""
+        if group not in self.groups:
+            self.groups[group] = self._new((value, dim))
+        return self.groups[group]
 
     def number(self, value):
         """The symbol of a staged integer."""

@@ -11,8 +11,9 @@ class ConvertedText:
     """A converted text and the map to the file it comes from. `ranges` are (start, end, original start, original
     end, whether verbatim), in characters."""
 
-    def __init__(self, text, path, source, ranges):
+    def __init__(self, text, path, source, ranges, name):
         self.path = path
+        self.name = name
         self._lines = _starts(text)
         self._original = _starts(source)
         self._text = text
@@ -28,11 +29,19 @@ class ConvertedText:
     def _find(self, line, column, end_line, end_column):
         start = self._offset(line, column)
         end = max(self._offset(end_line, end_column), start + 1)
+        found = self._original_of(start, end)
+        return None if found is None else (self.path, *self._position(found[0]), *self._position(found[1]))
+
+    def _original_of(self, start, end):
+        """The tightest range around a piece of text; where that is much wider, what the ranges in it come from."""
         for first, last, original, original_end, verbatim in self._ranges:
             if first <= start and end <= last:
                 if verbatim:
-                    original, original_end = original + start - first, original + end - first
-                return (self.path, *self._position(original), *self._position(original_end))
+                    return original + start - first, original + end - first
+                inside = [r for r in self._ranges if start <= r[0] and r[1] <= end]
+                if (first, last) != (start, end) and inside:
+                    return min(r[2] for r in inside), max(r[3] for r in inside)
+                return original, original_end
         return None
 
     def _offset(self, line, column):
@@ -53,6 +62,14 @@ def _starts(text):
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     return starts
+
+
+def function_name(filename):
+    return _TEXTS[filename].name
+
+
+def is_converted_text(filename):
+    return filename in _TEXTS
 
 
 def register(filename, text):
@@ -92,6 +109,14 @@ def current():
                 return span
         frame = frame.f_back
     return None
+
+
+def of_entry(traceback):
+    """The user's place of one entry of a traceback, if it is one of converted code."""
+    code = traceback.tb_frame.f_code
+    if code.co_filename not in _TEXTS:
+        return None
+    return _place(code, traceback.tb_lasti, traceback.tb_lineno)
 
 
 def of_traceback(traceback):

@@ -31,6 +31,8 @@ class Recorder(TorchDispatchMode):
         special = _SPECIAL.get(func)
         if special is not None:
             return special(staging, func, args, kwargs)
+        if schemas.is_of_host(func):
+            return func(*args, **kwargs)
         if schemas.is_composite(func) and func not in _WHOLE:
             with self:
                 return func.decompose(*args, **kwargs)
@@ -141,7 +143,7 @@ def _view(staging, func, args, result):
     if isinstance(result, torch.Tensor):
         if result is args[0]:
             return result
-        if func is aten.detach.default and _just_made(staging, source):
+        if func is aten.detach.default and (not staging.keeps_detach or _just_made(staging, source)):
             func = aten.alias.default
         rest = [staging.operand(a) for a in args[1:]]
         return _step(staging, source, func, rest, args[0], result)
@@ -211,6 +213,18 @@ def _plainly():
     return _disable_current_modes()
 
 
+def _equal(staging, func, args, kwargs):
+    """`torch.equal`: a number of the graph."""
+    a, b = args
+    if tuple(a.shape) != tuple(b.shape):
+        return False
+    return staging.item((a == b).all())
+
+
+def _all_close(staging, func, args, kwargs):
+    return staging.item(torch.isclose(*args, **kwargs).all())
+
+
 def _same(staging, func, args, kwargs):
     return args[0]
 
@@ -241,6 +255,8 @@ _SPECIAL = {
     aten.lift_fresh.default: _lift_fresh,
     aten.lift.default: _lift_fresh,
     aten.detach_.default: _same,
+    aten.equal.default: _under_mode(_equal),
+    aten.allclose.default: _under_mode(_all_close),
     aten.native_batch_norm.default: _under_mode(_batch_norm),
 }
 

@@ -63,7 +63,8 @@ def _function(f):
     wrapped = _under_context(f)
     if wrapped is not None:
         return wrapped
-    return conversion.converted(f) or f
+    made = conversion.converted(f)
+    return made or f
 
 
 def _under_context(f):

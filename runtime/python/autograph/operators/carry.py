@@ -57,6 +57,7 @@ class Carry:
 
     def trace(self, body, get_state, set_state, first=()):
         """A round whose end fits its start; `first` are the types of the parameters before the state."""
+        self.staging.objects.block(body)
         for _ in range(ATTEMPTS):
             heads = []
 
@@ -78,6 +79,7 @@ class Carry:
     def _settle(self, block):
         """Corrects the guess by what the round did; whether it was right."""
         staging, right = self.staging, True
+        outside = {cell: regions.cell_spec(staging, cell, cell_state(cell)) for cell in block.changed}
         with regions.at_end(staging, block):
             for index, (name, spec) in enumerate(zip(self.names, self.specs)):
                 after = block.values[index]
@@ -105,7 +107,7 @@ class Carry:
                 if merged != spec:
                     self.specs[index] = merged
                     right = False
-            return self._settle_cells(block) and right
+            return self._settle_cells(block, outside) and right
 
     def _unchanged(self, index, after):
         """Whether a round leaves a variable as it was given."""
@@ -116,18 +118,17 @@ class Carry:
             return scalars.is_staged(after) and getattr(after.node, "value", 0) is given.node.value
         return False
 
-    def _settle_cells(self, block):
+    def _settle_cells(self, block, outside):
         right = True
         for cell, state in block.changed.items():
             before = self.cells.get(cell)
             after = regions.cell_spec(self.staging, cell, state)
             if before is None:
-                before = regions.cell_spec(self.staging, cell, cell_state(cell))
-                right = False
+                before, right = outside[cell], False
             try:
                 merged = specs.merge(before, after)
             except specs.Mismatch as mismatch:
-                raise StagingError(f"a list that this loop changes holds {mismatch}", spans.current()) from None
+                raise StagingError(f"this loop changes {regions.called(cell)}: {mismatch}", spans.current()) from None
             if merged != before:
                 right = False
             self.cells[cell] = merged
@@ -183,7 +184,10 @@ class Carry:
             operands.extend(specs.lower(staging, value, spec))
         for cell, spec in self.cells.items():
             operands.extend(regions.lower_cell(staging, cell, cell_state(cell), spec))
-        return operands
+        return [
+            specs.placeholder(staging, type) if operand is None else operand
+            for operand, type in zip(operands, self.types)
+        ]
 
     @property
     def types(self):

@@ -62,6 +62,7 @@ def _staged(staging, over, must, extra_test, body, get_state, set_state, names):
     mark = len(staging.record.region.nodes), dict(staging.record.region.memo)
     carry = Carry(staging, names, init)
     try:
+        staging.objects.block(body)
         block = carry.trace(lambda i: body(over.at(i)), get_state, set_state, ("int",))
         if not must and not _worth(block.region):
             raise StagingError("nothing in it is for the graph")

@@ -5,6 +5,7 @@ from ..capture import spans
 from ..capture.aliases import cell_state
 from ..staging import current, is_staged
 from . import regions, specs
+from .regions import called
 
 
 def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
@@ -67,7 +68,7 @@ def _cells(staging, blocks):
             try:
                 cells[cell] = found[0] if len(found) == 1 else specs.merge(*found)
             except specs.Mismatch as mismatch:
-                raise StagingError(f"a list is changed to {mismatch} in the branches", spans.current()) from None
+                raise StagingError(f"the branches change {called(cell)}: {mismatch}", spans.current()) from None
     return cells
 
 

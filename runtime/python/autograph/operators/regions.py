@@ -6,10 +6,12 @@ import torch
 
 from ..capture import spans
 from ..capture.aliases import Base, cell_state, set_cell_state
+from ..capture.objects import MISSING
 from ..errors import AutographError, Dead, StagingError
 from ..staging import is_staged_tensor
 from . import specs
 from .lists import List
+from .variables import Undefined
 
 
 class Block:
@@ -24,6 +26,7 @@ class Block:
 
 def trace(staging, body, get_state, set_state, values, install=None):
     """Runs `body` from this state. What it changed in place is undone, and told."""
+    staging.objects.block(body)
     with staging.record.new_region() as region:
         block = Block(region)
         journal = staging.aliases.open_journal(region.depth)
@@ -135,12 +138,12 @@ def condition(staging, value, what):
 
 
 def cell_value(cell, state):
-    """The contents of a tensor or list that a region changed, as a value that has a spec."""
-    if isinstance(cell, Base):
-        return state
-    made = List()
-    made.restore(state)
-    return made
+    """The contents of something that a region changed, as a value that has a spec."""
+    if isinstance(cell, List):
+        made = List()
+        made.restore(state)
+        return made
+    return Undefined(str(cell)) if state is MISSING else state
 
 
 def cell_spec(staging, cell, state):
@@ -159,5 +162,13 @@ def store_cell(staging, cell, spec, values):
         staging.aliases.set_base(cell, next(values))
         return
     made = specs.build(staging, spec, values)
-    cell._changing()
-    cell.restore(made.state())
+    if isinstance(cell, List):
+        cell._changing()
+        cell.restore(made.state())
+    else:
+        cell.restore(MISSING if isinstance(made, Undefined) else made)
+
+
+def called(cell):
+    """What a message calls something that is changed in place."""
+    return "a tensor" if isinstance(cell, Base) else "a list" if isinstance(cell, List) else f"`{cell}`"

@@ -139,7 +139,7 @@ def spec_of(staging, value):
         if value.value is not None:
             return value.spec
         return Tree(list, None, tuple(spec_of(staging, v) for v in list.__iter__(value)))
-    if type(value) in (list, tuple) or isinstance(value, tuple) and hasattr(value, "_fields"):
+    if type(value) in (list, tuple) or is_record(value):
         return Tree(type(value), None, tuple(spec_of(staging, v) for v in value))
     if type(value) is dict:
         return Tree(dict, tuple(value), tuple(spec_of(staging, v) for v in value.values()))
@@ -262,6 +262,16 @@ def lower(staging, value, spec):
     return [operand for item, child in zip(items, spec.children) for operand in lower(staging, item, child)]
 
 
+def placeholder(staging, type):
+    """An operand of a type, for what is not there yet and is not read before it is."""
+    if isinstance(type, TensorType):
+        args = [[n or 0 for n in type.dims], 0, type.dtype, None, type.device, None]
+        return staging.emit("aten.full.default", args, [type])[0]
+    if isinstance(type, ListType):
+        return staging.emit("list.new", [], [type])[0]
+    return {INT: 0, FLOAT: 0.0, BOOL: False}[type]
+
+
 def build(staging, spec, values):
     """The value of a spec from an iterator of the graph's values."""
     if isinstance(spec, Constant):
@@ -279,6 +289,11 @@ def build(staging, spec, values):
     if spec.kind is list:
         return List(children)
     return spec.kind(*children) if hasattr(spec.kind, "_fields") else spec.kind(children)
+
+
+def is_record(value):
+    """A named tuple of Python's or torch's."""
+    return isinstance(value, tuple) and (hasattr(value, "_fields") or type(value).__module__ == "torch.return_types")
 
 
 def checked_merge(name, a, b, where):
