@@ -27,7 +27,8 @@ def staged_if(staging, flag, body, orelse, get_state, set_state, names):
     types = [type for spec in [*agreed, *cells.values()] for type in spec.types]
     for block in blocks:
         with regions.at_end(staging, block):
-            block.region.results = _results(staging, block, agreed, cells, len(types))
+            results = _results(staging, block, agreed, cells, len(types))
+            block.region.results = [specs.present(operand, type) for operand, type in zip(results, types)]
     values = iter(staging.emit("if", [flag], types, [block.region for block in blocks]))
     if all(block.dead for block in blocks):
         raise Dead
