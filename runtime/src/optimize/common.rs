@@ -11,9 +11,12 @@ pub(super) fn run(function: &mut Function) {
     rewrite(function, &mut Common { regions: Vec::new() });
 }
 
-/// The nodes that can be seen, by their operation and operands, region by region.
+/// The results of nodes by what was computed.
+type Seen = HashMap<(Op, Vec<Key>), Vec<Value>>;
+
+/// What can be seen, region by region.
 struct Common {
-    regions: Vec<HashMap<(Op, Vec<Key>), Vec<Value>>>,
+    regions: Vec<Seen>,
 }
 
 impl Rewrite for Common {
