@@ -51,9 +51,18 @@ pub(super) fn is_differentiable(ty: &Type) -> bool {
     }
 }
 
+/// Whether no gradient passes through a node. Below `torch.no_grad()` none passes through operators; what a list, a
+/// branch or a loop hands on keeps its own, as it does in Python.
+pub(super) fn ends_here(node: &Node) -> bool {
+    match &node.op {
+        Op::Operator(name) => !node.grad || is_constant(name),
+        Op::Call(_) | Op::Python(_) => !node.grad,
+        _ => false,
+    }
+}
+
 /// Operators whose results have nothing of the values that they are given, only of their shapes.
-fn is_constant(op: &Op) -> bool {
-    let Op::Operator(name) = op else { return false };
+fn is_constant(name: &str) -> bool {
     let Some(name) = name.strip_prefix("aten.") else { return false };
     let base = name.split('.').next().unwrap_or(name);
     base.ends_with("_like")
@@ -68,7 +77,7 @@ struct Varying<'a> {
 
 impl Varying<'_> {
     fn nodes(&mut self, nodes: &[Node]) {
-        nodes.iter().filter(|node| node.grad && !is_constant(&node.op)).for_each(|node| self.node(node));
+        nodes.iter().filter(|node| !ends_here(node)).for_each(|node| self.node(node));
     }
 
     fn node(&mut self, node: &Node) {
@@ -131,7 +140,7 @@ impl Live {
     }
 
     fn nodes(&mut self, nodes: &[Node]) {
-        nodes.iter().rev().filter(|node| node.grad).for_each(|node| self.node(node));
+        nodes.iter().rev().filter(|node| !ends_here(node)).for_each(|node| self.node(node));
     }
 
     fn node(&mut self, node: &Node) {

@@ -1,6 +1,8 @@
 //! Through `if`: on the way back the same branch is taken. What a branch computed and its way back needs is yielded
 //! by it in addition.
 
+use std::collections::HashMap;
+
 use super::Error;
 use super::activity::is_differentiable;
 use super::adjoint::{self, Adjoints};
@@ -72,11 +74,12 @@ impl Reverse<'_> {
     /// branches that have the same type share one.
     fn keep(&mut self, node: &mut Node, back: &mut [Region]) {
         let mut kept: Vec<(Type, [Option<Value>; 2])> = Vec::new();
+        let mut found = [HashMap::new(), HashMap::new()];
         for (side, (forward, back)) in node.regions.iter().zip(back.iter_mut()).enumerate().take(2) {
             for value in saved::needed(&mut self.emit, forward, None, back) {
                 // What the branch yields anyway is there.
                 if let Some(place) = forward.results.iter().position(|result| result.value() == Some(value)) {
-                    saved::replace(back, value, node.outputs[place]);
+                    found[side].insert(value, node.outputs[place]);
                     continue;
                 }
                 let ty = self.emit.builder.ty(value).clone();
@@ -113,14 +116,17 @@ impl Reverse<'_> {
                 };
                 forward.results.push(result);
                 let Some(value) = value else { continue };
-                let mut found = output;
+                let mut item = output;
                 if in_list {
-                    found = self.emit.builder.value(ty.clone(), None);
+                    item = self.emit.builder.value(ty.clone(), None);
                     let operands = vec![output.into(), 0.into()];
-                    back[side].nodes.insert(0, saved::node(Op::ListGet, operands, vec![found], &beside));
+                    back[side].nodes.insert(0, saved::node(Op::ListGet, operands, vec![item], &beside));
                 }
-                saved::replace(&mut back[side], value, found);
+                found[side].insert(value, item);
             }
+        }
+        for (back, found) in back.iter_mut().zip(&found) {
+            saved::replace(back, found);
         }
     }
 }

@@ -1,8 +1,9 @@
 //! From the last node to the first: what has arrived at the results of a node goes on to its operands.
 
-use super::activity::Activity;
+use super::activity::{Activity, ends_here};
 use super::adjoint::Adjoints;
 use super::emit::Emit;
+use super::expression::{Expr, Typing};
 use super::{Error, Formulas, formula, list, rules};
 use crate::ir::build::{Builder, Circumstances};
 use crate::ir::graph::{Node, Region, Value};
@@ -68,7 +69,7 @@ impl Reverse<'_> {
         let mut adjoints = Adjoints::default();
         for (index, output) in outputs.iter().enumerate() {
             let seed = match seeds.get(index) {
-                Some(Some(seed)) => seed.clone(),
+                Some(Some(seed)) => self.detached(seed.clone()),
                 _ => self.one((*output).into())?,
             };
             if self.activity.is_active(*output) {
@@ -79,6 +80,15 @@ impl Reverse<'_> {
             self.nodes(nodes, &mut adjoints)?;
         }
         Ok(inputs.iter().map(|input| adjoints.get(&mut self.emit, *input)).collect())
+    }
+
+    /// The gradient of a gradient that is not asked for does not begin at its seed either.
+    fn detached(&mut self, seed: Operand) -> Operand {
+        if self.emit.circumstances.no_grad {
+            self.emit.put(Expr::call("detach.default", vec![seed.into()], Typing::Like(0)))
+        } else {
+            seed
+        }
     }
 
     /// The seed of an output that has none.
@@ -113,7 +123,7 @@ impl Reverse<'_> {
         while index > 0 {
             index -= 1;
             let node = &mut nodes[index];
-            if !node.grad || !node.outputs.iter().any(|output| adjoints.has(*output)) {
+            if ends_here(node) || !node.outputs.iter().any(|output| adjoints.has(*output)) {
                 continue;
             }
             self.emit.circumstances.span = node.span.or(self.emit.circumstances.span);

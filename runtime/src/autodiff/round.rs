@@ -1,6 +1,8 @@
 //! Through `while` and `for`: as many rounds back as were made. What a round computed and its way back needs is put on
 //! stacks that the loop carries; the way back takes it off.
 
+use std::collections::HashMap;
+
 use super::Error;
 use super::activity::parts;
 use super::adjoint::{self, Adjoints};
@@ -115,6 +117,7 @@ impl Reverse<'_> {
         let index = node.regions[body].params.first().copied().filter(|_| first == 1);
         let needed = saved::needed(&mut self.emit, &node.regions[body], index, back);
         let mut pops = Vec::new();
+        let mut popped = HashMap::new();
         let mut stacks = Vec::new();
         for value in needed {
             let item = self.emit.builder.ty(value).clone();
@@ -133,8 +136,9 @@ impl Reverse<'_> {
             pops.push(pop);
             back.params.push(stack);
             back.results.push(shorter.into());
-            saved::replace(back, value, found);
+            popped.insert(value, found);
         }
+        saved::replace(back, &popped);
         back.nodes.splice(0..0, pops);
         stacks
     }
@@ -157,7 +161,7 @@ impl Reverse<'_> {
         let region = self.emit.builder.open.pop().unwrap_or_default();
         back.nodes.splice(0..0, region.nodes);
         if let Operand::Value(again) = again {
-            saved::replace(back, index, again);
+            saved::replace(back, &HashMap::from([(index, again)]));
         }
     }
 

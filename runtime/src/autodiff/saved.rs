@@ -62,11 +62,6 @@ pub(super) fn needed(
     for at in again {
         let mut node = forward.nodes[at].clone();
         node.grad &= !emit.circumstances.no_grad;
-        let renamed = |value: &mut Value, new: &HashMap<Value, Value>| {
-            if let Some(found) = new.get(value) {
-                *value = *found;
-            }
-        };
         node.operands.iter_mut().for_each(|operand| operand.values_mut(&mut |value| renamed(value, &new)));
         for output in &mut node.outputs {
             let copy = emit.builder.value(emit.builder.ty(*output).clone(), None);
@@ -75,14 +70,8 @@ pub(super) fn needed(
         }
         nodes.push(node);
     }
-    if !new.is_empty() {
-        back.used_mut(&mut |value| {
-            if let Some(found) = new.get(value) {
-                *value = *found;
-            }
-        });
-        back.nodes.splice(0..0, nodes);
-    }
+    replace(back, &new);
+    back.nodes.splice(0..0, nodes);
     kept
 }
 
@@ -138,12 +127,17 @@ fn is_cheap(node: &Node) -> bool {
     }
 }
 
-pub(super) fn replace(region: &mut Region, value: Value, by: Value) {
-    region.used_mut(&mut |used| {
-        if *used == value {
-            *used = by;
-        }
-    });
+/// Every use of some values becomes one of others.
+pub(super) fn replace(region: &mut Region, by: &HashMap<Value, Value>) {
+    if !by.is_empty() {
+        region.used_mut(&mut |value| renamed(value, by));
+    }
+}
+
+fn renamed(value: &mut Value, by: &HashMap<Value, Value>) {
+    if let Some(found) = by.get(value) {
+        *value = *found;
+    }
 }
 
 /// A node that the way back makes necessary beside or within another one.
