@@ -2,6 +2,7 @@
 //!
 //! The rooms below `stage` know no Python.
 
+pub mod autodiff;
 pub mod exec;
 pub mod ir;
 #[cfg(feature = "python")]

@@ -79,8 +79,10 @@ def complaints(server: Path, folder: Path, options: dict) -> list[str]:
 
         ask(1, "initialize", processId=None, rootUri=folder.as_uri(), capabilities={}, initializationOptions=options)
         send(method="initialized", params={})
+        # An answer may overtake the message before it; the answer after it does not.
         ask(2, "ag-lsp/status")
-        send(id=3, method="shutdown")
+        ask(3, "ag-lsp/status")
+        send(id=4, method="shutdown")
         send(method="exit")
     return shown
 

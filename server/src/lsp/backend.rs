@@ -69,7 +69,9 @@ impl Backend {
         let (inbox, outbox) = (inbox.clone(), self.outbox.clone());
         let question = Question { answer, params, when_stale, reply, inbox: inbox.clone(), outbox };
         inbox.send(Message::Ask(Box::new(question)));
-        answered.await.unwrap_or_else(|_| Err(Error::internal_error()))
+        let answer = answered.await.unwrap_or_else(|_| Err(Error::internal_error()));
+        self.outbox.emptied().await;
+        answer
     }
 
     /// Asks the client to tell of changed files and settings.

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use serde::Serialize;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tower_lsp::Client;
 use tower_lsp::lsp_types::notification::Notification;
 use tower_lsp::lsp_types::{MessageType, request::Request};
@@ -32,6 +32,17 @@ impl Outbox {
     pub(crate) fn send(&self, send: impl FnOnce(Client) -> Sending + Send + 'static) {
         // A client that is gone needs nothing more.
         let _ = self.sender.send(Box::new(send));
+    }
+
+    /// Waits until what was decided before has left: an answer comes after what was said on the way to it.
+    pub(crate) async fn emptied(&self) {
+        let (sender, left) = oneshot::channel();
+        self.send(move |_| {
+            Box::pin(async move {
+                let _ = sender.send(());
+            })
+        });
+        let _ = left.await;
     }
 
     pub(crate) fn notify<N: Notification>(&self, params: N::Params)

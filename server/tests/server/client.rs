@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 /// Only a server that hangs takes so long.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 pub struct Client {
     output: Box<dyn Write + Send>,
@@ -134,9 +134,18 @@ impl Client {
         }
     }
 
-    /// Forgets the messages of a kind that have come, or will before the answer to a request.
+    /// Waits until what is pushed for a document is this. What comes before it is from an earlier state of the
+    /// server: the answers of a client take their own way, and may come after the edits that follow them.
+    pub fn pushed_at_last(&mut self, uri: &str, version: Option<i64>, expected: &[&str]) {
+        while codes(&self.pushed(uri, version)) != expected {}
+    }
+
+    /// Forgets the messages of a kind that have been sent so far.
     pub fn skip(&mut self, method: &str) {
-        self.request("ag-lsp/status", json!({}));
+        // On their last way, messages and answers alternate: an answer overtakes one message, and no second one does.
+        for _ in 0..2 {
+            self.request("ag-lsp/status", json!({}));
+        }
         self.unread.retain(|message| message["method"] != method);
     }
 

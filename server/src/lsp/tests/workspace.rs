@@ -81,12 +81,11 @@ fn the_editors_settings_win_and_may_change() {
     let mut client = workspace.client();
     client.settings = json!({ "select": ["AG1"] });
     client.initialize(json!({ "workspace": { "configuration": true } }), &[&workspace.path()], json!({}));
-    client.request("ag-lsp/status", json!({}));
     client.open(&uri, MODEL);
-    assert_eq!(codes(&client.pushed(&uri, Some(1))), ["AG101"]);
+    client.pushed_at_last(&uri, Some(1), &["AG101"]);
     client.settings = json!({ "select": ["AG2"] });
     client.notify("workspace/didChangeConfiguration", json!({ "settings": null }));
-    assert!(client.pushed(&uri, Some(1)).is_empty());
+    client.pushed_at_last(&uri, Some(1), &[]);
     client.finish();
 }
 
