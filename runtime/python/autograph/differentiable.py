@@ -70,9 +70,9 @@ def backward_graph(trace, needed):
         for index, (capture, need) in enumerate(zip(captures, needed))
         if need and capture.fake is not None and capture.param.type.dtype.is_floating_point
     ]
-    graph, found = lower.gradient_graph(
+    graph, exceptions, found = lower.gradient_graph(
         trace.staging,
         [trace.operands[index] for index in outputs],
         [captures[index].param for index in wanted],
     )
-    return graph.compile(), outputs, [index for index, there in zip(wanted, found) if there]
+    return graph.compile(trace.staging.callbacks, exceptions), outputs, [index for index, there in zip(wanted, found) if there]

@@ -72,6 +72,15 @@ def in_user_code(error):
     return error.with_traceback(chain)
 
 
+def at_places(error):
+    """An error of a run with the user's lines that led to it."""
+    chain = None
+    for function, file, line, *_ in getattr(error, "places", ()):
+        entry = _entry_at(file, line, function)
+        chain = types.TracebackType(chain, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return error.with_traceback(chain)
+
+
 def _entry_at(file, line, name):
     """An entry of a traceback that is shown as this line of the user's."""
     code = compile("\n" * (line - 1) + "raise _Here", file, "exec").replace(co_name=name)

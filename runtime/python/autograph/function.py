@@ -13,7 +13,7 @@ from .capture import lower, scalars
 from .capture.record import has_random
 from .capture.functions import Interception
 from .capture.tensors import Recorder
-from .errors import Dead, in_user_code
+from .errors import Dead, at_places, in_user_code
 from .operators import calls
 from .operators.lists import List
 from .operators.variables import Maybe, UndefinedReturnValue
@@ -191,8 +191,8 @@ class Trace:
         self.operands = operands
         self.is_random = has_random(staging.record.entry)
         self._backward = {}
-        self.graph = lower.graph(staging, operands, kinds)
-        self.plan = self.graph.compile()
+        self.graph, exceptions = lower.graph(staging, operands, kinds)
+        self.plan = self.graph.compile(staging.callbacks, exceptions)
         self.captures = captures
         self.positions = {id(capture): index for index, capture in self.arguments}
         self.guards = list(staging.gradient_guards.values())
@@ -214,7 +214,11 @@ class Trace:
     def run(self, args, kwargs):
         leaves = pytree.tree_leaves((args, kwargs))
         tensors = [self._input(capture, leaves) for capture in self.captures]
-        outputs = iter(differentiable.run(self, tensors) if differentiable.is_needed(tensors) else self.plan.run(tensors))
+        try:
+            needed = differentiable.is_needed(tensors)
+            outputs = iter(differentiable.run(self, tensors) if needed else self.plan.run(tensors))
+        except Exception as error:
+            raise at_places(error) from error.__cause__
         outside = dict(zip(map(id, self.captures), tensors))
         values = [next(outputs) for _ in self.result.operands]
         written = [(outside[id(capture)], next(outputs)) for capture in self.writes]

@@ -8,7 +8,7 @@ use ruff_python_ast::PySourceType;
 use ruff_source_file::{LineIndex, PositionEncoding};
 
 /// Every function, method and lambda of a source, converted by itself, as dictionaries: `qualname`, `kind`, `line`
-/// (from 1, of `def`) and `column` (from 0), `reason` (of what is not converted, else None), `text`,
+/// (from 1, of `def`) and `column` (from 0), `converted`, `reason` (of what is not converted, else None), `text`,
 /// `free_variables`, and `map`: (generated start, generated end, original start, original end, kind), in characters.
 #[pyfunction]
 #[pyo3(signature = (source, features = Vec::new()))]
@@ -46,6 +46,7 @@ pub(super) fn convert<'py>(
         entry.set_item("kind", kind(function.place.kind))?;
         entry.set_item("line", start.line.get())?;
         entry.set_item("column", start.character_offset.to_zero_indexed())?;
+        entry.set_item("converted", function.reason.is_none())?;
         entry.set_item("reason", function.reason.map(|reason| reason.to_string()))?;
         entry.set_item("text", &function.text)?;
         entry.set_item("map", map)?;

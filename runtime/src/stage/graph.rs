@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use super::operand::{PyValue, operand};
+use super::plan::PyPlan;
 use crate::ir::build::Circumstances;
 use crate::ir::text::{parse_type, print};
 use crate::ir::verify::verify;
@@ -104,11 +106,15 @@ impl PyGraph {
         Ok(())
     }
 
-    /// Opens a region with parameters of these types.
-    fn open(&mut self, types: Vec<String>) -> PyResult<Vec<PyValue>> {
+    /// Opens a region with parameters of these types; a name may be None.
+    #[pyo3(signature = (types, names = Vec::new()))]
+    fn open(&mut self, types: Vec<String>, names: Vec<Option<String>>) -> PyResult<Vec<PyValue>> {
         let types = types.iter().map(|ty| type_of(ty)).collect::<PyResult<Vec<_>>>()?;
         let making = self.making()?;
         let params = making.builder.open(types);
+        for (param, name) in params.iter().zip(names) {
+            making.builder.values[param.index()].name = name.map(Arc::from);
+        }
         Ok(params.into_iter().map(|value| making.value(value)).collect())
     }
 
@@ -176,6 +182,19 @@ impl PyGraph {
                 Err(PyRuntimeError::new_err("the graph is made"))
             }
         }
+    }
+
+    /// The plan that runs it. Callbacks are the functions that `python` nodes call by number; exceptions are those
+    /// of the user that `raise` nodes name.
+    #[pyo3(signature = (callbacks = Vec::new(), exceptions = None))]
+    fn compile(
+        &self,
+        py: Python<'_>,
+        callbacks: Vec<PyObject>,
+        exceptions: Option<Bound<'_, PyDict>>,
+    ) -> PyResult<PyPlan> {
+        let exceptions = exceptions.unwrap_or_else(|| PyDict::new(py)).unbind();
+        PyPlan::new(&*self.made()?, callbacks, exceptions)
     }
 
     /// The graph as text.

@@ -4,12 +4,15 @@
 //! - [`graph`]: `Graph`, made node by node
 //! - [`operand`]: arguments of Python as operands
 //! - [`convert`]: converted code of the user's functions
+//! - [`plan`]: `Plan`, which runs; [`value`]: what goes into it and comes out
 //! - [`gradient`]: derivatives, as nodes
 
 mod convert;
 mod gradient;
 mod graph;
 mod operand;
+mod plan;
+mod value;
 
 use pyo3::prelude::*;
 
@@ -19,5 +22,6 @@ fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<graph::PyGraph>()?;
     module.add_class::<graph::PyRegion>()?;
     module.add_class::<operand::PyValue>()?;
+    module.add_class::<plan::PyPlan>()?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)
 }

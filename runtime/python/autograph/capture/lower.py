@@ -5,11 +5,11 @@ from .record import Value
 
 
 def graph(staging, results, kinds):
-    """The graph of a record; `kinds` tells what each result is: ("return", 0) or ("write", number of the parameter)."""
+    """The graph of a record, and the exceptions that it raises by name; `kinds` tells what each result is: ("return", 0) or ("write", number of the parameter)."""
     lowering = _entry(staging, staging.name)
     lowering.nodes(staging.record.entry.nodes)
     lowering.graph.finish([lowering.operand(result) for result in results], kinds)
-    return lowering.graph
+    return lowering.graph, lowering.exceptions
 
 
 def gradient_graph(staging, outputs, inputs):
@@ -26,7 +26,7 @@ def gradient_graph(staging, outputs, inputs):
     made = lowering.graph.gradient(lowering.operand(outputs), seeds, lowering.operand(inputs), formula)
     found = [value for value in made if value is not None]
     lowering.graph.finish(found, [("return", 0)] * len(found))
-    return lowering.graph, [value is not None for value in made]
+    return lowering.graph, lowering.exceptions, [value is not None for value in made]
 
 
 def plain_graph(staging, results):
@@ -53,6 +53,7 @@ class _Lowering:
     def __init__(self, graph):
         self.graph = graph
         self.values = {}
+        self.exceptions = {}  # name in the graph -> class
 
     def operand(self, operand):
         if isinstance(operand, Value):
@@ -73,10 +74,17 @@ class _Lowering:
         types = [str(value.type) for value in node.outputs]
         args, op = [self.operand(arg) for arg in node.args], node.op
         if op == "raise":
-            kind = node.extra if isinstance(node.extra, type) else type(node.extra)
-            op = f"raise {kind.__name__}"
+            op = f"raise {self.exception(node.extra)}"
         made = self.graph.emit(op, args, types, regions=regions, span=node.span, grad=node.grad)
         self.values.update(zip(node.outputs, made))
+
+    def exception(self, kind):
+        """The name of an exception's class in the graph."""
+        name, number = kind.__name__, 1
+        while self.exceptions.setdefault(name, kind) is not kind:
+            number += 1
+            name = f"{kind.__name__}{number}"
+        return name
 
     def region(self, region):
         params = self.graph.open([str(p.type) for p in region.params])

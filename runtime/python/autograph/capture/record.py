@@ -123,6 +123,7 @@ class Record:
     def new_region(self):
         """A region inside the present one."""
         region = Region(self.region)
+        region.open = False
         with self._at(region):
             yield region
 
@@ -139,7 +140,7 @@ class Record:
         try:
             yield
         finally:
-            self.region, region.open = before, was_open and region is before
+            self.region, region.open = before, was_open
 
 
 _RANDOM = ("rand", "bernoulli", "normal", "dropout", "multinomial", "poisson", "uniform", "exponential", "geometric", "cauchy")

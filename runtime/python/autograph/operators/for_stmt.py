@@ -64,6 +64,8 @@ def _staged(staging, over, must, extra_test, body, get_state, set_state, names):
     try:
         staging.objects.block(body)
         block = carry.trace(lambda i: body(over.at(i)), get_state, set_state, ("int",))
+        if any(items in carry.cells for items in ranges.lists_of(over)):
+            raise StagingError("a staged loop changes the list that it goes over", spans.current())
         if not must and not _worth(block.region):
             raise StagingError("nothing in it is for the graph")
     except (StagingError, TypeError, IndexError, KeyError, ValueError, RuntimeError):

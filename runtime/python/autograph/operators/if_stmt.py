@@ -12,22 +12,31 @@ def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
     if not is_staged(cond):
         return body() if cond else orelse()
     staging = current()
-    return staged_if(staging, regions.condition(staging, cond, "`if`"), body, orelse, get_state, set_state, symbol_names)
+    flag = regions.condition(staging, cond, "`if`")
+    return staged_if(staging, flag, body, orelse, get_state, set_state, symbol_names, nouts)
 
 
-def staged_if(staging, flag, body, orelse, get_state, set_state, names):
+def staged_if(staging, flag, body, orelse, get_state, set_state, names, outputs=None):
+    """The first `outputs` variables are read after the statement; the others only in it."""
     if isinstance(flag, bool):
         return body() if flag else orelse()
+    if outputs is None:
+        outputs = len(names)
+    read = set(names[:outputs])
     names, get_state, set_state = regions.variables(names, get_state, set_state)
     init = get_state()
     blocks = [regions.trace(staging, branch, get_state, set_state, init) for branch in (body, orelse)]
     set_state(init)
-    agreed = [_agree(staging, name, blocks, init[name[0]]) for name in enumerate(names)]
+    agreed = [
+        _agree(staging, name, blocks, init[name[0]]) if name[1] in read else specs.Constant(init[name[0]])
+        for name in enumerate(names)
+    ]
     cells = _cells(staging, blocks)
     types = [type for spec in [*agreed, *cells.values()] for type in spec.types]
     for block in blocks:
         with regions.at_end(staging, block):
-            block.region.results = _results(staging, block, agreed, cells, len(types))
+            results = _results(staging, block, agreed, cells, len(types))
+            block.region.results = [specs.present(operand, type) for operand, type in zip(results, types)]
     values = iter(staging.emit("if", [flag], types, [block.region for block in blocks]))
     if all(block.dead for block in blocks):
         raise Dead

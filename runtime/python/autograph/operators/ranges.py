@@ -134,6 +134,14 @@ class Reversed:
         return self.inner.length()
 
 
+def lists_of(over):
+    """The lists that a loop goes over."""
+    if isinstance(over, Items):
+        return [over.items]
+    inner = getattr(over, "inner", ())
+    return [items for part in (inner if isinstance(inner, list) else [inner]) if part for items in lists_of(part)]
+
+
 def _position(inner, i):
     return inner.start + i * inner.step if isinstance(inner, Range) else i
 

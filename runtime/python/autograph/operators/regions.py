@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import torch
 
-from ..capture import spans
+from ..capture import scalars, spans
 from ..capture.aliases import Base, cell_state, set_cell_state
 from ..capture.objects import MISSING
 from ..errors import AutographError, Dead, StagingError
@@ -117,13 +117,13 @@ def raised(staging, error):
     span, innermost = spans.of_traceback(error.__traceback__)
     if not innermost:
         raise error
-    staging.emit("raise", [str(error)], [], extra=error)
+    simple = all(isinstance(arg, (str, int, float, bool)) or scalars.is_staged(arg) for arg in error.args)
+    parts = [staging.operand(arg) for arg in error.args] if simple else [str(error)]
+    staging.emit("raise", parts, [], extra=type(error))
 
 
 def condition(staging, value, what):
     """The operand of a staged condition: `bool(value)`."""
-    from ..capture import scalars
-
     if isinstance(value, torch.Tensor):
         type = staging.value_of(value).type
         if any(n not in (1, None) for n in type.dims):

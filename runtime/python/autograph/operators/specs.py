@@ -269,7 +269,15 @@ def placeholder(staging, type):
         return staging.emit("aten.full.default", args, [type])[0]
     if isinstance(type, ListType):
         return staging.emit("list.new", [], [type])[0]
-    return {INT: 0, FLOAT: 0.0, BOOL: False}[type]
+    return _NOTHING[type]
+
+
+_NOTHING = {INT: 0, FLOAT: 0.0, BOOL: False}
+
+
+def present(operand, type):
+    """What a region yields: nothing, for what it does not have, but a number has to be one."""
+    return _NOTHING[type] if operand is None and type in (INT, FLOAT, BOOL) else operand
 
 
 def build(staging, spec, values):
