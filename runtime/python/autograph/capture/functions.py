@@ -176,6 +176,19 @@ def _stacked(staging, data, dtype):
     return staging.adopt_value(staging.tensor_of(data, dtype))
 
 
+def _equal(staging, func, tensor, other):
+    """A number of the graph, where torch would give Python's."""
+    if tuple(tensor.shape) != tuple(other.shape):
+        return False
+    with torch._C._AutoDispatchBelowAutograd():
+        return staging.item((tensor == other).all())
+
+
+def _all_close(staging, func, *args, **kwargs):
+    with torch._C._AutoDispatchBelowAutograd():
+        return staging.item(torch.isclose(*args, **kwargs).all())
+
+
 T = torch.Tensor
 SPECIAL = {
     T.__getitem__: _getitem,
@@ -199,6 +212,10 @@ SPECIAL = {
     T.grad.__get__: _get_grad,
     T.grad.__set__: _set_grad,
     T.data.__get__: _data,
+    torch.equal: _equal,
+    T.equal: _equal,
+    torch.allclose: _all_close,
+    T.allclose: _all_close,
     torch.tensor: _tensor,
     torch.as_tensor: _tensor,
 }
