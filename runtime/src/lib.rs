@@ -5,5 +5,6 @@
 pub mod autodiff;
 pub mod exec;
 pub mod ir;
+pub mod optimize;
 #[cfg(feature = "python")]
 mod stage;
