@@ -110,6 +110,13 @@ pub(super) fn typed(name: &str, forms: &[Form<'_>], literals: &[Operand]) -> Opt
             "slice.Tensor" => Some(Typed::WithInts(|a, ints| a.f_slice(ints[0], ints[1], ints[2], ints[3]))),
             _ => None,
         },
+        [Form::Tensor, Form::Ints] if name == "expand.default" => {
+            Some(Typed::WithInts(|a, ints| a.f_expand(ints, false)))
+        }
+        // The last one says whether it is implicit, which changes nothing.
+        [Form::Tensor, Form::Ints, Form::Bool] if name == "expand.default" => {
+            Some(Typed::WithInts(|a, ints| a.f_expand(&ints[..ints.len() - 1], false)))
+        }
         [Form::Tensor, rest @ ..]
             if rest.iter().all(|form| matches!(form, Form::Int | Form::Ints | Form::Bool)) =>
         {
@@ -213,8 +220,6 @@ fn ints(name: &str) -> Option<WithInts> {
         "transpose.int" => |a, ints| a.f_transpose(ints[0], ints[1]),
         "unsqueeze.default" => |a, ints| a.f_unsqueeze(ints[0]),
         "squeeze.dim" => |a, ints| a.f_squeeze_dim(ints[0]),
-        // The last one says whether it is implicit.
-        "expand.default" => |a, ints| a.f_expand(&ints[..ints.len().saturating_sub(1)], false),
         _ => return None,
     })
 }

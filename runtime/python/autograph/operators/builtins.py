@@ -85,9 +85,9 @@ def _extreme(function, name, args, kwargs):
         if isinstance(args[0], List) and args[0].value is not None:
             stacked = torch.stack(args[0])
             return stacked.amax(0) if name == "max" else stacked.amin(0)
-        if not isinstance(args[0], (list, tuple)) or not any(map(is_staged, args[0])):
-            return function(*args)
         args = tuple(args[0])
+        if not any(map(is_staged, args)):
+            return function(args)
     if not any(map(is_staged, args)):
         return function(*args)
     best = args[0]

@@ -254,6 +254,8 @@ def lower(staging, value, spec):
         return staging.emit("scalar." + spec.kind, [operand], [spec.kind])
     if isinstance(spec, Growing):
         if isinstance(value, List) and value.value is not None:
+            if value.value.type.element is None:
+                value.value.type.element = spec.types[0].element
             return [value.value]
         items = list.__iter__(value) if isinstance(value, List) else value
         elements = [lower(staging, item, spec.element)[0] for item in items]
@@ -304,9 +306,13 @@ def is_record(value):
     return isinstance(value, tuple) and (hasattr(value, "_fields") or type(value).__module__ == "torch.return_types")
 
 
-def checked_merge(name, a, b, where):
+class Unsettled(StagingError):
+    """A variable of a loop is of another kind after a round; the second round may be like the third."""
+
+
+def checked_merge(name, a, b, where, error=StagingError):
     """`merge`, with an error that names the variable."""
     try:
         return merge(a, b)
     except Mismatch as mismatch:
-        raise StagingError(f"`{name}` is of different kinds {where}: {mismatch}", spans.current()) from None
+        raise error(f"`{name}` is of different kinds {where}: {mismatch}", spans.current()) from None
