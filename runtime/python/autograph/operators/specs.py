@@ -150,6 +150,9 @@ def merge(a, b):
     """The spec with room for both."""
     if a == b:
         return a
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Constant) and isinstance(one.value, UndefinedReturnValue) and other == Constant(None):
+            return other
     if isinstance(a, Constant) and is_absent(a.value):
         return b if isinstance(b, Optional) else Optional(staged(b), a.value)
     if isinstance(b, Constant) and is_absent(b.value):
@@ -277,9 +280,17 @@ def placeholder(staging, type):
 _NOTHING = {INT: 0, FLOAT: 0.0, BOOL: False}
 
 
-def present(operand, type):
-    """What a region yields: nothing, for what it does not have, but a number has to be one."""
-    return _NOTHING[type] if operand is None and type in (INT, FLOAT, BOOL) else operand
+def never(type):
+    """An operand that is not evaluated."""
+    return _NOTHING.get(type) if isinstance(type, str) else None
+
+
+def present(staging, operand, type):
+    """What a region yields for what it does not have: a number has to be one, and of a tensor the gradient needs the
+    shape."""
+    if operand is not None or isinstance(type, ListType):
+        return operand
+    return placeholder(staging, type)
 
 
 def build(staging, spec, values):
