@@ -83,9 +83,9 @@ class Staging:
     def depth(self):
         return self.record.region.depth
 
-    def emit(self, op, args, types, regions=(), extra=None):
+    def emit(self, op, args, types, regions=(), extra=None, span=None):
         grad = torch.is_grad_enabled() or not self.keeps_detach
-        return self.record.emit(op, args, types, regions, spans.current(), grad, extra)
+        return self.record.emit(op, args, types, regions, span or spans.current(), grad, extra)
 
     def operand(self, argument):
         """What an argument of a torch function is in the record."""

@@ -237,7 +237,7 @@ def lower(staging, value, spec):
     if isinstance(spec, Constant):
         return []
     if isinstance(spec, Optional):
-        if is_absent(value):
+        if is_absent(value) or value is None:
             return [False] + [None] * len(spec.inner.types)
         if isinstance(value, Maybe):
             return [scalars.lower(staging, value.flag), *lower(staging, value.value, spec.inner)]
@@ -317,6 +317,11 @@ def is_record(value):
     return isinstance(value, tuple) and (hasattr(value, "_fields") or type(value).__module__ == "torch.return_types")
 
 
+def _returned(spec):
+    """To return None is to return nothing."""
+    return Constant(UndefinedReturnValue()) if spec == Constant(None) else spec
+
+
 class Unsettled(StagingError):
     """A variable of a loop is of another kind after a round; the second round may be like the third."""
 
@@ -324,6 +329,6 @@ class Unsettled(StagingError):
 def checked_merge(name, a, b, where, error=StagingError):
     """`merge`, with an error that names the variable."""
     try:
-        return merge(a, b)
+        return merge(*map(_returned, (a, b))) if name.startswith("retval_") and a != b else merge(a, b)
     except Mismatch as mismatch:
         raise error(f"`{name}` is of different kinds {where}: {mismatch}", spans.current()) from None
