@@ -1,6 +1,7 @@
 """`@ag.function`: a function that is traced once for each kind of arguments and then runs as a graph."""
 
 import functools
+import inspect
 import logging
 import types
 import warnings
@@ -146,7 +147,7 @@ class Trace:
         leaves, structure = flatten((args, kwargs))
         self.arguments = []
         stand_ins = []
-        for index, (path, leaf) in enumerate(zip(_paths((args, kwargs)), leaves)):
+        for index, (path, leaf) in enumerate(zip(_paths(python_function, args, kwargs), leaves)):
             if isinstance(leaf, torch.Tensor):
                 if id(leaf) not in staging.captures:
                     capture = staging.argument(leaf, path, (unknown or {}).get(index))
@@ -245,8 +246,17 @@ class Trace:
         return capture.tensor if capture.place is None else capture.place.state()
 
 
-def _paths(tree):
-    return [pytree.keystr(path) for path, _ in pytree.tree_flatten_with_path(tree)[0]]
+def _paths(function, args, kwargs):
+    """What the user would call each leaf of the arguments: `x`, `state[0]`, `self.weight`."""
+    try:
+        names = [p.name for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_POSITIONAL]
+    except (TypeError, ValueError):
+        names = []
+    named = dict(enumerate(names))
+    trees = [(named.get(index, f"args[{index}]"), tree) for index, tree in enumerate(args)] + list(kwargs.items())
+    return [
+        f"{name}{pytree.keystr(path)}" for name, tree in trees for path, _ in pytree.tree_flatten_with_path(tree)[0]
+    ]
 
 
 def stage(staging, python_function, args, kwargs):
