@@ -105,11 +105,7 @@ impl<'a> Writer<'a> {
                 };
                 self.node(scope, ROW, &call);
             }
-            9 => {
-                let a = self.pick(scope, ROW);
-                self.node(scope, ROW, &format!("aten.detach.default({a})"));
-            }
-            10 => {
+            9..=10 => {
                 let (a, b, k) = (self.pick(scope, ROW), self.pick(scope, ROW), self.pick(scope, "int"));
                 let pair = self.node(scope, PAIR, &format!("tuple.new({a}, {k}, {b})"));
                 let place = self.among(&["0", "2"]);
