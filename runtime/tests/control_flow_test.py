@@ -396,3 +396,70 @@ def test_nonlocal_in_a_function_called_in_a_loop():
         return total
 
     assert_same(f, (t(1, 2, 3), torch.tensor(3)), (t(-1, 2, 3), torch.tensor(3)))
+
+
+def test_none_before_the_loop():
+    def best(x, n):
+        best = None
+        for i in range(n):
+            if best is None or x[i] > best:
+                best = x[i]
+        return best
+
+    staged = assert_same(best, (t(1, 3, 2), torch.tensor(3)), (t(4, 3, 2), torch.tensor(1)))
+    with pytest.raises(AssertionError, match="first round.*`best`"):
+        staged(t(1, 2, 3), torch.tensor(0))
+
+
+def test_keys_that_appear_in_a_loop():
+    def f(x, n):
+        d = {}
+        i = 0
+        while i < n:
+            d["k"] = d.get("k", 0) + x * i
+            i += 1
+        return d
+
+    assert_same(f, (t(1, 2), torch.tensor(3)))
+
+
+def test_staged_sizes_and_indices():
+    def f(x, n):
+        y = torch.zeros(n, 3)
+        for i in range(n):
+            y[i] = x[i] * i
+        y[n - 1, 0] = 5.0
+        filled = [None] * n
+        for i in range(n):
+            filled[i] = y[i]
+        return y, torch.arange(n) * 2, y[: n - 1], x[n:], torch.stack(filled), y[:, n - 2 : n], y.shape[0]
+
+    assert_same(f, (torch.arange(12.0).reshape(4, 3), torch.tensor(3)), (torch.arange(12.0).reshape(4, 3), torch.tensor(2)))
+
+
+def test_libraries_written_in_torch():
+    lstm, encoder = torch.nn.LSTM(3, 4), torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
+
+    def f(x, y):
+        out, (h, c) = lstm(x)
+        return out, h, c, encoder(y), torch.einsum("tbi,tbj->bij", x, x), torch.linalg.norm(y), y.softmax(-1).topk(2)
+
+    assert_same(f, (torch.randn(5, 2, 3), torch.randn(2, 5, 8)))
+
+
+def test_the_length_of_a_list_follows_from_its_loop():
+    """The sizes of `torch.cat` are known, so that what is done with them needs no look at the data."""
+
+    @ag.function
+    def joined(x):
+        items = [x]
+        for i in range(20):
+            if x.sum() > i:
+                items.append(x * i)
+            else:
+                items.append(x + i)
+        both = torch.cat(items)
+        return both.view(21, 3) if both.shape[0] == 63 else both
+
+    x = torch.ones(3)
+    assert joined(x).shape == (21, 3)

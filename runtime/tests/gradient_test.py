@@ -93,3 +93,33 @@ def test_from_outside():
     loss = f_staged(x) * 1.0
     loss.backward()
     torch.testing.assert_close([x.grad, *(p.grad for p in model.parameters())], list(expected))
+
+
+def test_operator_without_a_rule():
+    def f(x):
+        y = torch.special.entr(x).sum() + torch.special.zeta(x + 2, x + 1).detach().sum() + torch.logit(x * 0.1).sum()
+        (g,) = torch.autograd.grad(y, x)
+        return g
+
+    x = t(0.5, 2, 3).requires_grad_()
+    torch.testing.assert_close(ag.function(f)(x), f(x))
+
+
+def test_adam():
+    def train(x):
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
+        return loss
+
+    results = []
+    for run in (train, ag.function(train)):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(3, 2)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+        x = torch.randn(5, 3)
+        losses = [run(x).detach() for _ in range(3)]
+        results.append([*losses, *(p.detach().clone() for p in model.parameters())])
+    torch.testing.assert_close(results[1], results[0])

@@ -13,7 +13,7 @@ from .capture import lower, scalars
 from .capture.record import has_random
 from .capture.functions import Interception
 from .capture.tensors import Recorder
-from .errors import Dead, at_places, in_user_code
+from .errors import Dead, StagingError, at_places, in_user_code
 from .operators import calls
 from .operators.lists import List
 from .operators.variables import Maybe, UndefinedReturnValue
@@ -59,6 +59,11 @@ class Function:
         """The trace that a call with these arguments runs."""
         try:
             return self._trace_for(args, kwargs)
+        except RecursionError:
+            raise StagingError(
+                f"`{self.__name__}` does not come to an end while it is staged: a function that calls itself may do so "
+                "under conditions of Python only"
+            ) from None
         except Exception as error:
             raise in_user_code(error) from error.__cause__
 

@@ -5,7 +5,7 @@ mod registers;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::aten::{self, Argument, BelowAutograd, Output};
+use super::aten::{self, BelowAutograd, Output};
 use super::error::{Error, Fault, Place as ErrorPlace};
 use super::host::Host;
 use super::list;

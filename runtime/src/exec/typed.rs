@@ -3,6 +3,7 @@
 
 use tch::{Scalar, TchError, Tensor};
 
+use super::products;
 use crate::ir::Operand;
 
 type Made = Result<Tensor, TchError>;
@@ -76,7 +77,7 @@ pub(super) fn typed(name: &str, forms: &[Form<'_>], literals: &[Operand]) -> Opt
             if literals[3] == Operand::Int(1) && literals[4] == Operand::Int(1) =>
         {
             match name {
-                "addmm.default" => Some(Typed::Ternary(Tensor::f_addmm)),
+                "addmm.default" => Some(Typed::Ternary(products::addmm)),
                 _ => None,
             }
         }
@@ -110,6 +111,13 @@ pub(super) fn typed(name: &str, forms: &[Form<'_>], literals: &[Operand]) -> Opt
             "slice.Tensor" => Some(Typed::WithInts(|a, ints| a.f_slice(ints[0], ints[1], ints[2], ints[3]))),
             _ => None,
         },
+        [Form::Tensor, Form::Ints] if name == "expand.default" => {
+            Some(Typed::WithInts(|a, ints| a.f_expand(ints, false)))
+        }
+        // The last one says whether it is implicit, which changes nothing.
+        [Form::Tensor, Form::Ints, Form::Bool] if name == "expand.default" => {
+            Some(Typed::WithInts(|a, ints| a.f_expand(&ints[..ints.len() - 1], false)))
+        }
         [Form::Tensor, rest @ ..]
             if rest.iter().all(|form| matches!(form, Form::Int | Form::Ints | Form::Bool)) =>
         {
@@ -163,7 +171,7 @@ fn binary(name: &str) -> Option<Binary> {
     Some(match name {
         "mul.Tensor" => Tensor::f_mul,
         "div.Tensor" => Tensor::f_div,
-        "mm.default" => Tensor::f_mm,
+        "mm.default" => products::mm,
         "bmm.default" => Tensor::f_bmm,
         "mv.default" => Tensor::f_mv,
         "dot.default" => Tensor::f_dot,
@@ -213,8 +221,6 @@ fn ints(name: &str) -> Option<WithInts> {
         "transpose.int" => |a, ints| a.f_transpose(ints[0], ints[1]),
         "unsqueeze.default" => |a, ints| a.f_unsqueeze(ints[0]),
         "squeeze.dim" => |a, ints| a.f_squeeze_dim(ints[0]),
-        // The last one says whether it is implicit.
-        "expand.default" => |a, ints| a.f_expand(&ints[..ints.len().saturating_sub(1)], false),
         _ => return None,
     })
 }

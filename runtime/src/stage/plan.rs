@@ -68,7 +68,14 @@ impl PyPlan {
             .iter()
             .filter_map(|place| {
                 let (file, span) = (place.file.as_deref()?, place.span?);
-                Some((place.function.to_string(), file.to_owned(), span.start.0, span.start.1, span.end.0, span.end.1))
+                Some((
+                    place.function.to_string(),
+                    file.to_owned(),
+                    span.start.0,
+                    span.start.1,
+                    span.end.0,
+                    span.end.1,
+                ))
             })
             .collect();
         // An exception with slots of its own keeps no places; it is raised all the same.
@@ -102,9 +109,13 @@ fn fault(error: PyErr) -> Fault {
 impl Host for Interpreter<'_> {
     fn print(&mut self, parts: &[Value]) -> Result<(), Fault> {
         Python::with_gil(|py| {
-            let parts =
-                parts.iter().map(|part| to_python(py, part.clone())).collect::<PyResult<Vec<_>>>().map_err(fault)?;
-            let print = py.import("builtins").and_then(|builtins| builtins.getattr("print")).map_err(fault)?;
+            let parts = parts
+                .iter()
+                .map(|part| to_python(py, part.clone()))
+                .collect::<PyResult<Vec<_>>>()
+                .map_err(fault)?;
+            let print =
+                py.import("builtins").and_then(|builtins| builtins.getattr("print")).map_err(fault)?;
             PyTuple::new(py, parts).and_then(|parts| print.call1(parts)).map(drop).map_err(fault)
         })
     }
@@ -118,7 +129,11 @@ impl Host for Interpreter<'_> {
                 let arguments =
                     arguments.into_iter().map(|value| to_python(py, value)).collect::<PyResult<Vec<_>>>()?;
                 let results = callable.bind(py).call1(PyTuple::new(py, arguments)?)?;
-                results.downcast::<PyTuple>()?.iter().map(|result| from_python(&result)).collect::<PyResult<Vec<_>>>()
+                results
+                    .downcast::<PyTuple>()?
+                    .iter()
+                    .map(|result| from_python(&result))
+                    .collect::<PyResult<Vec<_>>>()
             };
             call().map_err(fault)
         })

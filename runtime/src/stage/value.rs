@@ -42,7 +42,8 @@ pub(super) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
 }
 
 pub(super) fn to_python(py: Python<'_>, value: Value) -> PyResult<PyObject> {
-    let items = |items: &[Value]| items.iter().map(|item| to_python(py, item.clone())).collect::<PyResult<Vec<_>>>();
+    let items =
+        |items: &[Value]| items.iter().map(|item| to_python(py, item.clone())).collect::<PyResult<Vec<_>>>();
     Ok(match value {
         Value::None => py.None(),
         Value::Tensor(tensor) => PyTensor(tensor.shallow_clone()).into_pyobject(py)?.unbind(),

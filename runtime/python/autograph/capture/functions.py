@@ -29,16 +29,45 @@ class Interception(TorchFunctionMode):
             return func(*args, **kwargs)
 
 
+def _numbers(staging, func, *args, **kwargs):
+    """Sizes and bounds may be tensors of one element: they are numbers of the graph then."""
+    if not any(map(_is_number_tensor, [*args, *kwargs.values()])):
+        return NotImplemented
+    args = [staging.item(a) if _is_number_tensor(a) else a for a in args]
+    kwargs = {k: staging.item(a) if _is_number_tensor(a) else a for k, a in kwargs.items()}
+    with torch._C._AutoDispatchBelowAutograd():
+        return func(*args, **kwargs)
+
+
+def _is_number_tensor(value):
+    return isinstance(value, torch.Tensor) and value.dim() == 0 and not value.is_floating_point()
+
+
+def _index(staging, index):
+    """An index in which tensors that Python would take as numbers are numbers of the graph."""
+    if isinstance(index, tuple):
+        return tuple(_index(staging, part) for part in index)
+    if isinstance(index, slice):
+        bounds = (index.start, index.stop, index.step)
+        return slice(*(staging.item(b) if isinstance(b, torch.Tensor) else b for b in bounds))
+    if _is_number_tensor(index) and index.dtype not in (torch.bool, torch.uint8):
+        return staging.item(index)
+    return index
+
+
 def _getitem(staging, func, tensor, index):
+    index = _index(staging, index)
     if scalars.is_staged(index) or isinstance(index, (tuple, slice)) and indexing.is_staged_index(index):
         with torch._C._AutoDispatchBelowAutograd():
             return indexing.get(tensor, index)
-    return NotImplemented
+    with torch._C._AutoDispatchBelowAutograd():
+        return func(tensor, index)
 
 
 def _setitem(staging, func, tensor, index, value):
     if value is KEEP:
         return None
+    index = _index(staging, index)
     if scalars.is_staged(value):
         value = staging.adopt_value(staging.tensor_of(value, tensor.dtype))
     if indexing.is_staged_index(index):
@@ -147,6 +176,19 @@ def _stacked(staging, data, dtype):
     return staging.adopt_value(staging.tensor_of(data, dtype))
 
 
+def _equal(staging, func, tensor, other):
+    """A number of the graph, where torch would give Python's."""
+    if tuple(tensor.shape) != tuple(other.shape):
+        return False
+    with torch._C._AutoDispatchBelowAutograd():
+        return staging.item((tensor == other).all())
+
+
+def _all_close(staging, func, *args, **kwargs):
+    with torch._C._AutoDispatchBelowAutograd():
+        return staging.item(torch.isclose(*args, **kwargs).all())
+
+
 T = torch.Tensor
 SPECIAL = {
     T.__getitem__: _getitem,
@@ -170,6 +212,10 @@ SPECIAL = {
     T.grad.__get__: _get_grad,
     T.grad.__set__: _set_grad,
     T.data.__get__: _data,
+    torch.equal: _equal,
+    T.equal: _equal,
+    torch.allclose: _all_close,
+    T.allclose: _all_close,
     torch.tensor: _tensor,
     torch.as_tensor: _tensor,
 }
@@ -194,5 +240,11 @@ def _backward(staging, func, tensor, gradient=None, retain_graph=None, create_gr
         return backward(staging, tensor, gradient, inputs)
 
 
+for _factory in (
+    torch.arange, torch.zeros, torch.ones, torch.empty, torch.full, torch.eye, torch.rand, torch.randn, torch.randint,
+    torch.randperm, torch.linspace, T.expand, T.view, T.reshape, T.narrow, torch.narrow, T.repeat, T.new_zeros,
+    T.new_ones, T.select, torch.select,
+):  # fmt: skip
+    SPECIAL[_factory] = _numbers
 SPECIAL[torch.autograd.grad] = _autograd_grad
 SPECIAL[T.backward] = _backward

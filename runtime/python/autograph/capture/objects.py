@@ -6,6 +6,7 @@ A region that changed something of it is told, and it is put back, as for tensor
 a loop that is traced twice change nothing, and what a trace changed takes place when the graph has run.
 """
 
+import collections
 import types
 
 import torch
@@ -13,6 +14,7 @@ import torch
 from ..conversion import is_converted, is_user_code
 
 MISSING = object()
+_CONTAINERS = (list, dict, collections.defaultdict, collections.OrderedDict)
 
 #: Larger containers are data, not state.
 LARGEST = 1024
@@ -160,11 +162,11 @@ class Objects:
             self.watch(value.__self__, depth)
             self.watch(value.__func__, depth)
             return
-        if type(value) in (list, dict):
+        if type(value) in _CONTAINERS:
             if len(value) > LARGEST:
                 return
             self._place(Items(value), id(value), None)
-            inner = value.values() if type(value) is dict else value
+            inner = list(value.values()) if isinstance(value, dict) else value
         elif isinstance(value, tuple):
             inner = value if len(value) <= LARGEST else ()
         else:
@@ -244,7 +246,7 @@ def _same_items(old, new):
 
 def _is_state(value):
     """Whether a value can change: a container, or an object of a class of the user's."""
-    if type(value) in (list, dict, tuple):
+    if type(value) in _CONTAINERS or type(value) is tuple or isinstance(value, torch.optim.Optimizer):
         return True
     if isinstance(value, types.MethodType):
         return True

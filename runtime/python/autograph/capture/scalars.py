@@ -12,7 +12,7 @@ from .record import BOOL, FLOAT, INT
 
 _BINARY = {
     "add": "add", "sub": "sub", "mul": "mul", "mod": "mod", "pow": "pow", "pow_by_natural": "pow",
-    "float_pow": "pow", "floordiv": "floordiv", "int_floordiv": "floordiv", "truediv": "truediv",
+    "float_pow": "pow", "sym_ite": "select", "floordiv": "floordiv", "int_floordiv": "floordiv", "truediv": "truediv",
     "int_truediv": "truediv", "float_truediv": "truediv", "sym_min": "min", "sym_max": "max", "and": "and",
     "or": "or", "sym_and": "and", "sym_or": "or", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "bitwise_and": "and", "bitwise_or": "or",
 }  # fmt: skip
@@ -50,6 +50,10 @@ def result_kind(name, kinds):
         return FLOAT
     if name in ("int", "floor", "ceil"):
         return INT
+    if name == "select":
+        kinds = kinds[1:]
+        if kinds == [BOOL, BOOL]:
+            return BOOL
     return FLOAT if FLOAT in kinds else INT
 
 

@@ -213,18 +213,6 @@ def _plainly():
     return _disable_current_modes()
 
 
-def _equal(staging, func, args, kwargs):
-    """`torch.equal`: a number of the graph."""
-    a, b = args
-    if tuple(a.shape) != tuple(b.shape):
-        return False
-    return staging.item((a == b).all())
-
-
-def _all_close(staging, func, args, kwargs):
-    return staging.item(torch.isclose(*args, **kwargs).all())
-
-
 def _same(staging, func, args, kwargs):
     return args[0]
 
@@ -255,8 +243,6 @@ _SPECIAL = {
     aten.lift_fresh.default: _lift_fresh,
     aten.lift.default: _lift_fresh,
     aten.detach_.default: _same,
-    aten.equal.default: _under_mode(_equal),
-    aten.allclose.default: _under_mode(_all_close),
     aten.native_batch_norm.default: _under_mode(_batch_norm),
 }
 

@@ -19,7 +19,7 @@ def len_(value):
         if value.dim() == 0:
             raise TypeError("len() of a 0-d tensor")
         return value.shape[0]
-    if isinstance(value, ranges._OURS):
+    if isinstance(value, ranges.Iterable):
         return value.length()
     return len(value)
 
@@ -85,9 +85,9 @@ def _extreme(function, name, args, kwargs):
         if isinstance(args[0], List) and args[0].value is not None:
             stacked = torch.stack(args[0])
             return stacked.amax(0) if name == "max" else stacked.amin(0)
-        if not isinstance(args[0], (list, tuple)) or not any(map(is_staged, args[0])):
-            return function(*args)
         args = tuple(args[0])
+        if not any(map(is_staged, args)):
+            return function(args)
     if not any(map(is_staged, args)):
         return function(*args)
     best = args[0]
@@ -161,7 +161,7 @@ def sorted_(values, /, *, key=None, reverse=False):
     if is_staged_tensor(values) and key is None:
         if values.dim() != 1:
             raise StagingError("`sorted` of a tensor that has not one dimension", spans.current())
-        return values.sort(descending=bool(reverse), stable=True).values
+        return list_(values.sort(descending=bool(reverse), stable=True).values)
     return sorted(values, key=key, reverse=reverse)
 
 

@@ -88,7 +88,7 @@ class Carry:
                         continue
                     absent = specs.is_absent(spec.value)
                     before = spec if absent else specs.spec_of(staging, spec.value)
-                    merged = specs.checked_merge(name, before, specs.spec_of(staging, after), "before and after a round of the loop")
+                    merged = specs.checked_merge(name, before, specs.spec_of(staging, after), "before and after a round of the loop", specs.Unsettled)
                     if merged == spec:
                         continue
                     self.specs[index] = merged
@@ -103,7 +103,7 @@ class Carry:
                     self.specs[index] = specs.Constant(self.init[index])
                     right = False
                     continue
-                merged = specs.checked_merge(name, spec, specs.spec_of(staging, after), "before and after a round of the loop")
+                merged = specs.checked_merge(name, spec, specs.spec_of(staging, after), "before and after a round of the loop", specs.Unsettled)
                 if merged != spec:
                     self.specs[index] = merged
                     right = False
@@ -128,7 +128,7 @@ class Carry:
             try:
                 merged = specs.merge(before, after)
             except specs.Mismatch as mismatch:
-                raise StagingError(f"this loop changes {regions.called(cell)}: {mismatch}", spans.current()) from None
+                raise specs.Unsettled(f"this loop changes {regions.called(cell)}: {mismatch}", spans.current()) from None
             if merged != before:
                 right = False
             self.cells[cell] = merged
@@ -146,7 +146,8 @@ class Carry:
                     results.extend(self.cell_params[cell])
                 else:
                     results.extend(regions.lower_cell(staging, cell, state, spec))
-        region.results = [specs.present(operand, type) for operand, type in zip(results, self.types)]
+            results = [specs.present(staging, operand, type) for operand, type in zip(results, self.types)]
+        region.results = results
         region.params = [*heads, *self._ordered()]
 
     def _pass_through(self, block, heads):
@@ -201,4 +202,9 @@ class Carry:
             regions.store_cell(self.staging, cell, spec, values)
 
 
-__all__ = ["Carry", "Base"]
+def first_round(staging, going, unsettled):
+    """A loop whose state only has its kind after a round (`best = None`) has its first round before it. The graph
+    raises if there is none."""
+    message = f"a staged loop needs a first round here: {unsettled.message}"
+    if going is not True:
+        staging.emit("assert", [going, message], [])

@@ -11,7 +11,9 @@ from ..capture import scalars, spans
 from ..errors import StagingError
 from ..staging import current, is_staged, is_staged_tensor
 from . import ranges
-from .carry import Carry
+from . import specs
+from .carry import Carry, first_round
+from .if_exp import and_
 from .if_stmt import staged_if
 from .regions import condition, variables
 
@@ -52,9 +54,10 @@ def _elements(over):
     return (over.at(i) for i in range(start, stop, step))
 
 
-def _staged(staging, over, must, extra_test, body, get_state, set_state, names):
+def _staged(staging, over, must, extra_test, body, get_state, set_state, names, start=None):
     """Records the loop. False if it has to be unrolled instead."""
-    start, stop, step = over.bounds()
+    first, stop, step = over.bounds()
+    peeled, start = start is not None, first if start is None else start
     if not must and (len(range(start, stop, step)) <= UNROLLED or body.__code__ in staging.unrolled):
         return False
     names, get_state, set_state = variables(names, get_state, set_state)
@@ -68,12 +71,22 @@ def _staged(staging, over, must, extra_test, body, get_state, set_state, names):
             raise StagingError("a staged loop changes the list that it goes over", spans.current())
         if not must and not _worth(block.region):
             raise StagingError("nothing in it is for the graph")
+    except specs.Unsettled as unsettled:
+        set_state(init)
+        if peeled:
+            raise
+        _rewind(staging, mark)
+        going = start < stop if type(step) is int and step > 0 else start > stop
+        if extra_test is not None:
+            going = and_(lambda: going, extra_test)
+        first_round(staging, going if isinstance(going, bool) else condition(staging, going, "the loop"), unsettled)
+        body(over.at(start))
+        return _staged(staging, over, must, extra_test, body, get_state, set_state, names, start + step)
     except (StagingError, TypeError, IndexError, KeyError, ValueError, RuntimeError):
         set_state(init)
         if must:
             raise
-        del staging.record.region.nodes[mark[0] :]
-        staging.record.region.memo = mark[1]
+        _rewind(staging, mark)
         return False
     set_state(init)
     loops = [block.region]
@@ -86,6 +99,12 @@ def _staged(staging, over, must, extra_test, body, get_state, set_state, names):
     outputs = staging.emit("for", [*bounds, *carry.operands()], carry.types, loops)
     carry.leave(outputs, set_state)
     return True
+
+
+def _rewind(staging, mark):
+    """Takes back what was recorded here since the mark."""
+    del staging.record.region.nodes[mark[0] :]
+    staging.record.region.memo = mark[1]
 
 
 def _worth(region):

@@ -126,6 +126,8 @@ class List(list):
             if element is not None and _dtype(element) != _dtype(merged):
                 raise StagingError(f"a staged list cannot hold {element} and {merged}", spans.current())
             self.spec = specs.Growing(merged)
+            if self.value.type.element is None:
+                self.value.type.element = self.spec.types[0].element
 
     def _lowered(self, staging, item):
         from . import specs
@@ -198,6 +200,23 @@ class List(list):
         made = List(other)
         made.extend(self)
         return made
+
+    def __mul__(self, count):
+        if self.value is None and not is_staged(count):
+            return List(list.__mul__(self, count))
+        from . import specs
+
+        if self.value is not None or list.__len__(self) != 1:
+            raise StagingError("only a list of one element can be repeated by a staged number", spans.current())
+        staging, item = current(), self[0]
+        if item is None:
+            spec, operand = specs.Growing(None), None
+        else:
+            spec = specs.Growing(specs._merge_elements([specs.spec_of(staging, item)]))
+            operand = specs.lower(staging, item, spec.element)[0]
+        return List.staged(staging.emit("list.filled", [number(staging, count), operand], spec.types)[0], spec)
+
+    __rmul__ = __mul__
 
     def copy(self):
         return List(list.__iter__(self)) if self.value is None else List.staged(self.value, self.spec)

@@ -1,9 +1,9 @@
 """`while`: in Python as long as the condition is Python's; from the round on where it is staged, in the graph."""
 
 from ..staging import current, is_staged
-from .carry import Carry
-from .if_stmt import staged_if
-from .regions import variables
+from . import specs
+from .carry import Carry, first_round
+from .regions import condition, variables
 
 
 def while_stmt(test, body, get_state, set_state, symbol_names, opts):
@@ -30,18 +30,27 @@ def _going(test):
     return going
 
 
-def _staged(staging, test, body, get_state, set_state, names):
+def _staged(staging, test, body, get_state, set_state, names, peeled=False):
     names, get_state, set_state = variables(names, get_state, set_state)
     init = get_state()
     carry = Carry(staging, names, init)
-    block = carry.trace(body, get_state, set_state)
+    try:
+        block = carry.trace(body, get_state, set_state)
+    except specs.Unsettled as unsettled:
+        set_state(init)
+        if peeled:
+            raise
+        first_round(staging, condition(staging, test(), "the loop"), unsettled)
+        body()
+        return _staged(staging, test, body, get_state, set_state, names, peeled=True)
     set_state(init)
-    condition = carry.test(test, get_state, set_state)
+    tested = carry.test(test, get_state, set_state)
     set_state(init)
-    if condition is None:
-        condition = _always(staging, carry)
-    outputs = staging.emit("while", carry.operands(), carry.types, [condition, block.region])
+    if tested is None:
+        tested = _always(staging, carry)
+    outputs = staging.emit("while", carry.operands(), carry.types, [tested, block.region])
     carry.leave(outputs, set_state)
+    return None
 
 
 def _always(staging, carry):
@@ -49,6 +58,3 @@ def _always(staging, carry):
         carry.install(region)
         region.results = [True]
     return region
-
-
-__all__ = ["while_stmt", "staged_if"]

@@ -162,7 +162,9 @@ impl Compiler<'_> {
                 let class = Slice::add(&mut self.plan.tables.classes, Some(class.clone())).start();
                 self.step_releasing(Step::Raise { class, parts }, dies);
                 // Nobody comes here; what follows still wants its registers.
-                node.outputs.iter().for_each(|output| drop(self.define(*output)));
+                for output in &node.outputs {
+                    self.define(*output);
+                }
             }
             Op::TupleNew => {
                 let items = self.source_slice(operands, dies)?;
