@@ -3,6 +3,7 @@
 use ag_runtime::exec::{Alone, Plan, Value, set_threads};
 use ag_runtime::ir::text::{parse, print};
 use ag_runtime::ir::{Graph, Type};
+use ag_runtime::optimize::{Pass, optimize};
 use tch::{Kind, Tensor};
 
 use crate::{NoFormulas, gradients, slopes};
@@ -14,7 +15,7 @@ const TOLERANCE: f64 = 2e-6;
 /// squares of the gradient.
 ///
 /// The program's first result is one number, and the gradient is that of all parameters of floats.
-pub fn compare(text: &str, order: u32, arguments: &[Value]) -> Result<(), String> {
+pub(crate) fn compare(text: &str, order: u32, arguments: &[Value]) -> Result<(), String> {
     set_threads(1);
     let parsed = parse(text).map_err(|error| format!("{error}\n{text}"))?;
     let inputs: Vec<usize> = (0..arguments.len()).filter(|index| is_input(&parsed, *index)).collect();
@@ -26,6 +27,9 @@ pub fn compare(text: &str, order: u32, arguments: &[Value]) -> Result<(), String
         gradients(function.clone(), &inputs, &mut NoFormulas).map_err(|error| error.to_string())?;
     let (value, slope) = (Program::new(function)?, Program::new(gradient)?);
     let found = slope.run(arguments)?;
+    let mut optimized = slope.graph.clone();
+    optimize(&mut optimized, Pass::ALL);
+    same(&found, &Program::new(optimized)?.run(arguments)?)?;
     for (place, input) in inputs.iter().enumerate() {
         let base = arguments[*input].tensor().ok_or("an input is no tensor")?;
         let wanted = differences(base, |moved| {
@@ -81,6 +85,21 @@ fn number(results: &[Value]) -> Result<f64, String> {
         .and_then(Value::tensor)
         .map(|loss| loss.double_value(&[]))
         .ok_or("there is no result".into())
+}
+
+/// Passes leave the numbers as they are, but for what is summed in another order.
+fn same(plain: &[Value], optimized: &[Value]) -> Result<(), String> {
+    for (plain, optimized) in plain.iter().zip(optimized) {
+        let is_same = match (plain.tensor(), optimized.tensor()) {
+            (Some(plain), Some(optimized)) => optimized.allclose(plain, 1e-12, 1e-12, true),
+            (None, None) => true,
+            _ => false,
+        };
+        if !is_same {
+            return Err(format!("optimized, {plain:?} is {optimized:?}"));
+        }
+    }
+    Ok(())
 }
 
 /// Central differences, element by element.
