@@ -11,7 +11,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from .capture import scalars, sizes, spans, views
 from .capture.aliases import Aliases, Base, View
 from .capture.objects import Objects
-from .capture.record import BOOL, FLOAT, INT, ListType, Record, TensorType, Value
+from .capture.record import BOOL, FLOAT, INT, Record, TensorType
 from .errors import StagingError
 
 _LOCAL = threading.local()
@@ -277,11 +277,3 @@ class Staging:
 
 def attach(fake, view):
     fake.__dict__["_ag_view"] = view
-
-
-def type_of(tensor):
-    dims = tuple(n if isinstance(n, int) else None for n in tensor.shape)
-    return TensorType(tensor.dtype, dims, tensor.device)
-
-
-__all__ = ["Staging", "current", "staging_of", "is_staged", "is_staged_tensor", "type_of", "Value", "ListType"]

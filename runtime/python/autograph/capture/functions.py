@@ -134,7 +134,8 @@ def _len(staging, func, tensor):
     shape = _shape(staging, func, tensor)
     if shape is NotImplemented or type(shape[0]) is int:
         return NotImplemented
-    raise StagingError("the length is only known when the graph runs; `len` is staged in converted code", spans.current())
+    message = "the length is only known when the graph runs; `len` is staged in converted code"
+    raise StagingError(message, spans.current())
 
 
 def _requires_grad_(staging, func, tensor, requires_grad=True):

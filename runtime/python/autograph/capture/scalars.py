@@ -14,7 +14,8 @@ _BINARY = {
     "add": "add", "sub": "sub", "mul": "mul", "mod": "mod", "pow": "pow", "pow_by_natural": "pow",
     "float_pow": "pow", "sym_ite": "select", "floordiv": "floordiv", "int_floordiv": "floordiv", "truediv": "truediv",
     "int_truediv": "truediv", "float_truediv": "truediv", "sym_min": "min", "sym_max": "max", "and": "and",
-    "or": "or", "sym_and": "and", "sym_or": "or", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "bitwise_and": "and", "bitwise_or": "or",
+    "or": "or", "sym_and": "and", "sym_or": "or", "eq": "eq", "ne": "ne",
+    "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "bitwise_and": "and", "bitwise_or": "or",
 }  # fmt: skip
 _UNARY = {
     "neg": "neg", "abs": "abs", "sym_not": "not", "sym_float": "float", "floor": "floor", "ceil": "ceil",
