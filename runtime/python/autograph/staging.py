@@ -74,6 +74,7 @@ class Staging:
         self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
         self.keeps_detach = True  # in a derivative, what torch detaches may be differentiated again
         self.calls = 0  # functions of converted code that have not returned
+        self.formatted = []  # values that a text is marked with: (operand, format)
         self.callbacks = []  # functions of Python that the graph calls
         self.constants = []  # real tensors kept alive
 

@@ -6,7 +6,7 @@ from torch.overrides import TorchFunctionMode
 from ..errors import StagingError
 from ..operators.lists import List
 from ..operators.regions import KEEP
-from . import indexing, scalars, spans, stacks
+from . import indexing, scalars, spans, stacks, texts
 
 
 class Interception(TorchFunctionMode):
@@ -96,6 +96,10 @@ def _tolist(staging, func, tensor):
     if tensor.dim() == 0:
         return staging.item(tensor)
     return [_tolist(staging, func, row) for row in tensor.unbind(0)]
+
+
+def _format(staging, func, tensor, spec="", **_):
+    return texts.mark(staging, tensor, spec)
 
 
 def _refused(what):
@@ -207,6 +211,8 @@ SPECIAL = {
     T.__setitem__: _setitem,
     T.item: _item,
     T.tolist: _tolist,
+    T.__format__: _format,
+    T.__repr__: _format,
     T.numpy: _refused("`numpy()` needs the data of a tensor"),
     T.__array__: _refused("numpy needs the data of a tensor"),
     T.__bool__: _refused("Python needs to know whether a tensor is true"),

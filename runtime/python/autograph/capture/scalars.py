@@ -7,7 +7,7 @@ meaning: no symbolic algebra takes place. Asking for the number itself is an err
 import torch
 
 from ..errors import StagingError
-from . import spans
+from . import spans, texts
 from .record import BOOL, FLOAT, INT
 
 _BINARY = {
@@ -130,9 +130,9 @@ class _Node:
         return self
 
     def str(self):
-        return "<staged %s>" % self.kind
+        return texts.mark(self.staging, _operand(self))
 
-    _graph_repr = __str__ = __repr__ = str
+    _graph_repr = str
 
     def guard_or_false(self, file, line):
         return False
