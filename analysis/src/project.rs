@@ -11,6 +11,7 @@ use ruff_db::source::{SourceText, source_text};
 use ruff_db::system::SystemPathBuf;
 use ruff_python_ast::PySourceType;
 use rustc_hash::FxHashMap;
+use salsa::Durability;
 
 use crate::config::Settings;
 use crate::db::Db;
@@ -32,6 +33,14 @@ pub struct Document {
     /// The types of its staged functions under these assumptions.
     #[returns(ref)]
     pub types: Arc<FxHashMap<FunctionPath, Arc<ScopeTypes>>>,
+}
+
+impl Document {
+    /// As it is on disk, which seldom changes: what only depends on that is not looked at again when an editor's text
+    /// or an assumption is set.
+    pub fn of(db: &dyn Db, file: File) -> Self {
+        Self::builder(file, None, Arc::default(), Arc::default()).durability(Durability::HIGH).new(db)
+    }
 }
 
 /// The documents that are analysed together.

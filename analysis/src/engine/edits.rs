@@ -58,8 +58,8 @@ impl Engine {
     fn remove(&mut self, path: &SystemPath) {
         let documents = FxHashMap::clone(self.project.documents(&self.db));
         let kept = documents.into_iter().filter(|(file, _)| file.path(&self.db).as_str() != path.as_str());
-        let kept = std::sync::Arc::new(kept.collect());
-        self.project.set_documents(&mut self.db).to(kept);
+        let kept = kept.collect();
+        self.set_documents(kept);
         if let Some(file) = self.db.files().try_virtual_file(SystemVirtualPath::new(path.as_str())) {
             file.close(&mut self.db);
         }
