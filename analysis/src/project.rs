@@ -27,6 +27,9 @@ pub struct Document {
     /// The real text while the file shows something else (a ghost view) or an editor has it open.
     #[returns(ref)]
     pub own_text: Option<SourceText>,
+    /// An editor has it open: it will be edited, and much is asked of it.
+    #[returns(copy)]
+    pub open: bool,
     /// What is assumed of its staged functions.
     #[returns(ref)]
     pub stages: Arc<FxHashMap<FunctionPath, Stage>>,
@@ -39,7 +42,7 @@ impl Document {
     /// As it is on disk, which seldom changes: what only depends on that is not looked at again when an editor's text
     /// or an assumption is set.
     pub fn of(db: &dyn Db, file: File) -> Self {
-        Self::builder(file, None, Arc::default(), Arc::default()).durability(Durability::HIGH).new(db)
+        Self::builder(file, None, false, Arc::default(), Arc::default()).durability(Durability::HIGH).new(db)
     }
 }
 
