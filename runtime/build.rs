@@ -22,7 +22,6 @@ fn main() {
     if env::var_os("CARGO_FEATURE_PYTHON").is_some() {
         // Installed, the extension lies beside torch: site-packages/autograph, site-packages/torch.
         println!("cargo::rustc-link-arg-cdylib=-Wl,-rpath,$ORIGIN/../torch/lib");
-        println!("cargo::rustc-link-arg-bins=-Wl,-rpath,{libraries}");
     } else {
         println!("cargo::rustc-link-arg=-Wl,-rpath,{libraries}");
     }

@@ -2,7 +2,9 @@
 //!
 //! The rooms below `stage` know no Python.
 
+pub mod autodiff;
 pub mod exec;
 pub mod ir;
+pub mod optimize;
 #[cfg(feature = "python")]
 mod stage;

@@ -6,6 +6,8 @@ mod config;
 pub(crate) mod convert;
 mod explain;
 mod generate;
+mod graph;
+mod run;
 mod server;
 mod stages;
 mod version;
@@ -77,6 +79,8 @@ enum Command {
     #[command(alias = "rule")]
     Explain(explain::Explain),
     Config(config::Config),
+    Run(run::Run),
+    Graph(graph::Graph),
     Server(server::Server),
     Version(version::Version),
     GenerateShellCompletion(generate::ShellCompletion),
@@ -114,6 +118,8 @@ pub(crate) fn main() -> ExitStatus {
         Command::Convert(command) => command.run(),
         Command::Explain(command) => command.run(),
         Command::Config(command) => command.run(),
+        Command::Run(command) => command.run(),
+        Command::Graph(command) => command.run(),
         Command::Server(command) => command.run(),
         Command::Version(command) => command.run(),
         Command::GenerateShellCompletion(command) => command.run(&mut Arguments::command()),

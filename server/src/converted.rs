@@ -5,7 +5,7 @@ mod output;
 mod side_by_side;
 mod source_map;
 
-use ag_analysis::convert::{Converter, Place, Reason, SourceMap};
+use ag_analysis::convert::{Characters, Converter, Place, Reason, SourceMap};
 pub(crate) use output::Output;
 use ruff_source_file::LineIndex;
 
@@ -60,7 +60,7 @@ pub(crate) fn of(
                 return Err(unknown(qualname));
             }
         }
-        let original = json::Characters::new(source);
+        let original = Characters::new(source);
         let mut entries = Vec::new();
         for function in functions {
             let entry = json::Function::new(file, source, &original, &lines, function);

@@ -7,6 +7,7 @@ mod cli;
 mod converted;
 mod discovery;
 mod fix;
+mod interpreter;
 mod lsp;
 mod manual;
 mod panics;

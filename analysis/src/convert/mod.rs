@@ -17,6 +17,7 @@ mod binding_tests;
 mod breaks;
 mod build;
 mod calls;
+mod characters;
 mod conditional_expressions;
 mod continues;
 mod control_flow;
@@ -47,6 +48,7 @@ mod tree;
 mod unit;
 mod variables;
 
+pub use characters::Characters;
 pub use entry::{Kind, Place};
 pub use map::{SourceMap, Span, SpanKind};
 pub use module::Module;

@@ -57,7 +57,46 @@ pub enum Op {
     Python(u32),
 }
 
+/// The operations that are said by a name alone.
+const NAMED: &[(&str, Op)] = &[
+    ("item", Op::Item),
+    ("size", Op::Size),
+    ("if", Op::If),
+    ("while", Op::While),
+    ("for", Op::For),
+    ("list.new", Op::ListNew),
+    ("list.filled", Op::ListFilled),
+    ("list.append", Op::ListAppend),
+    ("list.get", Op::ListGet),
+    ("list.set", Op::ListSet),
+    ("list.pop", Op::ListPop),
+    ("list.insert", Op::ListInsert),
+    ("list.len", Op::ListLen),
+    ("list.slice", Op::ListSlice),
+    ("list.concat", Op::ListConcat),
+    ("tuple.new", Op::TupleNew),
+    ("print", Op::Print),
+    ("assert", Op::Assert),
+];
+
 impl Op {
+    /// An operation that has no number and no class: `item`, `list.append`, `scalar.add`, `aten.add.Tensor`.
+    pub fn named(name: &str) -> Option<Self> {
+        if let Some(scalar) = name.strip_prefix("scalar.") {
+            return Scalar::from_text(scalar).map(Self::Scalar);
+        }
+        let named = NAMED.iter().find(|(known, _)| *known == name).map(|(_, op)| op.clone());
+        named.or_else(|| (name.split('.').count() == 3).then(|| Self::Operator(name.into())))
+    }
+
+    /// The name, of those that are said by a name alone.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Operator(name) => Some(name),
+            _ => NAMED.iter().find(|(_, op)| op == self).map(|(name, _)| *name),
+        }
+    }
+
     /// Whether something happens beside its results: it stays, and keeps its place among its kind.
     /// A node with regions has the effects of what is in them.
     pub fn has_effect(&self) -> bool {

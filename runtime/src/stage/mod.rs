@@ -1,13 +1,27 @@
-//! The face towards Python: the module `autograph._runtime`.
+//! The face to Python: the module `autograph._runtime`. Python traces the user's code and says here what it met;
+//! the graph is kept, differentiated and run without Python.
+//!
+//! - [`graph`]: `Graph`, made node by node
+//! - [`operand`]: arguments of Python as operands
+//! - [`convert`]: converted code of the user's functions
+//! - [`plan`]: `Plan`, which runs; [`value`]: what goes into it and comes out
+//! - [`gradient`]: derivatives, as nodes
+
+mod convert;
+mod gradient;
+mod graph;
+mod operand;
+mod plan;
+mod value;
 
 use pyo3::prelude::*;
 
-#[pyfunction]
-fn version() -> &'static str {
-    env!("CARGO_PKG_VERSION")
-}
-
 #[pymodule]
 fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(version, module)?)
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<graph::PyGraph>()?;
+    module.add_class::<graph::PyRegion>()?;
+    module.add_class::<operand::PyValue>()?;
+    module.add_class::<plan::PyPlan>()?;
+    module.add_function(wrap_pyfunction!(convert::convert, module)?)
 }

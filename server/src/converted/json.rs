@@ -1,8 +1,7 @@
 //! The JSON of `ag-lsp convert`: an entry for each function, method and lambda.
 
-use ag_analysis::convert::{self, Kind, SpanKind};
+use ag_analysis::convert::{self, Characters, Kind, SpanKind};
 use ruff_source_file::LineIndex;
-use ruff_text_size::{TextRange, TextSize};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -59,43 +58,4 @@ impl Function {
             text,
         }
     }
-}
-
-/// Byte offsets to character offsets.
-pub(super) struct Characters<'a> {
-    text: &'a str,
-    /// The characters before each [`STRIDE`] of bytes; empty where bytes are characters.
-    before: Vec<usize>,
-}
-
-const STRIDE: usize = 256;
-
-impl<'a> Characters<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        let mut before = Vec::new();
-        if !text.is_ascii() {
-            let mut count = 0;
-            for stride in text.as_bytes().chunks(STRIDE) {
-                before.push(count);
-                count += starts(stride);
-            }
-        }
-        Self { text, before }
-    }
-
-    fn range(&self, range: TextRange) -> [usize; 2] {
-        [self.offset(range.start()), self.offset(range.end())]
-    }
-
-    fn offset(&self, offset: TextSize) -> usize {
-        let offset = offset.to_usize();
-        let Some(before) = self.before.get(offset / STRIDE).or(self.before.last()) else { return offset };
-        let stride = (offset / STRIDE).min(self.before.len() - 1) * STRIDE;
-        before + starts(self.text.as_bytes().get(stride..offset).unwrap_or_default())
-    }
-}
-
-/// How many characters start in a piece of UTF-8.
-fn starts(bytes: &[u8]) -> usize {
-    bytes.iter().filter(|byte| (**byte as i8) >= -0x40).count()
 }

@@ -10,6 +10,7 @@ mod formats;
 mod generated;
 mod project;
 mod robustness;
+mod runtime;
 mod selection;
 mod stages;
 mod stdin;

@@ -146,6 +146,13 @@ fn dtype_number(dtype: DType) -> i64 {
     }
 }
 
+/// The dtype of a tensor; `None`: one that graphs do not know.
+pub fn dtype(tensor: &Tensor) -> Option<DType> {
+    // SAFETY: the tensor lives.
+    let number = i64::from(unsafe { torch_sys::at_scalar_type(tensor.as_ptr().cast_mut()) });
+    DType::ALL.iter().copied().find(|dtype| dtype_number(*dtype) == number)
+}
+
 /// What an operator gives.
 #[derive(Debug)]
 pub enum Output {
@@ -374,5 +381,38 @@ impl Drop for BelowAutograd {
     fn drop(&mut self) {
         // SAFETY: it is from `ag_mode_enter`, on this thread, and left once.
         unsafe { raw::ag_mode_leave(self.raw.as_ptr()) }
+    }
+}
+
+/// A tensor that several threads may hold. Nothing here changes one.
+#[derive(Debug)]
+pub struct Shared(Tensor);
+
+// SAFETY: handles are counted atomically, and the room changes no tensor's data, so that two threads may read it.
+unsafe impl Sync for Shared {}
+
+impl Clone for Shared {
+    fn clone(&self) -> Self {
+        Self(self.0.shallow_clone())
+    }
+}
+
+impl From<Tensor> for Shared {
+    fn from(tensor: Tensor) -> Self {
+        Self(tensor)
+    }
+}
+
+impl From<Shared> for Tensor {
+    fn from(shared: Shared) -> Self {
+        shared.0
+    }
+}
+
+impl std::ops::Deref for Shared {
+    type Target = Tensor;
+
+    fn deref(&self) -> &Tensor {
+        &self.0
     }
 }

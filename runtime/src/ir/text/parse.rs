@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::VERSION;
 use super::lexer::{Placed, Token, tokens};
 use crate::ir::graph::{Function, FunctionId, Graph, Node, Origin, Outcome, Region, Span, Value, ValueInfo};
-use crate::ir::op::{Op, Scalar};
+use crate::ir::op::Op;
 use crate::ir::operand::Operand;
 use crate::ir::types::{DType, Device, Dim, TensorType, Type};
 
@@ -216,16 +216,7 @@ impl Parser {
             Some(Token::Word(word)) => word,
             _ => return Err(self.wrong("an operation")),
         };
-        if let Some(name) = word.strip_prefix("scalar.") {
-            let scalar = Scalar::from_text(name);
-            return scalar.map(Op::Scalar).ok_or_else(|| self.error(format!("`{word}` is no operation")));
-        }
         Ok(match word.as_str() {
-            "item" => Op::Item,
-            "size" => Op::Size,
-            "if" => Op::If,
-            "while" => Op::While,
-            "for" => Op::For,
             "call" => match self.next() {
                 Some(Token::Function(name)) => match self.functions.get(&name) {
                     Some(id) => Op::Call(*id),
@@ -233,24 +224,10 @@ impl Parser {
                 },
                 _ => return Err(self.wrong("the name of a function")),
             },
-            "list.new" => Op::ListNew,
-            "list.filled" => Op::ListFilled,
-            "list.append" => Op::ListAppend,
-            "list.get" => Op::ListGet,
-            "list.set" => Op::ListSet,
-            "list.pop" => Op::ListPop,
-            "list.insert" => Op::ListInsert,
-            "list.len" => Op::ListLen,
-            "list.slice" => Op::ListSlice,
-            "list.concat" => Op::ListConcat,
-            "tuple.new" => Op::TupleNew,
             "tuple.get" => Op::TupleGet(self.number()?),
-            "print" => Op::Print,
-            "assert" => Op::Assert,
             "raise" => Op::Raise(self.string()?.into()),
             "python" => Op::Python(self.number()?),
-            name if name.split('.').count() == 3 => Op::Operator(name.into()),
-            _ => return Err(self.error(format!("`{word}` is no operation"))),
+            name => Op::named(name).ok_or_else(|| self.error(format!("`{name}` is no operation")))?,
         })
     }
 

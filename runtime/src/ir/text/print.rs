@@ -20,35 +20,14 @@ pub fn print(graph: &Graph) -> String {
 
 /// An operation as it stands in the text: `aten.add.Tensor`, `scalar.add`, `call @f`.
 pub fn op_name(graph: &Graph, op: &Op) -> String {
-    let name = match op {
-        Op::Operator(name) => return name.to_string(),
-        Op::Scalar(scalar) => return format!("scalar.{}", scalar.text()),
-        Op::Call(id) => {
-            return format!("call @{}", graph.function(*id).map_or("?", |function| &*function.name));
-        }
-        Op::TupleGet(index) => return format!("tuple.get {index}"),
-        Op::Raise(class) => return format!("raise {}", quoted(class)),
-        Op::Python(number) => return format!("python {number}"),
-        Op::Item => "item",
-        Op::Size => "size",
-        Op::If => "if",
-        Op::While => "while",
-        Op::For => "for",
-        Op::ListNew => "list.new",
-        Op::ListFilled => "list.filled",
-        Op::ListAppend => "list.append",
-        Op::ListGet => "list.get",
-        Op::ListSet => "list.set",
-        Op::ListPop => "list.pop",
-        Op::ListInsert => "list.insert",
-        Op::ListLen => "list.len",
-        Op::ListSlice => "list.slice",
-        Op::ListConcat => "list.concat",
-        Op::TupleNew => "tuple.new",
-        Op::Print => "print",
-        Op::Assert => "assert",
-    };
-    name.to_owned()
+    match op {
+        Op::Scalar(scalar) => format!("scalar.{}", scalar.text()),
+        Op::Call(id) => format!("call @{}", graph.function(*id).map_or("?", |function| &*function.name)),
+        Op::TupleGet(index) => format!("tuple.get {index}"),
+        Op::Raise(class) => format!("raise {}", quoted(class)),
+        Op::Python(number) => format!("python {number}"),
+        op => op.name().unwrap_or("?").to_owned(),
+    }
 }
 
 struct Printer<'a> {

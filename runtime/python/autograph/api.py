@@ -1,0 +1,101 @@
+"""Conversion without a graph, and what converted code may say to the converter."""
+
+import functools
+import types
+
+import torch
+
+from . import conversion
+from .capture.record import TensorType, parse_type
+from .errors import ConversionError
+from .operators import calls
+from .operators.lists import List
+from .staging import current
+
+
+def convert(function=None, *, recursive=True):
+    """Makes a function run converted: what is staged in it depends on its arguments."""
+    if function is None:
+        return functools.partial(convert, recursive=recursive)
+
+    @functools.wraps(function)
+    def converted(*args, **kwargs):
+        return calls.call(function, args, kwargs)
+
+    converted.__ag_converted__ = True
+    return converted
+
+
+def to_graph(entity, recursive=True):
+    """The converted form of a function or method."""
+    function = _function_of(entity)
+    made = conversion.converted(function)
+    if made is None:
+        raise ConversionError(f"`{function.__qualname__}` cannot be converted: {conversion.reason(function)}")
+    return types.MethodType(made, entity.__self__) if isinstance(entity, types.MethodType) else made
+
+
+def to_code(entity, recursive=True):
+    """The text of the converted form."""
+    return conversion.text_of(_function_of(entity))
+
+
+def _function_of(entity):
+    entity = getattr(entity, "python_function", entity)
+    function = getattr(entity, "__func__", entity)
+    if not isinstance(function, types.FunctionType):
+        raise ConversionError(f"{entity!r} is no function of Python")
+    return function
+
+
+def do_not_convert(function=None):
+    """Makes a function run as it is, wherever it is called."""
+    if function is None:
+        return do_not_convert
+    setattr(function, conversion.Marker.ATTRIBUTE, True)
+    return function
+
+
+def stack(values, dim=0, strict=True):
+    """`torch.stack` of a list; anything else is returned as it is unless `strict`."""
+    if isinstance(values, (list, tuple, List)):
+        return torch.stack(values, dim)
+    if strict:
+        raise ValueError(f"a {type(values).__name__} cannot be stacked")
+    return values
+
+
+def set_element_type(entity, dtype, shape=None):
+    """Says what a list holds that nothing is put into yet. The runtime finds that out by itself."""
+
+
+def set_loop_options(**options):
+    """Options of the loop whose first statement this is; the converter hands them to the loop."""
+
+
+def py_function(function, inputs=(), types=()):
+    """Calls a function of Python each time the graph runs, with the values of `inputs`. `types` are those of its
+    results: a text such as `f32[4,?]`, `int`, `float` or `bool`, a tensor or a dtype (of a number); one, or a list."""
+    staging = current()
+    if staging is None:
+        return function(*inputs)
+    single = not isinstance(types, (list, tuple))
+    wanted = [_type(type) for type in ([types] if single else types)]
+
+    def callback(*values):
+        result = function(*values)
+        return (result,) if single else tuple(result) if wanted else ()
+
+    staging.callbacks.append(callback)
+    operands = [staging.operand(value) for value in inputs]
+    made = staging.emit(f"python {len(staging.callbacks) - 1}", operands, wanted)
+    results = [staging.wrap(value) for value in made]
+    return results[0] if single else results
+
+
+def _type(type):
+    if isinstance(type, torch.Tensor):
+        return TensorType(type.dtype, tuple(type.shape), type.device)
+    if isinstance(type, torch.dtype):
+        return TensorType(type, (), torch.device("cpu"))
+    return type if type in ("int", "float", "bool") else parse_type(type)

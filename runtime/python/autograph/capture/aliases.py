@@ -1,0 +1,167 @@
+"""Views and changes in place, for a graph that knows neither.
+
+Every storage has one *base*: the tensor that was made with it, and its present value. A view is the base and the
+chain of view operations that leads to it. A change in place makes a new value for the base, through the chain
+backwards; a view that is read later is replayed from it. What a region changes becomes results of the region: the
+*journal* tells which bases, and what their values were before.
+"""
+
+import torch
+
+aten = torch.ops.aten
+
+
+class Base:
+    """A storage. `source` tells what is outside: an argument or a captured tensor, or None."""
+
+    __slots__ = ("value", "version", "depth", "fake", "source", "__weakref__")
+
+    def __init__(self, value, fake, depth, source=None):
+        self.value = value
+        self.version = 0
+        self.fake = fake
+        self.depth = depth
+        self.source = source
+
+
+class View:
+    """A tensor: its base, the way to it, and its value when the base had `version`."""
+
+    __slots__ = ("base", "chain", "value", "version")
+
+    def __init__(self, base, chain, value):
+        self.base = base
+        self.chain = chain
+        self.value = value
+        self.version = base.version
+
+    def same_place(self, other):
+        return self.base is other.base and self.chain == other.chain
+
+
+class Step:
+    """One view operation, as recorded: its operator, the arguments after the tensor, the type it starts from."""
+
+    __slots__ = ("op", "rest", "type", "sizes")
+
+    def __init__(self, op, rest, type, sizes):
+        self.op = op
+        self.rest = tuple(rest)
+        self.type = type
+        self.sizes = sizes
+
+    def __eq__(self, other):
+        return self.op == other.op and _plain(self.rest) == _plain(other.rest)
+
+    __hash__ = None
+
+
+def _plain(rest):
+    return [list(x) if isinstance(x, (list, tuple)) else x for x in rest]
+
+
+class Aliases:
+    """The present values of all tensors of one trace."""
+
+    def __init__(self, staging):
+        self.staging = staging
+        self.journals = []
+
+    # Values.
+
+    def read(self, view):
+        """The value of a tensor at this place of the program."""
+        base = view.base
+        if not view.chain:
+            return base.value
+        if view.version != base.version or not view.value.visible:
+            value = base.value
+            for step in self._chain_values(view)[0]:
+                value = step
+            view.value, view.version = value, base.version
+        return view.value
+
+    def _chain_values(self, view):
+        """The value after each step of the chain, and before each."""
+        values, before = [], []
+        value = view.base.value
+        for index, step in enumerate(view.chain):
+            before.append(value)
+            value = self.staging.emit_view(step, value, self._type_after(view, index))
+            values.append(value)
+        return values, before
+
+    def _type_after(self, view, index):
+        if index + 1 < len(view.chain):
+            return view.chain[index + 1].type
+        return view.value.type
+
+    def write(self, view, value):
+        """The tensor has this value from now on, and so has every view of the same storage."""
+        base = view.base
+        if view.chain:
+            _, before = self._chain_values_before(view)
+            for step, whole in zip(reversed(view.chain), reversed(before)):
+                value = self.staging.emit_inverse(step, whole, value)
+        self.set_base(base, value)
+
+    def _chain_values_before(self, view):
+        before, value = [], view.base.value
+        for index, step in enumerate(view.chain):
+            before.append(value)
+            if index + 1 < len(view.chain):
+                value = self.staging.emit_view(step, value, self._type_after(view, index))
+        return None, before
+
+    def set_base(self, base, value):
+        for journal in self.journals:
+            if journal.depth > base.depth:
+                journal.note(base)
+        base.value = value
+        base.version += 1
+
+    # Regions.
+
+    def open_journal(self, depth):
+        journal = Journal(depth, self.staging.objects)
+        self.journals.append(journal)
+        return journal
+
+    def close_journal(self, journal):
+        """What was changed, with the new values; everything is as it was before."""
+        assert self.journals.pop() is journal
+        return journal.restore()
+
+
+class Journal:
+    """What a region changed of what was there before it."""
+
+    def __init__(self, depth, objects):
+        self.depth = depth
+        self.before = {}
+        self.objects = objects
+        self.python = objects.snapshot()
+
+    def note(self, cell):
+        if cell not in self.before:
+            self.before[cell] = cell_state(cell)
+
+    def restore(self):
+        changed = {}
+        self.before.update(self.objects.changed(self.python))
+        for cell, state in self.before.items():
+            changed[cell] = cell_state(cell)
+            set_cell_state(cell, state)
+        return changed
+
+
+def cell_state(cell):
+    return cell.value if isinstance(cell, Base) else cell.state()
+
+
+def set_cell_state(cell, state):
+    if isinstance(cell, Base):
+        cell.value = state
+        cell.version += 1
+    else:
+        cell.restore(state)

@@ -1,0 +1,101 @@
+"""From the finished record to a graph of the runtime."""
+
+from .. import _runtime
+from .record import Value
+
+
+def graph(staging, results, kinds):
+    """The graph of a record, and the exceptions that it raises by name; `kinds` tells what each result is: ("return", 0) or ("write", number of the parameter)."""
+    lowering = _entry(staging, staging.name)
+    lowering.nodes(staging.record.entry.nodes)
+    lowering.graph.finish([lowering.operand(result) for result in results], kinds)
+    return lowering.graph, lowering.exceptions
+
+
+def gradient_graph(staging, outputs, inputs):
+    """The graph that computes the gradients of the inputs from those of the outputs, and of which inputs there are
+    any."""
+    from ..gradients import formula
+
+    lowering = _entry(staging, staging.name + "_backward")
+    seeds = [
+        lowering.graph.parameter(str(output.type), f"seed{index}", ("argument", f"seed{index}"))
+        for index, output in enumerate(outputs)
+    ]
+    lowering.nodes(node for node in staging.record.entry.nodes if node.op != "print")
+    made = lowering.graph.gradient(lowering.operand(outputs), seeds, lowering.operand(inputs), formula)
+    found = [value for value in made if value is not None]
+    lowering.graph.finish(found, [("return", 0)] * len(found))
+    return lowering.graph, lowering.exceptions, [value is not None for value in made]
+
+
+def plain_graph(staging, results):
+    """The graph of a record whose parameters are all there is."""
+    made = _runtime.Graph(staging.name)
+    lowering = _Lowering(made)
+    for index, param in enumerate(staging.record.entry.params):
+        lowering.values[param] = made.parameter(str(param.type), None, ("argument", str(index)))
+    lowering.nodes(staging.record.entry.nodes)
+    made.finish([lowering.operand(result) for result in results], [("return", 0)] * len(results))
+    return made
+
+
+def _entry(staging, name):
+    made = _runtime.Graph(name)
+    lowering = _Lowering(made)
+    for number, capture in enumerate(staging.captures_in_order()):
+        kind = ("argument", capture.param.name) if capture.path is not None else ("capture", number)
+        lowering.values[capture.param] = made.parameter(str(capture.param.type), capture.param.name, kind)
+    return lowering
+
+
+class _Lowering:
+    def __init__(self, graph):
+        self.graph = graph
+        self.values = {}
+        self.exceptions = {}  # name in the graph -> class
+
+    def operand(self, operand):
+        if isinstance(operand, Value):
+            return self.values[operand]
+        if isinstance(operand, (list, tuple)):
+            return [self.operand(element) for element in operand]
+        return operand
+
+    def nodes(self, nodes):
+        for node in nodes:
+            self.node(node)
+
+    def node(self, node):
+        if node.op == "gradient":
+            self.gradient(node)
+            return
+        regions = [self.region(region) for region in node.regions]
+        types = [str(value.type) for value in node.outputs]
+        args, op = [self.operand(arg) for arg in node.args], node.op
+        if op == "raise":
+            op = f"raise {self.exception(node.extra)}"
+        made = self.graph.emit(op, args, types, regions=regions, span=node.span, grad=node.grad)
+        self.values.update(zip(node.outputs, made))
+
+    def exception(self, kind):
+        """The name of an exception's class in the graph."""
+        name, number = kind.__name__, 1
+        while self.exceptions.setdefault(name, kind) is not kind:
+            number += 1
+            name = f"{kind.__name__}{number}"
+        return name
+
+    def region(self, region):
+        params = self.graph.open([str(p.type) for p in region.params])
+        for param, made in zip(region.params, params):
+            if param.name:
+                self.graph.name(made, param.name)
+        self.values.update(zip(region.params, params))
+        self.nodes(region.nodes)
+        return self.graph.close([self.operand(result) for result in region.results])
+
+    def gradient(self, node):
+        from ..gradients import lowered
+
+        lowered(self, node)

@@ -1,0 +1,259 @@
+"""Python objects that staged code changes: `self.n += 1`, `history.append(loss)`, `nonlocal total`.
+
+What a block of converted code can reach (what it closes over, the globals it names, the attributes of these) is
+watched when its region begins; what is made inside of it is no one else's.
+A region that changed something of it is told, and it is put back, as for tensors: so a branch that is not taken and
+a loop that is traced twice change nothing, and what a trace changed takes place when the graph has run.
+"""
+
+import collections
+import types
+
+import torch
+
+from ..conversion import is_converted, is_user_code
+
+MISSING = object()
+_CONTAINERS = (list, dict, collections.defaultdict, collections.OrderedDict)
+
+#: Larger containers are data, not state.
+LARGEST = 1024
+DEPTH = 4
+
+
+class Attribute:
+    """`owner.name`."""
+
+    __slots__ = ("owner", "name")
+
+    def __init__(self, owner, name):
+        self.owner = owner
+        self.name = name
+
+    def state(self):
+        return self.owner.__dict__.get(self.name, MISSING)
+
+    def restore(self, state):
+        if state is MISSING:
+            self.owner.__dict__.pop(self.name, None)
+        else:
+            self.owner.__dict__[self.name] = state
+
+    def __str__(self):
+        return f"{type(self.owner).__name__}.{self.name}"
+
+
+class Cell:
+    """A variable of an enclosing function."""
+
+    __slots__ = ("cell", "name")
+
+    def __init__(self, cell, name):
+        self.cell = cell
+        self.name = name
+
+    def state(self):
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return MISSING
+
+    def restore(self, state):
+        if state is not MISSING:
+            self.cell.cell_contents = state
+
+    def __str__(self):
+        return self.name
+
+
+class Global:
+    """A variable of a module."""
+
+    __slots__ = ("scope", "name")
+
+    def __init__(self, scope, name):
+        self.scope = scope
+        self.name = name
+
+    def state(self):
+        return self.scope.get(self.name, MISSING)
+
+    def restore(self, state):
+        if state is MISSING:
+            self.scope.pop(self.name, None)
+        else:
+            self.scope[self.name] = state
+
+    def __str__(self):
+        return self.name
+
+
+class Items:
+    """What is in a list or dictionary of Python's."""
+
+    __slots__ = ("container",)
+
+    def __init__(self, container):
+        self.container = container
+
+    def state(self):
+        return self.container.copy()
+
+    def restore(self, state):
+        if isinstance(self.container, list):
+            list.__setitem__(self.container, slice(None), list.__iter__(state) if type(state) is list else state)
+        else:
+            self.container.clear()
+            self.container.update(state)
+
+    def __str__(self):
+        return "a list" if isinstance(self.container, list) else "a dictionary"
+
+
+class Objects:
+    """All that is watched in one trace."""
+
+    def __init__(self):
+        self.kept = {}  # id -> object, so that ids stay theirs
+        self.places = {}  # (id of the owner, name) -> place
+        self.attributes = {}  # (id of the owner, name) -> place
+        self.seen_code = set()
+
+    def block(self, body):
+        """Watches what a block of converted code can reach; its variables are its state anyway."""
+        self._names(body, 0)
+        for cell in getattr(body, "__closure__", None) or ():
+            self._contents(cell, 0)
+
+    def _function(self, function, depth):
+        """Watches what a function of the user's can reach, and the variables it shares with the one around it."""
+        self._names(function, depth)
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            if name != "ag__":
+                self._place(Cell(cell, name), id(cell), name)
+                self._contents(cell, depth)
+
+    def _contents(self, cell, depth):
+        try:
+            self.watch(cell.cell_contents, depth)
+        except ValueError:  # not bound yet
+            pass
+
+    def _names(self, function, depth):
+        code = getattr(function, "__code__", None)
+        if code is None or id(code) in self.seen_code:
+            return
+        self.seen_code.add(id(code))
+        scope = function.__globals__
+        for name in _names_in(code):
+            if name in scope and not isinstance(scope[name], (types.ModuleType, type)):
+                if not isinstance(scope[name], types.FunctionType):
+                    self._place(Global(scope, name), id(scope), name)
+                self.watch(scope[name], depth + 1)
+
+    def watch(self, value, depth=0):
+        if id(value) in self.kept or depth > DEPTH or not _is_state(value):
+            return
+        self.kept[id(value)] = value
+        if isinstance(value, types.FunctionType):
+            self._function(value, depth)
+            return
+        if isinstance(value, types.MethodType):
+            self.watch(value.__self__, depth)
+            self.watch(value.__func__, depth)
+            return
+        if type(value) in _CONTAINERS:
+            if len(value) > LARGEST:
+                return
+            self._place(Items(value), id(value), None)
+            inner = list(value.values()) if isinstance(value, dict) else value
+        elif isinstance(value, tuple):
+            inner = value if len(value) <= LARGEST else ()
+        else:
+            inner = list(value.__dict__.values())
+            self.places[(id(value), "__dict__")] = value
+        for element in inner:
+            self.watch(element, depth + 1)
+
+    def _place(self, place, owner, name):
+        self.places.setdefault((owner, name), place)
+
+    def numbers(self, keys):
+        """The places of these keys that hold a number of Python's."""
+        found = []
+        for key, place in list(self.places.items()):
+            if key[1] == "__dict__":
+                found.extend(self._attribute(place, name) for name in list(place.__dict__) if (key[0], name) in keys)
+            elif key in keys and not isinstance(place, Items):
+                found.append(place)
+        return [place for place in found if type(place.state()) in (bool, int, float)]
+
+    def key_of(self, place):
+        """What tells a place apart from one trace to the next."""
+        owner = {Attribute: "owner", Cell: "cell", Global: "scope", Items: "container"}[type(place)]
+        return id(getattr(place, owner)), getattr(place, "name", None)
+
+    def snapshot(self):
+        """The state of all that is watched: place or object -> state."""
+        states = {}
+        for key, place in self.places.items():
+            if key[1] == "__dict__":
+                states[key] = dict(place.__dict__)
+            else:
+                states[key] = place.state()
+        return states
+
+    def changed(self, before):
+        """The places whose state is another one now, with the state before."""
+        found = {}
+        for key, old in before.items():
+            place = self.places[key]
+            if key[1] == "__dict__":
+                new = place.__dict__
+                if len(old) == len(new) and all(old.get(name, MISSING) is value for name, value in new.items()):
+                    continue
+                for name in {**old, **new}:
+                    state = old.get(name, MISSING)
+                    if new.get(name, MISSING) is not state:
+                        found[self._attribute(place, name)] = state
+            elif isinstance(place, Items):
+                if not _same_items(old, place.container):
+                    found[place] = old
+            elif place.state() is not old:
+                found[place] = old
+        return found
+
+    def _attribute(self, owner, name):
+        return self.attributes.setdefault((id(owner), name), Attribute(owner, name))
+
+
+def _names_in(code):
+    """The names that a code object and those inside of it read from their module."""
+    names = list(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names.extend(_names_in(constant))
+    return names
+
+
+def _same_items(old, new):
+    if len(old) != len(new):
+        return False
+    if isinstance(old, dict):
+        return all(new.get(key, MISSING) is value for key, value in old.items())
+    return all(a is b for a, b in zip(old, list.__iter__(new)))
+
+
+def _is_state(value):
+    """Whether a value can change: a container, or an object of a class of the user's."""
+    if type(value) in _CONTAINERS or type(value) is tuple or isinstance(value, torch.optim.Optimizer):
+        return True
+    if isinstance(value, types.MethodType):
+        return True
+    if isinstance(value, types.FunctionType):
+        return is_converted(value) or is_user_code(value)
+    if isinstance(value, (torch.Tensor, types.ModuleType, type)):
+        return False
+    if not hasattr(value, "__dict__"):
+        return False
+    return not type(value).__module__.partition(".")[0] in ("torch", "numpy", "builtins", "autograph")

@@ -1,0 +1,101 @@
+"""Dimensions that are only known when the graph runs.
+
+Torch's shape functions reason about them as symbols of a `ShapeEnv`; the record knows them as integers. Here one
+becomes the other.
+"""
+
+import sympy
+import torch
+from torch.fx.experimental.symbolic_shapes import _constrain_range_for_size
+
+from ..errors import StagingError
+from . import spans
+from .record import INT
+
+
+class Sizes:
+    def __init__(self, staging):
+        self.staging = staging
+        self.symbols = {}  # symbol -> the value it is, or (tensor value, dimension)
+        self.groups = {}  # group of dimensions -> their SymInt
+        self.numbers = {}  # value of a staged integer -> the SymInt that stands for it in shapes
+
+    def _new(self, origin):
+        number = self.staging.shape_env.create_unbacked_symint()
+        _constrain_range_for_size(number)
+        self.symbols[number.node.expr] = origin
+        return number
+
+    def unknown(self, value, dim):
+        """A new symbol for a dimension of a tensor."""
+        return self._new((value, dim))
+
+    def shared(self, group, value, dim):
+        """The symbol of a dimension that has the same size as all of its group."""
+        if group not in self.groups:
+            self.groups[group] = self._new((value, dim))
+        return self.groups[group]
+
+    def number(self, value):
+        """The symbol of a staged integer."""
+        if value not in self.numbers:
+            self.numbers[value] = self._new(value)
+        return self.numbers[value]
+
+    def seen(self, tensor, dim, number):
+        """A dimension as Python code sees it: a staged integer."""
+        value = self.lower(number, (tensor, dim))
+        if isinstance(value, int):
+            return value
+        self.numbers.setdefault(value, number)
+        return self.staging.scalar(value)
+
+    def adopt(self, fake, value):
+        """Symbols that torch made for this result are dimensions of it."""
+        for dim, number in enumerate(fake.shape):
+            if isinstance(number, torch.SymInt):
+                expression = number.node.expr
+                if isinstance(expression, sympy.Symbol):
+                    self.symbols.setdefault(expression, (value, dim))
+
+    def lower(self, number, origin=None):
+        """A size as an operand: an integer, or a value computed here."""
+        expression = number.node.expr
+        if expression.is_number:
+            return int(expression)
+        try:
+            return self._walk(expression)
+        except KeyError:
+            if origin is None:
+                raise StagingError(f"the size {expression} is not known in the graph", spans.current()) from None
+            tensor, dim = origin
+            return self.staging.emit("size", [self.staging.value_of(tensor), dim], [INT])[0]
+
+    def _walk(self, expression):
+        if expression.is_number:
+            return int(expression)
+        memo = self.staging.record.region.memo
+        if expression in memo:
+            return memo[expression]
+        memo[expression] = value = self._compute(expression)
+        return value
+
+    def _compute(self, expression):
+        if isinstance(expression, sympy.Symbol):
+            origin = self.symbols[expression]
+            if isinstance(origin, tuple):
+                return self.staging.emit("size", list(origin), [INT])[0]
+            return origin
+        name = _OPERATIONS.get(type(expression).__name__)
+        if name is None:
+            raise KeyError(expression)
+        result, *rest = map(self._walk, expression.args)
+        for operand in rest:
+            result = self.staging.emit("scalar." + name, [result, operand], [INT])[0]
+        return result
+
+
+_OPERATIONS = {
+    "Add": "add", "Mul": "mul", "FloorDiv": "floordiv", "CleanDiv": "floordiv", "Mod": "mod", "PythonMod": "mod",
+    "Max": "max", "Min": "min", "PowByNatural": "pow", "Pow": "pow",
+}  # fmt: skip

@@ -1,0 +1,81 @@
+"""View operations: how each is recorded, and how a value is written through it."""
+
+import torch
+
+from ..errors import StagingError
+from . import spans
+from .record import TensorType
+
+aten = torch.ops.aten
+
+_RESHAPES = {aten.view.default, aten._unsafe_view.default, aten._reshape_alias.default, aten.reshape.default}
+_IDENTITIES = {aten.alias.default, aten.lift_fresh.default}
+_SCATTERS = {
+    aten.select.int: "aten.select_scatter.default",
+    aten.slice.Tensor: "aten.slice_scatter.default",
+    aten.diagonal.default: "aten.diagonal_scatter.default",
+    aten.as_strided.default: "aten.as_strided_scatter.default",
+}
+
+
+def emit(staging, step, value, type):
+    """The value after one step. A view of a shape is a reshape: nothing ever writes through it, and the value may
+    lie differently in memory than the tensor of eager mode."""
+    if step.op in _IDENTITIES:
+        return value
+    if step.op in _RESHAPES:
+        return staging.emit("aten.reshape.default", [value, step.rest[0]], [type])[0]
+    return staging.emit(name(step.op), [value, *step.rest], [type])[0]
+
+
+def name(op):
+    return str(op)
+
+
+def emit_inverse(staging, step, whole, value):
+    """The value of the whole when its view has this value."""
+    op, rest, type = step.op, step.rest, whole.type
+    scatter = _SCATTERS.get(op)
+    if scatter is not None:
+        return staging.emit(scatter, [whole, value, *rest], [type])[0]
+    if op in _IDENTITIES or op is aten.detach.default:
+        return value
+    if op in _RESHAPES or op in (aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims):
+        return staging.emit("aten.reshape.default", [value, list(step.sizes)], [type])[0]
+    if op is aten.unsqueeze.default:
+        return staging.emit("aten.squeeze.dim", [value, rest[0]], [type])[0]
+    if op is aten.transpose.int:
+        return staging.emit("aten.transpose.int", [value, *rest], [type])[0]
+    if op is aten.t.default:
+        return staging.emit("aten.t.default", [value], [type])[0]
+    if op is aten.permute.default:
+        rank = len(type.dims)
+        dims = [d % rank for d in rest[0]]
+        return staging.emit("aten.permute.default", [value, [dims.index(d) for d in range(rank)]], [type])[0]
+    if op is aten.expand.default and type.dims == value.type.dims:
+        return value
+    if op is aten.view_as_real.default:
+        return staging.emit("aten.view_as_complex.default", [value], [type])[0]
+    if op is aten.view_as_complex.default:
+        return staging.emit("aten.view_as_real.default", [value], [type])[0]
+    raise StagingError(f"a change in place through {name(op)} cannot be staged", spans.current())
+
+
+def parts(func, args, results):
+    """The single views that an operation with several views as its result stands for."""
+    packet = func.overloadpacket
+    if packet is aten.unbind:
+        dim = args[1] if len(args) > 1 else 0
+        return [(aten.select.int, [dim, index]) for index in range(len(results))]
+    dim = args[2] if len(args) > 2 else 0
+    spec, start = [], 0
+    for result in results:
+        end = start + result.shape[dim]
+        spec.append((aten.slice.Tensor, [dim, start, end, 1]))
+        start = end
+    return spec
+
+
+def result_type(fake):
+    dims = tuple(n if isinstance(n, int) else None for n in fake.shape)
+    return TensorType(fake.dtype, dims, fake.device)

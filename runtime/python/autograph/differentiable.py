@@ -1,0 +1,78 @@
+"""A staged function in a computation that torch differentiates: `loss.backward()` outside reaches what was given to
+it and what it captured.
+
+The backward pass is a second graph: the first again, and its gradient. Random numbers are drawn as they were.
+"""
+
+import torch
+
+from .capture import lower
+from .capture.record import TensorType
+
+
+def is_needed(tensors):
+    return torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)
+
+
+def run(trace, tensors):
+    """The outputs of the graph, as results of these tensors."""
+    return Differentiable.apply(trace, *tensors)
+
+
+class Differentiable(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, trace, *tensors):
+        ctx.trace = trace
+        ctx.random = torch.get_rng_state() if trace.is_random else None
+        plain = [t.detach() if isinstance(t, torch.Tensor) else t for t in tensors]
+        written = {id(capture) for capture in trace.writes}
+        ctx.others = [None if isinstance(t, torch.Tensor) else t for t in tensors]
+        ctx.save_for_backward(
+            *(
+                (t.clone() if id(capture) in written else t) if isinstance(t, torch.Tensor) else None
+                for t, capture in zip(plain, trace.captures)
+            )
+        )
+        outputs = tuple(trace.plan.run(plain))
+        ctx.mark_non_differentiable(
+            *(o for o in outputs if isinstance(o, torch.Tensor) and not (o.is_floating_point() or o.is_complex()))
+        )
+        return outputs
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, *seeds):
+        needed = tuple(ctx.needs_input_grad[1:])
+        plan, outputs, wanted = ctx.trace.backward_plan(needed)
+        tensors = [t if t is not None else o for t, o in zip(ctx.saved_tensors, ctx.others)]
+        if ctx.random is None:
+            found = plan.run([*tensors, *(seeds[index] for index in outputs)])
+        else:
+            with torch.random.fork_rng(devices=[]):
+                torch.set_rng_state(ctx.random)
+                found = plan.run([*tensors, *(seeds[index] for index in outputs)])
+        gradients = [None] * len(needed)
+        for index, gradient in zip(wanted, found):
+            gradients[index] = gradient
+        return (None, *gradients)
+
+
+def backward_graph(trace, needed):
+    """The graph of the backward pass: the plan, the outputs it wants seeds of, the inputs it has gradients of."""
+    captures = trace.captures
+    outputs = [
+        index
+        for index, operand in enumerate(trace.operands)
+        if isinstance(getattr(operand, "type", None), TensorType) and operand.type.dtype.is_floating_point
+    ]
+    wanted = [
+        index
+        for index, (capture, need) in enumerate(zip(captures, needed))
+        if need and capture.fake is not None and capture.param.type.dtype.is_floating_point
+    ]
+    graph, exceptions, found = lower.gradient_graph(
+        trace.staging,
+        [trace.operands[index] for index in outputs],
+        [captures[index].param for index in wanted],
+    )
+    return graph.compile(trace.staging.callbacks, exceptions), outputs, [index for index, there in zip(wanted, found) if there]

@@ -1,0 +1,153 @@
+"""Gradients inside of staged code: `torch.autograd.grad` and `Tensor.backward` become a transformation of the graph."""
+
+import torch
+
+from . import _runtime
+from .capture import schemas, spans
+from .capture.record import Value, parse_type
+from .errors import StagingError
+
+
+def grad(
+    staging, outputs, inputs, grad_outputs=None, allow_unused=None, materialize_grads=False, create_graph=False
+):
+    """The gradients of the outputs, as tensors of the record; None for an input they do not depend on."""
+    outputs, inputs = _tuple(outputs), _tuple(inputs)
+    seeds = _tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outputs)
+    values = [staging.value_of(output) for output in outputs]
+    wanted = [staging.value_of(tensor) for tensor in inputs]
+    for value, seed in zip(values, seeds):
+        if seed is None and any(n != 1 for n in value.type.dims):
+            raise StagingError("a gradient can be taken of a number only: this output has more elements", spans.current())
+    seeds = [seed if seed is None else staging.value_of(seed) for seed in seeds]
+    used = _used(staging, values, wanted) if allow_unused or materialize_grads else [True] * len(wanted)
+    asked = [value for value, needed in zip(wanted, used) if needed]
+    types = [value.type for value in asked]
+    made = iter(staging.emit("gradient", [values, seeds, asked], types, extra=create_graph) if asked else [])
+    results = []
+    for tensor, needed in zip(inputs, used):
+        if needed:
+            results.append(staging.fresh(next(made)))
+        else:
+            results.append(torch.zeros_like(tensor) if materialize_grads else None)
+    return tuple(results)
+
+
+def backward(staging, tensor, gradient=None, inputs=None):
+    """Adds the gradients to `.grad` of the tensors that require one."""
+    if inputs is None:
+        value = staging.value_of(tensor)
+        bases = [base for base in list(staging.leaves) if base.value.visible]
+        used = _used(staging, [value], [base.value for base in bases])
+        leaves = [staging.tensor_at(base) for base, needed in zip(bases, used) if needed]
+    else:
+        leaves = list(_tuple(inputs))
+    if not leaves:
+        raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
+    found = grad(staging, (tensor,), leaves, None if gradient is None else (gradient,))
+    with torch.no_grad():
+        for leaf, new in zip(leaves, found):
+            before = staging.gradient_of(leaf)
+            staging.set_gradient(leaf, new if before is None else before + new)
+
+
+def _tuple(value):
+    return (value,) if isinstance(value, torch.Tensor) else tuple(value)
+
+
+def _used(staging, outputs, inputs):
+    """Which of the inputs the outputs depend on."""
+    needed = set(outputs)
+    region = staging.record.region
+    while region is not None:
+        for node in reversed(region.nodes):
+            if any(output in needed for output in node.outputs) and node.grad and node.op != "aten.detach.default":
+                _add_operands(node, needed)
+        region = region.parent
+    return [value in needed for value in inputs]
+
+
+def _add_operands(node, needed):
+    _add(node.args, needed)
+    for region in node.regions:
+        _add(region.results, needed)
+        for inner in reversed(region.nodes):
+            _add_operands(inner, needed)
+
+
+def _add(operand, needed):
+    if isinstance(operand, Value):
+        needed.add(operand)
+    elif isinstance(operand, list):
+        for element in operand:
+            _add(element, needed)
+
+
+def lowered(lowering, node):
+    """Asks the runtime for the gradient, at this place of its graph."""
+    outputs, seeds, inputs = (lowering.operand(arg) for arg in node.args)
+    found = lowering.graph.gradient(outputs, seeds, inputs, formula, node.span, node.extra)
+    for value, output in zip(found, node.outputs):
+        if value is None:
+            raise StagingError(
+                "one of the tensors a gradient is taken for was not used to compute the output", node.span
+            )
+        lowering.values[output] = value
+
+
+def formula(op, args, types, results):
+    """Torch's own derivative of an operator that the runtime has no rule for: a graph of its tensors and of the
+    gradients of its results. The operator runs on tensors without data, and what torch's autograd does then is
+    recorded. None if it has no derivative in torch either."""
+    from .capture import lower
+    from .capture.tensors import Recorder
+    from .staging import Staging, staging_of
+
+    staging = Staging("formula")
+    staging.keeps_detach = False
+    entry = staging.record.entry
+    params = [entry.param(parse_type(text)) for text in types]
+    seeds = [entry.param(parse_type(text)) for text in results]
+    with staging_of(staging), Recorder(staging), torch.enable_grad():
+        tensors = [staging.fresh(param) for param in params]
+        for tensor in tensors:
+            tensor.requires_grad_(tensor.is_floating_point() or tensor.is_complex())
+        remaining = iter(tensors)
+        outputs = _called(op, [_filled(arg, remaining) for arg in args])
+        followed = [
+            (output, staging.fresh(seed)) for output, seed in zip(outputs, seeds) if output.requires_grad
+        ]
+        wanted = [tensor for tensor in tensors if tensor.requires_grad]
+        if not followed or not wanted:
+            return None
+        found = iter(
+            torch.autograd.grad(
+                [output for output, _ in followed], wanted, [seed for _, seed in followed], allow_unused=True
+            )
+        )
+        gradients = [next(found) if tensor.requires_grad else None for tensor in tensors]
+        operands = [None if gradient is None else staging.value_of(gradient) for gradient in gradients]
+    return lower.plain_graph(staging, operands)
+
+
+def _filled(arg, tensors):
+    """The arguments of an operator with tensors in the place of values."""
+    if isinstance(arg, list):
+        return [_filled(element, tensors) for element in arg]
+    return next(tensors) if isinstance(arg, _runtime.Value) else arg
+
+
+def _called(op, args):
+    namespace, name, overload = op.split(".")
+    func = getattr(getattr(getattr(torch.ops, namespace), name), overload)
+    positional, named = [], {}
+    for arg, (name, _, only_named) in zip(args, schemas.arguments(func)):
+        if only_named:
+            named[name] = arg
+        else:
+            positional.append(arg)
+    made = func(*positional, **named)
+    return [t for t in (made if isinstance(made, (tuple, list)) else (made,)) if isinstance(t, torch.Tensor)]
+
+
+__all__ = ["grad", "backward", "formula"]

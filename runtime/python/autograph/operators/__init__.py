@@ -1,0 +1,29 @@
+"""The operators of converted code, in TensorFlow's calling convention. What is not staged keeps Python's meaning."""
+
+from .asserts import assert_stmt
+from .calls import converted_call
+from .for_stmt import for_stmt
+from .if_exp import and_, eq, if_exp, not_, not_eq, or_
+from .if_stmt import if_stmt
+from .lists import (
+    GetItemOpts,
+    List,
+    ListPopOpts,
+    ListStackOpts,
+    get_item,
+    list_append,
+    list_pop,
+    list_stack,
+    new_list,
+    set_item,
+)
+from .scopes import STD, ConversionOptions, Feature, FunctionScope, autograph_artifact, with_function_scope
+from .variables import Undefined, UndefinedReturnValue, ld, ldu
+from .while_stmt import while_stmt
+
+__all__ = [
+    "STD", "ConversionOptions", "Feature", "FunctionScope", "GetItemOpts", "List", "ListPopOpts", "ListStackOpts",
+    "Undefined", "UndefinedReturnValue", "and_", "assert_stmt", "autograph_artifact", "converted_call", "eq",
+    "for_stmt", "get_item", "if_exp", "if_stmt", "ld", "ldu", "list_append", "list_pop", "list_stack", "new_list",
+    "not_", "not_eq", "or_", "set_item", "while_stmt", "with_function_scope",
+]  # fmt: skip

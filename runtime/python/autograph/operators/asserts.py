@@ -1,0 +1,20 @@
+"""`assert`, on conditions that only the graph knows."""
+
+from ..capture import scalars
+from ..staging import current, is_staged
+from . import regions
+
+
+def assert_stmt(expression1, expression2):
+    if not callable(expression2):
+        raise ValueError(f"{expression2} must be a callable")
+    if not is_staged(expression1):
+        if not expression1:
+            raise AssertionError(expression2())
+        return
+    staging = current()
+    flag = regions.condition(staging, expression1, "`assert`")
+    regions.not_caught(staging)
+    message = expression2()
+    part = staging.operand(message) if is_staged(message) and scalars.kind_of(message) else str(message)
+    staging.emit("assert", [flag, part], [], extra=message)

@@ -1,0 +1,250 @@
+"""Python's built-in functions, on values that only the graph knows."""
+
+import builtins
+
+import torch
+
+from ..capture import scalars, spans
+from ..errors import StagingError
+from ..staging import current, is_staged, is_staged_tensor
+from . import ranges, regions
+from .if_exp import _either
+from .lists import List
+
+
+def len_(value):
+    if isinstance(value, List):
+        return value.length()
+    if is_staged_tensor(value):
+        if value.dim() == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return value.shape[0]
+    if isinstance(value, ranges.Iterable):
+        return value.length()
+    return len(value)
+
+
+def int_(*args):
+    if len(args) != 1 or not is_staged(args[0]):
+        return int(*args)
+    return _number(args[0], "int")
+
+
+def float_(*args):
+    if len(args) != 1 or not is_staged(args[0]):
+        return float(*args)
+    return _number(args[0], "float")
+
+
+def bool_(*args):
+    if len(args) != 1 or not is_staged(args[0]):
+        return bool(*args)
+    staging = current()
+    flag = regions.condition(staging, args[0], "`bool`")
+    return flag if isinstance(flag, bool) else staging.scalar(flag)
+
+
+def _number(value, kind):
+    staging = current()
+    if isinstance(value, torch.Tensor):
+        value = staging.item(value)
+    if scalars.kind_of(value) == kind:
+        return value
+    return scalars.apply(staging, kind, value)
+
+
+def round_(value, ndigits=None):
+    if not scalars.is_staged(value):
+        return round(value) if ndigits is None else round(value, ndigits)
+    if ndigits is not None:
+        raise StagingError("`round` to digits of a staged number cannot be staged", spans.current())
+    staging = current()
+    return value if scalars.kind_of(value) == "int" else scalars.apply(staging, "round", value)
+
+
+def abs_(value):
+    if not scalars.is_staged(value):
+        return abs(value)
+    return scalars.apply(current(), "abs", value)
+
+
+def max_(*args, **kwargs):
+    return _extreme(max, "max", args, kwargs)
+
+
+def min_(*args, **kwargs):
+    return _extreme(min, "min", args, kwargs)
+
+
+def _extreme(function, name, args, kwargs):
+    if kwargs or not args:
+        return function(*args, **kwargs)
+    if len(args) == 1:
+        if is_staged_tensor(args[0]) and args[0].dim() == 1:
+            return args[0].amax() if name == "max" else args[0].amin()
+        if isinstance(args[0], List) and args[0].value is not None:
+            stacked = torch.stack(args[0])
+            return stacked.amax(0) if name == "max" else stacked.amin(0)
+        args = tuple(args[0])
+        if not any(map(is_staged, args)):
+            return function(args)
+    if not any(map(is_staged, args)):
+        return function(*args)
+    best = args[0]
+    for other in args[1:]:
+        best = _better(name, best, other)
+    return best
+
+
+def _better(name, best, other):
+    """Python's choice: the first of equals."""
+    if scalars.kind_of(best) is not None and scalars.kind_of(best) == scalars.kind_of(other):
+        if not is_staged(best) and not is_staged(other):
+            return (max if name == "max" else min)(best, other)
+        return scalars.apply(current(), name, best, other)
+    wins = other > best if name == "max" else other < best
+    if not is_staged(wins):
+        return other if wins else best
+    return _either(wins, lambda: other, lambda: best, f"`{name}`")
+
+
+def sum_(values, start=0):
+    if is_staged_tensor(values):
+        if values.dim() == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return values.sum(0) + start if not (type(start) is int and start == 0) else _python_sum(values)
+    if isinstance(values, List) and values.value is not None:
+        return torch.stack(values).sum(0) + start
+    total = start
+    for value in values:
+        total = total + value
+    return total
+
+
+def _python_sum(tensor):
+    """Adding up rows leaves the type as it is, but for booleans; `Tensor.sum` makes integers of 64 bits."""
+    if tensor.dtype in (torch.int8, torch.int16, torch.int32, torch.uint8):
+        return tensor.sum(0, dtype=tensor.dtype)
+    return tensor.sum(0)
+
+
+def any_(values):
+    return _quantified(any, "any", values)
+
+
+def all_(values):
+    return _quantified(all, "all", values)
+
+
+def _quantified(function, name, values):
+    if is_staged_tensor(values):
+        if values.dim() != 1:
+            raise StagingError(f"`{name}` over the rows of a tensor of {values.dim()} dimensions", spans.current())
+        return bool_(getattr(values, name)())
+    if isinstance(values, List) and values.value is not None:
+        return bool_(getattr(torch.stack(values), name)())
+    found = None
+    for value in values:
+        if found is None and not is_staged(value):
+            if bool(value) is (name == "any"):
+                return name == "any"
+            continue
+        value = bool_(value)
+        if found is None:
+            found = value
+        elif is_staged(found) or is_staged(value):
+            found = scalars.apply(current(), "or" if name == "any" else "and", found, value)
+    return (name == "all") if found is None else found
+
+
+def sorted_(values, /, *, key=None, reverse=False):
+    if is_staged_tensor(values) and key is None:
+        if values.dim() != 1:
+            raise StagingError("`sorted` of a tensor that has not one dimension", spans.current())
+        return list_(values.sort(descending=bool(reverse), stable=True).values)
+    return sorted(values, key=key, reverse=reverse)
+
+
+def map_(function, *values):
+    from .calls import call
+
+    if not any(map(ranges.is_staged_iterable, values)):
+        return (call(function, row, {}) for row in zip(*values)) if current() is not None else map(function, *values)
+    staged = ranges.Zip([ranges.iterable(v) or ranges.Items(v) for v in values])
+    return _collected(staged, lambda made, row: made.append(call(function, row, {})))
+
+
+def filter_(function, values):
+    from .calls import call
+
+    if not ranges.is_staged_iterable(values):
+        return filter(function, values) if current() is None else _filtered(function, values)
+
+    def keep(made, row):
+        wanted = row[0] if function is None else call(function, row, {})
+        _either(wanted, lambda: made.append(row[0]), lambda: None, "`filter`")
+
+    return _collected(ranges.Zip([ranges.iterable(values)]), keep)
+
+
+def _filtered(function, values):
+    from .calls import call
+
+    for value in values:
+        if value if function is None else call(function, (value,), {}):
+            yield value
+
+
+def _collected(values, add):
+    """A staged list of what a loop appends."""
+    from .for_stmt import for_stmt
+
+    made = List()
+    for_stmt(values, None, lambda row: add(made, row), tuple, lambda state: None, (), {})
+    return made
+
+
+def print_(*objects, **kwargs):
+    """Each time the graph runs: also where nothing that is printed is staged."""
+    staging = current()
+    if staging is None:
+        return print(*objects, **kwargs)
+    if kwargs.get("file") is not None:
+        raise StagingError("`print` to a file cannot be staged", spans.current())
+    parts = [staging.operand(p) if is_staged(p) or isinstance(p, torch.Tensor) else str(p) for p in objects]
+    staging.emit("print", parts, [], extra=kwargs)
+    return None
+
+
+def isinstance_(value, types):
+    """A staged number is one of Python's."""
+    kind = scalars.kind_of(value) if scalars.is_staged(value) else None
+    if kind is None:
+        return isinstance(value, types)
+    return isinstance({"int": 0, "float": 0.0, "bool": False}[kind], types) or isinstance(value, types)
+
+
+def type_(*args):
+    if len(args) == 1 and scalars.is_staged(args[0]):
+        return {"int": int, "float": float, "bool": bool}[scalars.kind_of(args[0])]
+    if len(args) == 1 and type(args[0]) is List:
+        return list
+    return type(*args)
+
+
+def list_(*args):
+    if args and isinstance(args[0], List):
+        return args[0].copy()
+    if len(args) == 1 and is_staged_tensor(args[0]) and type(args[0].shape[0]) is not int:
+        return _collected(ranges.Rows(args[0]), lambda made, row: made.append(row))
+    return List(*args) if current() is not None else list(*args)
+
+
+OVERLOADS = {
+    builtins.len: len_, builtins.int: int_, builtins.float: float_, builtins.bool: bool_, builtins.round: round_,
+    builtins.abs: abs_, builtins.max: max_, builtins.min: min_, builtins.sum: sum_, builtins.any: any_,
+    builtins.all: all_, builtins.sorted: sorted_, builtins.map: map_, builtins.filter: filter_,
+    builtins.print: print_, builtins.isinstance: isinstance_, builtins.type: type_, builtins.list: list_,
+    builtins.range: ranges.range_, builtins.enumerate: ranges.enumerate_, builtins.zip: ranges.zip_,
+    builtins.reversed: ranges.reversed_,
+}  # fmt: skip

@@ -1,0 +1,136 @@
+"""Calls in converted code: what is called is converted too, if it is the user's."""
+
+import functools
+import sys
+import types
+
+import torch
+
+from .. import conversion
+from ..staging import current
+from .builtins import OVERLOADS
+
+
+def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
+    keywords = kwargs or {}
+    if not args and not keywords:
+        if f is super:
+            return _super_of(caller_fn_scope)
+        if f is globals:
+            return _frame_of(caller_fn_scope).f_globals
+        if f is locals:
+            return _frame_of(caller_fn_scope).f_locals
+    if f is eval and 1 <= len(args) < 3 and not keywords:
+        frame = _frame_of(caller_fn_scope)
+        return f(*args, *(frame.f_globals, frame.f_locals)[len(args) - 1 :])
+    return call(f, args, keywords)
+
+
+def call(f, args, keywords):
+    """Calls `f` converted if it is the user's code, else as it is."""
+    try:
+        overload = OVERLOADS.get(f)
+    except TypeError:  # not hashable
+        overload = None
+    if overload is not None:
+        return overload(*args, **keywords)
+    staged = getattr(type(f), "__ag_inline__", None)
+    if staged is not None and current() is not None:
+        return staged(f, args, keywords)
+    if isinstance(f, functools.partial):
+        return call(f.func, (*f.args, *args), {**f.keywords, **keywords})
+    if isinstance(f, types.MethodType):
+        if isinstance(f.__func__, types.FunctionType):
+            return call(f.__func__, (f.__self__, *args), keywords)
+        return call(f.__func__, (f.__self__, *args), keywords) if _is_wrapper(f.__func__) else f(*args, **keywords)
+    if isinstance(f, types.FunctionType):
+        return _function(f)(*args, **keywords)
+    if isinstance(f, torch.nn.Module):
+        return module(f, args, keywords)
+    if isinstance(f, type) or isinstance(f, (types.BuiltinFunctionType, types.BuiltinMethodType)):
+        return f(*args, **keywords)
+    method = getattr(type(f), "__call__", None)
+    if isinstance(method, types.FunctionType):
+        return _function(method)(f, *args, **keywords)
+    return f(*args, **keywords)
+
+
+def _is_wrapper(f):
+    return hasattr(type(f), "__ag_inline__")
+
+
+def _function(f):
+    wrapped = _under_context(f)
+    if wrapped is not None:
+        return wrapped
+    made = conversion.converted(f)
+    return made or f
+
+
+def _under_context(f):
+    """`@torch.no_grad()` makes a function of torch's around the user's."""
+    inner = getattr(f, "__wrapped__", None)
+    if not isinstance(inner, types.FunctionType) or not f.__code__.co_filename.endswith("_contextlib.py"):
+        return None
+    cells = dict(zip(f.__code__.co_freevars, (cell.cell_contents for cell in f.__closure__ or ())))
+    factory = cells.get("ctx_factory")
+    if factory is None:
+        return None
+
+    def run(*args, **keywords):
+        with factory():
+            return call(inner, args, keywords)
+
+    return run
+
+
+def module(f, args, keywords):
+    """A module: its `forward` is converted, its hooks run as they are."""
+    forward = type(f).forward
+    if "forward" in f.__dict__ or not isinstance(forward, types.FunctionType):
+        return _plain_call(f, *args, **keywords)
+    made = conversion.converted(forward)
+    if made is None:
+        return _plain_call(f, *args, **keywords)
+    if not _has_hooks(f):
+        return made(f, *args, **keywords)
+    f.__dict__["forward"] = types.MethodType(made, f)
+    try:
+        return _plain_call(f, *args, **keywords)
+    finally:
+        del f.__dict__["forward"]
+
+
+def _has_hooks(f):
+    return bool(f._forward_hooks or f._forward_pre_hooks or f._backward_hooks or f._backward_pre_hooks)
+
+
+_plain_call = torch.nn.Module.__call__
+
+
+def staged_module_call(self, *args, **keywords):
+    """`Module.__call__` while something is staged: torch's containers call the user's modules."""
+    if current() is None:
+        return _plain_call(self, *args, **keywords)
+    return module(self, args, keywords)
+
+
+def _frame_of(scope, innermost=True):
+    """The frame that holds `scope` in a variable: the function, or the innermost block of it."""
+    frame, found = sys._getframe(2), None
+    while frame is not None:
+        if frame.f_locals.get(scope.name) is scope:
+            found = frame
+            if innermost:
+                break
+        frame = frame.f_back
+    if found is None:
+        raise ValueError("the scope of the calling function is not on the stack")
+    return found
+
+
+def _super_of(scope):
+    frame = _frame_of(scope, innermost=False)
+    if "__class__" not in frame.f_locals:
+        raise RuntimeError("super(): __class__ cell not found")
+    return super(frame.f_locals["__class__"], frame.f_locals[frame.f_code.co_varnames[0]])

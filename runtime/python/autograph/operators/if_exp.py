@@ -1,0 +1,84 @@
+"""`a if c else b`, `and`, `or`, `not`."""
+
+import torch
+
+from ..capture import scalars
+from ..staging import current, is_staged
+from . import regions
+from .if_stmt import staged_if
+
+
+def if_exp(cond, if_true, if_false, expr_repr):
+    if not is_staged(cond):
+        return if_true() if cond else if_false()
+    return _either(cond, if_true, if_false, f"`{expr_repr}`")
+
+
+def _either(cond, if_true, if_false, what):
+    staging = current()
+    result = None
+
+    def get_state():
+        return (result,)
+
+    def set_state(values):
+        nonlocal result
+        (result,) = values
+
+    def then():
+        nonlocal result
+        result = if_true()
+
+    def orelse():
+        nonlocal result
+        result = if_false()
+
+    staged_if(staging, regions.condition(staging, cond, what), then, orelse, get_state, set_state, (what,))
+    return result
+
+
+def and_(a, b):
+    first = a()
+    if not is_staged(first):
+        return first and b()
+    return _shortcut(first, b, lambda: False, lambda: first, "and")
+
+
+def or_(a, b):
+    first = a()
+    if not is_staged(first):
+        return first or b()
+    return _shortcut(first, lambda: True, b, lambda: first, "or")
+
+
+def _shortcut(first, if_true, if_false, left, name):
+    """The other operand is evaluated only if the first does not decide. Of two booleans, the result is a number of
+    the graph: nothing needs to be chosen."""
+    staging = current()
+    if _is_bool(first):
+        return _either(first, if_true, if_false, name)
+    return _either(first, if_true if name == "and" else left, left if name == "and" else if_false, name)
+
+
+def _is_bool(value):
+    if isinstance(value, torch.Tensor):
+        return False
+    return scalars.kind_of(value) == "bool"
+
+
+def not_(a):
+    if not is_staged(a):
+        return not a
+    staging = current()
+    flag = regions.condition(staging, a, "`not`")
+    if isinstance(flag, bool):
+        return not flag
+    return staging.scalar(staging.emit("scalar.not", [flag], ["bool"])[0])
+
+
+def eq(a, b):
+    return a == b
+
+
+def not_eq(a, b):
+    return a != b

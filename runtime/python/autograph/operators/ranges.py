@@ -1,0 +1,198 @@
+"""What a staged `for` can go over: it has a length and an element at an index, either may be staged."""
+
+import torch
+
+from ..capture import scalars, spans
+from ..errors import StagingError
+from ..staging import current, is_staged, is_staged_tensor
+from .lists import List
+
+
+class Iterable:
+    """Python may go over it too, if it knows how many elements there are."""
+
+    def __iter__(self):
+        start, stop, step = self.bounds()
+        if any(map(is_staged, (start, stop, step))):
+            raise StagingError("how many elements there are is only known when the graph runs", spans.current())
+        return (self.at(i) for i in range(start, stop, step))
+
+
+class Range(Iterable):
+    """`range` of staged numbers."""
+
+    def __init__(self, *bounds):
+        staging = current()
+        numbers = [staging.item(b) if isinstance(b, torch.Tensor) else b for b in bounds]
+        if len(numbers) == 1:
+            numbers = [0, numbers[0]]
+        self.start, self.stop, self.step = numbers if len(numbers) == 3 else (*numbers, 1)
+        for number in numbers:
+            if scalars.kind_of(number) == "float":
+                raise TypeError("'float' object cannot be interpreted as an integer")
+
+    def at(self, i):
+        return i
+
+    def bounds(self):
+        return self.start, self.stop, self.step
+
+    def length(self):
+        staging = current()
+        span = self.stop - self.start if type(self.step) is int and self.step > 0 else self.start - self.stop
+        step = self.step if type(self.step) is int and self.step > 0 else 0 - self.step
+        rounds = span if type(step) is int and step == 1 else (span + step - 1) // step
+        return scalars.apply(staging, "max", rounds, 0)
+
+
+class Rows(Iterable):
+    """The rows of a tensor."""
+
+    def __init__(self, tensor):
+        if tensor.dim() == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        self.tensor = tensor
+
+    def at(self, i):
+        return self.tensor[i]
+
+    def bounds(self):
+        return 0, self.length(), 1
+
+    def length(self):
+        return self.tensor.shape[0]
+
+
+class Items(Iterable):
+    """A list."""
+
+    def __init__(self, items):
+        self.items = items if isinstance(items, List) else List(items)
+
+    def at(self, i):
+        return self.items.at(i)
+
+    def bounds(self):
+        return 0, self.length(), 1
+
+    def length(self):
+        return self.items.length()
+
+
+class Numbers(Iterable):
+    """A `range` of Python's, as part of a `zip` or `enumerate`."""
+
+    def __init__(self, numbers):
+        self.numbers = numbers
+
+    def at(self, i):
+        return self.numbers.start + i * self.numbers.step
+
+    def bounds(self):
+        return 0, len(self.numbers), 1
+
+    def length(self):
+        return len(self.numbers)
+
+
+class Enumerate(Iterable):
+    def __init__(self, inner, start):
+        self.inner = inner
+        self.start = start
+
+    def at(self, i):
+        return self.start + i, self.inner.at(_position(self.inner, i))
+
+    def bounds(self):
+        return 0, self.inner.length(), 1
+
+    def length(self):
+        return self.inner.length()
+
+
+class Zip(Iterable):
+    def __init__(self, inner):
+        self.inner = inner
+
+    def at(self, i):
+        return tuple(part.at(_position(part, i)) for part in self.inner)
+
+    def bounds(self):
+        return 0, self.length(), 1
+
+    def length(self):
+        lengths = [part.length() for part in self.inner]
+        shortest = lengths[0]
+        for length in lengths[1:]:
+            if type(shortest) is int and type(length) is int:
+                shortest = min(shortest, length)
+            else:
+                shortest = scalars.apply(current(), "min", shortest, length)
+        return shortest
+
+
+class Reversed(Iterable):
+    def __init__(self, inner):
+        self.inner = inner
+
+    def at(self, i):
+        return self.inner.at(_position(self.inner, self.length() - 1 - i))
+
+    def bounds(self):
+        return 0, self.length(), 1
+
+    def length(self):
+        return self.inner.length()
+
+
+def lists_of(over):
+    """The lists that a loop goes over."""
+    if isinstance(over, Items):
+        return [over.items]
+    inner = getattr(over, "inner", ())
+    return [items for part in (inner if isinstance(inner, list) else [inner]) if part for items in lists_of(part)]
+
+
+def _position(inner, i):
+    return inner.start + i * inner.step if isinstance(inner, Range) else i
+
+
+def is_staged_iterable(value):
+    return isinstance(value, Iterable) or is_staged_tensor(value) or isinstance(value, List) and value.value is not None
+
+
+def iterable(value):
+    """Something a staged loop can go over; None for any other Python iterable."""
+    if isinstance(value, Iterable):
+        return value
+    if is_staged_tensor(value):
+        return Rows(value)
+    if isinstance(value, torch.Tensor) and current() is not None:
+        return Rows(value)
+    if isinstance(value, List):
+        return Items(value)
+    if type(value) is range:
+        return Numbers(value)
+    return None
+
+
+def range_(*bounds):
+    if not any(map(is_staged, bounds)):
+        return range(*bounds)
+    return Range(*bounds)
+
+
+def enumerate_(values, start=0):
+    if is_staged(start) or is_staged_iterable(values):
+        return Enumerate(iterable(values), start)
+    return enumerate(values, start)
+
+
+def zip_(*values, strict=False):
+    if not any(map(is_staged_iterable, values)):
+        return zip(*values, strict=strict) if strict else zip(*values)
+    return Zip([iterable(v) or Items(v) for v in values])
+
+
+def reversed_(values):
+    return Reversed(iterable(values)) if is_staged_iterable(values) else reversed(values)

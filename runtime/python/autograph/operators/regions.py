@@ -1,0 +1,184 @@
+"""Running a block of converted code into a region, and undoing in Python what it did."""
+
+from contextlib import contextmanager
+
+import torch
+
+from ..capture import scalars, spans
+from ..capture.aliases import Base, cell_state, set_cell_state
+from ..capture.objects import MISSING
+from ..errors import AutographError, Dead, StagingError
+from ..staging import is_staged_tensor
+from . import specs
+from .lists import List
+from .variables import Undefined
+
+
+class Block:
+    """A block that was traced: its region, the state at its end, the tensors and lists it changed."""
+
+    def __init__(self, region):
+        self.region = region
+        self.values = None
+        self.changed = {}
+        self.dead = False
+
+
+def trace(staging, body, get_state, set_state, values, install=None):
+    """Runs `body` from this state. What it changed in place is undone, and told."""
+    staging.objects.block(body)
+    with staging.record.new_region() as region:
+        block = Block(region)
+        journal = staging.aliases.open_journal(region.depth)
+        gradients = dict(staging.gradients)
+        try:
+            if install is not None:
+                values = install(region, values)
+            set_state(values)
+            try:
+                body()
+                block.values = get_state()
+            except Dead:
+                block.dead = True
+            except AutographError:
+                raise
+            except Exception as error:
+                raised(staging, error)
+                block.dead = True
+        finally:
+            block.changed = staging.aliases.close_journal(journal)
+            _restore_gradients(staging, gradients)
+    return block
+
+
+@contextmanager
+def at_end(staging, block):
+    """The place where a block ends: its region, with everything as the block left it."""
+    before = {cell: cell_state(cell) for cell in block.changed}
+    with staging.record.reopened(block.region):
+        for cell, state in block.changed.items():
+            set_cell_state(cell, state)
+        try:
+            yield
+        finally:
+            for cell, state in before.items():
+                set_cell_state(cell, state)
+
+
+class _Keep:
+    """Assigned to an element of a tensor, it leaves the element as it is."""
+
+
+KEEP = _Keep()
+
+
+def variables(names, get_state, set_state):
+    """The state without elements of tensors (`x[i]` for a tensor `x`): what is written to them changes the tensor in
+    place, which is seen without them."""
+    first, second = get_state(), get_state()
+    elements = {
+        index
+        for index, name in enumerate(names)
+        if name.endswith("]") and is_staged_tensor(first[index]) and first[index] is not second[index]
+    }
+    if not elements:
+        return names, get_state, set_state
+    kept = [index for index in range(len(names)) if index not in elements]
+
+    def get_kept():
+        state = get_state()
+        return tuple(state[index] for index in kept)
+
+    def set_kept(values):
+        state = [KEEP] * len(names)
+        for index, value in zip(kept, values):
+            state[index] = value
+        set_state(tuple(state))
+
+    return tuple(names[index] for index in kept), get_kept, set_kept
+
+
+def same_object(a, b):
+    """Whether two values are one object, or two views of the same place of one tensor."""
+    if a is b:
+        return True
+    if is_staged_tensor(a) and is_staged_tensor(b):
+        return a.__dict__["_ag_view"].same_place(b.__dict__["_ag_view"])
+    return False
+
+
+def _restore_gradients(staging, gradients):
+    staging.gradients.clear()
+    staging.gradients.update(gradients)
+
+
+def raised(staging, error):
+    """The user's code raised on the path of this region: the graph does, when it comes here."""
+    span, innermost = spans.of_traceback(error.__traceback__)
+    if not innermost:
+        raise error
+    not_caught(staging)
+    simple = all(isinstance(arg, (str, int, float, bool)) or scalars.is_staged(arg) for arg in error.args)
+    parts = [staging.operand(arg) for arg in error.args] if simple else [str(error)]
+    staging.emit("raise", parts, [], extra=type(error), span=span)
+
+
+def not_caught(staging):
+    """An exception of the graph ends its run: no `try` of the staged code sees it."""
+    if spans.inside_try():
+        raise StagingError(
+            "whether this raises is only known when the graph runs, so the `try` around it cannot catch it",
+            spans.current(),
+        )
+
+
+def condition(staging, value, what):
+    """The operand of a staged condition: `bool(value)`."""
+    if isinstance(value, torch.Tensor):
+        type = staging.value_of(value).type
+        if any(n not in (1, None) for n in type.dims):
+            raise StagingError(
+                f"the condition of {what} is a tensor of shape {specs.shape(type)}: it is neither true nor false",
+                spans.current(),
+            )
+        value = staging.item(value)
+    if scalars.kind_of(value) != "bool":
+        value = scalars.apply(staging, "bool", value)
+    return scalars.lower(staging, value)
+
+
+def cell_value(cell, state):
+    """The contents of something that a region changed, as a value that has a spec."""
+    if isinstance(cell, List):
+        made = List()
+        made.restore(state)
+        return made
+    return Undefined(str(cell)) if state is MISSING else state
+
+
+def cell_spec(staging, cell, state):
+    if isinstance(cell, Base):
+        return specs.Tensor(state.type)
+    return specs.spec_of(staging, cell_value(cell, state))
+
+
+def lower_cell(staging, cell, state, spec):
+    return [state] if isinstance(cell, Base) else specs.lower(staging, cell_value(cell, state), spec)
+
+
+def store_cell(staging, cell, spec, values):
+    """The cell has from now on what the graph returns for it."""
+    if isinstance(cell, Base):
+        staging.aliases.set_base(cell, next(values))
+        return
+    made = specs.build(staging, spec, values)
+    if isinstance(cell, List):
+        cell._changing()
+        cell.restore(made.state())
+    else:
+        cell.restore(MISSING if isinstance(made, Undefined) else made)
+
+
+def called(cell):
+    """What a message calls something that is changed in place."""
+    return "a tensor" if isinstance(cell, Base) else "a list" if isinstance(cell, List) else f"`{cell}`"

@@ -1,0 +1,334 @@
+"""The shape of the state of staged code: what a branch or a round may change, and what both sides agree on.
+
+A *spec* says what a variable is: a tensor of some type, a staged number, a Python value that stays as it is, a list
+whose length only the graph knows, a structure of these. `merge` finds the spec that has room for two, `lower` gives
+the operands that hold a value of a spec, `build` makes the value again from what the graph returns.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+
+from ..capture import scalars, spans
+from ..capture.record import BOOL, FLOAT, INT, DTYPES, ListType, TensorType
+from ..errors import StagingError
+from .lists import List
+from .variables import Maybe, Undefined, UndefinedReturnValue
+
+
+class Mismatch(Exception):
+    """Two values that no type has room for; the message says what they are."""
+
+
+class Tensor(NamedTuple):
+    type: TensorType
+
+    @property
+    def types(self):
+        return [self.type]
+
+    def __str__(self):
+        return f"a tensor of {str(self.type.dtype).removeprefix('torch.')} and shape {shape(self.type)}"
+
+
+class Number(NamedTuple):
+    kind: str
+
+    @property
+    def types(self):
+        return [self.kind]
+
+    def __str__(self):
+        return f"a staged {self.kind}"
+
+
+class Constant(NamedTuple):
+    """A Python value, or any object, that is the same on both sides."""
+
+    value: Any
+    types = ()
+
+    def __eq__(self, other):
+        return isinstance(other, Constant) and same(self.value, other.value)
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = None
+
+    def __str__(self):
+        return f"{self.value!r}"
+
+
+class Growing(NamedTuple):
+    """A list whose length is staged; the element is None while nothing is in it."""
+
+    element: Any
+
+    @property
+    def types(self):
+        return [ListType(None if self.element is None else self.element.types[0])]
+
+    def __str__(self):
+        return "a list" if self.element is None else f"a list of {self.element}"
+
+
+class Tree(NamedTuple):
+    """A tuple, list or dictionary of known length."""
+
+    kind: Any
+    keys: Any
+    children: tuple
+
+    @property
+    def types(self):
+        return [type for child in self.children for type in child.types]
+
+    def __str__(self):
+        return f"a {self.kind.__name__} of {len(self.children)}"
+
+
+class Optional(NamedTuple):
+    """Bound on some paths only."""
+
+    inner: Any
+    absent: Any
+
+    @property
+    def types(self):
+        return [BOOL, *self.inner.types]
+
+    def __eq__(self, other):
+        return isinstance(other, Optional) and self.inner == other.inner
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = None
+
+    def __str__(self):
+        return f"{self.inner}, or nothing"
+
+
+def shape(type):
+    return "[" + ", ".join("?" if n is None else str(n) for n in type.dims) + "]"
+
+
+def same(a, b):
+    """Whether two Python values are one for the program."""
+    if a is b:
+        return True
+    if type(a) is not type(b) or not isinstance(a, (bool, int, float, complex, str, bytes, type(None), torch.dtype)):
+        return isinstance(a, (Undefined, UndefinedReturnValue)) and type(a) is type(b)
+    return a == b and repr(a) == repr(b)
+
+
+def is_absent(value):
+    return isinstance(value, (Undefined, UndefinedReturnValue))
+
+
+def spec_of(staging, value):
+    """What a value is now."""
+    if isinstance(value, torch.Tensor):
+        return Tensor(staging.value_of(value).type)
+    if scalars.is_staged(value) or isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return Number(scalars.kind_of(value))
+    if isinstance(value, Maybe):
+        return Optional(spec_of(staging, value.value), value.absent)
+    if isinstance(value, List):
+        if value.value is not None:
+            return value.spec
+        return Tree(list, None, tuple(spec_of(staging, v) for v in list.__iter__(value)))
+    if type(value) in (list, tuple) or is_record(value):
+        return Tree(type(value), None, tuple(spec_of(staging, v) for v in value))
+    if type(value) is dict:
+        return Tree(dict, tuple(value), tuple(spec_of(staging, v) for v in value.values()))
+    return Constant(value)
+
+
+def merge(a, b):
+    """The spec with room for both."""
+    if a == b:
+        return a
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Constant) and isinstance(one.value, UndefinedReturnValue) and other == Constant(None):
+            return other
+    if isinstance(a, Constant) and is_absent(a.value):
+        return b if isinstance(b, Optional) else Optional(staged(b), a.value)
+    if isinstance(b, Constant) and is_absent(b.value):
+        return a if isinstance(a, Optional) else Optional(staged(a), b.value)
+    if isinstance(a, Optional) or isinstance(b, Optional):
+        absent = a.absent if isinstance(a, Optional) else b.absent
+        inner = merge(_inner(a), _inner(b))
+        return Optional(inner, absent)
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return Tensor(_merge_tensors(a.type, b.type))
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Tensor) and number_kind(other):
+            return Tensor(_with_number(one.type, other))
+    kinds = {number_kind(a), number_kind(b)}
+    if None not in kinds:
+        return Number(FLOAT if FLOAT in kinds else INT if INT in kinds else BOOL)
+    if isinstance(a, Growing) and isinstance(b, Growing):
+        return Growing(_merge_elements([a.element, b.element]))
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Growing) and isinstance(other, Tree) and other.kind is list:
+            return Growing(_merge_elements([one.element, *other.children]))
+    if isinstance(a, Tree) and isinstance(b, Tree) and a.kind is b.kind:
+        if a.keys == b.keys and len(a.children) == len(b.children):
+            return Tree(a.kind, a.keys, tuple(map(merge, a.children, b.children)))
+        if a.kind is list:
+            return Growing(_merge_elements([*a.children, *b.children]))
+    raise Mismatch(f"{a} and {b}")
+
+
+def _inner(spec):
+    return spec.inner if isinstance(spec, Optional) else spec
+
+
+def number_kind(spec):
+    if isinstance(spec, Number):
+        return spec.kind
+    return scalars.kind_of(spec.value) if isinstance(spec, Constant) else None
+
+
+def staged(spec):
+    """The spec whose values only the graph knows: a number is no constant any more."""
+    kind = number_kind(spec)
+    return Number(kind) if kind else spec
+
+
+def _merge_elements(specs):
+    merged = None
+    for spec in specs:
+        if spec is not None:
+            merged = staged(spec) if merged is None else merge(merged, staged(spec))
+    if merged is not None and not isinstance(merged, (Tensor, Number, Growing)):
+        raise Mismatch(f"a list of {merged}, which cannot be staged")
+    return merged
+
+
+def _merge_tensors(a, b):
+    if a.device != b.device:
+        raise Mismatch(f"tensors on {a.device} and {b.device}")
+    if len(a.dims) != len(b.dims):
+        raise Mismatch(
+            f"tensors of {_dtype(a)} with shape {shape(a)} and of {_dtype(b)} with shape {shape(b)}"
+        )
+    dims = tuple(m if m == n else None for m, n in zip(a.dims, b.dims))
+    return TensorType(torch.promote_types(a.dtype, b.dtype), dims, a.device)
+
+
+def _dtype(type):
+    return DTYPES.get(type.dtype, str(type.dtype))
+
+
+def _with_number(type, number):
+    if any(n is None for n in type.dims):
+        raise Mismatch(f"a number and a tensor of shape {shape(type)}")
+    example = {INT: 1, FLOAT: 1.0, BOOL: True}[number_kind(number)]
+    # Without dimensions a tensor does not prevail over a number; as an operand of an expression it would.
+    dtype = torch.result_type(torch.empty((1,), dtype=type.dtype, device="meta"), example)
+    return TensorType(dtype, type.dims, type.device)
+
+
+def lower(staging, value, spec):
+    """The operands that hold a value of this spec, computed at this place."""
+    if isinstance(spec, Constant):
+        return []
+    if isinstance(spec, Optional):
+        if is_absent(value) or value is None:
+            return [False] + [None] * len(spec.inner.types)
+        if isinstance(value, Maybe):
+            return [scalars.lower(staging, value.flag), *lower(staging, value.value, spec.inner)]
+        return [True, *lower(staging, value, spec.inner)]
+    if isinstance(spec, Tensor):
+        if isinstance(value, torch.Tensor):
+            return [staging.cast(staging.value_of(value), spec.type)]
+        dims = list(spec.type.dims)
+        args = [dims, scalars.lower(staging, value), spec.type.dtype, None, spec.type.device, None]
+        return staging.emit("aten.full.default", args, [spec.type])
+    if isinstance(spec, Number):
+        operand = scalars.lower(staging, value)
+        if scalars.kind_of(value) == spec.kind:
+            return [operand]
+        if not hasattr(operand, "type"):
+            return [{INT: int, FLOAT: float, BOOL: bool}[spec.kind](operand)]
+        return staging.emit("scalar." + spec.kind, [operand], [spec.kind])
+    if isinstance(spec, Growing):
+        if isinstance(value, List) and value.value is not None:
+            if value.value.type.element is None:
+                value.value.type.element = spec.types[0].element
+            return [value.value]
+        items = list.__iter__(value) if isinstance(value, List) else value
+        elements = [lower(staging, item, spec.element)[0] for item in items]
+        return staging.emit("list.new", elements, spec.types)
+    items = value.values() if spec.kind is dict else value
+    return [operand for item, child in zip(items, spec.children) for operand in lower(staging, item, child)]
+
+
+def placeholder(staging, type):
+    """An operand of a type, for what is not there yet and is not read before it is."""
+    if isinstance(type, TensorType):
+        args = [[n or 0 for n in type.dims], 0, type.dtype, None, type.device, None]
+        return staging.emit("aten.full.default", args, [type])[0]
+    if isinstance(type, ListType):
+        return staging.emit("list.new", [], [type])[0]
+    return _NOTHING[type]
+
+
+_NOTHING = {INT: 0, FLOAT: 0.0, BOOL: False}
+
+
+def never(type):
+    """An operand that is not evaluated."""
+    return _NOTHING.get(type) if isinstance(type, str) else None
+
+
+def present(staging, operand, type):
+    """What a region yields for what it does not have: a number has to be one, and of a tensor the gradient needs the
+    shape."""
+    if operand is not None or isinstance(type, ListType):
+        return operand
+    return placeholder(staging, type)
+
+
+def build(staging, spec, values):
+    """The value of a spec from an iterator of the graph's values."""
+    if isinstance(spec, Constant):
+        return spec.value
+    if isinstance(spec, Optional):
+        flag = next(values)
+        return Maybe(build(staging, spec.inner, values), staging.scalar(flag), spec.absent)
+    if isinstance(spec, (Tensor, Number)):
+        return staging.wrap(next(values))
+    if isinstance(spec, Growing):
+        return List.staged(next(values), spec)
+    children = [build(staging, child, values) for child in spec.children]
+    if spec.kind is dict:
+        return dict(zip(spec.keys, children))
+    if spec.kind is list:
+        return List(children)
+    return spec.kind(*children) if hasattr(spec.kind, "_fields") else spec.kind(children)
+
+
+def is_record(value):
+    """A named tuple of Python's or torch's."""
+    return isinstance(value, tuple) and (hasattr(value, "_fields") or type(value).__module__ == "torch.return_types")
+
+
+def _returned(spec):
+    """To return None is to return nothing."""
+    return Constant(UndefinedReturnValue()) if spec == Constant(None) else spec
+
+
+class Unsettled(StagingError):
+    """A variable of a loop is of another kind after a round; the second round may be like the third."""
+
+
+def checked_merge(name, a, b, where, error=StagingError):
+    """`merge`, with an error that names the variable."""
+    try:
+        return merge(*map(_returned, (a, b))) if name.startswith("retval_") and a != b else merge(a, b)
+    except Mismatch as mismatch:
+        raise error(f"`{name}` is of different kinds {where}: {mismatch}", spans.current()) from None

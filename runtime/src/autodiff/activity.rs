@@ -1,0 +1,213 @@
+//! Which values a gradient passes through: those that depend on an input and that an output depends on.
+
+use crate::ir::graph::{Node, Region, Value, ValueInfo};
+use crate::ir::op::Op;
+use crate::ir::operand::Operand;
+use crate::ir::types::Type;
+
+#[derive(Debug)]
+pub(super) struct Activity {
+    active: Vec<bool>,
+}
+
+impl Activity {
+    /// Over the nodes of regions that lie within each other, outer ones first.
+    pub(super) fn new(
+        values: &[ValueInfo],
+        regions: &[Vec<Node>],
+        inputs: &[Value],
+        outputs: &[Value],
+    ) -> Self {
+        let mut varied = vec![false; values.len()];
+        inputs.iter().for_each(|input| varied[input.index()] = true);
+        let mut varying = Varying { values, varied };
+        regions.iter().for_each(|nodes| varying.nodes(nodes));
+        let varied = varying.varied;
+
+        let mut live = Live { active: vec![false; values.len()], varied };
+        outputs.iter().for_each(|output| live.reach(*output));
+        regions.iter().rev().for_each(|nodes| live.nodes(nodes));
+        Self { active: live.active }
+    }
+
+    pub(super) fn is_active(&self, value: Value) -> bool {
+        self.active.get(value.index()).copied().unwrap_or(false)
+    }
+
+    pub(super) fn any(&self, operand: &Operand) -> bool {
+        let mut any = false;
+        operand.values(&mut |value| any |= self.is_active(*value));
+        any
+    }
+}
+
+/// Whether values of a type have gradients. A number in a register has none, as `Tensor.item()` has none.
+pub(super) fn is_differentiable(ty: &Type) -> bool {
+    match ty {
+        Type::Tensor(tensor) => tensor.dtype.is_differentiable(),
+        Type::List(item) => is_differentiable(item),
+        Type::Tuple(items) => items.iter().any(is_differentiable),
+        _ => false,
+    }
+}
+
+/// Whether no gradient passes through a node. Below `torch.no_grad()` none passes through operators; what a list, a
+/// branch or a loop hands on keeps its own, as it does in Python.
+pub(super) fn ends_here(node: &Node) -> bool {
+    match &node.op {
+        Op::Operator(name) => !node.grad || is_constant(name),
+        Op::Call(_) | Op::Python(_) => !node.grad,
+        _ => false,
+    }
+}
+
+/// Operators whose results have nothing of the values that they are given, only of their shapes.
+fn is_constant(name: &str) -> bool {
+    let Some(name) = name.strip_prefix("aten.") else { return false };
+    let base = name.split('.').next().unwrap_or(name);
+    base.ends_with("_like")
+        || base.starts_with("new_")
+        || matches!(base, "detach" | "bernoulli" | "nextafter")
+}
+
+struct Varying<'a> {
+    values: &'a [ValueInfo],
+    varied: Vec<bool>,
+}
+
+impl Varying<'_> {
+    fn nodes(&mut self, nodes: &[Node]) {
+        nodes.iter().filter(|node| !ends_here(node)).for_each(|node| self.node(node));
+    }
+
+    fn node(&mut self, node: &Node) {
+        match node.op {
+            Op::If => {
+                for region in &node.regions {
+                    self.nodes(&region.nodes);
+                    self.hand_over(&region.results, &node.outputs);
+                }
+            }
+            Op::While | Op::For => {
+                let (body, start) = Loop::of(node);
+                self.hand_over(start, body.carried);
+                loop {
+                    self.nodes(&body.region.nodes);
+                    if !self.hand_over(&body.region.results, body.carried) {
+                        break;
+                    }
+                }
+                let carried: Vec<Operand> = body.carried.iter().copied().map(Operand::Value).collect();
+                self.hand_over(&carried, &node.outputs);
+            }
+            _ => {
+                let mut any = false;
+                node.used(&mut |value| any |= self.varied[value.index()]);
+                if any {
+                    for output in &node.outputs {
+                        self.vary(*output);
+                    }
+                }
+            }
+        }
+    }
+
+    fn vary(&mut self, value: Value) -> bool {
+        let is_new = !self.varied[value.index()] && is_differentiable(&self.values[value.index()].ty);
+        self.varied[value.index()] |= is_new;
+        is_new
+    }
+
+    fn hand_over(&mut self, from: &[Operand], to: &[Value]) -> bool {
+        let mut any = false;
+        for (from, to) in from.iter().zip(to) {
+            if from.value().is_some_and(|value| self.varied[value.index()]) {
+                any |= self.vary(*to);
+            }
+        }
+        any
+    }
+}
+
+struct Live {
+    varied: Vec<bool>,
+    active: Vec<bool>,
+}
+
+impl Live {
+    fn reach(&mut self, value: Value) {
+        self.active[value.index()] |= self.varied[value.index()];
+    }
+
+    fn nodes(&mut self, nodes: &[Node]) {
+        nodes.iter().rev().filter(|node| !ends_here(node)).for_each(|node| self.node(node));
+    }
+
+    fn node(&mut self, node: &Node) {
+        match node.op {
+            Op::If => {
+                for region in &node.regions {
+                    self.hand_back(&node.outputs, &region.results);
+                    self.nodes(&region.nodes);
+                }
+            }
+            Op::While | Op::For => {
+                let (body, start) = Loop::of(node);
+                for (output, carried) in node.outputs.iter().zip(body.carried) {
+                    if self.active[output.index()] {
+                        self.reach(*carried);
+                    }
+                }
+                // A carried value is live when a later round needs it, or what comes after the loop.
+                loop {
+                    let before = self.alive(body.carried);
+                    self.hand_back(body.carried, &body.region.results);
+                    self.nodes(&body.region.nodes);
+                    if self.alive(body.carried) == before {
+                        break;
+                    }
+                }
+                self.hand_back(body.carried, start);
+            }
+            _ if node.outputs.iter().any(|output| self.active[output.index()]) => {
+                node.used(&mut |value| self.reach(*value));
+            }
+            _ => {}
+        }
+    }
+
+    fn alive(&self, values: &[Value]) -> usize {
+        values.iter().filter(|value| self.active[value.index()]).count()
+    }
+
+    fn hand_back(&mut self, from: &[Value], to: &[Operand]) {
+        for (from, to) in from.iter().zip(to) {
+            if self.active[from.index()]
+                && let Operand::Value(value) = to
+            {
+                self.reach(*value);
+            }
+        }
+    }
+}
+
+/// What `while` and `for` have in common.
+pub(super) struct Loop<'a> {
+    pub(super) region: &'a Region,
+    /// The parameters of the body that are carried from round to round.
+    pub(super) carried: &'a [Value],
+}
+
+impl<'a> Loop<'a> {
+    /// The body, and what is carried into the first round.
+    fn of(node: &'a Node) -> (Self, &'a [Operand]) {
+        let (body, first, start) = parts(node);
+        let region = &node.regions[body];
+        (Self { region, carried: &region.params[first..] }, &node.operands[start..])
+    }
+}
+
+/// Which region is the body of a loop, which of its parameters is the first that is carried, and which operand.
+pub(super) fn parts(node: &Node) -> (usize, usize, usize) {
+    if node.op == Op::For { (0, 1, 3) } else { (1, 0, 0) }
+}

@@ -1,0 +1,132 @@
+//! Elements chosen by indices and masks, and written there.
+
+use super::{Derivative, Rule};
+use crate::autodiff::expression::{Expr, Typing};
+use crate::ir::operand::Operand;
+use crate::ir::types::{DType, Dim, TensorType};
+
+pub(super) fn rule(name: &str) -> Option<Derivative> {
+    Some(match name {
+        "index.Tensor" => |r| {
+            let (g, zeros) = (r.g()?, r.zeros(0));
+            let operands = vec![zeros.into(), r.x(1), g, true.into()];
+            r.give(0, Expr::call("index_put.default", operands, Typing::Like(0)));
+            Some(())
+        },
+        "index_put.default" => index_put,
+        "index_select.default" => |r| {
+            let (g, zeros) = (r.g()?, r.zeros(0));
+            let operands = vec![zeros.into(), r.x(1), r.x(2), g, 1.into()];
+            r.give(0, Expr::call("index_add.default", operands, Typing::Like(0)));
+            Some(())
+        },
+        "index_add.default" => |r| {
+            let g = r.g()?;
+            r.give(0, g.clone());
+            let part = r.shaped(3, "index_select.default", g, vec![r.x(1), r.x(2)]);
+            r.give(3, part * r.operand(4));
+            Some(())
+        },
+        "gather.default" => |r| {
+            let (g, zeros) = (r.g()?, r.zeros(0));
+            let operands = vec![zeros.into(), r.x(1), r.x(2), g];
+            r.give(0, Expr::call("scatter_add.default", operands, Typing::Like(0)));
+            Some(())
+        },
+        "scatter_add.default" => |r| {
+            let g = r.g()?;
+            r.give(0, g.clone());
+            gathered(r, g)
+        },
+        "scatter.src" => |r| {
+            let g = r.g()?;
+            let rest = vec![g.clone(), r.x(1), r.x(2), 0.into()];
+            r.give(0, Expr::call("scatter.value", rest, Typing::Like(0)));
+            gathered(r, g)
+        },
+        "scatter.value" => |r| {
+            let g = r.g()?;
+            let rest = vec![g, r.x(1), r.x(2), 0.into()];
+            r.give(0, Expr::call("scatter.value", rest, Typing::Like(0)));
+            Some(())
+        },
+        "masked_fill.Scalar" | "masked_fill.Tensor" => |r| {
+            let g = r.g()?;
+            r.give_summed(0, g.clone().except(r.x(1)))?;
+            r.give_summed(2, g.only(r.x(1)))
+        },
+        "embedding.default" => |r| {
+            let weight = r.operand(0);
+            let (g, rows) = (r.g()?, r.emit.size(&weight, 0));
+            let operands = vec![r.x(1), rows.into(), r.x(2), r.x(3)];
+            r.give(0, r.shaped(0, "embedding_dense_backward.default", g, operands));
+            Some(())
+        },
+        "embedding_dense_backward.default" => |r| {
+            // Of a padding row there is no gradient, and counts would divide.
+            if r.int(3)? >= 0 || r.truth(4)? {
+                return None;
+            }
+            let g = r.g()?;
+            let operands = vec![g, r.x(1), r.x(3), false.into(), false.into()];
+            r.give(0, Expr::typed("embedding.default", operands, r.tensor(0)));
+            Some(())
+        },
+        _ => return None,
+    })
+}
+
+fn gathered(r: &mut Rule, g: Expr) -> Option<()> {
+    // A source may be longer than the index.
+    if r.wants(3) && r.tensor(2).sizes()? != r.tensor(3).sizes()? {
+        return None;
+    }
+    r.give(3, r.shaped(3, "gather.default", g, vec![r.x(1), r.x(2), false.into()]));
+    Some(())
+}
+
+fn index_put(r: &mut Rule) -> Option<()> {
+    let g = r.g()?;
+    if r.wants(0) {
+        let rest = if r.truth(3)? {
+            g.clone()
+        } else {
+            let ty = TensorType { shape: Some(Vec::new()), ..r.tensor(0) };
+            let zero = r.emit.filled("zeros", &ty)?;
+            let operands = vec![g.clone(), r.x(1), zero.into(), false.into()];
+            Expr::call("index_put.default", operands, Typing::Like(0))
+        };
+        r.give(0, rest);
+    }
+    if r.wants(2) {
+        let ty = TensorType { shape: indexed(r), ..r.tensor(0) };
+        let part = r.put(Expr::typed("index.Tensor", vec![g, r.x(1)], ty));
+        let part = r.sum_to(part, 2)?;
+        r.give(2, part);
+    }
+    Some(())
+}
+
+/// The shape of `x[indices]`, where no index is a mask.
+fn indexed(r: &Rule) -> Option<Vec<Dim>> {
+    let (Operand::List(indices), shape) = (r.operand(1), r.tensor(0).shape?) else { return None };
+    let mut chosen = Vec::new();
+    let mut places = Vec::new();
+    for (place, index) in indices.iter().enumerate() {
+        if *index != Operand::None {
+            let ty = r.emit.tensor(index);
+            if ty.dtype == DType::Bool {
+                return None;
+            }
+            chosen = crate::autodiff::shape::broadcast(&chosen, &ty.shape?);
+            places.push(place);
+        }
+    }
+    let (first, last) = (*places.first()?, *places.last()?);
+    let rest = shape.iter().enumerate().filter(|(place, _)| !places.contains(place));
+    let mut result: Vec<Dim> = rest.map(|(_, dim)| *dim).collect();
+    // Indices that stand apart put their dimensions in front.
+    let front = if last - first + 1 == places.len() { first } else { 0 };
+    result.splice(front..front, chosen);
+    Some(result)
+}

@@ -1,0 +1,59 @@
+//! Operators that give what they are given. Nothing writes to a value, so a copy is as good as what it is a copy of.
+
+use super::rewrite::{Outcome, Rewrite, rewrite};
+use crate::ir::graph::{Function, Node, ValueInfo};
+use crate::ir::op::Op;
+use crate::ir::operand::Operand;
+use crate::ir::types::TensorType;
+
+pub(super) fn run(function: &mut Function) {
+    rewrite(function, &mut Identities);
+}
+
+struct Identities;
+
+impl Rewrite for Identities {
+    fn node(&mut self, node: Node, values: &[ValueInfo]) -> Outcome {
+        match same(&node, values) {
+            Some(operand) => Outcome::Becomes(vec![operand], node),
+            None => Outcome::Stays(node),
+        }
+    }
+}
+
+/// The operand that is the result as well.
+fn same(node: &Node, values: &[ValueInfo]) -> Option<Operand> {
+    let Op::Operator(name) = &node.op else { return None };
+    let (Some(Operand::Value(given)), [result]) = (node.operands.first(), &node.outputs[..]) else {
+        return None;
+    };
+    let tensor = |value: usize| -> Option<&TensorType> { values.get(value)?.ty.tensor() };
+    let (given_type, result_type) = (tensor(given.index())?, tensor(result.index())?);
+    let has_shape = given_type == result_type && given_type.sizes().is_some();
+    let second = node.operands.get(1);
+    let is_same = match &**name {
+        "aten.detach.default" | "aten.alias.default" | "aten.lift_fresh.default" => given_type == result_type,
+        "aten.expand.default"
+        | "aten.view.default"
+        | "aten.reshape.default"
+        | "aten._unsafe_view.default"
+        | "aten.sum_to_size.default" => has_shape,
+        "aten.mul.Tensor" | "aten.mul.Scalar" | "aten.div.Tensor" | "aten.div.Scalar" => {
+            given_type == result_type && second.is_some_and(|other| is_number(other, 1.0))
+        }
+        // Not `add`: -0.0 + 0 is 0.0.
+        "aten.sub.Tensor" | "aten.sub.Scalar" => {
+            given_type == result_type && second.is_some_and(|other| is_number(other, 0.0))
+        }
+        _ => false,
+    };
+    is_same.then(|| (*given).into())
+}
+
+fn is_number(operand: &Operand, number: f64) -> bool {
+    match operand {
+        Operand::Int(value) => *value as f64 == number,
+        Operand::Float(value) => value.to_bits() == number.to_bits(),
+        _ => false,
+    }
+}

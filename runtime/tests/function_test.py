@@ -1,0 +1,194 @@
+"""When a function is traced anew, and what it accepts."""
+
+import warnings
+
+import pytest
+import torch
+
+import autograph as ag
+from oracle import assert_equal, t
+
+
+def traces(function):
+    return sum(map(len, function._traces.values())) + sum(len(f.traces) for f in function._families.values())
+
+
+def test_one_trace_for_one_kind():
+    @ag.function
+    def f(x, k):
+        return x * k
+
+    for x in (t(1, 2), t(3, 4)):
+        assert_equal(f(x, 2), x * 2)
+    assert traces(f) == 1
+    f(t(1, 2), 3)
+    f(t(1, 2).double(), 3)
+    assert traces(f) == 3
+
+
+def test_second_shape_leaves_the_dimension_open():
+    @ag.function
+    def f(x, w):
+        rows = []
+        for i in range(x.shape[0]):
+            rows.append(torch.tanh(x[i] @ w))
+        return torch.stack(rows), x.shape[0], x.sum(0) / len(x), x.reshape(-1)
+
+    w = torch.randn(3, 2)
+    for n in (20, 25, 7, 30, 2):
+        x = torch.randn(n, 3)
+        assert_equal(f(x, w), f.python_function(x, w))
+    assert traces(f) == 2
+
+
+def test_signature():
+    @ag.function(input_signature=["f32[?,3]", "i64[]"])
+    def f(x, n):
+        for i in range(n):
+            x = x + i
+        return x
+
+    for rows in (1, 4, 5):
+        x = torch.ones(rows, 3)
+        assert_equal(f(x, torch.tensor(3)), x + 3)
+    assert traces(f) == 1
+    with pytest.raises(ag.StagingError, match=r"float32 of shape \[4\] where its signature says f32\[\?,3\]"):
+        f(torch.ones(4), torch.tensor(3))
+
+
+def test_retraces_are_reported():
+    @ag.function
+    def f(x, k):
+        return x + k
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for k in range(8):
+            f(t(1), k)
+    assert len(caught) == 1 and "4" in str(caught[0].message) and "`f`" in str(caught[0].message)
+
+
+def test_structures_in_and_out():
+    @ag.function
+    def f(inputs, *rest, scale):
+        a, (b, c) = inputs["a"], inputs["b"]
+        return {"sum": a + b, "more": [c * scale, (rest[0], None, "text", 3)]}
+
+    inputs = {"a": t(1), "b": (t(2), t(3))}
+    assert_equal(f(inputs, t(5), scale=2.0), f.python_function(inputs, t(5), scale=2.0))
+
+
+def test_the_same_tensor_twice():
+    @ag.function
+    def f(x, y):
+        x += 1
+        return x + y
+
+    x = t(1, 2)
+    assert f(x, x).tolist() == [4, 6]
+    assert f(t(1, 2), t(1, 2)).tolist() == [3, 5]
+
+
+def test_composition_is_one_graph():
+    @ag.function
+    def inner(x):
+        return x * 2 if x.sum() > 0 else x
+
+    @ag.function
+    def outer(x):
+        return inner(x) + inner(-x)
+
+    assert_equal(outer(t(1, 2)), t(1, 2))
+    assert outer.graph(t(1, 2)).count("func @") == 1
+
+
+def test_captures_are_by_reference():
+    w = t(1, 2)
+
+    @ag.function
+    def f(x):
+        return x * w
+
+    assert f(t(1, 1)).tolist() == [1, 2]
+    w.add_(1)
+    assert f(t(1, 1)).tolist() == [2, 3]
+
+
+def test_convert_and_to_graph():
+    def f(x):
+        return x + 1 if x.sum() > 0 else x - 1
+
+    assert_equal(ag.convert()(f)(t(1)), t(2))
+    assert_equal(ag.to_graph(f)(t(-1)), t(-2))
+    assert "if_exp" in ag.to_code(f)
+    with pytest.raises(ag.ConversionError, match="generator"):
+        ag.to_graph(generator)
+
+
+def generator():
+    yield 1
+
+
+def test_methods_properties_and_partial():
+    class Model:
+        scale = 2
+
+        @property
+        def double(self):
+            return self.scale * 2
+
+        @staticmethod
+        def shifted(x):
+            return x + 1 if x.sum() > 0 else x
+
+        @classmethod
+        def named(cls, x):
+            return x * cls.scale
+
+        @ag.function
+        def __call__(self, x, k=1):
+            return self.named(self.shifted(x)) * self.double + k
+
+    import functools
+
+    model = Model()
+    assert_equal(model(t(1)), t(17))
+    assert_equal(ag.function(functools.partial(Model.shifted))(t(1)), t(2))
+    assert_equal(ag.function(lambda x: x + 1 if x.sum() > 0 else x)(t(1)), t(2))
+
+
+def test_python_callback():
+    seen = []
+
+    def note(value, k):
+        seen.append((value.tolist(), k))
+        return value.flip(0), k * 2
+
+    @ag.function
+    def f(x, n):
+        for i in range(n):
+            x, k = ag.py_function(note, (x + i, i), ["f32[2]", "int"])
+            x = x * k
+        return x
+
+    expected, found = [], t(1, 2)
+    for i in range(3):
+        expected.append(((found + i).tolist(), i))
+        found = (found + i).flip(0) * (i * 2)
+    assert_equal(f(t(1, 2), torch.tensor(3)), found)
+    assert seen == expected
+
+
+def test_exception_of_a_callback():
+    class Own(Exception):
+        pass
+
+    def fail(x):
+        raise Own("from Python")
+
+    @ag.function
+    def f(x):
+        return ag.py_function(fail, (x,), "f32[1]")
+
+    with pytest.raises(Own, match="from Python"):
+        f(t(1))

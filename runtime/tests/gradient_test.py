@@ -1,0 +1,125 @@
+"""Gradients inside of staged code and through it, with torch's autograd as the oracle."""
+
+import torch
+import torch.nn.functional as F
+
+import autograph as ag
+from oracle import assert_same, t
+
+
+def leaf(*shape, seed=0):
+    torch.manual_seed(seed)
+    return torch.randn(*shape, requires_grad=True)
+
+
+def test_training_loop_with_grad():
+    def train(x, y, w, steps):
+        w = w.clone().requires_grad_()
+        for i in range(steps):
+            loss = F.cross_entropy(x @ w, y)
+            (g,) = torch.autograd.grad(loss, (w,))
+            with torch.no_grad():
+                w.sub_(g, alpha=0.1)
+        return w, loss
+
+    torch.manual_seed(0)
+    x, y, w = torch.randn(8, 4), torch.randint(0, 3, (8,)), torch.randn(4, 3)
+    assert_same(train, (x, y, w, 30))
+
+
+def test_backward_and_sgd():
+    def train(x, steps):
+        for i in range(steps):
+            optimizer.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
+        return loss
+
+    results = []
+    for run in (train, ag.function(train)):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        x = torch.randn(5, 3)
+        results.append([run(x, 3).detach(), *(p.detach().clone() for p in model.parameters()), model.weight.grad.clone()])
+    torch.testing.assert_close(results[1], results[0])
+
+
+def test_second_order():
+    def f(x):
+        y = (x**3).sum()
+        (g,) = torch.autograd.grad(y, x, create_graph=True)
+        (h,) = torch.autograd.grad((g * g).sum(), x)
+        return g, h
+
+    def eager(x):
+        return f(x.requires_grad_())
+
+    expected = eager(t(1, 2, 3))
+    found = ag.function(f)(t(1, 2, 3).requires_grad_())
+    torch.testing.assert_close([v.detach() for v in found], [v.detach() for v in expected])
+
+
+def test_through_a_loop_and_a_branch():
+    def f(x, n):
+        h = x
+        for i in range(n):
+            if h.sum() > 1:
+                h = torch.tanh(h * x)
+            else:
+                h = h + x * i
+        (g,) = torch.autograd.grad(h.sum(), x)
+        return g
+
+    n = torch.tensor(5)
+    for k in (0.1, 1.0):
+        x = (t(0.3, 0.7) * k).requires_grad_()
+        torch.testing.assert_close(ag.function(f)(x, n), f(x, n))
+
+
+def test_from_outside():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+
+    def f(x):
+        y = model(x).sum()
+        if y > 0:
+            y = y * 2
+        return y
+
+    x = leaf(2, 3)
+    expected = torch.autograd.grad(f(x), [x, *model.parameters()])
+    f_staged = ag.function(f)
+    loss = f_staged(x) * 1.0
+    loss.backward()
+    torch.testing.assert_close([x.grad, *(p.grad for p in model.parameters())], list(expected))
+
+
+def test_operator_without_a_rule():
+    def f(x):
+        y = torch.special.entr(x).sum() + torch.special.zeta(x + 2, x + 1).detach().sum() + torch.logit(x * 0.1).sum()
+        (g,) = torch.autograd.grad(y, x)
+        return g
+
+    x = t(0.5, 2, 3).requires_grad_()
+    torch.testing.assert_close(ag.function(f)(x), f(x))
+
+
+def test_adam():
+    def train(x):
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
+        return loss
+
+    results = []
+    for run in (train, ag.function(train)):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(3, 2)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+        x = torch.randn(5, 3)
+        losses = [run(x).detach() for _ in range(3)]
+        results.append([*losses, *(p.detach().clone() for p in model.parameters())])
+    torch.testing.assert_close(results[1], results[0])

@@ -1,0 +1,50 @@
+"""Staged code against the same code run eagerly: values, changed arguments, exceptions and what is printed."""
+
+import copy
+
+import torch
+
+import autograph as ag
+
+
+def outcome(function, args):
+    """What a call leaves: its result or exception, and its arguments after it."""
+    try:
+        result = function(*args)
+    except Exception as error:
+        return ("raised", type(error), str(error).splitlines()[0] if str(error) else ""), args
+    return ("returned", result), args
+
+
+def assert_same(function, *argument_lists):
+    """The staged function does what the function does, on each of the argument lists (one trace for all of a kind)."""
+    staged = ag.function(function)
+    for args in argument_lists:
+        expected = outcome(function, copy.deepcopy(args))
+        found = outcome(staged, copy.deepcopy(args))
+        assert_equal(found, expected)
+    return staged
+
+
+def assert_equal(found, expected):
+    if isinstance(expected, torch.Tensor):
+        assert isinstance(found, torch.Tensor), found
+        assert found.dtype == expected.dtype and found.shape == expected.shape, (found, expected)
+        torch.testing.assert_close(found.detach(), expected.detach(), equal_nan=True)
+    elif isinstance(expected, (list, tuple)):
+        assert type(found) is type(expected) and len(found) == len(expected), (found, expected)
+        for one, other in zip(found, expected):
+            assert_equal(one, other)
+    elif isinstance(expected, dict):
+        assert list(found) == list(expected)
+        for key in expected:
+            assert_equal(found[key], expected[key])
+    elif isinstance(expected, float):
+        assert type(found) is float
+        torch.testing.assert_close(found, expected, equal_nan=True)
+    else:
+        assert type(found) is type(expected) and found == expected, (found, expected)
+
+
+def t(*numbers, dtype=torch.float32):
+    return torch.tensor(numbers, dtype=dtype)

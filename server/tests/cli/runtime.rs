@@ -1,0 +1,47 @@
+//! `ag-lsp run` and `ag-lsp graph`, where the runtime is not installed: what is missing, and how to get it. That
+//! they work where it is, the tests of the runtime show.
+
+use crate::project::Project;
+
+const PROGRAM: &str = "print('started')\n";
+
+#[test]
+fn what_is_wrong_is_said_before_anything_is_run() {
+    let project = Project::new(&[("train.py", PROGRAM), ("bin/python", "no program")]);
+    let cases: &[(&[&str], &str)] = &[
+        (&["run", "missing.py"], "there is no file `missing.py`"),
+        (&["run", "--python", "missing", "train.py"], "`missing` is no Python and no virtual environment"),
+        (&["run", "--python", ".", "train.py"], "does not start"),
+        (&["graph", "train.py"], "`train.py` names no function: write FILE::QUALNAME"),
+        (&["graph", "missing.py::step"], "there is no file `missing.py`"),
+        (&["graph", "--output-format", "png", "train.py::step"], "invalid value 'png'"),
+    ];
+    for (arguments, message) in cases {
+        let answer = project.run(arguments);
+        assert_eq!(answer.code, Some(2), "{arguments:?}: {answer:?}");
+        assert!(answer.stderr.contains(message), "{arguments:?}: {answer:?}");
+        assert_eq!(answer.stdout, "");
+    }
+}
+
+/// An environment without packages, made as `python -m venv` makes it.
+#[test]
+fn a_runtime_that_is_not_installed_is_asked_for() {
+    let project = Project::new(&[("train.py", PROGRAM)]);
+    let made = std::process::Command::new("python3")
+        .args(["-m", "venv", "--without-pip"])
+        .arg(project.path(".venv"))
+        .status()
+        .expect("the tests need Python");
+    assert!(made.success());
+    for arguments in [&["run", "train.py"][..], &["graph", "train.py::step"]] {
+        let mut command = project.command(arguments);
+        command.env_remove("VIRTUAL_ENV").env_remove("CONDA_PREFIX").env_remove("PYTHONPATH");
+        let output = command.output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("the runtime is not installed"), "{stderr}");
+        assert!(stderr.contains("-m pip install ag-runtime"), "{stderr}");
+        assert!(output.stdout.is_empty());
+    }
+}
