@@ -445,3 +445,21 @@ def test_libraries_written_in_torch():
         return out, h, c, encoder(y), torch.einsum("tbi,tbj->bij", x, x), torch.linalg.norm(y), y.softmax(-1).topk(2)
 
     assert_same(f, (torch.randn(5, 2, 3), torch.randn(2, 5, 8)))
+
+
+def test_the_length_of_a_list_follows_from_its_loop():
+    """The sizes of `torch.cat` are known, so that what is done with them needs no look at the data."""
+
+    @ag.function
+    def joined(x):
+        items = [x]
+        for i in range(20):
+            if x.sum() > i:
+                items.append(x * i)
+            else:
+                items.append(x + i)
+        both = torch.cat(items)
+        return both.view(21, 3) if both.shape[0] == 63 else both
+
+    x = torch.ones(3)
+    assert joined(x).shape == (21, 3)

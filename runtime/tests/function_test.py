@@ -155,3 +155,40 @@ def test_methods_properties_and_partial():
     assert_equal(model(t(1)), t(17))
     assert_equal(ag.function(functools.partial(Model.shifted))(t(1)), t(2))
     assert_equal(ag.function(lambda x: x + 1 if x.sum() > 0 else x)(t(1)), t(2))
+
+
+def test_python_callback():
+    seen = []
+
+    def note(value, k):
+        seen.append((value.tolist(), k))
+        return value.flip(0), k * 2
+
+    @ag.function
+    def f(x, n):
+        for i in range(n):
+            x, k = ag.py_function(note, (x + i, i), ["f32[2]", "int"])
+            x = x * k
+        return x
+
+    expected, found = [], t(1, 2)
+    for i in range(3):
+        expected.append(((found + i).tolist(), i))
+        found = (found + i).flip(0) * (i * 2)
+    assert_equal(f(t(1, 2), torch.tensor(3)), found)
+    assert seen == expected
+
+
+def test_exception_of_a_callback():
+    class Own(Exception):
+        pass
+
+    def fail(x):
+        raise Own("from Python")
+
+    @ag.function
+    def f(x):
+        return ag.py_function(fail, (x,), "f32[1]")
+
+    with pytest.raises(Own, match="from Python"):
+        f(t(1))

@@ -17,8 +17,9 @@ from oracle import assert_equal
 COUNT, FIRST, CHUNK = int(os.environ.get("PROGRAMS", "60")), int(os.environ.get("FIRST", "0")), 20
 
 
+@pytest.mark.parametrize("compare", ["compare", "compare_gradients"])
 @pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, CHUNK))
-def test_programs(first, tmp_path):
+def test_programs(first, compare, tmp_path):
     seeds = range(first, min(first + CHUNK, FIRST + COUNT))
     path = tmp_path / f"programs_{first}.py"
     path.write_text(programs.module_text(seeds))
@@ -28,7 +29,7 @@ def test_programs(first, tmp_path):
     failures = []
     for seed in seeds:
         try:
-            compare(getattr(module, f"program_{seed}"), seed)
+            globals()[compare](getattr(module, f"program_{seed}"), seed)
         except Exception as error:
             text = programs.Program(seed).text(f"program_{seed}")
             failures.append(f"seed {seed}: {type(error).__name__}: {error}\n{text}")
@@ -42,6 +43,27 @@ def compare(function, seed):
         args = torch.randn(3), torch.randn(2, 3), torch.tensor(rounds)
         expected, found = run(function, args), run(staged, args)
         assert_equal(found, expected)
+
+
+def compare_gradients(function, seed):
+    def total(a, m, n):
+        a, b, s, *_, rows = function(a * 1, m * 1, n)
+        return a.sum() + b.sum() + s.sum() + (rows * rows).sum()
+
+    torch.manual_seed(seed)
+    args = torch.randn(3, requires_grad=True), torch.randn(2, 3, requires_grad=True), torch.tensor(3)
+    try:
+        expected = gradients(total, args)
+    except RuntimeError:  # a change in place that torch's autograd does not allow
+        return
+    assert_equal(gradients(ag.function(total), args), expected)
+
+
+def gradients(function, args):
+    try:
+        return "returned", *torch.autograd.grad(function(*args), args[:2], materialize_grads=True)
+    except (UnboundLocalError, NameError, IndexError, ZeroDivisionError) as error:
+        return "raised", NameError if isinstance(error, NameError) else type(error)
 
 
 def run(function, args):

@@ -73,6 +73,7 @@ class Staging:
         self.unrolled = set()  # code of loop bodies that cannot be a loop of the graph
         self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
         self.keeps_detach = True  # in a derivative, what torch detaches may be differentiated again
+        self.calls = 0  # functions of converted code that have not returned
         self.callbacks = []  # functions of Python that the graph calls
         self.constants = []  # real tensors kept alive
 
@@ -82,9 +83,9 @@ class Staging:
     def depth(self):
         return self.record.region.depth
 
-    def emit(self, op, args, types, regions=(), extra=None):
+    def emit(self, op, args, types, regions=(), extra=None, span=None):
         grad = torch.is_grad_enabled() or not self.keeps_detach
-        return self.record.emit(op, args, types, regions, spans.current(), grad, extra)
+        return self.record.emit(op, args, types, regions, span or spans.current(), grad, extra)
 
     def operand(self, argument):
         """What an argument of a torch function is in the record."""

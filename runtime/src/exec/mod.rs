@@ -10,6 +10,7 @@ mod listing;
 mod liveness;
 mod machine;
 mod plan;
+mod products;
 mod scalar;
 mod typed;
 mod value;

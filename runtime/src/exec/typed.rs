@@ -3,6 +3,7 @@
 
 use tch::{TchError, Tensor};
 
+use super::products;
 use crate::ir::Operand;
 
 type Made = Result<Tensor, TchError>;
@@ -77,7 +78,7 @@ pub(super) fn typed(name: &str, forms: &[Form<'_>], literals: &[Operand]) -> Opt
             if literals[3] == Operand::Int(1) && literals[4] == Operand::Int(1) =>
         {
             match name {
-                "addmm.default" => Some(Typed::Ternary(Tensor::f_addmm)),
+                "addmm.default" => Some(Typed::Ternary(products::addmm)),
                 _ => None,
             }
         }
@@ -171,7 +172,7 @@ fn binary(name: &str) -> Option<Binary> {
     Some(match name {
         "mul.Tensor" => Tensor::f_mul,
         "div.Tensor" => Tensor::f_div,
-        "mm.default" => Tensor::f_mm,
+        "mm.default" => products::mm,
         "bmm.default" => Tensor::f_bmm,
         "mv.default" => Tensor::f_mv,
         "dot.default" => Tensor::f_dot,

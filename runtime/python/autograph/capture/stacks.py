@@ -3,7 +3,7 @@
 import torch
 
 from ..errors import StagingError
-from . import spans
+from . import lengths, spans
 from .record import TensorType
 
 _JOINS = {torch.cat, torch.concat, torch.concatenate}
@@ -36,7 +36,7 @@ def _element(items):
 def _stack(staging, items, dim):
     element = _element(items)
     at = dim % (len(element.dims) + 1)
-    dims = (*element.dims[:at], None, *element.dims[at:])
+    dims = (*element.dims[:at], lengths.known(items.value) or None, *element.dims[at:])
     type = TensorType(element.dtype, dims, element.device)
     return staging.fresh(staging.emit("aten.stack.default", [items.value, dim], [type])[0])
 
@@ -46,6 +46,8 @@ def _cat(staging, items, dim):
     if not element.dims:
         raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
     at = dim % len(element.dims)
-    dims = (*element.dims[:at], None, *element.dims[at + 1 :])
+    count, size = lengths.known(items.value), element.dims[at]
+    joined = count * size if count and size is not None else None
+    dims = (*element.dims[:at], joined, *element.dims[at + 1 :])
     type = TensorType(element.dtype, dims, element.device)
     return staging.fresh(staging.emit("aten.cat.default", [items.value, dim], [type])[0])

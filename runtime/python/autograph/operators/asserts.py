@@ -14,6 +14,7 @@ def assert_stmt(expression1, expression2):
         return
     staging = current()
     flag = regions.condition(staging, expression1, "`assert`")
+    regions.not_caught(staging)
     message = expression2()
     part = staging.operand(message) if is_staged(message) and scalars.kind_of(message) else str(message)
     staging.emit("assert", [flag, part], [], extra=message)

@@ -19,7 +19,7 @@ def len_(value):
         if value.dim() == 0:
             raise TypeError("len() of a 0-d tensor")
         return value.shape[0]
-    if isinstance(value, ranges._OURS):
+    if isinstance(value, ranges.Iterable):
         return value.length()
     return len(value)
 
@@ -161,7 +161,7 @@ def sorted_(values, /, *, key=None, reverse=False):
     if is_staged_tensor(values) and key is None:
         if values.dim() != 1:
             raise StagingError("`sorted` of a tensor that has not one dimension", spans.current())
-        return values.sort(descending=bool(reverse), stable=True).values
+        return list_(values.sort(descending=bool(reverse), stable=True).values)
     return sorted(values, key=key, reverse=reverse)
 
 

@@ -146,7 +146,8 @@ class Carry:
                     results.extend(self.cell_params[cell])
                 else:
                     results.extend(regions.lower_cell(staging, cell, state, spec))
-        region.results = [specs.present(operand, type) for operand, type in zip(results, self.types)]
+            results = [specs.present(staging, operand, type) for operand, type in zip(results, self.types)]
+        region.results = results
         region.params = [*heads, *self._ordered()]
 
     def _pass_through(self, block, heads):

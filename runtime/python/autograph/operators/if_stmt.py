@@ -35,8 +35,10 @@ def staged_if(staging, flag, body, orelse, get_state, set_state, names, outputs=
     types = [type for spec in [*agreed, *cells.values()] for type in spec.types]
     for block in blocks:
         with regions.at_end(staging, block):
-            results = _results(staging, block, agreed, cells, len(types))
-            block.region.results = [specs.present(operand, type) for operand, type in zip(results, types)]
+            results = _results(staging, block, agreed, cells, types)
+            if not block.dead:
+                results = [specs.present(staging, operand, type) for operand, type in zip(results, types)]
+            block.region.results = results
     values = iter(staging.emit("if", [flag], types, [block.region for block in blocks]))
     if all(block.dead for block in blocks):
         raise Dead
@@ -85,9 +87,9 @@ def _state(block, cell):
     return block.changed[cell] if cell in block.changed else cell_state(cell)
 
 
-def _results(staging, block, agreed, cells, count):
-    if block.dead:
-        return [None] * count
+def _results(staging, block, agreed, cells, types):
+    if block.dead:  # nothing is yielded: anything of the right type will do
+        return [specs.never(type) for type in types]
     results = []
     for value, spec in zip(block.values, agreed):
         results.extend(specs.lower(staging, value, spec))

@@ -117,9 +117,19 @@ def raised(staging, error):
     span, innermost = spans.of_traceback(error.__traceback__)
     if not innermost:
         raise error
+    not_caught(staging)
     simple = all(isinstance(arg, (str, int, float, bool)) or scalars.is_staged(arg) for arg in error.args)
     parts = [staging.operand(arg) for arg in error.args] if simple else [str(error)]
-    staging.emit("raise", parts, [], extra=type(error))
+    staging.emit("raise", parts, [], extra=type(error), span=span)
+
+
+def not_caught(staging):
+    """An exception of the graph ends its run: no `try` of the staged code sees it."""
+    if spans.inside_try():
+        raise StagingError(
+            "whether this raises is only known when the graph runs, so the `try` around it cannot catch it",
+            spans.current(),
+        )
 
 
 def condition(staging, value, what):

@@ -1,6 +1,7 @@
 """Function scopes and options, as converted code states them."""
 
-from .variables import returned
+from ..staging import current
+from .variables import Maybe, on_every_path, returned
 
 
 class Feature:
@@ -52,12 +53,20 @@ class FunctionScope:
         self.callopts = options.call_options()
 
     def __enter__(self):
+        staging = current()
+        if staging is not None:
+            staging.calls += 1
         return self
 
     def __exit__(self, exc_type, exc_val, exc_tb):
-        pass
+        staging = current()
+        if staging is not None:
+            staging.calls -= 1
 
     def ret(self, value, did_return):
+        staging = current()
+        if isinstance(value, Maybe) and staging.calls > 1:
+            return on_every_path(staging, value, self.function_name)
         return returned(value)
 
 

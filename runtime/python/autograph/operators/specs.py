@@ -150,6 +150,9 @@ def merge(a, b):
     """The spec with room for both."""
     if a == b:
         return a
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Constant) and isinstance(one.value, UndefinedReturnValue) and other == Constant(None):
+            return other
     if isinstance(a, Constant) and is_absent(a.value):
         return b if isinstance(b, Optional) else Optional(staged(b), a.value)
     if isinstance(b, Constant) and is_absent(b.value):
@@ -234,7 +237,7 @@ def lower(staging, value, spec):
     if isinstance(spec, Constant):
         return []
     if isinstance(spec, Optional):
-        if is_absent(value):
+        if is_absent(value) or value is None:
             return [False] + [None] * len(spec.inner.types)
         if isinstance(value, Maybe):
             return [scalars.lower(staging, value.flag), *lower(staging, value.value, spec.inner)]
@@ -277,9 +280,17 @@ def placeholder(staging, type):
 _NOTHING = {INT: 0, FLOAT: 0.0, BOOL: False}
 
 
-def present(operand, type):
-    """What a region yields: nothing, for what it does not have, but a number has to be one."""
-    return _NOTHING[type] if operand is None and type in (INT, FLOAT, BOOL) else operand
+def never(type):
+    """An operand that is not evaluated."""
+    return _NOTHING.get(type) if isinstance(type, str) else None
+
+
+def present(staging, operand, type):
+    """What a region yields for what it does not have: a number has to be one, and of a tensor the gradient needs the
+    shape."""
+    if operand is not None or isinstance(type, ListType):
+        return operand
+    return placeholder(staging, type)
 
 
 def build(staging, spec, values):
@@ -306,6 +317,11 @@ def is_record(value):
     return isinstance(value, tuple) and (hasattr(value, "_fields") or type(value).__module__ == "torch.return_types")
 
 
+def _returned(spec):
+    """To return None is to return nothing."""
+    return Constant(UndefinedReturnValue()) if spec == Constant(None) else spec
+
+
 class Unsettled(StagingError):
     """A variable of a loop is of another kind after a round; the second round may be like the third."""
 
@@ -313,6 +329,6 @@ class Unsettled(StagingError):
 def checked_merge(name, a, b, where, error=StagingError):
     """`merge`, with an error that names the variable."""
     try:
-        return merge(a, b)
+        return merge(*map(_returned, (a, b))) if name.startswith("retval_") and a != b else merge(a, b)
     except Mismatch as mismatch:
         raise error(f"`{name}` is of different kinds {where}: {mismatch}", spans.current()) from None

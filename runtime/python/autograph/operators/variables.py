@@ -1,7 +1,6 @@
 """Variables that may be unbound."""
 
-from ..capture import scalars, spans
-from ..errors import StagingError
+from ..capture import scalars
 from ..staging import current
 
 
@@ -83,8 +82,8 @@ def returned(value):
     return value
 
 
-def known(value, what):
-    """A value that must be bound on every path."""
-    if isinstance(value, Maybe):
-        raise StagingError(f"{what} returns a value on some paths and None on others", spans.current())
-    return value
+def on_every_path(staging, maybe, name):
+    """What a function returned to staged code, which cannot go on with a value on some paths and None on others."""
+    message = f"`{name}` returns None here and a value elsewhere, which staged code that calls it cannot tell apart"
+    staging.emit("assert", [scalars.lower(staging, maybe.flag), message], [])
+    return maybe.value
