@@ -3,6 +3,7 @@
 import torch
 
 from .capture import scalars
+from .operators import specs
 from .operators.lists import List
 from .operators.variables import Maybe, UndefinedReturnValue
 
@@ -38,7 +39,7 @@ class Result:
         if isinstance(value, List):
             if value.value is not None:
                 slot = self._slot(value.value)
-                return lambda values, outside: list(slot(values, outside))
+                return lambda values, outside, spec=value.spec: specs.unpacked(spec, list(slot(values, outside)))
             return self._children(staging, list, list(value))
         if type(value) in (list, tuple) or type(value).__module__ == "torch.return_types":
             return self._children(staging, type(value), value)

@@ -23,10 +23,21 @@ class Interception(TorchFunctionMode):
             result = special(self.staging, func, *args, **kwargs)
             if result is not NotImplemented:
                 return result
+        if torch._C._functorch.peek_interpreter_stack() is not None:
+            return _transformed(func, args, kwargs)
         with torch._C._AutoDispatchBelowAutograd():
             if any(isinstance(a, List) and a.value is not None for a in args):
                 return stacks.call(self.staging, func, args, kwargs)
             return func(*args, **kwargs)
+
+
+def _transformed(func, args, kwargs):
+    """Inside of a function transform of `torch.func`: one that maps is taken apart by torch, one that differentiates
+    would find no derivatives here."""
+    kind = torch._C._functorch.peek_interpreter_stack().key()
+    if kind != torch._C._functorch.TransformType.Vmap:
+        raise StagingError(f"the transform {kind.name} of torch.func cannot be staged", spans.current())
+    return func(*args, **kwargs)
 
 
 def _numbers(staging, func, *args, **kwargs):

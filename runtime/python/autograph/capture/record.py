@@ -64,6 +64,13 @@ class ListType:
         return hash(ListType)
 
 
+class TupleType(NamedTuple):
+    items: tuple
+
+    def __str__(self):
+        return f"tuple[{','.join(map(str, self.items))}]"
+
+
 class Value:
     __slots__ = ("type", "region", "name")
 

@@ -3,6 +3,7 @@
 import builtins
 
 import torch
+from torch.utils import _pytree as pytree
 
 from ..capture import scalars, spans
 from ..errors import StagingError
@@ -240,7 +241,42 @@ def list_(*args):
     return List(*args) if current() is not None else list(*args)
 
 
+def grad_and_value(function, argnums=0, has_aux=False):
+    """`torch.func.grad_and_value`."""
+    if current() is None:
+        return torch.func.grad_and_value(function, argnums, has_aux)
+    return lambda *args, **kwargs: _derived(function, argnums, has_aux, args, kwargs)
+
+
+def grad(function, argnums=0, has_aux=False):
+    """`torch.func.grad`."""
+    if current() is None:
+        return torch.func.grad(function, argnums, has_aux)
+
+    def derived(*args, **kwargs):
+        gradient, value = _derived(function, argnums, has_aux, args, kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return derived
+
+
+def _derived(function, argnums, has_aux, args, kwargs):
+    from ..gradients import grad as gradient_of
+    from .calls import call
+
+    numbers = (argnums,) if isinstance(argnums, int) else argnums
+    args = [pytree.tree_map_only(torch.Tensor, torch.clone, a) if i in numbers else a for i, a in enumerate(args)]
+    with torch.enable_grad():
+        value = call(function, tuple(args), kwargs)
+    output = value[0] if has_aux else value
+    leaves, structure = pytree.tree_flatten([args[i] for i in numbers])
+    found = gradient_of(current(), (output,), leaves, materialize_grads=True, create_graph=True)
+    gradients = pytree.tree_unflatten(list(found), structure)
+    return (gradients[0] if isinstance(argnums, int) else tuple(gradients)), value
+
+
 OVERLOADS = {
+    torch.func.grad: grad, torch.func.grad_and_value: grad_and_value,
     builtins.len: len_, builtins.int: int_, builtins.float: float_, builtins.bool: bool_, builtins.round: round_,
     builtins.abs: abs_, builtins.max: max_, builtins.min: min_, builtins.sum: sum_, builtins.any: any_,
     builtins.all: all_, builtins.sorted: sorted_, builtins.map: map_, builtins.filter: filter_,
