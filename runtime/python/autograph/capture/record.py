@@ -153,7 +153,9 @@ class Record:
             self.region, region.open = before, was_open
 
 
-_RANDOM = ("rand", "bernoulli", "normal", "dropout", "multinomial", "poisson", "uniform", "exponential", "geometric", "cauchy")
+_RANDOM = (
+    "rand", "bernoulli", "normal", "dropout", "multinomial", "poisson", "uniform", "exponential", "geometric", "cauchy",
+)  # fmt: skip
 
 
 def has_random(region):
