@@ -1,5 +1,5 @@
-//! The graph made smaller and faster, in passes that can each be switched off. What it computes, what it does beside
-//! that, and which exceptions it raises stay as they are.
+//! The graph made smaller and faster, in passes that can each be switched on and off. What it computes, what it does
+//! beside that, and which exceptions it raises stay as they are.
 //!
 //! This room knows the graph alone. A pass is a file; all of them take a function and leave one that verifies.
 //! Gradients are made before: a pass need not keep apart what has a gradient and what has none.
@@ -31,6 +31,10 @@ pub enum Pass {
 impl Pass {
     /// In the order in which they are best run: each leaves something to the next.
     pub const ALL: &[Self] = &[Self::Constants, Self::Identities, Self::Common, Self::Invariants, Self::Dead];
+
+    /// Those that run unless others are asked for. The rest let results share memory that had memory of their own
+    /// (two tensors of zeros become one), which a caller who writes into them would see.
+    pub const DEFAULT: &[Self] = &[Self::Constants, Self::Dead];
 
     pub fn name(self) -> &'static str {
         match self {
