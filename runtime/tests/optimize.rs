@@ -253,3 +253,30 @@ fn a_product_that_is_turned_round_is_the_same() {
     assert!(results[1].is_contiguous());
     assert!(results[0].allclose(&results[1], 1e-5, 1e-5, false));
 }
+
+/// A tensor that is returned is another than every other one that is, and than every argument: it may be changed in
+/// place outside.
+#[test]
+fn what_is_returned_stays_apart() {
+    let lines = "%3: f32[2] = aten.detach.default(%x.0)
+         %4: list[f32[2]] = list.new()
+         %5: list[f32[2]] = for(0, %n.1, 1, %4)
+           body(%6: int, %7: list[f32[2]]) {
+             %8: f32[2] = aten.sin.default(%x.0)
+             %9: list[f32[2]] = list.append(%7, %8)
+             yield %9
+           }
+         %10: f32[2] = aten.sin.default(%x.0)
+         %11: f32[2] = aten.sin.default(%x.0)
+         %12: f32[1,2] = aten.unsqueeze.default(%10, 0)
+         %13: tuple[f32[2], list[f32[2]], f32[2], f32[1,2]] = tuple.new(%3, %5, %11, %12)
+         return %13";
+    let text = format!(
+        "graph 1\nfunc @main(%x.0: f32[2] = argument \"x\", %n.1: int = argument \"n\") \
+         -> (tuple[f32[2], list[f32[2]], f32[2], f32[1,2]]) {{\n{lines}\n}}"
+    );
+    let mut graph = parse(&text).unwrap();
+    let before = print(&graph);
+    optimize(&mut graph, &[Pass::Identities, Pass::Common, Pass::Invariants]);
+    assert_eq!(print(&graph), before);
+}

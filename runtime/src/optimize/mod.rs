@@ -10,10 +10,13 @@
 //! - [`products`]: products of matrices in the order in which they are fast
 //! - [`invariants`]: what every round of a loop computes again
 //! - [`dead`]: what nobody uses
+//!
+//! What [`escape`]s is neither merged nor moved.
 
 mod common;
 mod constants;
 mod dead;
+mod escape;
 mod identities;
 mod invariants;
 mod products;
