@@ -42,7 +42,8 @@ def test_backward_and_sgd():
         model = torch.nn.Linear(3, 2)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         x = torch.randn(5, 3)
-        results.append([run(x, 3).detach(), *(p.detach().clone() for p in model.parameters()), model.weight.grad.clone()])
+        loss = run(x, 3).detach()
+        results.append([loss, *(p.detach().clone() for p in model.parameters()), model.weight.grad.clone()])
     torch.testing.assert_close(results[1], results[0])
 
 

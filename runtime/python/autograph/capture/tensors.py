@@ -3,7 +3,6 @@
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_map
 
 from ..errors import StagingError
 from . import inplace, schemas, scalars, spans, views
@@ -245,9 +244,3 @@ _SPECIAL = {
     aten.detach_.default: _same,
     aten.native_batch_norm.default: _under_mode(_batch_norm),
 }
-
-
-def emit_under(staging, function, *args):
-    """Runs torch code that is recorded, from a place where nothing is."""
-    with Recorder(staging):
-        return tree_map(lambda x: x, function(*args))
