@@ -200,8 +200,8 @@ impl PyGraph {
         PyPlan::new(&self.rewritten(passes)?, callbacks, exceptions)
     }
 
-    /// The graph after these passes: "constants", "identities", "common", "invariants", "dead"; by default those that
-    /// run by default.
+    /// The graph after these passes: "constants", "identities", "common", "invariants", "dead"; by default all of
+    /// them.
     #[pyo3(signature = (passes = None))]
     fn optimized(&self, passes: Option<Vec<String>>) -> PyResult<Self> {
         Ok(Self { state: State::Made(Arc::new(self.rewritten(passes)?)) })
@@ -244,7 +244,7 @@ impl PyGraph {
         };
         let passes = match passes {
             Some(names) => names.iter().map(named).collect::<PyResult<Vec<_>>>()?,
-            None => Pass::DEFAULT.to_vec(),
+            None => Pass::ALL.to_vec(),
         };
         let mut graph = Graph::clone(&*self.made()?);
         optimize(&mut graph, &passes);

@@ -25,7 +25,7 @@ pub(crate) struct Graph {
     #[arg(long, short, value_name = "NAME=VALUE")]
     input: Vec<String>,
 
-    /// Show the graph after these passes of the optimizer: `default`, or some of constants, identities, common,
+    /// Show the graph after these passes of the optimizer: `all`, or some of constants, identities, common,
     /// invariants, dead.
     #[arg(long, value_name = "PASSES")]
     passes: Option<String>,
