@@ -6,5 +6,6 @@ pub mod autodiff;
 pub mod exec;
 pub mod ir;
 pub mod optimize;
+pub mod saved;
 #[cfg(feature = "python")]
 mod stage;
