@@ -265,3 +265,18 @@ def test_unrolled_loop_of_many_rounds_is_one_loop():
     staged = ag.function(f)
     torch.testing.assert_close(staged(t(1.0)), f(t(1.0)))
     assert staged.graph(t(1.0)).count("aten.mul") == 1
+
+
+def test_formatted_texts(capfd):
+    def f(x, n):
+        for i in range(n):
+            x = x * 2
+            print(f"step {i}: {x.sum().item():.3f}", i, x.sum(), "%.1f" % 2.0, "{}".format(x))
+        if x.sum() > 10:
+            raise ValueError(f"too large: {x.sum().item()} after {n} rounds")
+        assert x.sum() > 0, f"bad sum {x.sum():.2f}"
+        return x
+
+    assert_same(f, (t(1, 2), torch.tensor(1)), (t(1, 2), torch.tensor(2)), (t(-1, -2), torch.tensor(1)))
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[:1] + lines[2:4] == lines[1:2] + lines[4:6] and "step 0: 6.000" in lines[0]

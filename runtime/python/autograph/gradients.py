@@ -1,5 +1,7 @@
 """Gradients inside of staged code: `torch.autograd.grad` and `Tensor.backward` become a transformation of the graph."""
 
+import re
+
 import torch
 
 from . import _runtime
@@ -18,7 +20,8 @@ def grad(
     wanted = [staging.value_of(tensor) for tensor in inputs]
     for value, seed in zip(values, seeds):
         if seed is None and any(n != 1 for n in value.type.dims):
-            raise StagingError("a gradient can be taken of a number only: this output has more elements", spans.current())
+            message = "a gradient can be taken of a number only: this output has more elements"
+            raise StagingError(message, spans.current())
     seeds = [seed if seed is None else staging.value_of(seed) for seed in seeds]
     used = _used(staging, values, wanted) if allow_unused or materialize_grads else [True] * len(wanted)
     asked = [value for value, needed in zip(wanted, used) if needed]
@@ -99,6 +102,35 @@ def formula(op, args, types, results):
     """Torch's own derivative of an operator that the runtime has no rule for: a graph of its tensors and of the
     gradients of its results. The operator runs on tensors without data, and what torch's autograd does then is
     recorded. None if it has no derivative in torch either."""
+    fixed = set()  # tensors that the operator has no derivative by
+    while True:
+        try:
+            return _captured(op, args, types, results, fixed)
+        except RuntimeError as error:
+            index = _not_differentiable(op, args, str(error))
+            if index is None or index in fixed:
+                raise
+            fixed.add(index)
+
+
+def _not_differentiable(op, args, message):
+    """The tensor that torch refuses to differentiate by, told by its name in the schema."""
+    found = re.search(r"not differentiable with respect to argument '(\w+)'", message)
+    if found is None:
+        return None
+    index = 0
+    for arg, (name, _, _) in zip(args, schemas.arguments(_operator(op))):
+        if name == found[1]:
+            return index
+        index += _count(arg)
+    return None
+
+
+def _count(arg):
+    return sum(map(_count, arg)) if isinstance(arg, list) else isinstance(arg, _runtime.Value)
+
+
+def _captured(op, args, types, results, fixed):
     from .capture import lower
     from .capture.tensors import Recorder
     from .staging import Staging, staging_of
@@ -110,8 +142,9 @@ def formula(op, args, types, results):
     seeds = [entry.param(parse_type(text)) for text in results]
     with staging_of(staging), Recorder(staging), torch.enable_grad():
         tensors = [staging.fresh(param) for param in params]
-        for tensor in tensors:
-            tensor.requires_grad_(tensor.is_floating_point() or tensor.is_complex())
+        for index, tensor in enumerate(tensors):
+            has_derivative = tensor.is_floating_point() or tensor.is_complex()
+            tensor.requires_grad_(has_derivative and index not in fixed)
         remaining = iter(tensors)
         outputs = _called(op, [_filled(arg, remaining) for arg in args])
         followed = [
@@ -137,9 +170,13 @@ def _filled(arg, tensors):
     return next(tensors) if isinstance(arg, _runtime.Value) else arg
 
 
-def _called(op, args):
+def _operator(op):
     namespace, name, overload = op.split(".")
-    func = getattr(getattr(getattr(torch.ops, namespace), name), overload)
+    return getattr(getattr(getattr(torch.ops, namespace), name), overload)
+
+
+def _called(op, args):
+    func = _operator(op)
     positional, named = [], {}
     for arg, (name, _, only_named) in zip(args, schemas.arguments(func)):
         if only_named:

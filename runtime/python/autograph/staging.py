@@ -11,7 +11,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from .capture import scalars, sizes, spans, views
 from .capture.aliases import Aliases, Base, View
 from .capture.objects import Objects
-from .capture.record import BOOL, FLOAT, INT, ListType, Record, TensorType, Value
+from .capture.record import BOOL, FLOAT, INT, Record, TensorType
 from .errors import StagingError
 
 _LOCAL = threading.local()
@@ -74,6 +74,7 @@ class Staging:
         self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
         self.keeps_detach = True  # in a derivative, what torch detaches may be differentiated again
         self.calls = 0  # functions of converted code that have not returned
+        self.formatted = []  # values that a text is marked with: (operand, format)
         self.callbacks = []  # functions of Python that the graph calls
         self.constants = []  # real tensors kept alive
 
@@ -277,11 +278,3 @@ class Staging:
 
 def attach(fake, view):
     fake.__dict__["_ag_view"] = view
-
-
-def type_of(tensor):
-    dims = tuple(n if isinstance(n, int) else None for n in tensor.shape)
-    return TensorType(tensor.dtype, dims, tensor.device)
-
-
-__all__ = ["Staging", "current", "staging_of", "is_staged", "is_staged_tensor", "type_of", "Value", "ListType"]

@@ -7,7 +7,7 @@ import torch
 
 from . import differentiable
 from .arguments import flatten, names, unflatten
-from .capture import lower, scalars
+from .capture import lower, scalars, texts
 from .capture.functions import Interception
 from .capture.record import has_random
 from .capture.tensors import Recorder
@@ -135,7 +135,7 @@ def stage(staging, python_function, args, kwargs):
     torch.nn.Module.__call__, before = calls.staged_module_call, torch.nn.Module.__call__
     _SHAPES.disabled, logs = True, _SHAPES.disabled  # what it tells is in the exception
     try:
-        with staging_of(staging), Recorder(staging), Interception(staging):
+        with staging_of(staging), Recorder(staging), Interception(staging), texts.formatting():
             return calls.call(python_function, args, kwargs)
     except Dead:
         return None

@@ -6,7 +6,7 @@ from torch.overrides import TorchFunctionMode
 from ..errors import StagingError
 from ..operators.lists import List
 from ..operators.regions import KEEP
-from . import indexing, scalars, spans, stacks
+from . import indexing, scalars, spans, stacks, texts
 
 
 class Interception(TorchFunctionMode):
@@ -98,6 +98,10 @@ def _tolist(staging, func, tensor):
     return [_tolist(staging, func, row) for row in tensor.unbind(0)]
 
 
+def _format(staging, func, tensor, spec="", **_):
+    return texts.mark(staging, tensor, spec)
+
+
 def _refused(what):
     def special(staging, func, tensor, *args, **kwargs):
         raise StagingError(f"{what}, but it is only known when the graph runs", spans.current())
@@ -134,7 +138,8 @@ def _len(staging, func, tensor):
     shape = _shape(staging, func, tensor)
     if shape is NotImplemented or type(shape[0]) is int:
         return NotImplemented
-    raise StagingError("the length is only known when the graph runs; `len` is staged in converted code", spans.current())
+    message = "the length is only known when the graph runs; `len` is staged in converted code"
+    raise StagingError(message, spans.current())
 
 
 def _requires_grad_(staging, func, tensor, requires_grad=True):
@@ -206,6 +211,8 @@ SPECIAL = {
     T.__setitem__: _setitem,
     T.item: _item,
     T.tolist: _tolist,
+    T.__format__: _format,
+    T.__repr__: _format,
     T.numpy: _refused("`numpy()` needs the data of a tensor"),
     T.__array__: _refused("numpy needs the data of a tensor"),
     T.__bool__: _refused("Python needs to know whether a tensor is true"),

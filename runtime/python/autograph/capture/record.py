@@ -42,7 +42,7 @@ def parse_type(text):
     """A tensor type from its text."""
     shape, _, device = text.partition("@")
     name, _, dims = shape.rstrip("]").partition("[")
-    sizes = tuple(int(n) if n.isdigit() else None for n in dims.split(",") if n)
+    sizes = tuple(None if n.strip() == "?" else int(n) for n in dims.split(",") if n)
     return TensorType(_BY_TEXT[name], sizes, torch.device(device or "cpu"))
 
 
@@ -153,7 +153,9 @@ class Record:
             self.region, region.open = before, was_open
 
 
-_RANDOM = ("rand", "bernoulli", "normal", "dropout", "multinomial", "poisson", "uniform", "exponential", "geometric", "cauchy")
+_RANDOM = (
+    "rand", "bernoulli", "normal", "dropout", "multinomial", "poisson", "uniform", "exponential", "geometric", "cauchy",
+)  # fmt: skip
 
 
 def has_random(region):

@@ -59,6 +59,12 @@ def in_order(func, args, kwargs):
     return ordered
 
 
+def _takes(candidate, func):
+    """Whether an operator takes all that another takes."""
+    given = {(a.name, str(a.real_type)) for a in candidate._schema.arguments}
+    return all((a.name, str(a.real_type)) in given for a in func._schema.arguments)
+
+
 _BY_NAME = {"aten.bernoulli_.float": torch.ops.aten.bernoulli.p}
 
 
@@ -72,8 +78,11 @@ def functional(func):
     if name.endswith("_") and not name.endswith("__"):
         for candidate in (name[:-1], name[:-1] + "_functional", name + "functional"):
             found = getattr(namespace, candidate, None)
-            if found is not None and overload in found.overloads():
+            if found is not None and overload in found.overloads() and _takes(getattr(found, overload), func):
                 return getattr(found, overload)
+            for other in found.overloads() if found is not None else ():
+                if _takes(getattr(found, other), func) and not writes(getattr(found, other)):
+                    return getattr(found, other)
         return _BY_NAME.get(str(func))
     if hasattr(namespace, name + "_functional") and overload in getattr(namespace, name + "_functional").overloads():
         return getattr(getattr(namespace, name + "_functional"), overload)

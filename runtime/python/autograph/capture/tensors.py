@@ -3,7 +3,6 @@
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_map
 
 from ..errors import StagingError
 from . import inplace, schemas, scalars, spans, views
@@ -14,6 +13,10 @@ aten = torch.ops.aten
 
 #: Taken apart by torch itself into simpler operators; these stay whole.
 _WHOLE = {aten.scaled_dot_product_attention.default}
+
+
+#: Share memory with what they split, though torch does not say so.
+_SPLITS = {aten.unsafe_split.Tensor, aten.unsafe_split_with_sizes.default, aten.unsafe_chunk.default}
 
 
 class Recorder(TorchDispatchMode):
@@ -45,7 +48,7 @@ class Recorder(TorchDispatchMode):
         args = schemas.in_order(func, args, kwargs)
         fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in args]
         result = compute(staging, func, fakes)
-        if schemas.is_view(func):
+        if schemas.is_view(func) or func in _SPLITS:
             return _view(staging, func, fakes, result)
         return emit(staging, func, fakes, result)
 
@@ -230,6 +233,14 @@ def _batch_norm(staging, func, args, kwargs):
     return made[:3]
 
 
+def _cosine_similarity(staging, func, args, kwargs):
+    """Torch changes the norms in place where no gradient is seen, which a graph cannot tell from a cut."""
+    x, y, dim, eps = schemas.in_order(func, args, kwargs)
+    x, y = torch.broadcast_tensors(x, y)
+    norms = [torch.linalg.vector_norm(v, 2, dim, keepdim=True).clamp_min(eps) for v in (x, y)]
+    return ((x / norms[0]) * (y / norms[1])).sum(dim)
+
+
 def _under_mode(function):
     def special(staging, func, args, kwargs):
         with Recorder(staging):
@@ -243,11 +254,6 @@ _SPECIAL = {
     aten.lift_fresh.default: _lift_fresh,
     aten.lift.default: _lift_fresh,
     aten.detach_.default: _same,
+    aten.cosine_similarity.default: _under_mode(_cosine_similarity),
     aten.native_batch_norm.default: _under_mode(_batch_norm),
 }
-
-
-def emit_under(staging, function, *args):
-    """Runs torch code that is recorded, from a place where nothing is."""
-    with Recorder(staging):
-        return tree_map(lambda x: x, function(*args))

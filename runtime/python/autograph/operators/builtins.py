@@ -5,7 +5,7 @@ import builtins
 import torch
 from torch.utils import _pytree as pytree
 
-from ..capture import scalars, spans
+from ..capture import scalars, spans, texts
 from ..errors import StagingError
 from ..staging import current, is_staged, is_staged_tensor
 from . import ranges, regions
@@ -212,7 +212,12 @@ def print_(*objects, **kwargs):
         return print(*objects, **kwargs)
     if kwargs.get("file") is not None:
         raise StagingError("`print` to a file cannot be staged", spans.current())
-    parts = [staging.operand(p) if is_staged(p) or isinstance(p, torch.Tensor) else str(p) for p in objects]
+    parts = [
+        staging.operand(part)
+        if is_staged(part) or isinstance(part, torch.Tensor)
+        else texts.assembled(staging, str(part))
+        for part in objects
+    ]
     staging.emit("print", parts, [], extra=kwargs)
     return None
 

@@ -3,7 +3,7 @@
 import torch
 
 from ..capture import scalars, spans
-from ..capture.record import INT, ListType, TensorType
+from ..capture.record import INT, TensorType
 from ..errors import StagingError
 from ..staging import current, is_staged
 
@@ -46,10 +46,6 @@ class List(list):
                     journal.note(self)
         return staging
 
-    def _replace(self, staging, value):
-        self._changing()
-        self.value = value
-
     # Reading.
 
     def __len__(self):
@@ -65,7 +61,8 @@ class List(list):
     def __iter__(self):
         if self.value is None:
             return super().__iter__()
-        raise StagingError("this list has a length that only the graph knows: iterate in converted code", spans.current())
+        message = "this list has a length that only the graph knows: iterate in converted code"
+        raise StagingError(message, spans.current())
 
     def __getitem__(self, index):
         if self.value is None and not is_staged(index):
@@ -333,5 +330,3 @@ def set_item(target, i, x):
     target[i] = x
     return target
 
-
-__all__ = ["List", "ListType", "new_list", "list_append", "list_pop", "list_stack", "get_item", "set_item"]

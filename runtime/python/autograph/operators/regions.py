@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import torch
 
-from ..capture import scalars, spans
+from ..capture import scalars, spans, texts
 from ..capture.aliases import Base, cell_state, set_cell_state
 from ..capture.objects import MISSING
 from ..errors import AutographError, Dead, StagingError
@@ -119,7 +119,8 @@ def raised(staging, error):
         raise error
     not_caught(staging)
     simple = all(isinstance(arg, (str, int, float, bool)) or scalars.is_staged(arg) for arg in error.args)
-    parts = [staging.operand(arg) for arg in error.args] if simple else [str(error)]
+    parts = error.args if simple else [str(error)]
+    parts = [texts.assembled(staging, part) if isinstance(part, str) else staging.operand(part) for part in parts]
     staging.emit("raise", parts, [], extra=type(error), span=span)
 
 
