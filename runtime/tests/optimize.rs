@@ -197,32 +197,6 @@ fn what_nobody_uses_goes() {
     );
 }
 
-#[test]
-fn a_product_that_is_turned_round_is_the_same() {
-    let text = r#"graph 1
-        func @main(%x.0: f32[100,128] = argument "x", %w.1: f32[128,7] = argument "w", %b.2: f32[7] = argument "b") -> (f32[100,7]) {
-          %3: f32[100,7] = aten.addmm.default(%b.2, %x.0, %w.1, 0.5, 2)
-          return %3
-        }"#;
-    let plain = parse(text).unwrap();
-    let mut turned = plain.clone();
-    optimize(&mut turned, &[Pass::Products]);
-    assert_ne!(print(&plain), print(&turned));
-    let draw = |sizes: &[i64]| {
-        let mut random = fastrand::Rng::with_seed(3);
-        let numbers: Vec<f32> = (0..sizes.iter().product()).map(|_: i64| random.f32() - 0.5).collect();
-        tch::Tensor::from_slice(&numbers).reshape(sizes)
-    };
-    let arguments = [draw(&[100, 128]), draw(&[128, 7]), draw(&[7])];
-    let results = [plain, turned].map(|graph| {
-        let arguments = arguments.iter().map(|tensor| tensor.shallow_clone().into()).collect();
-        let results = Plan::compile(&graph).unwrap().run(arguments, &mut Alone::default()).unwrap();
-        results[0].tensor().unwrap().copy()
-    });
-    assert!(results[1].is_contiguous());
-    assert!(results[0].allclose(&results[1], 1e-5, 1e-5, false));
-}
-
 /// A tensor that is returned is another than every other one that is, and than every argument: it may be changed in
 /// place outside.
 #[test]
