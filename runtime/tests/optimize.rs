@@ -1,6 +1,5 @@
 //! Each pass alone, before and after.
 
-use ag_runtime::exec::{Alone, Plan};
 use ag_runtime::ir::text::{parse, print};
 use ag_runtime::ir::verify::verify;
 use ag_runtime::optimize::{Pass, optimize};
