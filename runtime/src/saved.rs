@@ -7,6 +7,7 @@ use std::{fs, io};
 use tch::Tensor;
 use thiserror::Error;
 
+use crate::exec::aten::Shared;
 use crate::exec::{CompileError, Plan, Value};
 use crate::ir::text::{ParseError, parse, print};
 use crate::ir::{Device, Graph, Node, Operand, Origin, Region, Type};
@@ -34,7 +35,7 @@ pub enum SavedError {
 pub struct Saved {
     pub graph: Graph,
     /// By the number of the capture.
-    captures: Vec<(u32, Tensor)>,
+    captures: Vec<(u32, Shared)>,
     device: Device,
 }
 
@@ -53,6 +54,7 @@ impl Saved {
                 return refused(format!("capture {number} is missing"));
             }
         }
+        let captures = captures.into_iter().map(|(number, tensor)| (number, tensor.into())).collect();
         Ok(Self { graph, captures, device: Device::Cpu })
     }
 
@@ -100,7 +102,7 @@ impl Saved {
             move_region(&mut function.body, device);
         }
         for (_, tensor) in &mut self.captures {
-            *tensor = moved(tensor, tch)?;
+            *tensor = moved(tensor, tch)?.into();
         }
         self.device = device;
         Ok(self)

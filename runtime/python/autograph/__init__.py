@@ -9,8 +9,9 @@
 from .api import convert, do_not_convert, py_function, set_element_type, set_loop_options, stack, to_code, to_graph
 from .errors import AutographError, ConversionError, StagingError
 from .function import Function, function
+from .saved import load
 
 __all__ = [
     "AutographError", "ConversionError", "Function", "StagingError", "convert", "do_not_convert", "function",
-    "py_function", "set_element_type", "set_loop_options", "stack", "to_code", "to_graph",
+    "load", "py_function", "set_element_type", "set_loop_options", "stack", "to_code", "to_graph",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ import warnings
 
 import torch
 
-from . import signatures
+from . import saved, signatures
 from .arguments import flatten
 from .errors import StagingError, in_user_code
 from .operators import calls
@@ -46,6 +46,10 @@ class Function:
     def graph(self, *args, **kwargs):
         """The text of the graph that a call with these arguments runs."""
         return self.trace(*args, **kwargs).graph.text()
+
+    def save(self, folder, *args, **kwargs):
+        """Writes the graph that a call with these arguments runs, for `load` and `ag-run`."""
+        saved.save(self.trace(*args, **kwargs), folder)
 
     def trace(self, *args, **kwargs):
         """The trace that a call with these arguments runs."""

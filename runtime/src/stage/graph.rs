@@ -1,10 +1,12 @@
 //! `Graph`: what Python traces, node by node.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use pyo3_tch::PyTensor;
 
 use super::operand::{PyValue, operand};
 use super::plan::PyPlan;
@@ -220,6 +222,11 @@ impl PyGraph {
     /// As a drawing.
     fn svg(&self, py: Python<'_>) -> PyResult<String> {
         Ok(emit::svg(&*self.made()?, &|file, line| source_line(py, file, line)))
+    }
+
+    /// Writes it into a folder, with the tensors that it captures by their numbers: `Model` and `ag-run` run it.
+    fn save(&self, folder: PathBuf, captures: Vec<(u32, PyTensor)>) -> PyResult<()> {
+        super::model::save(&*self.made()?, &folder, captures)
     }
 
     /// The graph as text.

@@ -5,11 +5,13 @@
 //! - [`operand`]: arguments of Python as operands
 //! - [`convert`]: converted code of the user's functions
 //! - [`plan`]: `Plan`, which runs; [`value`]: what goes into it and comes out
+//! - [`model`]: saved models
 //! - [`gradient`]: derivatives, as nodes
 
 mod convert;
 mod gradient;
 mod graph;
+mod model;
 mod operand;
 mod plan;
 mod value;
@@ -23,5 +25,6 @@ fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<graph::PyRegion>()?;
     module.add_class::<operand::PyValue>()?;
     module.add_class::<plan::PyPlan>()?;
+    module.add_class::<model::PyModel>()?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)
 }
