@@ -1,10 +1,12 @@
 """Gradients inside of staged code: `torch.autograd.grad` and `Tensor.backward` become a transformation of the graph."""
 
+import re
+
 import torch
 
 from . import _runtime
 from .capture import schemas, spans
-from .capture.record import Value, parse_type
+from .capture.record import ListType, Value, parse_type
 from .errors import StagingError
 
 
@@ -23,7 +25,7 @@ def grad(
     used = _used(staging, values, wanted) if allow_unused or materialize_grads else [True] * len(wanted)
     asked = [value for value, needed in zip(wanted, used) if needed]
     types = [value.type for value in asked]
-    made = iter(staging.emit("gradient", [values, seeds, asked], types, extra=create_graph) if asked else [])
+    made = iter(staging.emit("gradient", [values, seeds, asked], types, extra=(create_graph, allow_unused or materialize_grads)) if asked else [])
     results = []
     for tensor, needed in zip(inputs, used):
         if needed:
@@ -86,20 +88,28 @@ def _add(operand, needed):
 def lowered(lowering, node):
     """Asks the runtime for the gradient, at this place of its graph."""
     outputs, seeds, inputs = (lowering.operand(arg) for arg in node.args)
-    found = lowering.graph.gradient(outputs, seeds, inputs, formula, node.span, node.extra)
-    for value, output in zip(found, node.outputs):
-        if value is None:
+    create_graph, allow_unused = node.extra
+    found = lowering.graph.gradient(outputs, seeds, inputs, formula, node.span, create_graph)
+    for value, input, output in zip(found, inputs, node.outputs):
+        if value is None and allow_unused:
+            value = _zeros(lowering, input, output.type)
+        elif value is None:
             raise StagingError(
                 "one of the tensors a gradient is taken for was not used to compute the output", node.span
             )
         lowering.values[output] = value
 
 
+def _zeros(lowering, input, type):
+    args = [input, None, None, None, None, None]
+    return lowering.graph.emit("aten.zeros_like.default", args, [str(type)])[0]
+
+
 def formula(op, args, types, results):
     """Torch's own derivative of an operator that the runtime has no rule for: a graph of its tensors and of the
     gradients of its results. The operator runs on tensors without data, and what torch's autograd does then is
     recorded. None if it has no derivative in torch either."""
-    from .capture import lower
+    from .capture import lower, views
     from .capture.tensors import Recorder
     from .staging import Staging, staging_of
 
@@ -107,15 +117,19 @@ def formula(op, args, types, results):
     staging.keeps_detach = False
     entry = staging.record.entry
     params = [entry.param(parse_type(text)) for text in types]
-    seeds = [entry.param(parse_type(text)) for text in results]
+    seeds = [entry.param(_result_type(text)) for text in results]
     with staging_of(staging), Recorder(staging), torch.enable_grad():
         tensors = [staging.fresh(param) for param in params]
         for tensor in tensors:
             tensor.requires_grad_(tensor.is_floating_point() or tensor.is_complex())
-        remaining = iter(tensors)
-        outputs = _called(op, [_filled(arg, remaining) for arg in args])
+        outputs = _followed(op, args, tensors)
+        if len(seeds) == 1 and isinstance(seeds[0].type, ListType):
+            types = [views.result_type(output) for output in outputs]
+            seeds = [staging.emit("list.get", [seeds[0], i], [type])[0] for i, type in enumerate(types)]
         followed = [
-            (output, staging.fresh(seed)) for output, seed in zip(outputs, seeds) if output.requires_grad
+            (output, staging.fresh(seed))
+            for output, seed in zip(outputs, seeds)
+            if output.requires_grad and (output.is_floating_point() or output.is_complex())
         ]
         wanted = [tensor for tensor in tensors if tensor.requires_grad]
         if not followed or not wanted:
@@ -130,6 +144,27 @@ def formula(op, args, types, results):
     return lower.plain_graph(staging, operands)
 
 
+def _result_type(text):
+    return ListType(parse_type(text[5:-1])) if text.startswith("list[") else parse_type(text)
+
+
+def _followed(op, args, tensors):
+    """The results of an operator; tensors that torch has no derivative for require none."""
+    while True:
+        remaining = iter(tensors)
+        filled = [_filled(arg, remaining) for arg in args]
+        try:
+            return _called(op, filled)
+        except RuntimeError as error:
+            refused = re.search(r"not differentiable with respect to argument '(\w+)'", str(error))
+            named = refused and [
+                arg for arg, (name, _, _) in zip(filled, schemas.arguments(_operator(op))) if name == refused[1]
+            ]
+            if not named or not named[0].requires_grad:
+                raise
+            named[0].requires_grad_(False)
+
+
 def _filled(arg, tensors):
     """The arguments of an operator with tensors in the place of values."""
     if isinstance(arg, list):
@@ -137,9 +172,13 @@ def _filled(arg, tensors):
     return next(tensors) if isinstance(arg, _runtime.Value) else arg
 
 
-def _called(op, args):
+def _operator(op):
     namespace, name, overload = op.split(".")
-    func = getattr(getattr(getattr(torch.ops, namespace), name), overload)
+    return getattr(getattr(getattr(torch.ops, namespace), name), overload)
+
+
+def _called(op, args):
+    func = _operator(op)
     positional, named = [], {}
     for arg, (name, _, only_named) in zip(args, schemas.arguments(func)):
         if only_named:

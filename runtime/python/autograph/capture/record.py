@@ -146,7 +146,7 @@ class Record:
             self.region, region.open = before, was_open
 
 
-_RANDOM = ("rand", "bernoulli", "normal", "dropout", "multinomial", "poisson", "uniform", "exponential", "geometric", "cauchy")
+_RANDOM = ("rand", "rrelu", "bernoulli", "normal", "dropout", "multinomial", "poisson", "uniform", "exponential", "geometric", "cauchy")
 
 
 def has_random(region):

@@ -73,7 +73,7 @@ def functional(func):
         for candidate in (name[:-1], name[:-1] + "_functional", name + "functional"):
             found = getattr(namespace, candidate, None)
             if found is not None and overload in found.overloads():
-                return getattr(found, overload)
+                return _like(func, getattr(found, overload))
         return _BY_NAME.get(str(func))
     if hasattr(namespace, name + "_functional") and overload in getattr(namespace, name + "_functional").overloads():
         return getattr(getattr(namespace, name + "_functional"), overload)
@@ -87,6 +87,16 @@ def functional(func):
         if not writes(found) and [g for g in given if g in wanted] == wanted:
             return found
     return None
+
+
+def _like(func, found):
+    """The overload whose first argument is a tensor, as that of a change in place is: `pow_.Scalar` is
+    `pow.Tensor_Scalar`."""
+    given = [str(a.real_type) for a in func._schema.arguments]
+    if str(found._schema.arguments[0].real_type) == given[0]:
+        return found
+    overloads = (getattr(found.overloadpacket, name) for name in found.overloadpacket.overloads())
+    return next(o for o in overloads if [str(a.real_type) for a in o._schema.arguments] == given)
 
 
 def _written_arguments(func):

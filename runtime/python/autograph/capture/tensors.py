@@ -6,7 +6,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
 from ..errors import StagingError
-from . import inplace, schemas, scalars, spans, views
+from . import composites, inplace, schemas, scalars, spans, views
 from .aliases import Step, View
 from .record import INT, ListType
 
@@ -244,6 +244,7 @@ _SPECIAL = {
     aten.lift.default: _lift_fresh,
     aten.detach_.default: _same,
     aten.native_batch_norm.default: _under_mode(_batch_norm),
+    **{func: _under_mode(function) for func, function in composites.SPECIAL.items()},
 }
 
 
