@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         settle(&mut engine, &path);
         for text in texts {
             let start = cpu();
-            engine.set_text(&path, text);
+            engine.set_editor_text(&path, text);
             let findings = settle(&mut engine, &path);
             let spent = cpu().saturating_sub(start);
             println!("{:.3} {}", spent.as_secs_f64() * 1e3, findings.join("; "));

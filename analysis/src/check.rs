@@ -8,13 +8,13 @@ use ruff_text_size::{TextRange, TextSize};
 use crate::config::{RuleTable, Settings};
 use crate::db::Db;
 use crate::diagnostic::{Anchor, Applicability, Diagnostic, Edit, Severity, Span, Step};
-use crate::project::{Document, source_type, text};
+use crate::project::{Document, text};
 use crate::rules::registry;
 use crate::rules::run::{file_diagnostics, function_diagnostics};
 use crate::staging::assumptions::{Source, Stage};
 use crate::staging::construct::ConstructKind;
 use crate::staging::facts::Binding;
-use crate::staging::index::{FunctionId, file_index, parse};
+use crate::staging::index::{FunctionId, file_index, tree};
 use crate::staging::queries::constructs;
 use crate::suppress;
 use crate::syntax::functions::FunctionEntry;
@@ -136,7 +136,7 @@ pub fn findings(db: &dyn Db, settings: &Settings, root: &SystemPath, document: D
     });
     found.dedup();
     if suppress::may_occur(source.as_str())
-        && let Some(parsed) = parse(source.as_str(), source_type(db, document))
+        && let Some(parsed) = tree(db, document)
     {
         found = suppress::apply(found, file, source.as_str(), &parsed, &rules);
     }

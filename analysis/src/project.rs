@@ -11,6 +11,7 @@ use ruff_db::source::{SourceText, source_text};
 use ruff_db::system::SystemPathBuf;
 use ruff_python_ast::PySourceType;
 use rustc_hash::FxHashMap;
+use salsa::Durability;
 
 use crate::config::Settings;
 use crate::db::Db;
@@ -26,12 +27,23 @@ pub struct Document {
     /// The real text while the file shows something else (a ghost view) or an editor has it open.
     #[returns(ref)]
     pub own_text: Option<SourceText>,
+    /// An editor has it open: it will be edited, and much is asked of it.
+    #[returns(copy)]
+    pub open: bool,
     /// What is assumed of its staged functions.
     #[returns(ref)]
     pub stages: Arc<FxHashMap<FunctionPath, Stage>>,
     /// The types of its staged functions under these assumptions.
     #[returns(ref)]
     pub types: Arc<FxHashMap<FunctionPath, Arc<ScopeTypes>>>,
+}
+
+impl Document {
+    /// As it is on disk, which seldom changes: what only depends on that is not looked at again when an editor's text
+    /// or an assumption is set.
+    pub fn of(db: &dyn Db, file: File) -> Self {
+        Self::builder(file, None, false, Arc::default(), Arc::default()).durability(Durability::HIGH).new(db)
+    }
 }
 
 /// The documents that are analysed together.

@@ -148,6 +148,10 @@ impl Watched {
             }
         };
         let mut engine = open(files, Some(Box::new(listener)));
+        // An editor has them open: that a file may now be edited is news to all that depends on it, once.
+        for (name, text) in files {
+            engine.set_editor_text(&root().join(*name), (*text).to_owned());
+        }
         ask(&mut engine);
         Self { engine, executed }
     }
@@ -159,7 +163,7 @@ impl Watched {
         let text = self.engine.text(self.engine.file(document)).as_str().to_owned();
         assert!(text.contains(from), "{from:?} is in {file}");
         self.executed.lock().expect("not poisoned").clear();
-        self.engine.set_text(&path, text.replacen(from, to, 1));
+        self.engine.set_editor_text(&path, text.replacen(from, to, 1));
         ask(&mut self.engine);
         let executed = self.executed.lock().expect("not poisoned");
         let about_functions = executed.iter().filter(|(query, _)| QUERIES.contains(&query.as_str()));

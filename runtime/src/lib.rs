@@ -3,6 +3,7 @@
 //! The rooms below `stage` know no Python.
 
 pub mod autodiff;
+pub mod emit;
 pub mod exec;
 pub mod ir;
 pub mod optimize;

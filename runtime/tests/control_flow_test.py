@@ -463,3 +463,17 @@ def test_the_length_of_a_list_follows_from_its_loop():
 
     x = torch.ones(3)
     assert joined(x).shape == (21, 3)
+
+
+def test_list_of_tuples():
+    def f(x, n):
+        rows = []
+        for i in range(n):
+            rows.append((x * i, {"k": i, "more": (x, 0.5)}))
+        v, d = rows[n - 1]
+        total = v + d["more"][0]
+        for v, d in rows:
+            total = total + v * d["k"]
+        return rows, total
+
+    assert_same(f, (t(1, 2), torch.tensor(3)))

@@ -71,3 +71,37 @@ def test_kinds_name_variable_and_types():
 
     message = staging_error(f, t(1))
     assert "`s`" in message and "'text'" in message and "float32" in message
+
+
+def test_try_around_a_staged_raise():
+    def f(x):
+        try:
+            if x.sum() > 0:
+                raise ValueError("positive")
+        except ValueError:
+            x = x * 2
+        return x
+
+    assert "`try` around it cannot catch it" in staging_error(f, t(1))
+
+
+def test_recursion_under_a_staged_condition():
+    def f(x, n):
+        return x if n <= 0 else f(x * 2, n - 1)
+
+    assert "does not come to an end" in staging_error(f, t(1), torch.tensor(2))
+
+
+def test_own_exception_with_staged_arguments():
+    class Own(Exception):
+        pass
+
+    def f(x):
+        if x.sum() > 0:
+            raise Own("sum", x.sum().item(), 3)
+        return x
+
+    with pytest.raises(Own) as caught:
+        ag.function(f)(t(1, 2))
+    assert caught.value.args == ("sum", 3.0, 3)
+    assert any("raise Own" in entry.line for entry in traceback.extract_tb(caught.value.__traceback__))

@@ -1,6 +1,10 @@
 """When a function is traced anew, and what it accepts."""
 
+import json
+import subprocess
+import sys
 import warnings
+import xml.etree.ElementTree
 
 import pytest
 import torch
@@ -155,3 +159,60 @@ def test_methods_properties_and_partial():
     assert_equal(model(t(1)), t(17))
     assert_equal(ag.function(functools.partial(Model.shifted))(t(1)), t(2))
     assert_equal(ag.function(lambda x: x + 1 if x.sum() > 0 else x)(t(1)), t(2))
+
+
+def test_python_callback():
+    seen = []
+
+    def note(value, k):
+        seen.append((value.tolist(), k))
+        return value.flip(0), k * 2
+
+    @ag.function
+    def f(x, n):
+        for i in range(n):
+            x, k = ag.py_function(note, (x + i, i), ["f32[2]", "int"])
+            x = x * k
+        return x
+
+    expected, found = [], t(1, 2)
+    for i in range(3):
+        expected.append(((found + i).tolist(), i))
+        found = (found + i).flip(0) * (i * 2)
+    assert_equal(f(t(1, 2), torch.tensor(3)), found)
+    assert seen == expected
+
+
+def test_exception_of_a_callback():
+    class Own(Exception):
+        pass
+
+    def fail(x):
+        raise Own("from Python")
+
+    @ag.function
+    def f(x):
+        return ag.py_function(fail, (x,), "f32[1]")
+
+    with pytest.raises(Own, match="from Python"):
+        f(t(1))
+
+
+def test_the_graph_is_written_for_people_and_for_programs(tmp_path):
+    """Parameters have the user's names; each node stands beside its line."""
+    file = tmp_path / "model.py"
+    file.write_text("def step(x, state):\n    if x.sum() > 0:\n        x = x * state[0]\n    return x\n")
+    written = {}
+    for format in ("text", "json", "dot", "svg"):
+        written[format] = subprocess.run(
+            [sys.executable, "-m", "autograph.graph", file, "step", "--input", "x=f32[4]", "--input", "state=[1.5]"]
+            + ["--format", format],
+            check=True, capture_output=True, text=True,
+        ).stdout  # fmt: skip
+    assert '%x.0: f32[4] = argument "x"' in written["text"]
+    node = json.loads(written["json"])["functions"][0]["body"]["nodes"][-1]
+    assert node["op"] == "if" and node["span"]["source"] == "if x.sum() > 0:"
+    assert "x = x * state[0]" in written["dot"] and "cluster" in written["dot"]
+    drawing = xml.etree.ElementTree.fromstring(written["svg"])
+    texts = [element.text for element in drawing.iter("{http://www.w3.org/2000/svg}text")]
+    assert "2  if x.sum() > 0:" in texts

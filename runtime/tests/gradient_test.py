@@ -42,7 +42,8 @@ def test_backward_and_sgd():
         model = torch.nn.Linear(3, 2)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         x = torch.randn(5, 3)
-        results.append([run(x, 3).detach(), *(p.detach().clone() for p in model.parameters()), model.weight.grad.clone()])
+        loss = run(x, 3).detach()
+        results.append([loss, *(p.detach().clone() for p in model.parameters()), model.weight.grad.clone()])
     torch.testing.assert_close(results[1], results[0])
 
 
@@ -123,3 +124,18 @@ def test_adam():
         losses = [run(x).detach() for _ in range(3)]
         results.append([*losses, *(p.detach().clone() for p in model.parameters())])
     torch.testing.assert_close(results[1], results[0])
+
+
+def test_torch_func():
+    def loss(p, x):
+        return ((x @ p["w"] + p["b"]) ** 2).mean()
+
+    def f(w, b, x):
+        p = {"w": w, "b": b}
+        for i in range(3):
+            g, l = torch.func.grad_and_value(loss)(p, x)
+            p = {k: p[k] - 0.1 * g[k] for k in p}
+        return p, l, torch.func.grad(lambda v: (v**3).sum())(x), torch.func.vmap(lambda v: v * 2)(x)
+
+    torch.manual_seed(0)
+    assert_same(f, (torch.randn(3, 2), torch.randn(2), torch.randn(5, 3)))

@@ -4,9 +4,10 @@ use ruff_db::Db as _;
 use ruff_db::files::{File, system_path_to_file};
 use ruff_db::system::{SystemPath, SystemPathBuf, SystemVirtualPath};
 use rustc_hash::FxHashMap;
-use salsa::Setter;
+use salsa::{Durability, Setter};
 
 use super::{Engine, EngineError};
+use crate::project::Document;
 
 impl Engine {
     /// Replaces the text of a file by an editor's, as a whole; a notebook's by its cells, joined.
@@ -18,6 +19,7 @@ impl Engine {
         }
         let document = self.document(path).unwrap_or_else(|| self.add_virtual(path));
         self.set_source(document, plain);
+        self.set_open(document, true);
     }
 
     /// Looks at files anew: their texts are those on disk again, those that are new are added (`wanted`
@@ -32,6 +34,7 @@ impl Engine {
             File::sync_path(&mut self.db, path);
             let known = self.document(path);
             if let Some(document) = known {
+                self.set_open(document, false);
                 if document.own_text(&self.db).is_some() {
                     document.set_own_text(&mut self.db).to(None);
                 }
@@ -55,11 +58,17 @@ impl Engine {
         if added.is_empty() { Ok(()) } else { self.add_files(added) }
     }
 
+    fn set_open(&mut self, document: Document, open: bool) {
+        if document.open(&self.db) != open {
+            document.set_open(&mut self.db).with_durability(Durability::LOW).to(open);
+        }
+    }
+
     fn remove(&mut self, path: &SystemPath) {
         let documents = FxHashMap::clone(self.project.documents(&self.db));
         let kept = documents.into_iter().filter(|(file, _)| file.path(&self.db).as_str() != path.as_str());
-        let kept = std::sync::Arc::new(kept.collect());
-        self.project.set_documents(&mut self.db).to(kept);
+        let kept = kept.collect();
+        self.set_documents(kept);
         if let Some(file) = self.db.files().try_virtual_file(SystemVirtualPath::new(path.as_str())) {
             file.close(&mut self.db);
         }

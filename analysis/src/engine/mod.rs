@@ -18,7 +18,7 @@ use ruff_db::files::{File, system_path_to_file, vendored_path_to_file};
 use ruff_db::source::{SourceText, source_text};
 use ruff_db::system::{System, SystemPath, SystemPathBuf};
 use rustc_hash::FxHashMap;
-use salsa::Setter;
+use salsa::{Durability, Setter};
 
 use crate::check::{self, Finding, StagedFunction};
 use crate::config::Settings;
@@ -40,6 +40,8 @@ pub enum EngineError {
 pub struct Engine {
     db: Database,
     project: Project,
+    /// The project's documents, ordered by path.
+    documents: Arc<[Document]>,
     environment: Environment,
     /// Import roots are derived from the files, so the search paths are set when they are known.
     import_roots: Vec<SystemPathBuf>,
@@ -66,8 +68,16 @@ impl Engine {
         listener: Option<QueryListener>,
     ) -> Result<Self, EngineError> {
         let db = Database::new(Arc::new(WithStubs::new(system)), listener);
-        let project = Project::new(&db, root.to_path_buf(), Arc::new(settings), Arc::default());
-        let mut engine = Self { db, project, environment, import_roots: Vec::new(), memory: Arc::default() };
+        let project = Project::builder(root.to_path_buf(), Arc::new(settings), Arc::default());
+        let project = project.durability(Durability::HIGH).new(&db);
+        let mut engine = Self {
+            db,
+            project,
+            documents: Arc::default(),
+            environment,
+            import_roots: Vec::new(),
+            memory: Arc::default(),
+        };
         engine.set_import_roots(&[])?;
         Ok(engine)
     }
@@ -80,12 +90,17 @@ impl Engine {
         for path in paths {
             let absolute = SystemPath::absolute(&path, self.db.system().current_directory());
             let Ok(file) = system_path_to_file(&self.db, &absolute) else { continue };
-            documents
-                .entry(file)
-                .or_insert_with(|| Document::new(&self.db, file, None, Arc::default(), Arc::default()));
+            documents.entry(file).or_insert_with(|| Document::of(&self.db, file));
         }
-        self.project.set_documents(&mut self.db).to(Arc::new(documents));
+        self.set_documents(documents);
         Ok(())
+    }
+
+    fn set_documents(&mut self, documents: FxHashMap<File, Document>) {
+        let mut ordered: Vec<_> = documents.values().copied().collect();
+        ordered.sort_by_cached_key(|document| self.path(document.file(&self.db)));
+        self.documents = ordered.into();
+        self.project.set_documents(&mut self.db).to(Arc::new(documents));
     }
 
     /// Replaces the text of a file, as an editor or standard input has it.
@@ -105,8 +120,9 @@ impl Engine {
 
     /// Replaces the text of a document by one made from [`Self::text`], so that a notebook keeps its cells.
     pub fn set_source(&mut self, document: Document, source: SourceText) {
-        document.set_own_text(&mut self.db).to(Some(source.clone()));
-        document.file(&self.db).set_source_text_override(&mut self.db).to(Some(source));
+        let file = document.file(&self.db);
+        document.set_own_text(&mut self.db).with_durability(Durability::LOW).to(Some(source.clone()));
+        file.set_source_text_override(&mut self.db).with_durability(Durability::LOW).to(Some(source));
     }
 
     /// A document that is not on disk.
@@ -114,10 +130,8 @@ impl Engine {
         let virtual_path = ruff_db::system::SystemVirtualPath::new(path.as_str());
         let file = self.db.files().virtual_file(&self.db, virtual_path).file();
         let mut documents = FxHashMap::clone(self.project.documents(&self.db));
-        let document = *documents
-            .entry(file)
-            .or_insert_with(|| Document::new(&self.db, file, None, Arc::default(), Arc::default()));
-        self.project.set_documents(&mut self.db).to(Arc::new(documents));
+        let document = *documents.entry(file).or_insert_with(|| Document::of(&self.db, file));
+        self.set_documents(documents);
         document
     }
 
@@ -137,9 +151,7 @@ impl Engine {
 
     /// The documents, ordered by path.
     pub fn documents(&self) -> Vec<Document> {
-        let mut documents: Vec<_> = self.project.documents(&self.db).values().copied().collect();
-        documents.sort_by_cached_key(|document| self.path(document.file(&self.db)));
-        documents
+        self.documents.to_vec()
     }
 
     pub fn document(&self, path: &SystemPath) -> Option<Document> {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 use ruff_db::source::{SourceText, source_text};
 use rustc_hash::{FxHashMap, FxHashSet};
-use salsa::Setter;
+use salsa::{Durability, Setter};
 
 use super::{Engine, imports};
 use crate::db::Database;
@@ -101,7 +101,7 @@ impl Engine {
                 return None;
             }
             let now = project::text(&self.db, *document);
-            if now.as_str() == text.as_str() {
+            if is_same(&now, text) {
                 continue;
             }
             let before = Version { text: text.as_str(), index };
@@ -213,7 +213,7 @@ impl Engine {
             });
             let view = view.clone();
             let file = document.file(&self.db);
-            if source_text(&self.db, file).as_str() == view.as_str() {
+            if is_same(&source_text(&self.db, file), &view) {
                 continue;
             }
             if document.own_text(&self.db).is_none() {
@@ -240,10 +240,10 @@ impl Engine {
                 })
                 .collect();
             if **document.stages(&self.db) != stages {
-                document.set_stages(&mut self.db).to(Arc::new(stages));
+                document.set_stages(&mut self.db).with_durability(Durability::LOW).to(Arc::new(stages));
             }
             if **document.types(&self.db) != types {
-                document.set_types(&mut self.db).to(Arc::new(types));
+                document.set_types(&mut self.db).with_durability(Durability::LOW).to(Arc::new(types));
             }
         }
     }
@@ -275,4 +275,10 @@ impl Engine {
 
 fn with_text(source: &SourceText, text: String) -> SourceText {
     source.with_text(text, &ruff_diagnostics::SourceMap::default())
+}
+
+/// Whether two texts read the same. Most are the same one, which is seen without reading it.
+fn is_same(one: &SourceText, other: &SourceText) -> bool {
+    let (one, other) = (one.as_str(), other.as_str());
+    std::ptr::eq(one, other) || one == other
 }

@@ -6,7 +6,7 @@ use crate::check::Finding;
 use crate::db::Db;
 use crate::diagnostic::{Applicability, Edit};
 use crate::project::{Document, source_type, text};
-use crate::staging::index::parse;
+use crate::staging::index::tree;
 use crate::suppress;
 
 /// A change of the text around a finding.
@@ -58,7 +58,7 @@ pub fn edits(db: &dyn Db, document: Document, finding: &Finding, kind: ActionKin
             suppress::additions(std::slice::from_ref(finding), source.as_str(), source_type)
         }
         ActionKind::SuppressFile => {
-            let Some(parsed) = parse(source.as_str(), source_type) else { return Vec::new() };
+            let Some(parsed) = tree(db, document) else { return Vec::new() };
             let first = parsed.suite().first().map_or(TextSize::of(source.as_str()), Ranged::start);
             vec![file_comment(source.as_str(), first, finding.code)]
         }

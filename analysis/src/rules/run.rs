@@ -7,8 +7,8 @@ use super::registry::RULES;
 use super::{Check, Rule};
 use crate::db::Db;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::project::{Document, source_type, text};
-use crate::staging::index::{FunctionId, function_ast, parse};
+use crate::project::{Document, text};
+use crate::staging::index::{FunctionId, function_ast, tree};
 use crate::staging::{decisions, queries};
 
 /// The findings of one staged function, in offsets from its `def`.
@@ -59,7 +59,7 @@ pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let source = text(db, document);
-    let Some(parsed) = parse(source.as_str(), source_type(db, document)) else { return Vec::new() };
+    let Some(parsed) = tree(db, document) else { return Vec::new() };
     let context = FileContext {
         document,
         text: source.as_str(),

@@ -49,11 +49,24 @@ pub struct FileIndex {
 
 #[salsa::tracked(returns(ref), no_eq)]
 pub fn file_index(db: &dyn Db, document: Document) -> Arc<FileIndex> {
-    let source = text(db, document);
-    Arc::new(match parse(source.as_str(), source_type(db, document)) {
-        Some(parsed) => FileIndex::build(source.as_str(), &parsed),
+    Arc::new(match tree(db, document) {
+        Some(parsed) => FileIndex::build(text(db, document).as_str(), &parsed),
         None => FileIndex { too_deep: true, ..FileIndex::default() },
     })
+}
+
+/// The tree of a document; `None` when it would be too deep to walk. That of an open document is kept.
+pub fn tree(db: &dyn Db, document: Document) -> Option<Arc<Parsed<ModModule>>> {
+    match document.open(db) {
+        true => open_tree(db, document).clone(),
+        false => parse(text(db, document).as_str(), source_type(db, document)).map(Arc::new),
+    }
+}
+
+/// Few documents are edited at a time; the trees of the others need not be kept.
+#[salsa::tracked(returns(ref), no_eq, lru = 16)]
+fn open_tree(db: &dyn Db, document: Document) -> Option<Arc<Parsed<ModModule>>> {
+    parse(text(db, document).as_str(), source_type(db, document)).map(Arc::new)
 }
 
 /// Parses a whole file; `None` when its tree would be too deep to walk.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { matchingLines } from '../src/converted/matching';
-import { otherView, parseQuery } from '../src/converted/uri';
+import { otherView, parseQuery, sourcePath } from '../src/converted/uri';
 import type { Mapping } from '../src/protocol';
 
 /** A mapping of whole lines, first to last. */
@@ -48,6 +48,10 @@ test('an address says which function and which view', () => {
         view: 'simplified',
     });
     assert.deepEqual(parseQuery('view=simplified'), { function: undefined, view: 'simplified' });
+});
+
+test('an address says where the source is', () => {
+    assert.equal(sourcePath('/home/ada/model.py/Model.call.full.py'), '/home/ada/model.py');
 });
 
 test('the other view of the other view is the view', () => {

@@ -6,11 +6,11 @@
     def rnn(cell, inputs, state): ...
 """
 
-from .api import convert, do_not_convert, set_element_type, set_loop_options, stack, to_code, to_graph
+from .api import convert, do_not_convert, py_function, set_element_type, set_loop_options, stack, to_code, to_graph
 from .errors import AutographError, ConversionError, StagingError
 from .function import Function, function
 
 __all__ = [
     "AutographError", "ConversionError", "Function", "StagingError", "convert", "do_not_convert", "function",
-    "set_element_type", "set_loop_options", "stack", "to_code", "to_graph",
+    "py_function", "set_element_type", "set_loop_options", "stack", "to_code", "to_graph",
 ]  # fmt: skip

@@ -6,9 +6,11 @@ import types
 import torch
 
 from . import conversion
+from .capture.record import TensorType, parse_type
 from .errors import ConversionError
 from .operators import calls
 from .operators.lists import List
+from .staging import current
 
 
 def convert(function=None, *, recursive=True):
@@ -69,3 +71,31 @@ def set_element_type(entity, dtype, shape=None):
 
 def set_loop_options(**options):
     """Options of the loop whose first statement this is; the converter hands them to the loop."""
+
+
+def py_function(function, inputs=(), types=()):
+    """Calls a function of Python each time the graph runs, with the values of `inputs`. `types` are those of its
+    results: a text such as `f32[4,?]`, `int`, `float` or `bool`, a tensor or a dtype (of a number); one, or a list."""
+    staging = current()
+    if staging is None:
+        return function(*inputs)
+    single = not isinstance(types, (list, tuple))
+    wanted = [_type(type) for type in ([types] if single else types)]
+
+    def callback(*values):
+        result = function(*values)
+        return (result,) if single else tuple(result) if wanted else ()
+
+    staging.callbacks.append(callback)
+    operands = [staging.operand(value) for value in inputs]
+    made = staging.emit(f"python {len(staging.callbacks) - 1}", operands, wanted)
+    results = [staging.wrap(value) for value in made]
+    return results[0] if single else results
+
+
+def _type(type):
+    if isinstance(type, torch.Tensor):
+        return TensorType(type.dtype, tuple(type.shape), type.device)
+    if isinstance(type, torch.dtype):
+        return TensorType(type, (), torch.device("cpu"))
+    return type if type in ("int", "float", "bool") else parse_type(type)

@@ -79,4 +79,5 @@ def backward_graph(trace, needed):
         [trace.operands[index] for index in outputs],
         [captures[index].param for index in wanted],
     )
-    return graph.compile(trace.staging.callbacks, exceptions), outputs, [index for index, there in zip(wanted, found) if there]
+    plan = graph.compile(trace.staging.callbacks, exceptions)
+    return plan, outputs, [index for index, there in zip(wanted, found) if there]

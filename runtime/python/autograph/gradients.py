@@ -20,7 +20,8 @@ def grad(
     wanted = [staging.value_of(tensor) for tensor in inputs]
     for value, seed in zip(values, seeds):
         if seed is None and any(n != 1 for n in value.type.dims):
-            raise StagingError("a gradient can be taken of a number only: this output has more elements", spans.current())
+            message = "a gradient can be taken of a number only: this output has more elements"
+            raise StagingError(message, spans.current())
     seeds = [seed if seed is None else staging.value_of(seed) for seed in seeds]
     used = _used(staging, values, wanted) if allow_unused or materialize_grads else [True] * len(wanted)
     asked = [value for value, needed in zip(wanted, used) if needed]

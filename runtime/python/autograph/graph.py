@@ -85,13 +85,16 @@ def staged(function, owner, inputs):
 def argument(text):
     """A tensor from its type, anything else from its literal."""
     try:
-        type = parse_type(text)
-    except (KeyError, ValueError):
+        type = parse_type(text) if text.endswith("]") or "]@" in text else None
+    except (KeyError, ValueError, RuntimeError):
+        type = None
+    if type is not None and not text.startswith("["):
+        sizes = [2 if n is None else n for n in type.dims]
+        return torch.zeros(sizes, dtype=type.dtype, device=type.device)
+    try:
         return ast.literal_eval(text)
-    if "[" not in text:
-        return ast.literal_eval(text)
-    sizes = [2 if n is None else n for n in type.dims]
-    return torch.zeros(sizes, dtype=type.dtype, device=type.device)
+    except (SyntaxError, ValueError):
+        raise ValueError(f"`{text}` is neither the type of a tensor nor a Python literal") from None
 
 
 if __name__ == "__main__":

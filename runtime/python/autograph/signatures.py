@@ -106,7 +106,8 @@ def checked(name, signature, leaves):
     for (index, tensor), type in zip(tensors, types):
         fits = len(type.dims) == tensor.dim() and all(n is None or n == m for n, m in zip(type.dims, tensor.shape))
         if type.dtype != tensor.dtype or not fits:
-            raise StagingError(f"`{name}` is given {tensor.dtype} of shape {list(tensor.shape)} where its signature says {type}")
+            given = f"{tensor.dtype} of shape {list(tensor.shape)}"
+            raise StagingError(f"`{name}` is given {given} where its signature says {type}")
         open_dims = {d: (index, d) for d, n in enumerate(type.dims) if n is None}
         if open_dims:
             unknown[index] = open_dims

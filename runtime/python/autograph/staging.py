@@ -11,7 +11,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from .capture import scalars, sizes, spans, views
 from .capture.aliases import Aliases, Base, View
 from .capture.objects import Objects
-from .capture.record import BOOL, FLOAT, INT, ListType, Record, TensorType, Value
+from .capture.record import BOOL, FLOAT, INT, Record, TensorType
 from .errors import StagingError
 
 _LOCAL = threading.local()
@@ -75,6 +75,7 @@ class Staging:
         self.keeps_detach = True  # in a derivative, what torch detaches may be differentiated again
         self.checks_values = None  # what an operator says that refuses a value it asks for now
         self.calls = 0  # functions of converted code that have not returned
+        self.formatted = []  # values that a text is marked with: (operand, format)
         self.callbacks = []  # functions of Python that the graph calls
         self.constants = []  # real tensors kept alive
 
@@ -84,9 +85,9 @@ class Staging:
     def depth(self):
         return self.record.region.depth
 
-    def emit(self, op, args, types, regions=(), extra=None):
+    def emit(self, op, args, types, regions=(), extra=None, span=None):
         grad = torch.is_grad_enabled() or not self.keeps_detach
-        return self.record.emit(op, args, types, regions, spans.current(), grad, extra)
+        return self.record.emit(op, args, types, regions, span or spans.current(), grad, extra)
 
     def operand(self, argument):
         """What an argument of a torch function is in the record."""
@@ -278,11 +279,3 @@ class Staging:
 
 def attach(fake, view):
     fake.__dict__["_ag_view"] = view
-
-
-def type_of(tensor):
-    dims = tuple(n if isinstance(n, int) else None for n in tensor.shape)
-    return TensorType(tensor.dtype, dims, tensor.device)
-
-
-__all__ = ["Staging", "current", "staging_of", "is_staged", "is_staged_tensor", "type_of", "Value", "ListType"]

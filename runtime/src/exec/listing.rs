@@ -53,6 +53,10 @@ impl Function {
             }
             Step::Unary { out, a, .. } => format!("t{} = {operation}(t{})", out.0, a.0),
             Step::Binary { out, a, b, .. } => format!("t{} = {operation}(t{}, t{})", out.0, a.0, b.0),
+            Step::WithConst { out, a, constant, .. } => {
+                let number = tables.constants[constant as usize].f_double_value(&[]).unwrap_or(f64::NAN);
+                format!("t{} = {operation}(t{}, {number})", out.0, a.0)
+            }
             Step::WithNumber { out, a, number, .. } => {
                 format!("t{} = {operation}(t{}, {})", out.0, a.0, input(number.input))
             }

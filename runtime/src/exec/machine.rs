@@ -10,7 +10,7 @@ use super::error::{Error, Fault, Place as ErrorPlace};
 use super::host::Host;
 use super::list;
 use super::plan::{Dead, Function, ListStep, Plan, Slice, Step, fits};
-use super::scalar::{Kind, float};
+use super::scalar::Kind;
 use super::value::Value;
 use crate::ir::Type;
 
@@ -199,13 +199,13 @@ impl Machine<'_> {
                 let made = f(registers.tensor(a)?, registers.tensor(b)?)?;
                 *registers.ten(out) = Some(made);
             }
-            Step::WithNumber { f, out, a, number } => {
-                let bits = registers.number(number.input);
-                let scalar = match number.kind {
-                    Kind::Float => tch::Scalar::from(float(bits)),
-                    Kind::Int | Kind::Bool => tch::Scalar::from(bits.cast_signed()),
-                };
-                let made = f(registers.tensor(a)?, scalar)?;
+            Step::WithConst { f, out, a, constant } => {
+                let made = f(registers.tensor(a)?, &tables.constants[constant as usize])?;
+                *registers.ten(out) = Some(made);
+            }
+            Step::WithNumber { f, out, a, number, beside } => {
+                let number = aten::number(registers.argument_of(number), beside)?;
+                let made = f(registers.tensor(a)?, &number)?;
                 *registers.ten(out) = Some(made);
             }
             Step::Ternary { f, out, a, b, c } => {

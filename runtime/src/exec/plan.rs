@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use super::aten::Call;
+use super::aten::{Call, Shared};
 use super::scalar::{Function as Scalar, Kind};
 use super::typed;
 use super::value::Value;
-use crate::ir::{Span, TensorType};
+use crate::ir::{DType, Span, TensorType};
 
 /// A register of the bank of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,11 +120,19 @@ pub(super) enum Step {
         a: Ten,
         b: Ten,
     },
+    /// With a number of the table of constants.
+    WithConst {
+        f: typed::Binary,
+        out: Ten,
+        a: Ten,
+        constant: u32,
+    },
     WithNumber {
-        f: typed::WithNumber,
+        f: typed::Binary,
         out: Ten,
         a: Ten,
         number: Number,
+        beside: DType,
     },
     Ternary {
         f: typed::Ternary,
@@ -332,6 +340,7 @@ pub(super) struct Function {
 pub(super) struct Tables {
     pub(super) inputs: Vec<Input>,
     pub(super) tensors: Vec<Ten>,
+    pub(super) constants: Vec<Shared>,
     pub(super) sources: Vec<Source>,
     pub(super) places: Vec<Place>,
     pub(super) operators: Vec<Operator>,
@@ -376,7 +385,7 @@ impl Plan {
 pub(super) fn fits(tensor: &tch::Tensor, ty: &TensorType) -> Result<(), String> {
     let dtype = super::aten::dtype(tensor);
     if dtype != Some(ty.dtype) {
-        let found = dtype.map_or("of another dtype", crate::ir::DType::torch);
+        let found = dtype.map_or("of another dtype", DType::torch);
         return Err(format!("is {found} and not {}", ty.dtype.torch()));
     }
     let Some(shape) = &ty.shape else { return Ok(()) };

@@ -1,7 +1,7 @@
 //! The operators of small graphs, called directly: those whose cost the dispatcher's boxes would add to. All others,
 //! and these with unusual operands, go through `aten`.
 
-use tch::{Scalar, TchError, Tensor};
+use tch::{TchError, Tensor};
 
 use super::products;
 use crate::ir::Operand;
@@ -9,7 +9,6 @@ use crate::ir::Operand;
 type Made = Result<Tensor, TchError>;
 pub(super) type Unary = fn(&Tensor) -> Made;
 pub(super) type Binary = fn(&Tensor, &Tensor) -> Made;
-pub(super) type WithNumber = fn(&Tensor, Scalar) -> Made;
 pub(super) type Ternary = fn(&Tensor, &Tensor, &Tensor) -> Made;
 pub(super) type WithInts = fn(&Tensor, &[i64]) -> Made;
 pub(super) type Indexed = fn(&Tensor, &Tensor, &[i64]) -> Made;
@@ -37,7 +36,8 @@ pub(super) enum Form<'a> {
 pub(super) enum Typed {
     Unary(Unary),
     Binary(Binary),
-    WithNumber(WithNumber),
+    /// A tensor and a number.
+    WithNumber(Binary),
     Ternary(Ternary),
     /// The tensor, and all numbers after it, lists flattened.
     WithInts(WithInts),
@@ -65,8 +65,9 @@ pub(super) fn typed(name: &str, forms: &[Form<'_>], literals: &[Operand]) -> Opt
             number(name).map(Typed::WithNumber).or_else(|| ints(name).map(Typed::WithInts))
         }
         [Form::Tensor, Form::Int | Form::Float, Form::Int] if literals[2] == Operand::Int(1) => match name {
-            "add.Tensor" | "add.Scalar" => Some(Typed::WithNumber(Tensor::f_add_scalar)),
-            "sub.Tensor" | "sub.Scalar" => Some(Typed::WithNumber(Tensor::f_sub_scalar)),
+            "add.Tensor" | "add.Scalar" => Some(Typed::WithNumber(Tensor::f_add)),
+            "sub.Tensor" | "sub.Scalar" => Some(Typed::WithNumber(Tensor::f_sub)),
+            "rsub.Tensor" | "rsub.Scalar" => Some(Typed::WithNumber(|a, b| b.f_sub(a))),
             _ => ints(name).map(Typed::WithInts),
         },
         [Form::Tensor, Form::Tensor, Form::Tensor] => match name {
@@ -196,17 +197,17 @@ fn binary(name: &str) -> Option<Binary> {
     })
 }
 
-fn number(name: &str) -> Option<WithNumber> {
+/// The number comes as a tensor: a `Scalar` would become one in each call, and be converted.
+fn number(name: &str) -> Option<Binary> {
     Some(match name {
-        "mul.Tensor" | "mul.Scalar" => Tensor::f_mul_scalar,
-        "div.Tensor" | "div.Scalar" => Tensor::f_div_scalar,
-        "eq.Scalar" => Tensor::f_eq,
-        "ne.Scalar" => Tensor::f_ne,
-        "lt.Scalar" => Tensor::f_lt,
-        "le.Scalar" => Tensor::f_le,
-        "gt.Scalar" => Tensor::f_gt,
-        "ge.Scalar" => Tensor::f_ge,
-        "pow.Tensor_Scalar" => Tensor::f_pow_tensor_scalar,
+        "mul.Tensor" | "mul.Scalar" => Tensor::f_mul,
+        "div.Tensor" | "div.Scalar" => Tensor::f_div,
+        "eq.Scalar" => Tensor::f_eq_tensor,
+        "ne.Scalar" => Tensor::f_ne_tensor,
+        "lt.Scalar" => Tensor::f_lt_tensor,
+        "le.Scalar" => Tensor::f_le_tensor,
+        "gt.Scalar" => Tensor::f_gt_tensor,
+        "ge.Scalar" => Tensor::f_ge_tensor,
         _ => return None,
     })
 }

@@ -8,6 +8,7 @@ use pyo3::types::PyDict;
 
 use super::operand::{PyValue, operand};
 use super::plan::PyPlan;
+use crate::emit;
 use crate::ir::build::Circumstances;
 use crate::ir::text::{parse_type, print};
 use crate::ir::verify::verify;
@@ -197,6 +198,21 @@ impl PyGraph {
         PyPlan::new(&*self.made()?, callbacks, exceptions)
     }
 
+    /// As JSON, with the source line of each node.
+    fn json(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(emit::json(&*self.made()?, &|file, line| source_line(py, file, line)))
+    }
+
+    /// For Graphviz.
+    fn dot(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(emit::dot(&*self.made()?, &|file, line| source_line(py, file, line)))
+    }
+
+    /// As a drawing.
+    fn svg(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(emit::svg(&*self.made()?, &|file, line| source_line(py, file, line)))
+    }
+
     /// The graph as text.
     fn text(&self) -> PyResult<String> {
         Ok(print(&*self.made()?))
@@ -258,6 +274,11 @@ fn op_of(text: &str) -> PyResult<Op> {
         "tuple.get" => rest.parse().map(Op::TupleGet).map_err(|_| unknown()),
         name => Op::named(name).ok_or_else(unknown),
     }
+}
+
+/// Python knows the lines of notebooks, too.
+fn source_line(py: Python<'_>, file: &str, line: u32) -> Option<String> {
+    py.import("linecache").ok()?.call_method1("getline", (file, line)).ok()?.extract().ok()
 }
 
 fn nothing_open() -> PyErr {

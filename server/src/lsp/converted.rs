@@ -1,8 +1,10 @@
 //! Converted documents: their addresses, and the conversion behind an address.
 //!
 //! ```text
-//! ag-converted:/home/ada/model.py?function=Model.call&view=simplified
+//! ag-converted:/home/ada/model.py/Model.call.simplified.py?function=Model.call&view=simplified
 //! ```
+//!
+//! The last part of the path is the name that editors show; the query says what it is.
 
 use std::borrow::Cow;
 
@@ -31,7 +33,8 @@ impl Address {
             return None;
         }
         let mut file = Url::parse("file:///").ok()?;
-        file.set_path(uri.path());
+        let (source, _name) = uri.path().rsplit_once('/')?;
+        file.set_path(source);
         let path = documents::path_of(&file)?;
         let source = snapshot.documents.address(&path).cloned().unwrap_or(file);
         // Some clients encode the query as a whole.
@@ -54,11 +57,12 @@ impl Address {
     pub(crate) fn uri(&self, snapshot: &Snapshot) -> Option<Url> {
         let path = snapshot.at(&self.source)?.source.path.clone();
         let mut uri = Url::parse("ag-converted:/").ok()?;
-        uri.set_path(path.as_str());
         let view = match self.view {
             ConvertedView::Simplified => "simplified",
             ConvertedView::Full => "full",
         };
+        let name = self.function.as_deref().or(path.file_stem()).unwrap_or_default();
+        uri.set_path(&format!("{path}/{name}.{view}.py"));
         let mut query = uri.query_pairs_mut();
         if let Some(function) = &self.function {
             query.append_pair("function", function);

@@ -24,12 +24,12 @@ pub use answers::{ArgumentPlace, CallSite, Facts, ScopeTypes, Target};
 
 use super::assumed::AssumedType;
 use super::facts::{Alternative, Binding, Fact, TensorKind};
-use super::index::{FunctionId, MODULE, file_index, function_ast, parse};
+use super::index::{FunctionId, MODULE, file_index, function_ast, tree};
 use super::lambdas::{Called, LambdaStage};
 use super::place::Place;
 use super::roots::RootTarget;
 use crate::db::Db;
-use crate::project::{Document, source_type, text};
+use crate::project::Document;
 use crate::syntax::expressions::{self, ExprId};
 
 /// The types of one function. Re-executed when its file's ghost view or a file it imports changes;
@@ -63,7 +63,7 @@ pub fn module_types(db: &dyn Db, document: Document) -> Arc<ScopeTypes> {
     let inference = Inference::new(db, document);
     let module = parsed_module(db, inference.model.python_file()).load(db);
     let expressions = expressions::of_body(module.suite());
-    let real = parse(text(db, document).as_str(), source_type(db, document));
+    let real = tree(db, document);
     let index = file_index(db, document);
     let place = |range| index.place(MODULE, range);
     let places = real.map(|real| places(&expressions::of_body(real.suite()), place)).unwrap_or_default();

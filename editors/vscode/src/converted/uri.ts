@@ -1,6 +1,6 @@
 /**
  * The addresses of converted documents:
- * `ag-converted:` + path of the source file + `?function=<qualified name>&view=<view>`.
+ * `ag-converted:` + path of the source file + `/<name for people>?function=<qualified name>&view=<view>`.
  * The server writes them; here they are read. Knows nothing of VS Code.
  */
 import type { View } from '../protocol';
@@ -20,6 +20,11 @@ export function parseQuery(text: string): Query {
         function: parameters.get('function') ?? undefined,
         view: parameters.get('view') === 'full' ? 'full' : 'simplified',
     };
+}
+
+/** The path of the source file, from the path of an address. */
+export function sourcePath(path: string): string {
+    return path.slice(0, path.lastIndexOf('/'));
 }
 
 export function otherView(view: View): View {

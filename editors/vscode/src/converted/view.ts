@@ -15,7 +15,7 @@ import {
     type View,
 } from '../protocol';
 import { matchingLines, type Side } from './matching';
-import { otherView, parseQuery, SCHEME } from './uri';
+import { otherView, parseQuery, SCHEME, sourcePath } from './uri';
 
 /** What is known of an open converted document. */
 interface Open {
@@ -120,7 +120,7 @@ export class ConvertedView implements vscode.Disposable {
 
     private sourceOf(converted: vscode.Uri): vscode.Uri {
         const open = this.open.get(converted.toString());
-        return open?.source ?? converted.with({ scheme: 'file', query: '' });
+        return open?.source ?? converted.with({ scheme: 'file', path: sourcePath(converted.path), query: '' });
     }
 
     /** Lights up anew where the cursor has not moved, but what is shown has changed. */

@@ -75,43 +75,24 @@ class Aliases:
         if not view.chain:
             return base.value
         if view.version != base.version or not view.value.visible:
-            value = base.value
-            for step in self._chain_values(view)[0]:
-                value = step
-            view.value, view.version = value, base.version
+            view.value, view.version = self._along(view)[-1], base.version
         return view.value
 
-    def _chain_values(self, view):
-        """The value after each step of the chain, and before each."""
-        values, before = [], []
-        value = view.base.value
+    def _along(self, view):
+        """The values on the way to a view: of the base, and after each step."""
+        values = [view.base.value]
         for index, step in enumerate(view.chain):
-            before.append(value)
-            value = self.staging.emit_view(step, value, self._type_after(view, index))
-            values.append(value)
-        return values, before
-
-    def _type_after(self, view, index):
-        if index + 1 < len(view.chain):
-            return view.chain[index + 1].type
-        return view.value.type
+            after = view.chain[index + 1].type if index + 1 < len(view.chain) else view.value.type
+            values.append(self.staging.emit_view(step, values[-1], after))
+        return values
 
     def write(self, view, value):
         """The tensor has this value from now on, and so has every view of the same storage."""
-        base = view.base
         if view.chain:
-            _, before = self._chain_values_before(view)
-            for step, whole in zip(reversed(view.chain), reversed(before)):
+            wholes = self._along(view)[:-1]
+            for step, whole in zip(reversed(view.chain), reversed(wholes)):
                 value = self.staging.emit_inverse(step, whole, value)
-        self.set_base(base, value)
-
-    def _chain_values_before(self, view):
-        before, value = [], view.base.value
-        for index, step in enumerate(view.chain):
-            before.append(value)
-            if index + 1 < len(view.chain):
-                value = self.staging.emit_view(step, value, self._type_after(view, index))
-        return None, before
+        self.set_base(view.base, value)
 
     def set_base(self, base, value):
         for journal in self.journals:

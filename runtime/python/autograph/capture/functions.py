@@ -8,7 +8,7 @@ from torch.overrides import TorchFunctionMode
 from ..errors import StagingError
 from ..operators.lists import List
 from ..operators.regions import KEEP
-from . import indexing, scalars, spans, stacks
+from . import indexing, scalars, spans, stacks, texts
 
 
 class Interception(TorchFunctionMode):
@@ -25,10 +25,21 @@ class Interception(TorchFunctionMode):
             result = special(self.staging, func, *args, **kwargs)
             if result is not NotImplemented:
                 return result
+        if torch._C._functorch.peek_interpreter_stack() is not None:
+            return _transformed(func, args, kwargs)
         with torch._C._AutoDispatchBelowAutograd():
             if any(isinstance(a, List) and a.value is not None for a in args):
                 return stacks.call(self.staging, func, args, kwargs)
             return func(*args, **kwargs)
+
+
+def _transformed(func, args, kwargs):
+    """Inside of a function transform of `torch.func`: one that maps is taken apart by torch, one that differentiates
+    would find no derivatives here."""
+    kind = torch._C._functorch.peek_interpreter_stack().key()
+    if kind != torch._C._functorch.TransformType.Vmap:
+        raise StagingError(f"the transform {kind.name} of torch.func cannot be staged", spans.current())
+    return func(*args, **kwargs)
 
 
 def _numbers(staging, func, *args, **kwargs):
@@ -94,6 +105,10 @@ def _tolist(staging, func, tensor):
     return [_tolist(staging, func, row) for row in tensor.unbind(0)]
 
 
+def _format(staging, func, tensor, spec="", **_):
+    return texts.mark(staging, tensor, spec)
+
+
 def _refused(what):
     def special(staging, func, tensor, *args, **kwargs):
         raise StagingError(f"{what}, but it is only known when the graph runs", spans.current())
@@ -130,7 +145,8 @@ def _len(staging, func, tensor):
     shape = _shape(staging, func, tensor)
     if shape is NotImplemented or type(shape[0]) is int:
         return NotImplemented
-    raise StagingError("the length is only known when the graph runs; `len` is staged in converted code", spans.current())
+    message = "the length is only known when the graph runs; `len` is staged in converted code"
+    raise StagingError(message, spans.current())
 
 
 def _requires_grad_(staging, func, tensor, requires_grad=True):
@@ -202,6 +218,8 @@ SPECIAL = {
     T.__setitem__: _setitem,
     T.item: _item,
     T.tolist: _tolist,
+    T.__format__: _format,
+    T.__repr__: _format,
     T.numpy: _refused("`numpy()` needs the data of a tensor"),
     T.__array__: _refused("numpy needs the data of a tensor"),
     T.__bool__: _refused("Python needs to know whether a tensor is true"),

@@ -5,7 +5,6 @@ import torch
 from ..errors import StagingError
 from . import schemas, spans, views
 from .aliases import Step, View
-from .record import TensorType
 
 aten = torch.ops.aten
 
@@ -31,7 +30,8 @@ def functionalize(staging, func, args, kwargs):
         raise StagingError(f"{func} cannot be staged", spans.current())
     functional = schemas.functional(func)
     if functional is None:
-        raise StagingError(f"{func} changes its argument and has no form that does not: it cannot be staged", spans.current())
+        message = f"{func} changes its argument and has no form that does not: it cannot be staged"
+        raise StagingError(message, spans.current())
     positions = schemas.written(func)
     in_place = not schemas.arguments(func)[positions[0]][2]
     names = {name for name, _, _ in schemas.arguments(functional)}
@@ -45,7 +45,7 @@ def functionalize(staging, func, args, kwargs):
     result = functional(*positional, **named)
     results = result if isinstance(result, (tuple, list)) else (result,)
     targets = [ordered[position] for position in positions]
-    own = len(results) - len(targets)  # what it returns beside: `_native_batch_norm_legit`
+    own = max(len(results) - len(targets), 0)  # what it returns beside: `_native_batch_norm_legit`
     for target, new in zip(targets, results[own:]):
         _store(staging, target, new, in_place)
     if own:
@@ -93,7 +93,8 @@ def _reshaped(staging, func, ordered):
     if tensor is not ordered[0]:
         raise StagingError(f"{func} on a tensor that exists outside cannot be staged", spans.current())
     source = staging.view_of(tensor)
-    step = Step(_OF_SHAPE[func], [staging.operand(a) for a in ordered[1:]], views.result_type(tensor), tuple(tensor.shape))
+    rest = [staging.operand(a) for a in ordered[1:]]
+    step = Step(_OF_SHAPE[func], rest, views.result_type(tensor), tuple(tensor.shape))
     value = staging.aliases.read(source)
     with staging.quiet():
         func(tensor, *ordered[1:])
@@ -124,5 +125,3 @@ def for_each(func, args, kwargs):
         results.append(packet(tensor, *rest, **named))
     return None if name.endswith("_") else results
 
-
-__all__ = ["functionalize", "assign", "copy", "for_each", "TensorType"]

@@ -5,7 +5,8 @@ from .record import Value
 
 
 def graph(staging, results, kinds):
-    """The graph of a record, and the exceptions that it raises by name; `kinds` tells what each result is: ("return", 0) or ("write", number of the parameter)."""
+    """The graph of a record, and the exceptions that it raises by name. `kinds` tells what each result is:
+    ("return", 0) or ("write", number of the parameter)."""
     lowering = _entry(staging, staging.name)
     lowering.nodes(staging.record.entry.nodes)
     lowering.graph.finish([lowering.operand(result) for result in results], kinds)

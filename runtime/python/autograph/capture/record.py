@@ -42,7 +42,7 @@ def parse_type(text):
     """A tensor type from its text."""
     shape, _, device = text.partition("@")
     name, _, dims = shape.rstrip("]").partition("[")
-    sizes = tuple(int(n) if n.isdigit() else None for n in dims.split(",") if n)
+    sizes = tuple(None if n.strip() == "?" else int(n) for n in dims.split(",") if n)
     return TensorType(_BY_TEXT[name], sizes, torch.device(device or "cpu"))
 
 
@@ -62,6 +62,13 @@ class ListType:
 
     def __hash__(self):
         return hash(ListType)
+
+
+class TupleType(NamedTuple):
+    items: tuple
+
+    def __str__(self):
+        return f"tuple[{','.join(map(str, self.items))}]"
 
 
 class Value:
@@ -146,7 +153,10 @@ class Record:
             self.region, region.open = before, was_open
 
 
-_RANDOM = ("rand", "rrelu", "bernoulli", "normal", "dropout", "multinomial", "poisson", "uniform", "exponential", "geometric", "cauchy")
+_RANDOM = (
+    "rand", "rrelu", "bernoulli", "normal", "dropout", "multinomial", "poisson", "uniform", "exponential",
+    "geometric", "cauchy",
+)  # fmt: skip
 
 
 def has_random(region):

@@ -7,14 +7,15 @@ meaning: no symbolic algebra takes place. Asking for the number itself is an err
 import torch
 
 from ..errors import StagingError
-from . import spans
+from . import spans, texts
 from .record import BOOL, FLOAT, INT
 
 _BINARY = {
     "add": "add", "sub": "sub", "mul": "mul", "mod": "mod", "pow": "pow", "pow_by_natural": "pow",
     "float_pow": "pow", "sym_ite": "select", "floordiv": "floordiv", "int_floordiv": "floordiv", "truediv": "truediv",
     "int_truediv": "truediv", "float_truediv": "truediv", "sym_min": "min", "sym_max": "max", "and": "and",
-    "or": "or", "sym_and": "and", "sym_or": "or", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "bitwise_and": "and", "bitwise_or": "or",
+    "or": "or", "sym_and": "and", "sym_or": "or", "eq": "eq", "ne": "ne",
+    "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "bitwise_and": "and", "bitwise_or": "or",
 }  # fmt: skip
 _UNARY = {
     "neg": "neg", "abs": "abs", "sym_not": "not", "sym_float": "float", "floor": "floor", "ceil": "ceil",
@@ -129,9 +130,9 @@ class _Node:
         return self
 
     def str(self):
-        return "<staged %s>" % self.kind
+        return texts.mark(self.staging, _operand(self))
 
-    _graph_repr = __str__ = __repr__ = str
+    _graph_repr = str
 
     def guard_or_false(self, file, line):
         return False

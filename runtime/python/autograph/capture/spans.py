@@ -1,6 +1,7 @@
 """Which place of the user's code is running: the innermost frame of converted code, mapped to its source."""
 
 import bisect
+import dis
 import sys
 
 #: Converted texts by the file name their code objects carry.
@@ -129,3 +130,25 @@ def of_traceback(traceback):
             found = _place(code, traceback.tb_lasti, traceback.tb_lineno) or found
         traceback = traceback.tb_next
     return found, innermost
+
+
+def inside_try():
+    """Whether converted code that is running would catch an exception: some frame is in a `try` statement."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename in _TEXTS and _catches(frame.f_code, frame.f_lasti):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _catches(code, lasti):
+    """Whether an instruction is in the body of a `try`. A `with` has a handler too; it is told by how that begins."""
+    if not hasattr(dis, "_parse_exception_table"):
+        return False
+    for entry in dis._parse_exception_table(code):
+        if entry.start <= lasti < entry.end and not entry.lasti:
+            begin = [i.opname for i in dis.get_instructions(code) if entry.target <= i.offset][:2]
+            if begin[:1] == ["PUSH_EXC_INFO"] and begin[1:] != ["WITH_EXCEPT_START"]:
+                return True
+    return False

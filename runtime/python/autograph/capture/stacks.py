@@ -26,7 +26,8 @@ def call(staging, func, args, kwargs):
 
 def _element(items):
     if items.spec.element is None:
-        raise StagingError("nothing is ever put into this list, so the type of its elements is not known", spans.current())
+        message = "nothing is ever put into this list, so the type of its elements is not known"
+        raise StagingError(message, spans.current())
     type = items.spec.element.types[0]
     if not isinstance(type, TensorType):
         raise StagingError("only a list of tensors can be stacked", spans.current())

@@ -3,7 +3,6 @@
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_map
 
 from ..errors import StagingError
 from . import composites, inplace, schemas, scalars, spans, views
@@ -246,9 +245,3 @@ _SPECIAL = {
     aten.native_batch_norm.default: _under_mode(_batch_norm),
     **{func: _under_mode(function) for func, function in composites.SPECIAL.items()},
 }
-
-
-def emit_under(staging, function, *args):
-    """Runs torch code that is recorded, from a place where nothing is."""
-    with Recorder(staging):
-        return tree_map(lambda x: x, function(*args))

@@ -1,6 +1,6 @@
 """`assert`, on conditions that only the graph knows."""
 
-from ..capture import scalars
+from ..capture import scalars, texts
 from ..staging import current, is_staged
 from . import regions
 
@@ -14,6 +14,8 @@ def assert_stmt(expression1, expression2):
         return
     staging = current()
     flag = regions.condition(staging, expression1, "`assert`")
+    regions.not_caught(staging)
     message = expression2()
-    part = staging.operand(message) if is_staged(message) and scalars.kind_of(message) else str(message)
+    is_number = is_staged(message) and scalars.kind_of(message)
+    part = staging.operand(message) if is_number else texts.assembled(staging, str(message))
     staging.emit("assert", [flag, part], [], extra=message)

@@ -3,8 +3,9 @@
 import builtins
 
 import torch
+from torch.utils import _pytree as pytree
 
-from ..capture import scalars, spans
+from ..capture import scalars, spans, texts
 from ..errors import StagingError
 from ..staging import current, is_staged, is_staged_tensor
 from . import ranges, regions
@@ -19,7 +20,7 @@ def len_(value):
         if value.dim() == 0:
             raise TypeError("len() of a 0-d tensor")
         return value.shape[0]
-    if isinstance(value, ranges._OURS):
+    if isinstance(value, ranges.Iterable):
         return value.length()
     return len(value)
 
@@ -161,7 +162,7 @@ def sorted_(values, /, *, key=None, reverse=False):
     if is_staged_tensor(values) and key is None:
         if values.dim() != 1:
             raise StagingError("`sorted` of a tensor that has not one dimension", spans.current())
-        return values.sort(descending=bool(reverse), stable=True).values
+        return list_(values.sort(descending=bool(reverse), stable=True).values)
     return sorted(values, key=key, reverse=reverse)
 
 
@@ -211,7 +212,12 @@ def print_(*objects, **kwargs):
         return print(*objects, **kwargs)
     if kwargs.get("file") is not None:
         raise StagingError("`print` to a file cannot be staged", spans.current())
-    parts = [staging.operand(p) if is_staged(p) or isinstance(p, torch.Tensor) else str(p) for p in objects]
+    parts = [
+        staging.operand(part)
+        if is_staged(part) or isinstance(part, torch.Tensor)
+        else texts.assembled(staging, str(part))
+        for part in objects
+    ]
     staging.emit("print", parts, [], extra=kwargs)
     return None
 
@@ -240,7 +246,42 @@ def list_(*args):
     return List(*args) if current() is not None else list(*args)
 
 
+def grad_and_value(function, argnums=0, has_aux=False):
+    """`torch.func.grad_and_value`."""
+    if current() is None:
+        return torch.func.grad_and_value(function, argnums, has_aux)
+    return lambda *args, **kwargs: _derived(function, argnums, has_aux, args, kwargs)
+
+
+def grad(function, argnums=0, has_aux=False):
+    """`torch.func.grad`."""
+    if current() is None:
+        return torch.func.grad(function, argnums, has_aux)
+
+    def derived(*args, **kwargs):
+        gradient, value = _derived(function, argnums, has_aux, args, kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return derived
+
+
+def _derived(function, argnums, has_aux, args, kwargs):
+    from ..gradients import grad as gradient_of
+    from .calls import call
+
+    numbers = (argnums,) if isinstance(argnums, int) else argnums
+    args = [pytree.tree_map_only(torch.Tensor, torch.clone, a) if i in numbers else a for i, a in enumerate(args)]
+    with torch.enable_grad():
+        value = call(function, tuple(args), kwargs)
+    output = value[0] if has_aux else value
+    leaves, structure = pytree.tree_flatten([args[i] for i in numbers])
+    found = gradient_of(current(), (output,), leaves, materialize_grads=True, create_graph=True)
+    gradients = pytree.tree_unflatten(list(found), structure)
+    return (gradients[0] if isinstance(argnums, int) else tuple(gradients)), value
+
+
 OVERLOADS = {
+    torch.func.grad: grad, torch.func.grad_and_value: grad_and_value,
     builtins.len: len_, builtins.int: int_, builtins.float: float_, builtins.bool: bool_, builtins.round: round_,
     builtins.abs: abs_, builtins.max: max_, builtins.min: min_, builtins.sum: sum_, builtins.any: any_,
     builtins.all: all_, builtins.sorted: sorted_, builtins.map: map_, builtins.filter: filter_,

@@ -9,7 +9,7 @@ them.
 import torch
 
 from ..capture import scalars, spans
-from ..capture.aliases import Base, cell_state
+from ..capture.aliases import cell_state
 from ..errors import StagingError
 from ..staging import is_staged_tensor
 from . import regions, specs
@@ -65,9 +65,10 @@ class Carry:
                 heads.extend(region.param(type) for type in first)
                 return self.install(region)
 
-            block = regions.trace(
-                self.staging, lambda heads=heads: body(*map(self.staging.wrap, heads)), get_state, set_state, None, install
-            )
+            def a_round(heads=heads):
+                body(*map(self.staging.wrap, heads))
+
+            block = regions.trace(self.staging, a_round, get_state, set_state, None, install)
             if block.dead:
                 self._pass_through(block, heads)
                 return block
@@ -78,36 +79,34 @@ class Carry:
 
     def _settle(self, block):
         """Corrects the guess by what the round did; whether it was right."""
-        staging, right = self.staging, True
-        outside = {cell: regions.cell_spec(staging, cell, cell_state(cell)) for cell in block.changed}
-        with regions.at_end(staging, block):
-            for index, (name, spec) in enumerate(zip(self.names, self.specs)):
-                after = block.values[index]
-                if isinstance(spec, specs.Constant):
-                    if regions.same_object(after, spec.value) or specs.same(after, spec.value):
-                        continue
-                    absent = specs.is_absent(spec.value)
-                    before = spec if absent else specs.spec_of(staging, spec.value)
-                    merged = specs.checked_merge(name, before, specs.spec_of(staging, after), "before and after a round of the loop", specs.Unsettled)
-                    if merged == spec:
-                        continue
-                    self.specs[index] = merged
-                    if absent and isinstance(merged, specs.Optional):
-                        # It was not read before it was assigned: the round is right as it is.
-                        self.params[index] = [block.region.param(type) for type in merged.types]
-                    else:
-                        right = False
-                    continue
-                if index not in self.settled and self._unchanged(index, after):
-                    self.settled.add(index)
-                    self.specs[index] = specs.Constant(self.init[index])
-                    right = False
-                    continue
-                merged = specs.checked_merge(name, spec, specs.spec_of(staging, after), "before and after a round of the loop", specs.Unsettled)
-                if merged != spec:
-                    self.specs[index] = merged
-                    right = False
-            return self._settle_cells(block, outside) and right
+        outside = {cell: regions.cell_spec(self.staging, cell, cell_state(cell)) for cell in block.changed}
+        with regions.at_end(self.staging, block):
+            right = [self._settle_variable(block, index) for index in range(len(self.names))]
+            return self._settle_cells(block, outside) and all(right)
+
+    def _settle_variable(self, block, index):
+        spec, after = self.specs[index], block.values[index]
+        is_constant = isinstance(spec, specs.Constant)
+        if is_constant and (regions.same_object(after, spec.value) or specs.same(after, spec.value)):
+            return True
+        if not is_constant and index not in self.settled and self._unchanged(index, after):
+            self.settled.add(index)
+            self.specs[index] = specs.Constant(self.init[index])
+            return False
+        was_absent = is_constant and specs.is_absent(spec.value)
+        before = specs.spec_of(self.staging, spec.value) if is_constant and not was_absent else spec
+        after = specs.spec_of(self.staging, after)
+        merged = specs.checked_merge(
+            self.names[index], before, after, "before and after a round of the loop", specs.Unsettled
+        )
+        if merged == spec:
+            return True
+        self.specs[index] = merged
+        if was_absent and isinstance(merged, specs.Optional):
+            # It was not read before it was assigned: the round is right as it is.
+            self.params[index] = [block.region.param(type) for type in merged.types]
+            return True
+        return False
 
     def _unchanged(self, index, after):
         """Whether a round leaves a variable as it was given."""
@@ -128,7 +127,8 @@ class Carry:
             try:
                 merged = specs.merge(before, after)
             except specs.Mismatch as mismatch:
-                raise specs.Unsettled(f"this loop changes {regions.called(cell)}: {mismatch}", spans.current()) from None
+                message = f"this loop changes {regions.called(cell)}: {mismatch}"
+                raise specs.Unsettled(message, spans.current()) from None
             if merged != before:
                 right = False
             self.cells[cell] = merged

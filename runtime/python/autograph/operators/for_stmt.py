@@ -9,7 +9,7 @@ import torch
 
 from ..capture import scalars, spans
 from ..errors import StagingError
-from ..staging import current, is_staged, is_staged_tensor
+from ..staging import current, is_staged
 from . import ranges
 from . import specs
 from .carry import Carry, first_round
@@ -136,5 +136,3 @@ def _guarded(staging, going, body, get_state, set_state, names):
     """A round that takes place unless an earlier one left the loop."""
     staged_if(staging, condition(staging, going, "the loop"), body, lambda: None, get_state, set_state, names)
 
-
-__all__ = ["for_stmt", "is_staged_tensor", "spans"]

@@ -3,7 +3,7 @@
 import torch
 
 from ..capture import scalars, spans
-from ..capture.record import INT, ListType, TensorType
+from ..capture.record import INT, TensorType
 from ..errors import StagingError
 from ..staging import current, is_staged
 
@@ -46,10 +46,6 @@ class List(list):
                     journal.note(self)
         return staging
 
-    def _replace(self, staging, value):
-        self._changing()
-        self.value = value
-
     # Reading.
 
     def __len__(self):
@@ -65,7 +61,8 @@ class List(list):
     def __iter__(self):
         if self.value is None:
             return super().__iter__()
-        raise StagingError("this list has a length that only the graph knows: iterate in converted code", spans.current())
+        message = "this list has a length that only the graph knows: iterate in converted code"
+        raise StagingError(message, spans.current())
 
     def __getitem__(self, index):
         if self.value is None and not is_staged(index):
@@ -90,10 +87,12 @@ class List(list):
         staging = current()
         if self.value is not None:
             return self.value, self.spec
-        spec = specs.Growing(specs._merge_elements([specs.spec_of(staging, v) for v in list.__iter__(self)]))
+        spec = specs.Growing(specs.element_of([specs.spec_of(staging, v) for v in list.__iter__(self)]))
         return specs.lower(staging, self, spec)[0], spec
 
     def at(self, index):
+        from . import specs
+
         staging = current()
         value, spec = self.in_graph()
         if isinstance(index, slice):
@@ -102,7 +101,8 @@ class List(list):
             return List.staged(made, spec)
         if spec.element is None:
             raise IndexError("list index out of range")
-        return staging.wrap(staging.emit("list.get", [value, number(staging, index)], spec.element.types)[0])
+        got = staging.emit("list.get", [value, number(staging, index)], spec.element.types)
+        return specs.build(staging, spec.element, iter(got))
 
     # Changing.
 
@@ -119,7 +119,7 @@ class List(list):
 
         element = self.spec.element
         try:
-            merged = specs._merge_elements([element, *(specs.spec_of(staging, item) for item in items)])
+            merged = specs.element_of([element, *(specs.spec_of(staging, item) for item in items)])
         except specs.Mismatch as mismatch:
             raise StagingError(f"a staged list cannot hold {mismatch}", spans.current()) from None
         if merged != element:
@@ -144,6 +144,8 @@ class List(list):
         self.value = staging.emit("list.insert", args, self.spec.types)[0]
 
     def pop(self, index=-1):
+        from . import specs
+
         staging = self._changing()
         if self.value is None and not is_staged(index):
             return super().pop(index)
@@ -152,7 +154,7 @@ class List(list):
             raise IndexError("pop from empty list")
         types = [*self.spec.types, *self.spec.element.types]
         self.value, item = staging.emit("list.pop", [self.value, number(staging, index)], types)
-        return staging.wrap(item)
+        return specs.build(staging, self.spec.element, iter([item]))
 
     def __setitem__(self, index, item):
         staging = self._changing()
@@ -212,7 +214,7 @@ class List(list):
         if item is None:
             spec, operand = specs.Growing(None), None
         else:
-            spec = specs.Growing(specs._merge_elements([specs.spec_of(staging, item)]))
+            spec = specs.Growing(specs.element_of([specs.spec_of(staging, item)]))
             operand = specs.lower(staging, item, spec.element)[0]
         return List.staged(staging.emit("list.filled", [number(staging, count), operand], spec.types)[0], spec)
 
@@ -328,5 +330,3 @@ def set_item(target, i, x):
     target[i] = x
     return target
 
-
-__all__ = ["List", "ListType", "new_list", "list_append", "list_pop", "list_stack", "get_item", "set_item"]

@@ -2,12 +2,23 @@
 
 import torch
 
-from ..capture import scalars
+from ..capture import scalars, spans
+from ..errors import StagingError
 from ..staging import current, is_staged, is_staged_tensor
 from .lists import List
 
 
-class Range:
+class Iterable:
+    """Python may go over it too, if it knows how many elements there are."""
+
+    def __iter__(self):
+        start, stop, step = self.bounds()
+        if any(map(is_staged, (start, stop, step))):
+            raise StagingError("how many elements there are is only known when the graph runs", spans.current())
+        return (self.at(i) for i in range(start, stop, step))
+
+
+class Range(Iterable):
     """`range` of staged numbers."""
 
     def __init__(self, *bounds):
@@ -34,7 +45,7 @@ class Range:
         return scalars.apply(staging, "max", rounds, 0)
 
 
-class Rows:
+class Rows(Iterable):
     """The rows of a tensor."""
 
     def __init__(self, tensor):
@@ -52,7 +63,7 @@ class Rows:
         return self.tensor.shape[0]
 
 
-class Items:
+class Items(Iterable):
     """A list."""
 
     def __init__(self, items):
@@ -68,7 +79,7 @@ class Items:
         return self.items.length()
 
 
-class Numbers:
+class Numbers(Iterable):
     """A `range` of Python's, as part of a `zip` or `enumerate`."""
 
     def __init__(self, numbers):
@@ -84,7 +95,7 @@ class Numbers:
         return len(self.numbers)
 
 
-class Enumerate:
+class Enumerate(Iterable):
     def __init__(self, inner, start):
         self.inner = inner
         self.start = start
@@ -99,7 +110,7 @@ class Enumerate:
         return self.inner.length()
 
 
-class Zip:
+class Zip(Iterable):
     def __init__(self, inner):
         self.inner = inner
 
@@ -120,7 +131,7 @@ class Zip:
         return shortest
 
 
-class Reversed:
+class Reversed(Iterable):
     def __init__(self, inner):
         self.inner = inner
 
@@ -146,16 +157,13 @@ def _position(inner, i):
     return inner.start + i * inner.step if isinstance(inner, Range) else i
 
 
-_OURS = (Range, Rows, Items, Numbers, Enumerate, Zip, Reversed)
-
-
 def is_staged_iterable(value):
-    return isinstance(value, _OURS) or is_staged_tensor(value) or isinstance(value, List) and value.value is not None
+    return isinstance(value, Iterable) or is_staged_tensor(value) or isinstance(value, List) and value.value is not None
 
 
 def iterable(value):
     """Something a staged loop can go over; None for any other Python iterable."""
-    if isinstance(value, _OURS):
+    if isinstance(value, Iterable):
         return value
     if is_staged_tensor(value):
         return Rows(value)

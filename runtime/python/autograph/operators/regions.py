@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import torch
 
-from ..capture import scalars, spans
+from ..capture import scalars, spans, texts
 from ..capture.aliases import Base, cell_state, set_cell_state
 from ..capture.objects import MISSING
 from ..errors import AutographError, Dead, StagingError
@@ -117,9 +117,20 @@ def raised(staging, error):
     span, innermost = spans.of_traceback(error.__traceback__)
     if not innermost:
         raise error
+    not_caught(staging)
     simple = all(isinstance(arg, (str, int, float, bool)) or scalars.is_staged(arg) for arg in error.args)
-    parts = [staging.operand(arg) for arg in error.args] if simple else [str(error)]
-    staging.emit("raise", parts, [], extra=type(error))
+    parts = error.args if simple else [str(error)]
+    parts = [texts.assembled(staging, part) if isinstance(part, str) else staging.operand(part) for part in parts]
+    staging.emit("raise", parts, [], extra=type(error), span=span)
+
+
+def not_caught(staging):
+    """An exception of the graph ends its run: no `try` of the staged code sees it."""
+    if spans.inside_try():
+        raise StagingError(
+            "whether this raises is only known when the graph runs, so the `try` around it cannot catch it",
+            spans.current(),
+        )
 
 
 def condition(staging, value, what):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ..capture import scalars, spans
-from ..capture.record import BOOL, FLOAT, INT, DTYPES, ListType, TensorType
+from ..capture.record import BOOL, FLOAT, INT, DTYPES, ListType, TensorType, TupleType
 from ..errors import StagingError
 from .lists import List
 from .variables import Maybe, Undefined, UndefinedReturnValue
@@ -86,6 +86,19 @@ class Tree(NamedTuple):
 
     def __str__(self):
         return f"a {self.kind.__name__} of {len(self.children)}"
+
+
+class Packed(NamedTuple):
+    """A structure that is one element of a list: a tuple of the graph."""
+
+    tree: Tree
+
+    @property
+    def types(self):
+        return [TupleType(tuple(self.tree.types))]
+
+    def __str__(self):
+        return str(self.tree)
 
 
 class Optional(NamedTuple):
@@ -170,15 +183,15 @@ def merge(a, b):
     if None not in kinds:
         return Number(FLOAT if FLOAT in kinds else INT if INT in kinds else BOOL)
     if isinstance(a, Growing) and isinstance(b, Growing):
-        return Growing(_merge_elements([a.element, b.element]))
+        return Growing(element_of([a.element, b.element]))
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Growing) and isinstance(other, Tree) and other.kind is list:
-            return Growing(_merge_elements([one.element, *other.children]))
+            return Growing(element_of([one.element, *other.children]))
     if isinstance(a, Tree) and isinstance(b, Tree) and a.kind is b.kind:
         if a.keys == b.keys and len(a.children) == len(b.children):
             return Tree(a.kind, a.keys, tuple(map(merge, a.children, b.children)))
         if a.kind is list:
-            return Growing(_merge_elements([*a.children, *b.children]))
+            return Growing(element_of([*a.children, *b.children]))
     raise Mismatch(f"{a} and {b}")
 
 
@@ -194,18 +207,30 @@ def number_kind(spec):
 
 def staged(spec):
     """The spec whose values only the graph knows: a number is no constant any more."""
+    if isinstance(spec, Tree):
+        return Tree(spec.kind, spec.keys, tuple(map(staged, spec.children)))
     kind = number_kind(spec)
     return Number(kind) if kind else spec
 
 
-def _merge_elements(specs):
+def element_of(items):
+    """What a list is of that holds all of these; None for no items."""
     merged = None
-    for spec in specs:
+    for spec in items:
         if spec is not None:
-            merged = staged(spec) if merged is None else merge(merged, staged(spec))
+            spec = staged(spec.tree if isinstance(spec, Packed) else spec)
+            merged = spec if merged is None else merge(merged, spec)
+    if isinstance(merged, Tree) and merged.types and not _has_objects(merged):
+        return Packed(merged)
     if merged is not None and not isinstance(merged, (Tensor, Number, Growing)):
         raise Mismatch(f"a list of {merged}, which cannot be staged")
     return merged
+
+
+def _has_objects(spec):
+    if isinstance(spec, Tree):
+        return any(map(_has_objects, spec.children))
+    return isinstance(spec, (Constant, Optional))
 
 
 def _merge_tensors(a, b):
@@ -237,7 +262,7 @@ def lower(staging, value, spec):
     if isinstance(spec, Constant):
         return []
     if isinstance(spec, Optional):
-        if is_absent(value):
+        if is_absent(value) or value is None:
             return [False] + [None] * len(spec.inner.types)
         if isinstance(value, Maybe):
             return [scalars.lower(staging, value.flag), *lower(staging, value.value, spec.inner)]
@@ -255,6 +280,8 @@ def lower(staging, value, spec):
         if not hasattr(operand, "type"):
             return [{INT: int, FLOAT: float, BOOL: bool}[spec.kind](operand)]
         return staging.emit("scalar." + spec.kind, [operand], [spec.kind])
+    if isinstance(spec, Packed):
+        return staging.emit("tuple.new", lower(staging, value, spec.tree), spec.types)
     if isinstance(spec, Growing):
         if isinstance(value, List) and value.value is not None:
             if value.value.type.element is None:
@@ -304,17 +331,42 @@ def build(staging, spec, values):
         return staging.wrap(next(values))
     if isinstance(spec, Growing):
         return List.staged(next(values), spec)
+    if isinstance(spec, Packed):
+        whole = next(values)
+        items = enumerate(whole.type.items)
+        return build(staging, spec.tree, iter([staging.emit(f"tuple.get {i}", [whole], [t])[0] for i, t in items]))
     children = [build(staging, child, values) for child in spec.children]
+    return List(children) if spec.kind is list else _of_kind(spec, children)
+
+
+def unpacked(spec, value):
+    """What a list of the graph is for Python: its elements with their structure."""
+    if isinstance(spec, Growing) and isinstance(spec.element, (Packed, Growing)):
+        return [unpacked(spec.element, item) for item in value]
+    return _in_tree(spec.tree, iter(value)) if isinstance(spec, Packed) else value
+
+
+def _in_tree(spec, values):
+    if not isinstance(spec, Tree):
+        return unpacked(spec, next(values))
+    children = [_in_tree(child, values) for child in spec.children]
+    return _of_kind(spec, children)
+
+
+def _of_kind(spec, children):
     if spec.kind is dict:
         return dict(zip(spec.keys, children))
-    if spec.kind is list:
-        return List(children)
     return spec.kind(*children) if hasattr(spec.kind, "_fields") else spec.kind(children)
 
 
 def is_record(value):
     """A named tuple of Python's or torch's."""
     return isinstance(value, tuple) and (hasattr(value, "_fields") or type(value).__module__ == "torch.return_types")
+
+
+def _returned(spec):
+    """To return None is to return nothing."""
+    return Constant(UndefinedReturnValue()) if spec == Constant(None) else spec
 
 
 class Unsettled(StagingError):
@@ -324,6 +376,6 @@ class Unsettled(StagingError):
 def checked_merge(name, a, b, where, error=StagingError):
     """`merge`, with an error that names the variable."""
     try:
-        return merge(a, b)
+        return merge(*map(_returned, (a, b))) if name.startswith("retval_") and a != b else merge(a, b)
     except Mismatch as mismatch:
         raise error(f"`{name}` is of different kinds {where}: {mismatch}", spans.current()) from None

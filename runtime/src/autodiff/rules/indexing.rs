@@ -2,6 +2,7 @@
 
 use super::{Derivative, Rule};
 use crate::autodiff::expression::{Expr, Typing};
+use crate::autodiff::shape::broadcast;
 use crate::ir::operand::Operand;
 use crate::ir::types::{DType, Dim, TensorType};
 
@@ -107,26 +108,32 @@ fn index_put(r: &mut Rule) -> Option<()> {
     Some(())
 }
 
-/// The shape of `x[indices]`, where no index is a mask.
+/// The shape of `x[indices]`. A mask stands for as many dimensions as it has, and chooses one of unknown size.
 fn indexed(r: &Rule) -> Option<Vec<Dim>> {
     let (Operand::List(indices), shape) = (r.operand(1), r.tensor(0).shape?) else { return None };
     let mut chosen = Vec::new();
-    let mut places = Vec::new();
-    for (place, index) in indices.iter().enumerate() {
-        if *index != Operand::None {
-            let ty = r.emit.tensor(index);
-            if ty.dtype == DType::Bool {
-                return None;
-            }
-            chosen = crate::autodiff::shape::broadcast(&chosen, &ty.shape?);
-            places.push(place);
+    let mut rest = Vec::new();
+    // Where the first index stands, and whether a dimension that is kept stands between two of them.
+    let (mut first, mut is_apart, mut dim) = (None, false, 0);
+    for index in &indices {
+        if *index == Operand::None {
+            rest.push(*shape.get(dim)?);
+            dim += 1;
+            continue;
         }
+        let ty = r.emit.tensor(index);
+        let place = *first.get_or_insert(rest.len());
+        is_apart |= place != rest.len();
+        let (own, taken) = match ty.dtype {
+            DType::Bool | DType::U8 => (vec![Dim::Unknown], ty.rank()?),
+            _ => (ty.shape?, 1),
+        };
+        chosen = broadcast(&chosen, &own);
+        dim += taken;
     }
-    let (first, last) = (*places.first()?, *places.last()?);
-    let rest = shape.iter().enumerate().filter(|(place, _)| !places.contains(place));
-    let mut result: Vec<Dim> = rest.map(|(_, dim)| *dim).collect();
+    rest.extend(shape.get(dim..)?);
     // Indices that stand apart put their dimensions in front.
-    let front = if last - first + 1 == places.len() { first } else { 0 };
-    result.splice(front..front, chosen);
-    Some(result)
+    let front = if is_apart { 0 } else { first? };
+    rest.splice(front..front, chosen);
+    Some(rest)
 }

@@ -3,7 +3,7 @@
 // A call is prepared once. What is known then is laid out as the dispatcher wants it; what is not is a hole, with its
 // type beside it, and a run fills the holes. Nothing thrown leaves this file: an error is a kind and a text.
 
-#include <ATen/Context.h>
+#include <ATen/EmptyTensor.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
@@ -395,6 +395,31 @@ bool ag_item(const at::Tensor *tensor, Value *out, Failure *failure) {
       give(IValue(tensor->item()), out);
     }
   });
+}
+
+// A number as an operand. Its dtype is that of the tensor beside it where that is a float of as many bits as the number
+// is computed with anyway: two dtypes cost a conversion in each call.
+at::Tensor *ag_number(const Value *number, int32_t beside, Failure *failure) {
+  at::Tensor *made = nullptr;
+  guarded(failure, [&] {
+    auto dtype = number->tag == Float ? at::kDouble : number->tag == Bool ? at::kBool : at::kLong;
+    if (beside == static_cast<int32_t>(at::kFloat) && number->tag != Bool) dtype = at::kFloat;
+    if (beside == static_cast<int32_t>(at::kDouble) && number->tag != Bool) dtype = at::kDouble;
+    at::Tensor tensor(at::detail::empty_cpu({}, dtype));
+    auto write = [&](auto *element) {
+      using T = std::remove_pointer_t<decltype(element)>;
+      *element = number->tag == Float ? static_cast<T>(number->real) : static_cast<T>(number->integer);
+    };
+    switch (dtype) {
+    case at::kFloat: write(tensor.mutable_data_ptr<float>()); break;
+    case at::kDouble: write(tensor.mutable_data_ptr<double>()); break;
+    case at::kBool: write(tensor.mutable_data_ptr<bool>()); break;
+    default: write(tensor.mutable_data_ptr<int64_t>());
+    }
+    tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
+    made = new at::Tensor(std::move(tensor));
+  });
+  return made;
 }
 
 bool ag_size(const at::Tensor *tensor, int64_t dimension, int64_t *out, Failure *failure) {

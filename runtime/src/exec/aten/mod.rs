@@ -343,6 +343,18 @@ pub fn item(tensor: &Tensor) -> Result<Output, AtenError> {
     }
 }
 
+/// A number for an operator that wants a tensor: in type promotion it counts as a number.
+/// `beside`: what the other operand is, so that none is converted.
+pub fn number(number: Argument<'_>, beside: DType) -> Result<Tensor, AtenError> {
+    let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };
+    let beside = i32::try_from(dtype_number(beside)).unwrap_or(-1);
+    // SAFETY: an argument is a `raw::Value`; the tensor that comes back is given to us.
+    unsafe {
+        let made = raw::ag_number((&raw const number).cast(), beside, &raw mut failure);
+        if made.is_null() { Err(failed(failure)) } else { Ok(Tensor::from_ptr(made)) }
+    }
+}
+
 /// The size of a dimension; from the end where it is negative.
 pub fn size(tensor: &Tensor, dimension: i64) -> Result<i64, AtenError> {
     let mut size = 0;

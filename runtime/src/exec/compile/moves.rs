@@ -15,7 +15,13 @@ impl Compiler<'_> {
         operands: &[Operand],
         dies: &[ir::Value],
     ) -> Compiled {
-        let sources = self.sources(operands, dies)?;
+        let mut sources = self.sources(operands, dies)?;
+        // `a, b = a, a`: what stays where it is cannot be taken from there.
+        for place in 0..sources.len().min(places.len()) {
+            if register(&sources[place]).is_some_and(|from| same(from, places[place])) {
+                sources.iter_mut().for_each(|source| copy(source, places[place]));
+            }
+        }
         let moves: Vec<(Source, Place)> = sources
             .into_iter()
             .zip(places.iter().copied())
@@ -91,6 +97,16 @@ fn register(source: &Source) -> Option<Place> {
         Source::Ten(ten, _) => Some(Place::Ten(*ten)),
         Source::Any(any, _) => Some(Place::Any(*any)),
         _ => None,
+    }
+}
+
+/// A source that would be taken from a place is copied instead.
+fn copy(source: &mut Source, place: Place) {
+    match (source, place) {
+        (Source::Ten(from, is_taken), Place::Ten(place)) if *from == place => *is_taken = false,
+        (Source::Any(from, is_taken), Place::Any(place)) if *from == place => *is_taken = false,
+        (Source::List(items), place) => items.iter_mut().for_each(|item| copy(item, place)),
+        _ => {}
     }
 }
 

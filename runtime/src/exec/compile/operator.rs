@@ -1,11 +1,11 @@
 //! Operators of ATen: a direct call where `typed` has one, else the dispatcher's.
 
 use super::{Compiled, Compiler};
-use crate::exec::aten::{Argument, Call};
+use crate::exec::aten::{self, Argument, Call};
 use crate::exec::liveness::NodeLife;
 use crate::exec::plan::{Input, Number, Operator, Place, Slice, Source, Step, Ten};
 use crate::exec::scalar::Kind;
-use crate::exec::typed::{Form, MOST_INTS, Typed, typed};
+use crate::exec::typed::{Binary, Form, MOST_INTS, Typed, typed};
 use crate::ir::{Node, Operand};
 
 impl Compiler<'_> {
@@ -60,11 +60,7 @@ impl Compiler<'_> {
             (Typed::Unary(f), [a, ..]) => Some(Step::Unary { f, out, a: *a }),
             (Typed::Binary(f), [a, b, ..]) => Some(Step::Binary { f, out, a: *a, b: *b }),
             (Typed::Ternary(f), [a, b, c, ..]) => Some(Step::Ternary { f, out, a: *a, b: *b, c: *c }),
-            (Typed::WithNumber(f), [a, ..]) => {
-                let number =
-                    Number { input: self.input(&operands[1])?, kind: self.number_kind(&operands[1]) };
-                Some(Step::WithNumber { f, out, a: *a, number })
-            }
+            (Typed::WithNumber(f), [a, ..]) => self.with_number(f, out, *a, operands)?,
             (Typed::WithInts(f), [a, ..]) if ints.len() <= MOST_INTS => {
                 let ints = Slice::add(&mut self.plan.tables.inputs, ints);
                 Some(Step::WithInts { f, out, a: *a, ints })
@@ -121,6 +117,23 @@ impl Compiler<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// A literal is made a tensor once; a register's number each time.
+    fn with_number(&mut self, f: Binary, out: Ten, a: Ten, operands: &[Operand]) -> Compiled<Option<Step>> {
+        let ty = self.function.type_of(&operands[0]);
+        let Some(beside) = ty.tensor().map(|tensor| tensor.dtype) else { return Ok(None) };
+        let literal = match &operands[1] {
+            Operand::Int(value) => Argument::int(*value),
+            Operand::Float(value) => Argument::float(*value),
+            operand => {
+                let number = Number { input: self.input(operand)?, kind: self.number_kind(operand) };
+                return Ok(Some(Step::WithNumber { f, out, a, number, beside }));
+            }
+        };
+        let constant = aten::number(literal, beside).map_err(|error| error.message)?;
+        let constant = Slice::add(&mut self.plan.tables.constants, Some(constant.into())).start();
+        Ok(Some(Step::WithConst { f, out, a, constant }))
     }
 
     fn number_kind(&self, operand: &Operand) -> Kind {

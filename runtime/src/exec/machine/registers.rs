@@ -141,16 +141,18 @@ impl Registers {
         Ok(run(&many)?)
     }
 
+    pub(super) fn argument_of(&self, number: Number) -> Argument<'static> {
+        let bits = self.number(number.input);
+        match number.kind {
+            Kind::Int => Argument::int(bits.cast_signed()),
+            Kind::Float => Argument::float(float(bits)),
+            Kind::Bool => Argument::bool(bits != 0),
+        }
+    }
+
     fn plain(&self, source: &Source) -> Argument<'_> {
         match source {
-            Source::Number(Number { input, kind }) => {
-                let bits = self.number(*input);
-                match kind {
-                    Kind::Int => Argument::int(bits.cast_signed()),
-                    Kind::Float => Argument::float(float(bits)),
-                    Kind::Bool => Argument::bool(bits != 0),
-                }
-            }
+            Source::Number(number) => self.argument_of(*number),
             Source::Ten(ten, _) => {
                 self.tens[self.frame.tens + ten.0 as usize].as_ref().map_or(Argument::NONE, Argument::tensor)
             }

@@ -39,6 +39,7 @@ fn converted_code_maps_to_its_source_and_follows_it() {
 
     // Definition goes from the converted document to the source; outline and folds are its own.
     let address = converted["uri"].as_str().unwrap();
+    assert!(address.contains("/m.py/f.simplified.py?"), "the name is not that of the source: {address}");
     let content = client.request("workspace/textDocumentContent", json!({ "uri": address }));
     assert_eq!(content["text"], text);
     let definition = client.request("textDocument/definition", at(address, &text.replace("x * 2", "▮x * 2")));

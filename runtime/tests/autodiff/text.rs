@@ -1,19 +1,12 @@
-//! Gradients as graphs: what stands where, and what is refused. What they compute is tested against differences.
+//! What stands where, and what is refused.
 
-use ag_runtime::autodiff::{Error, Formulas, gradient};
+use ag_runtime::autodiff::{Formulas, gradient};
 use ag_runtime::ir::build::{Builder, Circumstances};
 use ag_runtime::ir::text::{parse, print};
 use ag_runtime::ir::verify::verify;
-use ag_runtime::ir::{Function, Graph, Operand, Outcome, Region, Type, Value};
+use ag_runtime::ir::{Function, Operand, Region, Type, Value};
 
-/// Torch is not asked.
-struct NoFormulas;
-
-impl Formulas for NoFormulas {
-    fn formula(&mut self, _: &str, _: &[Operand], _: &[Type], _: &[Type]) -> Result<Function, String> {
-        Err("torch has none".into())
-    }
-}
+use crate::{NoFormulas, differentiated};
 
 /// One formula for everything: the gradient times the operand, of one operand and one result.
 struct TimesOperand;
@@ -27,32 +20,6 @@ impl Formulas for TimesOperand {
             }"#;
         Ok(parse(text).map_err(|error| error.to_string())?.functions.remove(0))
     }
-}
-
-/// The graph that returns the gradient of its first result with respect to the parameters of these numbers instead.
-fn differentiated(text: &str, inputs: &[u32], formulas: &mut dyn Formulas) -> Result<Graph, Error> {
-    let mut graph = parse(text).unwrap();
-    verify(&graph).unwrap();
-    let function = graph.functions.remove(0);
-    let mut builder = Builder::new(&function.name);
-    let output = function.body.results[0].value().unwrap();
-    builder.values = function.values;
-    builder.open[0] = Region { results: Vec::new(), ..function.body };
-    let inputs: Vec<Value> = inputs.iter().copied().map(Value).collect();
-    let gradients = gradient(
-        &mut builder,
-        &[output],
-        &[None],
-        &inputs,
-        &Circumstances { no_grad: true, span: None },
-        formulas,
-    );
-    let results: Vec<Operand> =
-        gradients?.into_iter().map(|gradient| gradient.unwrap_or(Operand::None)).collect();
-    graph.outcomes = vec![Outcome::Return; results.len()];
-    graph.functions.insert(0, builder.finish(results));
-    verify(&graph).unwrap_or_else(|fault| panic!("{fault}\n{}", print(&graph)));
-    Ok(graph)
 }
 
 fn same_lines(found: &str, wanted: &str) {
@@ -77,7 +44,7 @@ fn a_loop_is_walked_back() {
         &mut NoFormulas,
     )
     .unwrap();
-    same_lines(&print(&graph), include_str!("autodiff/loop.txt"));
+    same_lines(&print(&graph), include_str!("loop.txt"));
 }
 
 /// The way back takes the same branch; the other one has nothing to give.
@@ -103,7 +70,7 @@ fn a_branch_is_walked_back() {
         &mut NoFormulas,
     )
     .unwrap();
-    same_lines(&print(&graph), include_str!("autodiff/branch.txt"));
+    same_lines(&print(&graph), include_str!("branch.txt"));
 }
 
 #[test]
@@ -119,7 +86,7 @@ fn an_operator_without_a_rule_has_the_formula_of_torch() {
         &mut TimesOperand,
     )
     .unwrap();
-    same_lines(&print(&graph), include_str!("autodiff/formula.txt"));
+    same_lines(&print(&graph), include_str!("formula.txt"));
 }
 
 /// `no_grad`, `detach`, integers and registers end a gradient.

@@ -1,0 +1,48 @@
+"""The arguments of a call as leaves: tensors, numbers and objects, and the structure they are in."""
+
+import inspect
+
+import torch
+from torch.utils import _pytree as pytree
+
+_PLAIN = (torch.Tensor, int, float, str, type(None))
+
+
+def flatten(args, kwargs):
+    """The leaves and the structure. A call of tensors and numbers alone has them at hand."""
+    if not kwargs and all(isinstance(arg, _PLAIN) for arg in args):
+        return list(args), len(args)
+    return pytree.tree_flatten((args, kwargs))
+
+
+def unflatten(leaves, structure):
+    """(args, kwargs) again."""
+    if isinstance(structure, int):
+        return tuple(leaves), {}
+    return pytree.tree_unflatten(leaves, structure)
+
+
+def names(function, args, kwargs):
+    """What each leaf is called: by its parameter and the way in it, as in `inputs['x'][0]`."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    found = []
+    for path, _ in pytree.tree_flatten_with_path((args, kwargs))[0]:
+        which, first, *rest = path
+        if which.idx == 1:
+            name = first.key
+        else:
+            name = _positional(parameters, first.idx)
+        found.append(name + pytree.keystr(tuple(rest)))
+    return found
+
+
+def _positional(parameters, index):
+    for position, parameter in enumerate(parameters):
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            return f"{parameter.name}[{index - position}]"
+        if position == index:
+            return parameter.name
+    return f"[{index}]"

@@ -1,0 +1,60 @@
+"""What a staged function returns, made of the results of its graph."""
+
+import torch
+
+from .capture import scalars
+from .operators import specs
+from .operators.lists import List
+from .operators.variables import Maybe, UndefinedReturnValue
+
+
+class Result:
+    """What a function returns: operands of the graph, and how the value is made of them."""
+
+    def __init__(self, staging, value):
+        self.operands = []
+        self._make = self._of(staging, value)
+
+    def value(self, values, outside):
+        return self._make(values, outside)
+
+    def _add(self, operand):
+        self.operands.append(operand)
+        return len(self.operands) - 1
+
+    def _of(self, staging, value):
+        if isinstance(value, torch.Tensor):
+            view = staging.view_of(value)
+            if not view.chain and view.base.source is not None:
+                source = id(view.base.source)
+                return lambda values, outside: outside[source]
+            return self._slot(staging.value_of(value))
+        if scalars.is_staged(value):
+            return self._slot(scalars.lower(staging, value))
+        if isinstance(value, Maybe):
+            flag = self._slot(scalars.lower(staging, value.flag))
+            inner = self._of(staging, value.value)
+            nothing = None if isinstance(value.absent, UndefinedReturnValue) else value.absent
+            return lambda values, outside: inner(values, outside) if flag(values, outside) else nothing
+        if isinstance(value, List):
+            if value.value is not None:
+                slot = self._slot(value.value)
+                return lambda values, outside, spec=value.spec: specs.unpacked(spec, list(slot(values, outside)))
+            return self._children(staging, list, list(value))
+        if type(value) in (list, tuple) or type(value).__module__ == "torch.return_types":
+            return self._children(staging, type(value), value)
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return self._children(staging, lambda items, kind=type(value): kind(*items), value)
+        if isinstance(value, dict):
+            keys = list(value)
+            inner = self._children(staging, list, list(value.values()))
+            return lambda values, outside: dict(zip(keys, inner(values, outside)))
+        return lambda values, outside: value
+
+    def _slot(self, operand):
+        index = self._add(operand)
+        return lambda values, outside: values[index]
+
+    def _children(self, staging, kind, items):
+        made = [self._of(staging, item) for item in items]
+        return lambda values, outside: kind([make(values, outside) for make in made])

@@ -1,0 +1,148 @@
+"""One graph of a function: how it comes to be, and how a call is a run of it."""
+
+import logging
+import threading
+
+import torch
+
+from . import differentiable
+from .arguments import flatten, names, unflatten
+from .capture import lower, scalars, texts
+from .capture.functions import Interception
+from .capture.record import has_random
+from .capture.tensors import Recorder
+from .errors import Dead, at_places
+from .operators import calls
+from .result import Result
+from .staging import Staging, staging_of
+from .state import state_of
+
+_SHAPES = logging.getLogger("torch._subclasses.fake_tensor")
+
+#: A trace changes what it reaches until it is done, so there is one at a time.
+TRACING = threading.RLock()
+
+
+class Trace:
+    """One graph of a function, and how a call of it is made a run of the graph."""
+
+    def __init__(self, python_function, args, kwargs, changing=(), unknown=None):
+        self.staging = staging = Staging(name_of(python_function))
+        leaves, structure = flatten(args, kwargs)
+        self.arguments = []
+        stand_ins = []
+        for index, (path, leaf) in enumerate(zip(names(python_function, args, kwargs), leaves)):
+            if isinstance(leaf, torch.Tensor):
+                if id(leaf) not in staging.captures:
+                    capture = staging.argument(leaf, path, (unknown or {}).get(index))
+                    self.arguments.append((index, capture))
+                leaf = staging.captures[id(leaf)].fake
+            else:
+                staging.objects.watch(leaf)
+            stand_ins.append(leaf)
+        staging.objects.watch(python_function)
+        args, kwargs = unflatten(stand_ins, structure)
+        before = staging.objects.snapshot()
+        try:
+            for place in staging.objects.numbers(changing):
+                place.restore(staging.number_in(place, scalars.kind_of(place.state())))
+            result = stage(staging, python_function, args, kwargs)
+            changed = staging.objects.changed(before)
+            new = [place.state() for place in changed]
+        finally:
+            for place, state in staging.objects.changed(before).items():
+                place.restore(state)
+        self.state = state_of(staging, changed, new)
+        self._finish(result)
+
+    def _finish(self, result):
+        staging = self.staging
+        with staging_of(staging), Recorder(staging), Interception(staging), torch.no_grad():
+            self.result = Result(staging, (result, [change.value for change in self.state]))
+            operands = list(self.result.operands)
+            self.writes = []
+            for capture in staging.captures_in_order():
+                if capture.fake is None:
+                    continue
+                base = capture.fake.__dict__["_ag_view"].base
+                if base.value is not capture.param:
+                    self.writes.append(capture)
+                    operands.append(base.value)
+            self.gradients = []
+            for base, gradient in staging.gradients.items():
+                if base.source is not None:
+                    self.gradients.append((base.source, gradient is not None))
+                    if gradient is not None:
+                        operands.append(staging.value_of(gradient))
+        captures = staging.captures_in_order()
+        kinds = [("return", 0)] * len(operands)
+        for position, capture in enumerate(self.writes, len(self.result.operands)):
+            kinds[position] = ("write", captures.index(capture))
+        self.operands = operands
+        self.is_random = has_random(staging.record.entry)
+        self._backward = {}
+        self.graph, exceptions = lower.graph(staging, operands, kinds)
+        self.plan = self.graph.compile(staging.callbacks, exceptions)
+        self.captures = captures
+        self.positions = {id(capture): index for index, capture in self.arguments}
+        self.guards = list(staging.gradient_guards.values())
+        for _, capture in self.arguments:
+            capture.tensor = None
+
+    def backward_plan(self, needed):
+        """The plan that computes the gradients of these inputs."""
+        if needed not in self._backward:
+            self._backward[needed] = differentiable.backward_graph(self, needed)
+        return self._backward[needed]
+
+    def broken(self):
+        """What it was traced for and is no more: places of Python's state, or true."""
+        if any((tensor.grad is None) != none for tensor, none in self.guards):
+            return [True]
+        return [change.key for change in self.state if not change.holds()]
+
+    def run(self, leaves):
+        """A call with these arguments."""
+        tensors = [self._input(capture, leaves) for capture in self.captures]
+        try:
+            needed = differentiable.is_needed(tensors)
+            outputs = iter(differentiable.run(self, tensors) if needed else self.plan.run(tensors))
+        except Exception as error:
+            raise at_places(error) from error.__cause__
+        outside = dict(zip(map(id, self.captures), tensors))
+        values = [next(outputs) for _ in self.result.operands]
+        written = [(outside[id(capture)], next(outputs)) for capture in self.writes]
+        gradients = [(outside[id(c)], next(outputs) if there else None) for c, there in self.gradients]
+        result, states = self.result.value(values, outside)
+        with torch.no_grad():
+            for tensor, value in written:
+                tensor.copy_(value)
+            for tensor, value in gradients:
+                tensor.grad = value
+        for change, value in zip(self.state, states):
+            change.apply(value)
+        return result
+
+    def _input(self, capture, leaves):
+        index = self.positions.get(id(capture))
+        if index is not None:
+            return leaves[index]
+        return capture.tensor if capture.place is None else capture.place.state()
+
+
+def stage(staging, python_function, args, kwargs):
+    """Runs the function on stand-ins, everything it does with them is recorded."""
+    torch.nn.Module.__call__, before = calls.staged_module_call, torch.nn.Module.__call__
+    _SHAPES.disabled, logs = True, _SHAPES.disabled  # what it tells is in the exception
+    try:
+        with staging_of(staging), Recorder(staging), Interception(staging), texts.formatting():
+            return calls.call(python_function, args, kwargs)
+    except Dead:
+        return None
+    finally:
+        torch.nn.Module.__call__ = before
+        _SHAPES.disabled = logs
+
+
+def name_of(function):
+    return getattr(function, "__name__", type(function).__name__)

@@ -1,0 +1,165 @@
+//! A graph as a drawing: a row for each node, from top to bottom in the order of the program, with the line of the
+//! source at its right; a frame around each region; a curve at the left from where a value is made to where it is used.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use super::{Source, call, line, typed};
+use crate::ir::{Function, Graph, Node, Operand, Region, Value};
+
+const ROW: usize = 22;
+const INDENT: usize = 18;
+/// Of the curves.
+const GUTTER: usize = 90;
+/// Of one letter.
+const LETTER: usize = 7;
+/// Longer texts are cut.
+const LETTERS: usize = 110;
+
+pub fn svg(graph: &Graph, source: &Source<'_>) -> String {
+    let mut drawing = Drawing { graph, source, rows: Vec::new(), frames: Vec::new(), curves: Vec::new() };
+    for function in &graph.functions {
+        drawing.function(function);
+    }
+    drawing.written()
+}
+
+struct Row {
+    depth: usize,
+    text: String,
+    source: Option<String>,
+    kind: &'static str,
+}
+
+struct Drawing<'a> {
+    graph: &'a Graph,
+    source: &'a Source<'a>,
+    rows: Vec<Row>,
+    /// The rows of a region and its depth.
+    frames: Vec<(usize, usize, usize)>,
+    /// From a row to a row.
+    curves: Vec<(usize, usize)>,
+}
+
+impl Drawing<'_> {
+    fn function(&mut self, function: &Function) {
+        self.row(0, format!("func @{}", function.name), None, "head");
+        let mut makers = HashMap::new();
+        self.region(function, &function.body, 1, "return", &mut makers);
+    }
+
+    fn region(
+        &mut self,
+        function: &Function,
+        region: &Region,
+        depth: usize,
+        end: &str,
+        makers: &mut HashMap<Value, usize>,
+    ) {
+        let first = self.rows.len();
+        for param in &region.params {
+            makers.insert(*param, self.rows.len());
+            self.row(depth, typed(function, &[*param]), None, "param");
+        }
+        for node in &region.nodes {
+            self.node(function, node, depth, makers);
+        }
+        let results: Vec<String> = region.results.iter().map(|result| super::short(function, result)).collect();
+        self.uses(&region.results, makers);
+        self.row(depth, format!("{end} {}", results.join(", ")), None, "end");
+        self.frames.push((first, self.rows.len(), depth));
+    }
+
+    fn node(&mut self, function: &Function, node: &Node, depth: usize, makers: &mut HashMap<Value, usize>) {
+        let mut text = typed(function, &node.outputs);
+        if !text.is_empty() {
+            text.push_str(" = ");
+        }
+        text.push_str(&call(self.graph, function, node));
+        let source = line(self.graph, node.span, self.source).map(|(_, number, text)| format!("{number}  {text}"));
+        self.uses(&node.operands, makers);
+        let row = self.rows.len();
+        self.row(depth, text, source, if node.regions.is_empty() { "node" } else { "head" });
+        for (label, region) in node.op.regions().iter().zip(&node.regions) {
+            self.row(depth + 1, format!("{label}:"), None, "label");
+            self.region(function, region, depth + 2, "yield", makers);
+        }
+        for output in &node.outputs {
+            makers.insert(*output, row);
+        }
+    }
+
+    /// The next row uses these.
+    fn uses(&mut self, operands: &[Operand], makers: &HashMap<Value, usize>) {
+        let row = self.rows.len();
+        let curves = &mut self.curves;
+        for operand in operands {
+            operand.values(&mut |value| curves.extend(makers.get(value).map(|maker| (*maker, row))));
+        }
+    }
+
+    fn row(&mut self, depth: usize, text: String, source: Option<String>, kind: &'static str) {
+        self.rows.push(Row { depth, text: cut(text), source: source.map(cut), kind });
+    }
+
+    fn written(&self) -> String {
+        let left = |depth: usize| GUTTER + depth * INDENT;
+        let letters = |text: &str| text.chars().count() * LETTER;
+        let column = self.rows.iter().map(|row| left(row.depth) + letters(&row.text)).max().unwrap_or(0) + 40;
+        let source = self.rows.iter().filter_map(|row| row.source.as_deref()).map(letters).max().unwrap_or(0);
+        let (width, height) = (column + source + 20, self.rows.len() * ROW + 20);
+        let mut out = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+             viewBox=\"0 0 {width} {height}\">\n{STYLE}"
+        );
+        for (first, end, depth) in &self.frames {
+            let (x, y) = (left(*depth) - 8, 10 + first * ROW);
+            let (w, h) = (column.saturating_sub(x + 20), (end - first) * ROW);
+            let _ = writeln!(out, "<rect class=\"region\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" rx=\"4\"/>");
+        }
+        for (from, to) in &self.curves {
+            let middle = |row: usize| 10 + row * ROW + ROW / 2;
+            let edge = |row: usize| left(self.rows.get(row).map_or(0, |row| row.depth)) - 4;
+            let bend = (12 + (to - from) * 5).min(GUTTER - 10);
+            let (from_x, to_x) = (edge(*from), edge(*to));
+            let x = from_x.min(to_x).saturating_sub(bend);
+            let (from_y, to_y) = (middle(*from), middle(*to));
+            let _ = writeln!(
+                out,
+                "<path class=\"use\" d=\"M{from_x} {from_y} C{x} {from_y} {x} {to_y} {to_x} {to_y}\"/>"
+            );
+        }
+        for (index, row) in self.rows.iter().enumerate() {
+            let (x, y) = (left(row.depth), 10 + index * ROW + 15);
+            let _ = writeln!(out, "<text class=\"{}\" x=\"{x}\" y=\"{y}\">{}</text>", row.kind, escaped(&row.text));
+            if let Some(source) = &row.source {
+                let _ = writeln!(out, "<text class=\"source\" x=\"{column}\" y=\"{y}\">{}</text>", escaped(source));
+            }
+        }
+        out.push_str("</svg>\n");
+        out
+    }
+}
+
+/// Readable on light and on dark ground.
+const STYLE: &str = "<style>
+text { font: 12px monospace; fill: #24292f; white-space: pre }
+.head { font-weight: bold } .label, .param { fill: #8250df } .end { fill: #6e7781 } .source { fill: #0a7f42 }
+.region { fill: #8c959f; fill-opacity: .06; stroke: #8c959f; stroke-opacity: .4 }
+.use { fill: none; stroke: #0969da; stroke-opacity: .35 }
+@media (prefers-color-scheme: dark) {
+  svg { background: #1f2328 } text { fill: #d1d7e0 } .label, .param { fill: #d2a8ff } .source { fill: #7ee787 }
+}
+</style>
+";
+
+fn cut(text: String) -> String {
+    match text.char_indices().nth(LETTERS) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
