@@ -17,7 +17,7 @@ table.wrapper_set_seed = lambda operator, *args, **kwargs: operator(*args, **kwa
 COUNTS = {torch.float32: 2, torch.float64: 1, torch.int64: 1, torch.bool: 1, torch.complex64: 1}
 
 #: So many samples the table is asked for; those that are taken lie evenly among them.
-FIRST = 9
+FIRST = 5
 
 def name_of(info):
     return info.name + ("." + info.variant_test_name if info.variant_test_name else "")

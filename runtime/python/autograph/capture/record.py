@@ -155,7 +155,7 @@ class Record:
 
 _RANDOM = (
     "rand", "rrelu", "bernoulli", "normal", "dropout", "multinomial", "poisson", "uniform", "exponential",
-    "geometric", "cauchy",
+    "geometric", "cauchy", "scaled_dot_product",
 )  # fmt: skip
 
 
