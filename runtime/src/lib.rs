@@ -7,5 +7,6 @@ pub mod emit;
 pub mod exec;
 pub mod ir;
 pub mod optimize;
+pub mod saved;
 #[cfg(feature = "python")]
 mod stage;

@@ -139,3 +139,23 @@ def test_torch_func():
 
     torch.manual_seed(0)
     assert_same(f, (torch.randn(3, 2), torch.randn(2), torch.randn(5, 3)))
+
+
+def test_functions_of_torch():
+    torch.manual_seed(0)
+    x, y, q = torch.randn(4, 5), torch.randn(4, 5), torch.randn(2, 3, 4, 8)
+    norm = torch.nn.BatchNorm1d(5)
+
+    def check(function, *args):
+        args = [arg.clone().requires_grad_() for arg in args]
+        expected = torch.autograd.grad(function(*args), args)
+        found = torch.autograd.grad(ag.function(function)(*args), args)
+        torch.testing.assert_close(found, expected)
+
+    check(lambda x: torch.linalg.vector_norm(x, 3.0, dim=1).sum(), x)
+    check(lambda x, y: F.cosine_similarity(x, y).sum(), x, y)
+    check(lambda q: F.scaled_dot_product_attention(q, q * 2, q + 1, is_causal=True).square().sum(), q)
+    check(lambda x: norm(x).square().mul(x).sum(), x)
+    check(lambda x: F.instance_norm(x[None]).pow(3).sum(), x)
+    check(lambda x: F.huber_loss(x, x * 0.5) + F.gelu(x).sum() + F.normalize(x).prod(), x)
+    check(lambda x: torch.stack([v.cumsum(0) for v in x.unsafe_chunk(2, 0)]).logsumexp(-1).sum(), x)

@@ -1,5 +1,6 @@
 """Every operator of torch's own table, staged and eager: values, and gradients from outside and inside."""
 
+import logging
 import re
 
 import pytest
@@ -14,7 +15,8 @@ from samples import name_of, operators, samples
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-def test_every_operator_of_torch():
+def test_every_operator_of_torch(monkeypatch):
+    monkeypatch.setattr(logging.getLogger("torch.__trace"), "disabled", True)  # pytest would keep all of it
     forward, backward, calls, used, failures, repaired = set(), set(), 0, set(), [], []
     for info in operators():
         name = name_of(info)

@@ -19,11 +19,14 @@ COUNTS = {torch.float32: 2, torch.float64: 1, torch.int64: 1, torch.bool: 1, tor
 #: So many samples the table is asked for; those that are taken lie evenly among them.
 FIRST = 5
 
+
 def name_of(info):
     return info.name + ("." + info.variant_test_name if info.variant_test_name else "")
 
+
 def operators():
     return table.op_db
+
 
 class Sample:
     """One call of an operator: a function of the tensors among its arguments."""
@@ -48,6 +51,7 @@ class Sample:
     def fresh(self, requires_grad=False):
         """The tensors, of which a call may change its own."""
         return [t.detach().clone().requires_grad_(requires_grad and t.requires_grad) for t in self.tensors]
+
 
 def samples(info):
     """A few calls of an operator for each type of its elements."""

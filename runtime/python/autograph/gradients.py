@@ -26,7 +26,8 @@ def grad(
     used = _used(staging, values, wanted) if allow_unused or materialize_grads else [True] * len(wanted)
     asked = [value for value, needed in zip(wanted, used) if needed]
     types = [value.type for value in asked]
-    made = iter(staging.emit("gradient", [values, seeds, asked], types, extra=(create_graph, allow_unused or materialize_grads)) if asked else [])
+    extra = create_graph, allow_unused or materialize_grads
+    made = iter(staging.emit("gradient", [values, seeds, asked], types, extra=extra) if asked else [])
     results = []
     for tensor, needed in zip(inputs, used):
         if needed:
@@ -110,6 +111,35 @@ def formula(op, args, types, results):
     """Torch's own derivative of an operator that the runtime has no rule for: a graph of its tensors and of the
     gradients of its results. The operator runs on tensors without data, and what torch's autograd does then is
     recorded. None if it has no derivative in torch either."""
+    fixed = set()  # tensors that the operator has no derivative by
+    while True:
+        try:
+            return _captured(op, args, types, results, fixed)
+        except RuntimeError as error:
+            index = _not_differentiable(op, args, str(error))
+            if index is None or index in fixed:
+                raise
+            fixed.add(index)
+
+
+def _not_differentiable(op, args, message):
+    """The tensor that torch refuses to differentiate by, told by its name in the schema."""
+    found = re.search(r"not differentiable with respect to argument '(\w+)'", message)
+    if found is None:
+        return None
+    index = 0
+    for arg, (name, _, _) in zip(args, schemas.arguments(_operator(op))):
+        if name == found[1]:
+            return index
+        index += _count(arg)
+    return None
+
+
+def _count(arg):
+    return sum(map(_count, arg)) if isinstance(arg, list) else isinstance(arg, _runtime.Value)
+
+
+def _captured(op, args, types, results, fixed):
     from .capture import lower, views
     from .capture.tensors import Recorder
     from .staging import Staging, staging_of
@@ -121,9 +151,11 @@ def formula(op, args, types, results):
     seeds = [entry.param(_result_type(text)) for text in results]
     with staging_of(staging), Recorder(staging), torch.enable_grad():
         tensors = [staging.fresh(param) for param in params]
-        for tensor in tensors:
-            tensor.requires_grad_(tensor.is_floating_point() or tensor.is_complex())
-        outputs = _followed(op, args, tensors)
+        for index, tensor in enumerate(tensors):
+            has_derivative = tensor.is_floating_point() or tensor.is_complex()
+            tensor.requires_grad_(has_derivative and index not in fixed)
+        remaining = iter(tensors)
+        outputs = _called(op, [_filled(arg, remaining) for arg in args])
         if len(seeds) == 1 and isinstance(seeds[0].type, ListType):
             types = [views.result_type(output) for output in outputs]
             seeds = [staging.emit("list.get", [seeds[0], i], [type])[0] for i, type in enumerate(types)]
@@ -147,23 +179,6 @@ def formula(op, args, types, results):
 
 def _result_type(text):
     return ListType(parse_type(text[5:-1])) if text.startswith("list[") else parse_type(text)
-
-
-def _followed(op, args, tensors):
-    """The results of an operator; tensors that torch has no derivative for require none."""
-    while True:
-        remaining = iter(tensors)
-        filled = [_filled(arg, remaining) for arg in args]
-        try:
-            return _called(op, filled)
-        except RuntimeError as error:
-            refused = re.search(r"not differentiable with respect to argument '(\w+)'", str(error))
-            named = refused and [
-                arg for arg, (name, _, _) in zip(filled, schemas.arguments(_operator(op))) if name == refused[1]
-            ]
-            if not named or not named[0].requires_grad:
-                raise
-            named[0].requires_grad_(False)
 
 
 def _filled(arg, tensors):

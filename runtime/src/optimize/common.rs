@@ -1,14 +1,16 @@
 //! What is computed twice is computed once: the same operation with the same operands, where the first one is visible.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use super::escape::escaping;
 use super::rewrite::{Outcome, Rewrite, rewrite};
 use crate::ir::graph::{Function, Node, Value, ValueInfo};
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
 
 pub(super) fn run(function: &mut Function) {
-    rewrite(function, &mut Common { regions: Vec::new() });
+    let escaping = escaping(function);
+    rewrite(function, &mut Common { regions: Vec::new(), escaping });
 }
 
 /// The results of nodes by what was computed.
@@ -17,11 +19,12 @@ type Seen = HashMap<(Op, Vec<Key>), Vec<Value>>;
 /// What can be seen, region by region.
 struct Common {
     regions: Vec<Seen>,
+    escaping: HashSet<Value>,
 }
 
 impl Rewrite for Common {
     fn node(&mut self, node: Node, _: &[ValueInfo]) -> Outcome {
-        if !is_shared(&node) {
+        if !is_shared(&node) || node.outputs.iter().any(|output| self.escaping.contains(output)) {
             return Outcome::Stays(node);
         }
         let key = (node.op.clone(), node.operands.iter().map(Key::of).collect());

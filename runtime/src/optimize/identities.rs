@@ -1,20 +1,28 @@
 //! Operators that give what they are given. Nothing writes to a value, so a copy is as good as what it is a copy of.
 
+use std::collections::HashSet;
+
+use super::escape::escaping;
 use super::rewrite::{Outcome, Rewrite, rewrite};
-use crate::ir::graph::{Function, Node, ValueInfo};
+use crate::ir::graph::{Function, Node, Value, ValueInfo};
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
 use crate::ir::types::TensorType;
 
 pub(super) fn run(function: &mut Function) {
-    rewrite(function, &mut Identities);
+    let escaping = escaping(function);
+    rewrite(function, &mut Identities { escaping });
 }
 
-struct Identities;
+struct Identities {
+    /// What is returned is a tensor of its own, not the argument that it is a view of.
+    escaping: HashSet<Value>,
+}
 
 impl Rewrite for Identities {
     fn node(&mut self, node: Node, values: &[ValueInfo]) -> Outcome {
-        match same(&node, values) {
+        let escapes = node.outputs.iter().any(|output| self.escaping.contains(output));
+        match same(&node, values).filter(|_| !escapes) {
             Some(operand) => Outcome::Becomes(vec![operand], node),
             None => Outcome::Stays(node),
         }

@@ -3,31 +3,33 @@
 
 use std::collections::HashSet;
 
+use super::escape::escaping;
 use crate::ir::graph::{Function, Node, Region, Value};
 use crate::ir::op::Op;
 
 pub(super) fn run(function: &mut Function) {
-    nodes(&mut function.body.nodes);
+    let escaping = escaping(function);
+    nodes(&mut function.body.nodes, &escaping);
 }
 
 /// Inner loops first: what leaves them may leave the outer one too.
-fn nodes(list: &mut Vec<Node>) {
+fn nodes(list: &mut Vec<Node>, escaping: &HashSet<Value>) {
     let mut moved = Vec::with_capacity(list.len());
     for mut node in list.drain(..) {
-        node.regions.iter_mut().for_each(|region| nodes(&mut region.nodes));
+        node.regions.iter_mut().for_each(|region| nodes(&mut region.nodes, escaping));
         if matches!(node.op, Op::While | Op::For) {
-            node.regions.iter_mut().for_each(|region| leave(region, &mut moved));
+            node.regions.iter_mut().for_each(|region| leave(region, escaping, &mut moved));
         }
         moved.push(node);
     }
     *list = moved;
 }
 
-fn leave(region: &mut Region, before: &mut Vec<Node>) {
+fn leave(region: &mut Region, escaping: &HashSet<Value>, before: &mut Vec<Node>) {
     let mut inside: HashSet<Value> = region.params.iter().copied().collect();
     let mut stay = Vec::with_capacity(region.nodes.len());
     for node in region.nodes.drain(..) {
-        let mut varies = !can_leave(&node);
+        let mut varies = !can_leave(&node) || node.outputs.iter().any(|output| escaping.contains(output));
         node.used(&mut |value| varies |= inside.contains(value));
         for region in &node.regions {
             region.used(&mut |value| varies |= inside.contains(value));

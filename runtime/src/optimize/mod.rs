@@ -7,14 +7,19 @@
 //! - [`constants`]: registers that are known; branches that are never or always taken
 //! - [`identities`]: operators that change nothing
 //! - [`common`]: what is computed twice
+//! - [`products`]: products of matrices in the order in which they are fast
 //! - [`invariants`]: what every round of a loop computes again
 //! - [`dead`]: what nobody uses
+//!
+//! What [`escape`]s is neither merged nor moved.
 
 mod common;
 mod constants;
 mod dead;
+mod escape;
 mod identities;
 mod invariants;
+mod products;
 mod rewrite;
 
 use crate::ir::graph::{Function, Graph};
@@ -24,19 +29,22 @@ pub enum Pass {
     Constants,
     Identities,
     Common,
+    Products,
     Invariants,
     Dead,
 }
 
 impl Pass {
     /// In the order in which they are best run: each leaves something to the next.
-    pub const ALL: &[Self] = &[Self::Constants, Self::Identities, Self::Common, Self::Invariants, Self::Dead];
+    pub const ALL: &[Self] =
+        &[Self::Constants, Self::Identities, Self::Common, Self::Products, Self::Invariants, Self::Dead];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Constants => "constants",
             Self::Identities => "identities",
             Self::Common => "common",
+            Self::Products => "products",
             Self::Invariants => "invariants",
             Self::Dead => "dead",
         }
@@ -51,6 +59,7 @@ impl Pass {
             Self::Constants => constants::run(function),
             Self::Identities => identities::run(function),
             Self::Common => common::run(function),
+            Self::Products => products::run(function),
             Self::Invariants => invariants::run(function),
             Self::Dead => dead::run(function),
         }

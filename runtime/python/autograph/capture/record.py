@@ -155,7 +155,7 @@ class Record:
 
 _RANDOM = (
     "rand", "rrelu", "bernoulli", "normal", "dropout", "multinomial", "poisson", "uniform", "exponential",
-    "geometric", "cauchy", "scaled_dot_product",
+    "geometric", "cauchy",
 )  # fmt: skip
 
 

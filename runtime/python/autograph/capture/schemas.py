@@ -59,6 +59,12 @@ def in_order(func, args, kwargs):
     return ordered
 
 
+def _takes(candidate, func):
+    """Whether an operator takes all that another takes."""
+    given = {(a.name, str(a.real_type)) for a in candidate._schema.arguments}
+    return all((a.name, str(a.real_type)) in given for a in func._schema.arguments)
+
+
 _BY_NAME = {"aten.bernoulli_.float": torch.ops.aten.bernoulli.p}
 
 
@@ -72,8 +78,11 @@ def functional(func):
     if name.endswith("_") and not name.endswith("__"):
         for candidate in (name[:-1], name[:-1] + "_functional", name + "functional"):
             found = getattr(namespace, candidate, None)
-            if found is not None and overload in found.overloads():
-                return _like(func, getattr(found, overload))
+            if found is not None and overload in found.overloads() and _takes(getattr(found, overload), func):
+                return getattr(found, overload)
+            for other in found.overloads() if found is not None else ():
+                if _takes(getattr(found, other), func) and not writes(getattr(found, other)):
+                    return getattr(found, other)
         return _BY_NAME.get(str(func))
     if hasattr(namespace, name + "_functional") and overload in getattr(namespace, name + "_functional").overloads():
         return getattr(getattr(namespace, name + "_functional"), overload)
@@ -87,16 +96,6 @@ def functional(func):
         if not writes(found) and [g for g in given if g in wanted] == wanted:
             return found
     return None
-
-
-def _like(func, found):
-    """The overload whose first argument is a tensor, as that of a change in place is: `pow_.Scalar` is
-    `pow.Tensor_Scalar`."""
-    given = [str(a.real_type) for a in func._schema.arguments]
-    if str(found._schema.arguments[0].real_type) == given[0]:
-        return found
-    overloads = (getattr(found.overloadpacket, name) for name in found.overloadpacket.overloads())
-    return next(o for o in overloads if [str(a.real_type) for a in o._schema.arguments] == given)
 
 
 def _written_arguments(func):

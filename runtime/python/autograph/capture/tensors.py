@@ -32,7 +32,7 @@ class Recorder(TorchDispatchMode):
             return special(staging, func, args, kwargs)
         if schemas.is_of_host(func):
             return func(*args, **kwargs)
-        if schemas.is_composite(func) and func not in _WHOLE:
+        if schemas.is_composite(func) and not _stays_whole(func, args, kwargs):
             with self:
                 return func.decompose(*args, **kwargs)
         if func.overloadpacket._qualified_op_name.startswith("aten::_foreach_"):
@@ -47,6 +47,11 @@ class Recorder(TorchDispatchMode):
         if schemas.is_view(func):
             return _view(staging, func, fakes, result)
         return emit(staging, func, fakes, result)
+
+
+def _stays_whole(func, args, kwargs):
+    """Attention with dropout does not: its derivative would draw other random numbers."""
+    return func in _WHOLE and schemas.in_order(func, args, kwargs)[4] == 0
 
 
 def compute(staging, func, args):
@@ -229,6 +234,14 @@ def _batch_norm(staging, func, args, kwargs):
     return made[:3]
 
 
+def _cosine_similarity(staging, func, args, kwargs):
+    """Torch changes the norms in place where no gradient is seen, which a graph cannot tell from a cut."""
+    x, y, dim, eps = schemas.in_order(func, args, kwargs)
+    x, y = torch.broadcast_tensors(x, y)
+    norms = [torch.linalg.vector_norm(v, 2, dim, keepdim=True).clamp_min(eps) for v in (x, y)]
+    return ((x / norms[0]) * (y / norms[1])).sum(dim)
+
+
 def _under_mode(function):
     def special(staging, func, args, kwargs):
         with Recorder(staging):
@@ -242,6 +255,7 @@ _SPECIAL = {
     aten.lift_fresh.default: _lift_fresh,
     aten.lift.default: _lift_fresh,
     aten.detach_.default: _same,
+    aten.cosine_similarity.default: _under_mode(_cosine_similarity),
     aten.native_batch_norm.default: _under_mode(_batch_norm),
     **{func: _under_mode(function) for func, function in composites.SPECIAL.items()},
 }

@@ -78,8 +78,10 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
 }
 
 fn gathered(r: &mut Rule, g: Expr) -> Option<()> {
-    // A source may be longer than the index.
-    if r.wants(3) && r.tensor(2).sizes()? != r.tensor(3).sizes()? {
+    // Of a source that is longer than the index torch has no derivative either.
+    if let (Some(index), Some(source)) = (r.tensor(2).sizes(), r.tensor(3).sizes())
+        && index != source
+    {
         return None;
     }
     r.give(3, r.shaped(3, "gather.default", g, vec![r.x(1), r.x(2), false.into()]));

@@ -211,8 +211,11 @@ impl Rule<'_, '_> {
         Some(sum)
     }
 
-    /// Whether no other operand can have stretched a dimension, counted from the last one.
+    /// Whether no other operand, a tensor or sizes, can have stretched a dimension, counted from the last one.
     fn is_alone(&self, index: usize, from_end: usize) -> bool {
+        if self.node.operands.iter().any(|operand| matches!(operand, Operand::List(_))) {
+            return false;
+        }
         let others = self.node.operands.iter().enumerate().filter(|(other, _)| *other != index);
         others.filter_map(|(_, operand)| operand.value()).all(|value| {
             let Type::Tensor(tensor) = self.emit.builder.ty(value) else { return true };

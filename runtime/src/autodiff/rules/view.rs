@@ -148,21 +148,21 @@ fn triangle(r: &mut Rule, name: &'static str) -> Option<()> {
 /// The sum over the repetitions.
 fn repeat(r: &mut Rule) -> Option<()> {
     let g = r.g()?;
-    let (times, sizes) = (r.ints(1)?, r.tensor(0).sizes()?);
-    let leading = times.len().checked_sub(sizes.len())?;
-    let mut split = Vec::new();
-    let mut repeated = Vec::new();
+    let (times, shape, x) = (r.ints(1)?, r.tensor(0).shape?, r.operand(0));
+    let leading = times.len().checked_sub(shape.len())?;
+    let (mut split, mut sizes, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
     for (index, times) in times.into_iter().enumerate() {
         repeated.push(split.len());
-        split.push(u64::try_from(times).ok()?);
+        split.push(Dim::Known(u64::try_from(times).ok()?));
+        sizes.push(times.into());
         if index >= leading {
-            split.push(sizes[index - leading]);
+            split.push(shape[index - leading]);
+            sizes.push(r.emit.size(&x, index - leading));
         }
     }
     let g = r.put(g);
-    let ty = TensorType { shape: Some(split.iter().copied().map(Dim::Known).collect()), ..r.emit.tensor(&g) };
-    let split = Operand::List(split.into_iter().map(crate::autodiff::emit::int).collect());
-    let apart = Expr::typed("reshape.default", vec![g.into(), split.into()], ty);
+    let ty = TensorType { shape: Some(split), ..r.emit.tensor(&g) };
+    let apart = Expr::typed("reshape.default", vec![g.into(), Operand::List(sizes).into()], ty);
     let operands = vec![numbers(&repeated).into(), false.into(), super::none()];
     let apart = r.put(apart);
     r.give(0, r.shaped(0, "sum.dim_IntList", apart.into(), operands));
