@@ -1,6 +1,5 @@
 //! Each pass alone, before and after.
 
-use ag_runtime::exec::{Alone, Plan};
 use ag_runtime::ir::text::{parse, print};
 use ag_runtime::ir::verify::verify;
 use ag_runtime::optimize::{Pass, optimize};
@@ -195,63 +194,6 @@ fn what_nobody_uses_goes() {
             "return %14",
         ]
     );
-}
-
-/// A layer with few columns, forward and what its weights' gradient is: one product is turned round, a small one not.
-#[test]
-fn skinny_products_are_turned_round() {
-    let text = r#"graph 1
-        func @main(%x.0: f32[200,784] = argument "x", %w.1: f32[784,10] = capture 0, %b.2: f32[10] = capture 1, %s.3: f32[20,10] = argument "s") -> (f32[200,10], f32[20,10]) {
-          %4: f32[200,10] = aten.addmm.default(%b.2, %x.0, %w.1, 1, 1)
-          %5: f32[10,10] = aten.zeros.default([10, 10], dtype:f32, none, none, none)
-          %6: f32[20,10] = aten.mm.default(%s.3, %5)
-          return %4, %6
-        }"#;
-    let mut graph = parse(text).unwrap();
-    optimize(&mut graph, &[Pass::Products]);
-    verify(&graph).unwrap();
-    let after = print(&graph);
-    let calls: Vec<&str> =
-        after.lines().filter_map(|line| line.split_once(" = aten.").map(|(_, call)| call)).collect();
-    assert_eq!(
-        calls,
-        [
-            "t.default(%w.1)",
-            "t.default(%x.0)",
-            "unsqueeze.default(%b.2, 1)",
-            "addmm.default(%9, %7, %8, 1, 1)",
-            "t.default(%10)",
-            "clone.default(%11, memory:contiguous_format)",
-            "zeros.default([10, 10], dtype:f32, none, none, none)",
-            "mm.default(%s.3, %5)",
-        ]
-    );
-}
-
-#[test]
-fn a_product_that_is_turned_round_is_the_same() {
-    let text = r#"graph 1
-        func @main(%x.0: f32[100,128] = argument "x", %w.1: f32[128,7] = argument "w", %b.2: f32[7] = argument "b") -> (f32[100,7]) {
-          %3: f32[100,7] = aten.addmm.default(%b.2, %x.0, %w.1, 0.5, 2)
-          return %3
-        }"#;
-    let plain = parse(text).unwrap();
-    let mut turned = plain.clone();
-    optimize(&mut turned, &[Pass::Products]);
-    assert_ne!(print(&plain), print(&turned));
-    let draw = |sizes: &[i64]| {
-        let mut random = fastrand::Rng::with_seed(3);
-        let numbers: Vec<f32> = (0..sizes.iter().product()).map(|_: i64| random.f32() - 0.5).collect();
-        tch::Tensor::from_slice(&numbers).reshape(sizes)
-    };
-    let arguments = [draw(&[100, 128]), draw(&[128, 7]), draw(&[7])];
-    let results = [plain, turned].map(|graph| {
-        let arguments = arguments.iter().map(|tensor| tensor.shallow_clone().into()).collect();
-        let results = Plan::compile(&graph).unwrap().run(arguments, &mut Alone::default()).unwrap();
-        results[0].tensor().unwrap().copy()
-    });
-    assert!(results[1].is_contiguous());
-    assert!(results[0].allclose(&results[1], 1e-5, 1e-5, false));
 }
 
 /// A tensor that is returned is another than every other one that is, and than every argument: it may be changed in

@@ -22,6 +22,11 @@ def count(x):
         n += 1
     return n
 
+@ag.function
+def unused(x):
+    x != 1
+    return x
+
 class Model:
     @ag.function
     def call(self, x):
@@ -55,6 +60,8 @@ def test_the_graph_of_a_function_is_shown(program, tmp_path):
     done = tool("graph", f"{program}::count", "--input", "x=f32[]")
     assert done.returncode == 0, done.stderr
     assert "= while(" in done.stdout and 'argument "x"' in done.stdout
+    assert "aten.ne.Scalar" not in tool("graph", f"{program}::unused", "--input", "x=f32[]", "--passes", "dead").stdout
+    assert tool("graph", f"{program}::count", "--input", "x=f32[]", "--passes", "fast").returncode == 2
     drawing = tmp_path / "call.svg"
     done = tool("graph", f"{program}::Model.call", "--input", "x=f32[2]", "--output-format", "svg", "-o", drawing)
     assert done.returncode == 0 and "<svg" in drawing.read_text(), done.stderr

@@ -21,11 +21,14 @@ def main(arguments=None):
     parser.add_argument("qualname")
     parser.add_argument("--input", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--format", choices=["text", "json", "dot", "svg"], default="text")
+    parser.add_argument("--passes", help="of the optimizer: all, or a list; none unless asked for")
     parser.add_argument("--output")
     options = parser.parse_args(arguments)
     try:
         function, owner = find(options.file, options.qualname)
         graph = staged(function, owner, options.input)
+        if options.passes:
+            graph = graph.optimized(None if options.passes == "all" else options.passes.split(","))
     except (AutographError, LookupError, TypeError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

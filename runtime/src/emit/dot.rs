@@ -37,7 +37,8 @@ impl Writer<'_> {
         }
         region.nodes.iter().for_each(|node| self.node(node));
         if !region.results.is_empty() {
-            let results: Vec<String> = region.results.iter().map(|it| super::short(self.function, it)).collect();
+            let results: Vec<String> =
+                region.results.iter().map(|it| super::short(self.function, it)).collect();
             let made = self.place(&results.join(", "), ", style=rounded");
             self.edges(&region.results, &made);
         }

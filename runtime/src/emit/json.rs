@@ -67,7 +67,8 @@ impl Writer<'_> {
         });
         if !node.regions.is_empty() {
             let labelled = node.op.regions().iter().zip(&node.regions);
-            written["regions"] = labelled.map(|(label, region)| ((*label).to_owned(), self.region(region))).collect();
+            written["regions"] =
+                labelled.map(|(label, region)| ((*label).to_owned(), self.region(region))).collect();
         }
         if let (Some(span), Some((file, _, text))) = (node.span, line(self.graph, node.span, self.source)) {
             written["span"] = json!({

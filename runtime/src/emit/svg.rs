@@ -64,7 +64,8 @@ impl Drawing<'_> {
         for node in &region.nodes {
             self.node(function, node, depth, makers);
         }
-        let results: Vec<String> = region.results.iter().map(|result| super::short(function, result)).collect();
+        let results: Vec<String> =
+            region.results.iter().map(|result| super::short(function, result)).collect();
         self.uses(&region.results, makers);
         self.row(depth, format!("{end} {}", results.join(", ")), None, "end");
         self.frames.push((first, self.rows.len(), depth));
@@ -76,7 +77,8 @@ impl Drawing<'_> {
             text.push_str(" = ");
         }
         text.push_str(&call(self.graph, function, node));
-        let source = line(self.graph, node.span, self.source).map(|(_, number, text)| format!("{number}  {text}"));
+        let source =
+            line(self.graph, node.span, self.source).map(|(_, number, text)| format!("{number}  {text}"));
         self.uses(&node.operands, makers);
         let row = self.rows.len();
         self.row(depth, text, source, if node.regions.is_empty() { "node" } else { "head" });
@@ -115,7 +117,10 @@ impl Drawing<'_> {
         for (first, end, depth) in &self.frames {
             let (x, y) = (left(*depth) - 8, 10 + first * ROW);
             let (w, h) = (column.saturating_sub(x + 20), (end - first) * ROW);
-            let _ = writeln!(out, "<rect class=\"region\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" rx=\"4\"/>");
+            let _ = writeln!(
+                out,
+                "<rect class=\"region\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" rx=\"4\"/>"
+            );
         }
         for (from, to) in &self.curves {
             let middle = |row: usize| 10 + row * ROW + ROW / 2;
@@ -131,9 +136,18 @@ impl Drawing<'_> {
         }
         for (index, row) in self.rows.iter().enumerate() {
             let (x, y) = (left(row.depth), 10 + index * ROW + 15);
-            let _ = writeln!(out, "<text class=\"{}\" x=\"{x}\" y=\"{y}\">{}</text>", row.kind, escaped(&row.text));
+            let _ = writeln!(
+                out,
+                "<text class=\"{}\" x=\"{x}\" y=\"{y}\">{}</text>",
+                row.kind,
+                escaped(&row.text)
+            );
             if let Some(source) = &row.source {
-                let _ = writeln!(out, "<text class=\"source\" x=\"{column}\" y=\"{y}\">{}</text>", escaped(source));
+                let _ = writeln!(
+                    out,
+                    "<text class=\"source\" x=\"{column}\" y=\"{y}\">{}</text>",
+                    escaped(source)
+                );
             }
         }
         out.push_str("</svg>\n");

@@ -1,5 +1,5 @@
-//! The graph made smaller and faster, in passes that can each be switched off. What it computes, what it does beside
-//! that, and which exceptions it raises stay as they are.
+//! The graph made smaller and faster, in passes that can each be switched on and off. What it computes, what it does
+//! beside that, and which exceptions it raises stay as they are.
 //!
 //! This room knows the graph alone. A pass is a file; all of them take a function and leave one that verifies.
 //! Gradients are made before: a pass need not keep apart what has a gradient and what has none.
@@ -7,7 +7,6 @@
 //! - [`constants`]: registers that are known; branches that are never or always taken
 //! - [`identities`]: operators that change nothing
 //! - [`common`]: what is computed twice
-//! - [`products`]: products of matrices in the order in which they are fast
 //! - [`invariants`]: what every round of a loop computes again
 //! - [`dead`]: what nobody uses
 //!
@@ -19,7 +18,6 @@ mod dead;
 mod escape;
 mod identities;
 mod invariants;
-mod products;
 mod rewrite;
 
 use crate::ir::graph::{Function, Graph};
@@ -29,22 +27,19 @@ pub enum Pass {
     Constants,
     Identities,
     Common,
-    Products,
     Invariants,
     Dead,
 }
 
 impl Pass {
     /// In the order in which they are best run: each leaves something to the next.
-    pub const ALL: &[Self] =
-        &[Self::Constants, Self::Identities, Self::Common, Self::Products, Self::Invariants, Self::Dead];
+    pub const ALL: &[Self] = &[Self::Constants, Self::Identities, Self::Common, Self::Invariants, Self::Dead];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Constants => "constants",
             Self::Identities => "identities",
             Self::Common => "common",
-            Self::Products => "products",
             Self::Invariants => "invariants",
             Self::Dead => "dead",
         }
@@ -59,7 +54,6 @@ impl Pass {
             Self::Constants => constants::run(function),
             Self::Identities => identities::run(function),
             Self::Common => common::run(function),
-            Self::Products => products::run(function),
             Self::Invariants => invariants::run(function),
             Self::Dead => dead::run(function),
         }

@@ -13,6 +13,7 @@ use crate::ir::build::Circumstances;
 use crate::ir::text::{parse_type, print};
 use crate::ir::verify::verify;
 use crate::ir::{Builder, Graph, Op, Operand, Origin, Outcome, Region, Span, Type, Value};
+use crate::optimize::{Pass, optimize};
 
 /// A graph under construction, and then a graph.
 #[pyclass(name = "Graph", module = "autograph._runtime")]
@@ -186,16 +187,24 @@ impl PyGraph {
     }
 
     /// The plan that runs it. Callbacks are the functions that `python` nodes call by number; exceptions are those
-    /// of the user that `raise` nodes name.
-    #[pyo3(signature = (callbacks = Vec::new(), exceptions = None))]
+    /// of the user that `raise` nodes name; the passes are those of `optimized`.
+    #[pyo3(signature = (callbacks = Vec::new(), exceptions = None, passes = None))]
     fn compile(
         &self,
         py: Python<'_>,
         callbacks: Vec<PyObject>,
         exceptions: Option<Bound<'_, PyDict>>,
+        passes: Option<Vec<String>>,
     ) -> PyResult<PyPlan> {
         let exceptions = exceptions.unwrap_or_else(|| PyDict::new(py)).unbind();
-        PyPlan::new(&*self.made()?, callbacks, exceptions)
+        PyPlan::new(&self.rewritten(passes)?, callbacks, exceptions)
+    }
+
+    /// The graph after these passes: "constants", "identities", "common", "invariants", "dead"; by default all of
+    /// them.
+    #[pyo3(signature = (passes = None))]
+    fn optimized(&self, passes: Option<Vec<String>>) -> PyResult<Self> {
+        Ok(Self { state: State::Made(Arc::new(self.rewritten(passes)?)) })
     }
 
     /// As JSON, with the source line of each node.
@@ -226,6 +235,20 @@ impl PyGraph {
             State::Made(graph) => Ok(Arc::clone(graph)),
             _ => Err(PyRuntimeError::new_err("the graph is not finished")),
         }
+    }
+
+    fn rewritten(&self, passes: Option<Vec<String>>) -> PyResult<Graph> {
+        let named = |name: &String| {
+            Pass::from_name(name)
+                .ok_or_else(|| PyValueError::new_err(format!("{name:?} is no pass of the optimizer")))
+        };
+        let passes = match passes {
+            Some(names) => names.iter().map(named).collect::<PyResult<Vec<_>>>()?,
+            None => Pass::ALL.to_vec(),
+        };
+        let mut graph = Graph::clone(&*self.made()?);
+        optimize(&mut graph, &passes);
+        Ok(graph)
     }
 
     fn making(&mut self) -> PyResult<&mut Making> {

@@ -25,6 +25,11 @@ pub(crate) struct Graph {
     #[arg(long, short, value_name = "NAME=VALUE")]
     input: Vec<String>,
 
+    /// Show the graph after these passes of the optimizer: `all`, or some of constants, identities, common,
+    /// invariants, dead.
+    #[arg(long, value_name = "PASSES")]
+    passes: Option<String>,
+
     /// How the graph is written.
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
     output_format: Format,
@@ -65,6 +70,9 @@ impl Graph {
         program.args(["--format", format.as_ref().map_or("text", |format| format.get_name())]);
         for input in &self.input {
             program.args(["--input", input]);
+        }
+        if let Some(passes) = &self.passes {
+            program.args(["--passes", passes]);
         }
         if let Some(output) = &self.output {
             program.arg("--output").arg(output);
