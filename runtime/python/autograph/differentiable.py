@@ -35,7 +35,7 @@ class Differentiable(torch.autograd.Function):
         )
         outputs = tuple(trace.plan.run(plain))
         ctx.mark_non_differentiable(
-            *(o for o in outputs if isinstance(o, torch.Tensor) and not (o.is_floating_point() or o.is_complex()))
+            *(o for o in outputs if isinstance(o, torch.Tensor) and not _has_gradient(o.dtype))
         )
         return outputs
 
@@ -57,18 +57,22 @@ class Differentiable(torch.autograd.Function):
         return (None, *gradients)
 
 
+def _has_gradient(dtype):
+    return dtype.is_floating_point or dtype.is_complex
+
+
 def backward_graph(trace, needed):
     """The graph of the backward pass: the plan, the outputs it wants seeds of, the inputs it has gradients of."""
     captures = trace.captures
     outputs = [
         index
         for index, operand in enumerate(trace.operands)
-        if isinstance(getattr(operand, "type", None), TensorType) and operand.type.dtype.is_floating_point
+        if isinstance(getattr(operand, "type", None), TensorType) and _has_gradient(operand.type.dtype)
     ]
     wanted = [
         index
         for index, (capture, need) in enumerate(zip(captures, needed))
-        if need and capture.fake is not None and capture.param.type.dtype.is_floating_point
+        if need and capture.fake is not None and _has_gradient(capture.param.type.dtype)
     ]
     graph, exceptions, found = lower.gradient_graph(
         trace.staging,

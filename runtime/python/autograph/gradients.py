@@ -6,7 +6,7 @@ import torch
 
 from . import _runtime
 from .capture import schemas, spans
-from .capture.record import Value, parse_type
+from .capture.record import ListType, Value, parse_type
 from .errors import StagingError
 
 
@@ -26,7 +26,8 @@ def grad(
     used = _used(staging, values, wanted) if allow_unused or materialize_grads else [True] * len(wanted)
     asked = [value for value, needed in zip(wanted, used) if needed]
     types = [value.type for value in asked]
-    made = iter(staging.emit("gradient", [values, seeds, asked], types, extra=create_graph) if asked else [])
+    extra = create_graph, allow_unused or materialize_grads
+    made = iter(staging.emit("gradient", [values, seeds, asked], types, extra=extra) if asked else [])
     results = []
     for tensor, needed in zip(inputs, used):
         if needed:
@@ -89,13 +90,21 @@ def _add(operand, needed):
 def lowered(lowering, node):
     """Asks the runtime for the gradient, at this place of its graph."""
     outputs, seeds, inputs = (lowering.operand(arg) for arg in node.args)
-    found = lowering.graph.gradient(outputs, seeds, inputs, formula, node.span, node.extra)
-    for value, output in zip(found, node.outputs):
-        if value is None:
+    create_graph, allow_unused = node.extra
+    found = lowering.graph.gradient(outputs, seeds, inputs, formula, node.span, create_graph)
+    for value, input, output in zip(found, inputs, node.outputs):
+        if value is None and allow_unused:
+            value = _zeros(lowering, input, output.type)
+        elif value is None:
             raise StagingError(
                 "one of the tensors a gradient is taken for was not used to compute the output", node.span
             )
         lowering.values[output] = value
+
+
+def _zeros(lowering, input, type):
+    args = [input, None, None, None, None, None]
+    return lowering.graph.emit("aten.zeros_like.default", args, [str(type)])[0]
 
 
 def formula(op, args, types, results):
@@ -131,7 +140,7 @@ def _count(arg):
 
 
 def _captured(op, args, types, results, fixed):
-    from .capture import lower
+    from .capture import lower, views
     from .capture.tensors import Recorder
     from .staging import Staging, staging_of
 
@@ -139,7 +148,7 @@ def _captured(op, args, types, results, fixed):
     staging.keeps_detach = False
     entry = staging.record.entry
     params = [entry.param(parse_type(text)) for text in types]
-    seeds = [entry.param(parse_type(text)) for text in results]
+    seeds = [entry.param(_result_type(text)) for text in results]
     with staging_of(staging), Recorder(staging), torch.enable_grad():
         tensors = [staging.fresh(param) for param in params]
         for index, tensor in enumerate(tensors):
@@ -147,8 +156,13 @@ def _captured(op, args, types, results, fixed):
             tensor.requires_grad_(has_derivative and index not in fixed)
         remaining = iter(tensors)
         outputs = _called(op, [_filled(arg, remaining) for arg in args])
+        if len(seeds) == 1 and isinstance(seeds[0].type, ListType):
+            types = [views.result_type(output) for output in outputs]
+            seeds = [staging.emit("list.get", [seeds[0], i], [type])[0] for i, type in enumerate(types)]
         followed = [
-            (output, staging.fresh(seed)) for output, seed in zip(outputs, seeds) if output.requires_grad
+            (output, staging.fresh(seed))
+            for output, seed in zip(outputs, seeds)
+            if output.requires_grad and (output.is_floating_point() or output.is_complex())
         ]
         wanted = [tensor for tensor in tensors if tensor.requires_grad]
         if not followed or not wanted:
@@ -161,6 +175,10 @@ def _captured(op, args, types, results, fixed):
         gradients = [next(found) if tensor.requires_grad else None for tensor in tensors]
         operands = [None if gradient is None else staging.value_of(gradient) for gradient in gradients]
     return lower.plain_graph(staging, operands)
+
+
+def _result_type(text):
+    return ListType(parse_type(text[5:-1])) if text.startswith("list[") else parse_type(text)
 
 
 def _filled(arg, tensors):

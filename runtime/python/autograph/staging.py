@@ -73,6 +73,7 @@ class Staging:
         self.unrolled = set()  # code of loop bodies that cannot be a loop of the graph
         self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
         self.keeps_detach = True  # in a derivative, what torch detaches may be differentiated again
+        self.checks_values = None  # what an operator says that refuses a value it asks for now
         self.calls = 0  # functions of converted code that have not returned
         self.formatted = []  # values that a text is marked with: (operand, format)
         self.callbacks = []  # functions of Python that the graph calls

@@ -1,5 +1,7 @@
 """Torch's Python face while staging: what must be caught before torch asks for data, gradients or sizes."""
 
+import functools
+
 import torch
 from torch.overrides import TorchFunctionMode
 
@@ -48,6 +50,11 @@ def _numbers(staging, func, *args, **kwargs):
     kwargs = {k: staging.item(a) if _is_number_tensor(a) else a for k, a in kwargs.items()}
     with torch._C._AutoDispatchBelowAutograd():
         return func(*args, **kwargs)
+
+
+def _numbers_of(staging, func, tensor, *args, **kwargs):
+    """Likewise, after the tensor that they are for."""
+    return _numbers(staging, functools.partial(func, tensor), *args, **kwargs)
 
 
 def _is_number_tensor(value):
@@ -260,9 +267,12 @@ def _backward(staging, func, tensor, gradient=None, retain_graph=None, create_gr
 
 for _factory in (
     torch.arange, torch.zeros, torch.ones, torch.empty, torch.full, torch.eye, torch.rand, torch.randn, torch.randint,
-    torch.randperm, torch.linspace, T.expand, T.view, T.reshape, T.narrow, torch.narrow, T.repeat, T.new_zeros,
-    T.new_ones, T.select, torch.select,
+    torch.randperm, torch.linspace,
 ):  # fmt: skip
     SPECIAL[_factory] = _numbers
+for _method in (
+    T.expand, T.view, T.reshape, T.narrow, torch.narrow, T.repeat, T.new_zeros, T.new_ones, T.select, torch.select,
+):  # fmt: skip
+    SPECIAL[_method] = _numbers_of
 SPECIAL[torch.autograd.grad] = _autograd_grad
 SPECIAL[T.backward] = _backward

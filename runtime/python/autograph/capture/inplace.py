@@ -45,8 +45,11 @@ def functionalize(staging, func, args, kwargs):
     result = functional(*positional, **named)
     results = result if isinstance(result, (tuple, list)) else (result,)
     targets = [ordered[position] for position in positions]
-    for target, new in zip(targets, results):
+    own = max(len(results) - len(targets), 0)  # what it returns beside: `_native_batch_norm_legit`
+    for target, new in zip(targets, results[own:]):
         _store(staging, target, new, in_place)
+    if own:
+        return results[0] if own == 1 else results[:own]
     return targets[0] if len(targets) == 1 else tuple(targets)
 
 

@@ -154,7 +154,8 @@ class Record:
 
 
 _RANDOM = (
-    "rand", "bernoulli", "normal", "dropout", "multinomial", "poisson", "uniform", "exponential", "geometric", "cauchy",
+    "rand", "rrelu", "bernoulli", "normal", "dropout", "multinomial", "poisson", "uniform", "exponential",
+    "geometric", "cauchy",
 )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..errors import StagingError
-from . import inplace, schemas, scalars, spans, views
+from . import composites, inplace, schemas, scalars, spans, views
 from .aliases import Step, View
 from .record import INT, ListType
 
@@ -13,10 +13,6 @@ aten = torch.ops.aten
 
 #: Taken apart by torch itself into simpler operators; these stay whole.
 _WHOLE = {aten.scaled_dot_product_attention.default}
-
-
-#: Share memory with what they split, though torch does not say so.
-_SPLITS = {aten.unsafe_split.Tensor, aten.unsafe_split_with_sizes.default, aten.unsafe_chunk.default}
 
 
 class Recorder(TorchDispatchMode):
@@ -36,7 +32,7 @@ class Recorder(TorchDispatchMode):
             return special(staging, func, args, kwargs)
         if schemas.is_of_host(func):
             return func(*args, **kwargs)
-        if schemas.is_composite(func) and func not in _WHOLE:
+        if schemas.is_composite(func) and not _stays_whole(func, args, kwargs):
             with self:
                 return func.decompose(*args, **kwargs)
         if func.overloadpacket._qualified_op_name.startswith("aten::_foreach_"):
@@ -48,9 +44,14 @@ class Recorder(TorchDispatchMode):
         args = schemas.in_order(func, args, kwargs)
         fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in args]
         result = compute(staging, func, fakes)
-        if schemas.is_view(func) or func in _SPLITS:
+        if schemas.is_view(func):
             return _view(staging, func, fakes, result)
         return emit(staging, func, fakes, result)
+
+
+def _stays_whole(func, args, kwargs):
+    """Attention with dropout does not: its derivative would draw other random numbers."""
+    return func in _WHOLE and schemas.in_order(func, args, kwargs)[4] == 0
 
 
 def compute(staging, func, args):
@@ -256,4 +257,5 @@ _SPECIAL = {
     aten.detach_.default: _same,
     aten.cosine_similarity.default: _under_mode(_cosine_similarity),
     aten.native_batch_norm.default: _under_mode(_batch_norm),
+    **{func: _under_mode(function) for func, function in composites.SPECIAL.items()},
 }

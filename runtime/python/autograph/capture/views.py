@@ -29,7 +29,11 @@ def emit(staging, step, value, type):
 
 
 def name(op):
-    return str(op)
+    return _AS_VALUES.get(op) or str(op)
+
+
+#: Marks on memory, for eager code: in a graph the values themselves.
+_AS_VALUES = {aten._conj.default: "aten._conj_physical.default", aten._neg_view.default: "aten.neg.default"}
 
 
 def emit_inverse(staging, step, whole, value):
@@ -54,6 +58,8 @@ def emit_inverse(staging, step, whole, value):
         return staging.emit("aten.permute.default", [value, [dims.index(d) for d in range(rank)]], [type])[0]
     if op is aten.expand.default and type.dims == value.type.dims:
         return value
+    if op in _AS_VALUES:
+        return staging.emit(name(op), [value], [type])[0]
     if op is aten.view_as_real.default:
         return staging.emit("aten.view_as_complex.default", [value], [type])[0]
     if op is aten.view_as_complex.default:
