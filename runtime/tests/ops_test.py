@@ -1,0 +1,121 @@
+"""Every operator of torch's own table, staged and eager: values, and gradients from outside and inside."""
+
+import logging
+import re
+
+import pytest
+import torch
+from torch.utils import _pytree as pytree
+
+import autograph as ag
+from ops_known import EXCLUDED, KNOWN
+from oracle import assert_equal
+from samples import name_of, operators, samples
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """The tensors are small: threads would only wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def test_every_operator_of_torch(monkeypatch):
+    monkeypatch.setattr(logging.getLogger("torch.__trace"), "disabled", True)  # pytest would keep all of it
+    forward, backward, calls, used, failures, repaired = set(), set(), 0, set(), [], []
+    for info in operators():
+        name = name_of(info)
+        if name in EXCLUDED:
+            continue
+        failed = set()
+        for sample in samples(info):
+            key = f"{name} {sample.dtype}".replace("torch.", "")
+            try:
+                compared = compare(sample)
+            except Exception as error:
+                failed.update({name, key})
+                if name not in KNOWN and key not in KNOWN:
+                    failures.append(f"{key}: {type(error).__name__}: {str(error)[:300]}")
+                continue
+            calls += len(compared.parts)
+            used |= compared.used
+            forward |= {info.name} if "values" in compared.parts else set()
+            backward |= {info.name} if "gradients" in compared.parts else set()
+        repaired += [known for known in KNOWN if known.split(" ")[0] == name and known not in failed]
+    print(
+        f"\n{len(forward)} operators of torch compared, {len(backward)} of them with gradients, "
+        f"in {calls} calls; their graphs have {len(used)} ATen operators"
+    )
+    assert not failures, "\n".join(failures)
+    assert not repaired, f"these work now: {repaired}"
+    assert len(forward) >= 250 and len(backward) >= 250 and len(used) >= 250
+
+
+class Compared:
+    """What of a call was compared, and the ATen operators of its graph."""
+
+    def __init__(self):
+        self.parts = []
+        self.used = set()
+
+
+def compare(sample):
+    compared = Compared()
+    try:
+        expected = seeded(sample.call, sample.fresh())
+    except Exception:  # eager torch refuses this call
+        return compared
+    staged = ag.function(sample.call)
+    assert_equal(seeded(staged, sample.fresh()), expected)
+    compared.parts.append("values")
+    compared.used.update(re.findall(r"aten\.\w+\.\w+", staged.graph(*sample.fresh())))
+    tensors = sample.fresh(requires_grad=True)
+    try:
+        expected = gradients(seeded(sample.call, tensors), sample.prepared, tensors)
+    except Exception:
+        return compared
+    if expected is None:
+        return compared
+    tensors = sample.fresh(requires_grad=True)
+    if sample.dtype is torch.float64:
+
+        def inside(*tensors):
+            return gradients(sample.call(*tensors), sample.prepared, tensors, wanted)
+
+        wanted = [tensor.requires_grad for tensor in tensors]
+        found = seeded(ag.function(inside), tensors)
+    else:
+        found = gradients(seeded(ag.function(sample.call), tensors), sample.prepared, tensors)
+    for one, other in zip(found, expected, strict=True):
+        assert one.dtype == other.dtype and one.shape == other.shape
+        precision = 1e-4 if other.dtype in (torch.float32, torch.complex64) else 1e-7
+        torch.testing.assert_close(one, other, rtol=precision, atol=precision, equal_nan=True)
+    compared.parts.append("gradients")
+    return compared
+
+
+def seeded(function, args):
+    """The same random numbers for each."""
+    torch.manual_seed(0)
+    return function(*args)
+
+
+def gradients(result, prepared, tensors, wanted=None):
+    """The gradients of a number that depends on all that can be differentiated of a result; None if nothing can."""
+    total = None
+    for tensor in pytree.tree_leaves(prepared(result)):
+        if isinstance(tensor, torch.Tensor) and (tensor.is_floating_point() or tensor.is_complex()):
+            weights = torch.ones_like(tensor.detach()).flatten().cumsum(0).cos().reshape(tensor.shape)
+            product = (tensor * weights).sum()
+            product = product.real + 2 * product.imag if product.is_complex() else product
+            total = product if total is None else total + product
+    if wanted is None:
+        if total is None or not total.requires_grad:
+            return None
+        wanted = [tensor.requires_grad for tensor in tensors]
+    asked = [tensor for tensor, needed in zip(tensors, wanted) if needed]
+    return torch.autograd.grad(total, asked, allow_unused=True, materialize_grads=True)
