@@ -10,8 +10,8 @@ use crate::lsp::commands::{self, About};
 use crate::lsp::converted::Address;
 use crate::lsp::snapshot::Snapshot;
 
-const NO_RUNTIME: &str = "ag-lsp runs nothing by itself, and no runtime is installed: \
-     put `ag-run` on the PATH and restart the server.";
+const IN_A_TERMINAL: &str = "The server runs nothing by itself. In a terminal, `ag-lsp run FILE` runs the program and \
+     `ag-lsp graph FILE::FUNCTION --input NAME=TYPE` shows the graph; both want the runtime: `pip install ag-runtime`.";
 
 pub(crate) fn answer(snapshot: &Snapshot, params: &ExecuteCommandParams) -> Result<Option<Value>> {
     let argument = params.arguments.first().cloned().unwrap_or_default();
@@ -34,7 +34,7 @@ pub(crate) fn answer(snapshot: &Snapshot, params: &ExecuteCommandParams) -> Resu
         }
         commands::STATUS => Ok(serde_json::to_value(status::answer(snapshot, &status::Params {})?).ok()),
         commands::RUN | commands::SHOW_GRAPH => {
-            snapshot.outbox.show(MessageType::INFO, NO_RUNTIME.to_owned());
+            snapshot.outbox.show(MessageType::INFO, IN_A_TERMINAL.to_owned());
             Ok(None)
         }
         other => Err(Error::invalid_params(format!("there is no command `{other}`"))),
