@@ -31,7 +31,7 @@ here = Path(__file__).parent
 modules = sorted(here.glob("w*_*.py"), key=lambda path: int(path.stem[1:].partition("_")[0]))
 wanted = {name.upper() for name in options.workloads}
 failed = False
-print(f"| workload | eager, ms | staged, ms | times faster | staging, ms | difference |")
+print("| workload | eager, ms | staged, ms | times faster | staging, ms | difference |")
 print("|---|---|---|---|---|---|")
 for path in modules:
     if wanted and path.stem.partition("_")[0].upper() not in wanted:
