@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::aten::{AtenError, ErrorKind};
 use super::value::Value;
 use crate::ir::Span;
+use crate::ir::arithmetic::ArithmeticError;
 
 /// What went wrong, and where in the source.
 #[derive(Debug)]
@@ -65,6 +66,16 @@ impl Fault {
             Self::Assertion(_) => "AssertionError",
             Self::Raised(class, _) => class,
             Self::Host(_) => "RuntimeError",
+        }
+    }
+}
+
+impl From<ArithmeticError> for Fault {
+    fn from(error: ArithmeticError) -> Self {
+        match error {
+            ArithmeticError::ZeroDivision(message) => Self::ZeroDivision(message),
+            ArithmeticError::Value(message) => Self::Value(message.into()),
+            ArithmeticError::Overflow(message) => Self::Overflow(message),
         }
     }
 }

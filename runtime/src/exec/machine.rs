@@ -10,9 +10,9 @@ use super::error::{Error, Fault, Place as ErrorPlace};
 use super::host::Host;
 use super::list;
 use super::plan::{Dead, Function, ListStep, Plan, Slice, Step, fits};
-use super::scalar::Kind;
 use super::value::Value;
 use crate::ir::Type;
+use crate::ir::arithmetic::Kind;
 
 use self::registers::{Frame, Registers};
 

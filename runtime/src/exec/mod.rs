@@ -11,7 +11,6 @@ mod liveness;
 mod machine;
 mod plan;
 mod products;
-mod scalar;
 mod typed;
 mod value;
 

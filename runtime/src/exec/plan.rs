@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use super::aten::{Call, Shared};
-use super::scalar::{Function as Scalar, Kind};
 use super::typed;
 use super::value::Value;
+use crate::ir::arithmetic::{Function as Scalar, Kind};
 use crate::ir::{DType, Span, TensorType};
 
 /// A register of the bank of numbers.

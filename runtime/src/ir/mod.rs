@@ -6,11 +6,13 @@
 //! - [`types`]: tensors with dtype, shape and device; scalars that are no tensors; lists; tuples
 //! - [`operand`]: what a node is given: values and literals, in trees
 //! - [`op`]: the operations
+//! - [`arithmetic`]: what operations on registers give
 //! - [`graph`]: nodes, regions, functions, and the source that they come from
 //! - [`build`]: making a function from its start to its end, regions within regions
 //! - [`verify`]: what must be true of every graph
 //! - [`text`]: graphs as text that is read back
 
+pub mod arithmetic;
 pub mod build;
 pub mod graph;
 pub mod op;

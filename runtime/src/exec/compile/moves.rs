@@ -3,8 +3,8 @@
 use super::registers::same;
 use super::{Compiled, Compiler};
 use crate::exec::plan::{Input, Number, Place, Slice, Source, Step};
-use crate::exec::scalar::{Kind, widen};
 use crate::exec::value::Value;
+use crate::ir::arithmetic::{Kind, widen};
 use crate::ir::{self, Operand};
 
 impl Compiler<'_> {

@@ -3,8 +3,8 @@
 use super::{Compiled, Compiler};
 use crate::exec::liveness::NodeLife;
 use crate::exec::plan::{Any, Input, ListStep, Num, Number, Place, Slice, Source, Step};
-use crate::exec::scalar::{self, Kind, widen};
 use crate::exec::value::Value;
+use crate::ir::arithmetic::{self, Kind, widen};
 use crate::ir::{self, Node, Op, Operand, Scalar};
 
 impl Compiler<'_> {
@@ -276,8 +276,8 @@ impl Compiler<'_> {
         } else {
             let a = self.kind(&operands[0])?;
             let (f, takes, gives) = match operands.get(1) {
-                None => scalar::unary(scalar, a),
-                Some(b) => scalar::binary(scalar, a, self.kind(b)?, wanted),
+                None => arithmetic::unary(scalar, a),
+                Some(b) => arithmetic::binary(scalar, a, self.kind(b)?, wanted),
             }
             .ok_or_else(none)?;
             let a = self.number_as(&operands[0], takes, &mut between)?;
@@ -324,7 +324,7 @@ impl Compiler<'_> {
     fn widened(&mut self, number: Number, wanted: Kind) -> Option<Step> {
         match (number.kind, wanted) {
             (Kind::Bool | Kind::Int, Kind::Float) => Some(Step::Scalar {
-                f: scalar::int_to_float,
+                f: arithmetic::int_to_float,
                 out: self.registers.number(),
                 a: number.input,
                 b: Input::Const(0),

@@ -4,8 +4,8 @@ use super::{Compiled, Compiler};
 use crate::exec::aten::{self, Argument, Call};
 use crate::exec::liveness::NodeLife;
 use crate::exec::plan::{Input, Number, Operator, Place, Slice, Source, Step, Ten};
-use crate::exec::scalar::Kind;
 use crate::exec::typed::{Binary, Form, MOST_INTS, Typed, typed};
+use crate::ir::arithmetic::Kind;
 use crate::ir::{Node, Operand};
 
 impl Compiler<'_> {

@@ -1,8 +1,8 @@
 //! Registers: given out, taken back, given out again.
 
 use crate::exec::plan::{Any, Num, Place, Ten};
-use crate::exec::scalar::Kind;
 use crate::ir::Type;
+use crate::ir::arithmetic::Kind;
 
 #[derive(Debug, Default)]
 pub(super) struct Registers {

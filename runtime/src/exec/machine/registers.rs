@@ -5,9 +5,9 @@ use tch::Tensor;
 use crate::exec::aten::{Argument, AtenError, Output};
 use crate::exec::error::Fault;
 use crate::exec::plan::{Any, Function, Input, Num, Number, Place, Source, Ten};
-use crate::exec::scalar::{Kind, float, widen};
 use crate::exec::typed::MOST_INTS;
 use crate::exec::value::Value;
+use crate::ir::arithmetic::{Kind, float, widen};
 
 #[derive(Debug, Default)]
 pub(super) struct Registers {

@@ -1,18 +1,26 @@
-//! Arithmetic on registers, with Python's meaning: 64 bits, the kind of the number known when the plan is made.
+//! Arithmetic on registers, with Python's meaning: 64 bits, the kind of the number known before it is run.
 
-use super::error::Fault;
-use crate::ir::{Scalar, Type};
+use super::op::Scalar;
+use super::types::Type;
+
+/// The exception of Python's that an operation raises, and its message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArithmeticError {
+    ZeroDivision(&'static str),
+    Value(&'static str),
+    Overflow(&'static str),
+}
 
 /// What is in a register of 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub enum Kind {
     Bool,
     Int,
     Float,
 }
 
 impl Kind {
-    pub(super) fn of(ty: &Type) -> Option<Self> {
+    pub fn of(ty: &Type) -> Option<Self> {
         match ty {
             Type::Bool => Some(Self::Bool),
             Type::Int => Some(Self::Int),
@@ -22,9 +30,9 @@ impl Kind {
     }
 }
 
-pub(super) type Function = fn(u64, u64) -> Result<u64, Fault>;
+pub type Function = fn(u64, u64) -> Result<u64, ArithmeticError>;
 
-pub(super) fn float(bits: u64) -> f64 {
+pub fn float(bits: u64) -> f64 {
     f64::from_bits(bits)
 }
 
@@ -32,29 +40,29 @@ fn int(bits: u64) -> i64 {
     bits.cast_signed()
 }
 
-fn of_int(value: i64) -> Result<u64, Fault> {
+fn of_int(value: i64) -> Result<u64, ArithmeticError> {
     Ok(value.cast_unsigned())
 }
 
-fn of_float(value: f64) -> Result<u64, Fault> {
+fn of_float(value: f64) -> Result<u64, ArithmeticError> {
     Ok(value.to_bits())
 }
 
-fn of_bool(value: bool) -> Result<u64, Fault> {
+fn of_bool(value: bool) -> Result<u64, ArithmeticError> {
     Ok(u64::from(value))
 }
 
 /// Python's integers have no bounds; registers do.
-fn bounded(value: Option<i64>) -> Result<u64, Fault> {
-    value.map(i64::cast_unsigned).ok_or(Fault::Overflow("the result is no 64-bit integer"))
+fn bounded(value: Option<i64>) -> Result<u64, ArithmeticError> {
+    value.map(i64::cast_unsigned).ok_or(ArithmeticError::Overflow("the result is no 64-bit integer"))
 }
 
-pub(super) fn int_to_float(a: u64, _: u64) -> Result<u64, Fault> {
+pub fn int_to_float(a: u64, _: u64) -> Result<u64, ArithmeticError> {
     of_float(int(a) as f64)
 }
 
 /// The bits of a number as another kind. `None`: it would lose something.
-pub(super) fn widen(bits: u64, from: Kind, to: Kind) -> Option<u64> {
+pub fn widen(bits: u64, from: Kind, to: Kind) -> Option<u64> {
     match (from, to) {
         (from, to) if from == to => Some(bits),
         (Kind::Bool, Kind::Int) => Some(bits),
@@ -64,7 +72,7 @@ pub(super) fn widen(bits: u64, from: Kind, to: Kind) -> Option<u64> {
 }
 
 /// The function of two operands, the kind that it wants both in, and the kind that it gives.
-pub(super) fn binary(scalar: Scalar, a: Kind, b: Kind, wanted: Kind) -> Option<(Function, Kind, Kind)> {
+pub fn binary(scalar: Scalar, a: Kind, b: Kind, wanted: Kind) -> Option<(Function, Kind, Kind)> {
     let both = a.max(b);
     let number = both.max(Kind::Int);
     let same = |f: Function| Some((f, number, number));
@@ -110,7 +118,7 @@ pub(super) fn binary(scalar: Scalar, a: Kind, b: Kind, wanted: Kind) -> Option<(
 }
 
 /// The function of one operand, as one of two that does not look at the second.
-pub(super) fn unary(scalar: Scalar, kind: Kind) -> Option<(Function, Kind, Kind)> {
+pub fn unary(scalar: Scalar, kind: Kind) -> Option<(Function, Kind, Kind)> {
     let number = kind.max(Kind::Int);
     let real = |f: Function| Some((f, Kind::Float, Kind::Float));
     let is_float = kind == Kind::Float;
@@ -133,7 +141,9 @@ pub(super) fn unary(scalar: Scalar, kind: Kind) -> Option<(Function, Kind, Kind)
         Scalar::ToFloat => real(|a, _| Ok(a)),
         Scalar::Sqrt => real(|a, _| domain(float(a), |x| x >= 0.0 || x.is_nan(), f64::sqrt)),
         Scalar::Exp => real(|a, _| match float(a).exp() {
-            value if value.is_infinite() && float(a).is_finite() => Err(Fault::Overflow("math range error")),
+            value if value.is_infinite() && float(a).is_finite() => {
+                Err(ArithmeticError::Overflow("math range error"))
+            }
             value => of_float(value),
         }),
         Scalar::Log => real(|a, _| domain(float(a), |x| x > 0.0 || x.is_nan(), f64::ln)),
@@ -145,31 +155,35 @@ pub(super) fn unary(scalar: Scalar, kind: Kind) -> Option<(Function, Kind, Kind)
     }
 }
 
-fn domain(x: f64, holds: fn(f64) -> bool, f: fn(f64) -> f64) -> Result<u64, Fault> {
-    if holds(x) { of_float(f(x)) } else { Err(Fault::Value("math domain error".into())) }
+fn domain(x: f64, holds: fn(f64) -> bool, f: fn(f64) -> f64) -> Result<u64, ArithmeticError> {
+    if holds(x) { of_float(f(x)) } else { Err(ArithmeticError::Value("math domain error")) }
 }
 
-fn whole(value: f64) -> Result<u64, Fault> {
+fn whole(value: f64) -> Result<u64, ArithmeticError> {
     const BOUND: f64 = 9_223_372_036_854_775_808.0;
     if value.is_nan() {
-        Err(Fault::Value("cannot convert float NaN to integer".into()))
+        Err(ArithmeticError::Value("cannot convert float NaN to integer"))
     } else if value.is_infinite() {
-        Err(Fault::Overflow("cannot convert float infinity to integer"))
+        Err(ArithmeticError::Overflow("cannot convert float infinity to integer"))
     } else if (-BOUND..BOUND).contains(&value) {
         of_int(value as i64)
     } else {
-        Err(Fault::Overflow("the result is no 64-bit integer"))
+        Err(ArithmeticError::Overflow("the result is no 64-bit integer"))
     }
 }
 
-fn true_div(a: u64, b: u64) -> Result<u64, Fault> {
-    if float(b) == 0.0 { Err(Fault::ZeroDivision("division by zero")) } else { of_float(float(a) / float(b)) }
+fn true_div(a: u64, b: u64) -> Result<u64, ArithmeticError> {
+    if float(b) == 0.0 {
+        Err(ArithmeticError::ZeroDivision("division by zero"))
+    } else {
+        of_float(float(a) / float(b))
+    }
 }
 
-fn floor_div(a: u64, b: u64) -> Result<u64, Fault> {
+fn floor_div(a: u64, b: u64) -> Result<u64, ArithmeticError> {
     let (a, b) = (int(a), int(b));
     if b == 0 {
-        return Err(Fault::ZeroDivision("integer division or modulo by zero"));
+        return Err(ArithmeticError::ZeroDivision("integer division or modulo by zero"));
     }
     let rest = a.wrapping_rem(b);
     let rounded_up = rest != 0 && (rest < 0) != (b < 0);
@@ -177,19 +191,19 @@ fn floor_div(a: u64, b: u64) -> Result<u64, Fault> {
 }
 
 /// The remainder has the sign of the divisor.
-fn modulo(a: u64, b: u64) -> Result<u64, Fault> {
+fn modulo(a: u64, b: u64) -> Result<u64, ArithmeticError> {
     let (a, b) = (int(a), int(b));
     if b == 0 {
-        return Err(Fault::ZeroDivision("integer modulo by zero"));
+        return Err(ArithmeticError::ZeroDivision("integer modulo by zero"));
     }
     let rest = a.wrapping_rem(b);
     of_int(if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest })
 }
 
 /// `divmod(a, b)` of floats.
-fn div_mod(a: f64, b: f64) -> Result<(f64, f64), Fault> {
+fn div_mod(a: f64, b: f64) -> Result<(f64, f64), ArithmeticError> {
     if b == 0.0 {
-        return Err(Fault::ZeroDivision("float floor division by zero"));
+        return Err(ArithmeticError::ZeroDivision("float floor division by zero"));
     }
     let mut rest = a % b;
     let mut quotient = (a - rest) / b;
@@ -208,12 +222,12 @@ fn div_mod(a: f64, b: f64) -> Result<(f64, f64), Fault> {
     Ok((quotient, rest))
 }
 
-fn int_pow(a: u64, b: u64) -> Result<u64, Fault> {
+fn int_pow(a: u64, b: u64) -> Result<u64, ArithmeticError> {
     let (a, b) = (int(a), int(b));
     match (u32::try_from(b), a) {
-        (_, _) if b < 0 => {
-            Err(Fault::Value("a negative power of an integer is no integer; make one of them a float".into()))
-        }
+        (_, _) if b < 0 => Err(ArithmeticError::Value(
+            "a negative power of an integer is no integer; make one of them a float",
+        )),
         (Ok(exponent), _) => bounded(a.checked_pow(exponent)),
         (Err(_), 0 | 1) => of_int(a),
         (Err(_), -1) => of_int(if b % 2 == 0 { 1 } else { -1 }),
@@ -221,17 +235,17 @@ fn int_pow(a: u64, b: u64) -> Result<u64, Fault> {
     }
 }
 
-fn float_pow(a: u64, b: u64) -> Result<u64, Fault> {
+fn float_pow(a: u64, b: u64) -> Result<u64, ArithmeticError> {
     let (a, b) = (float(a), float(b));
     if a == 0.0 && b < 0.0 {
-        return Err(Fault::ZeroDivision("zero to a negative power"));
+        return Err(ArithmeticError::ZeroDivision("zero to a negative power"));
     }
     if a < 0.0 && a.is_finite() && b.is_finite() && b.fract() != 0.0 {
-        return Err(Fault::Value("a negative number to a fractional power is complex".into()));
+        return Err(ArithmeticError::Value("a negative number to a fractional power is complex"));
     }
     match a.powf(b) {
         value if value.is_infinite() && a.is_finite() && b.is_finite() => {
-            Err(Fault::Overflow("the result is too large for a float"))
+            Err(ArithmeticError::Overflow("the result is too large for a float"))
         }
         value => of_float(value),
     }
