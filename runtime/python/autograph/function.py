@@ -8,6 +8,7 @@ import torch
 
 from . import saved, signatures
 from .arguments import flatten
+from .eager import functions_run_eagerly
 from .errors import StagingError, in_user_code
 from .operators import calls
 from .staging import current
@@ -38,6 +39,8 @@ class Function:
         return calls.call(self.python_function, args, kwargs)
 
     def __call__(self, *args, **kwargs):
+        if functions_run_eagerly():
+            return self.python_function(*args, **kwargs)
         if current() is not None:
             return self.__ag_inline__(args, kwargs)
         leaves, structure = flatten(args, kwargs)
