@@ -14,5 +14,6 @@ from .saved import load
 
 __all__ = [
     "AutographError", "ConversionError", "Function", "StagingError", "convert", "do_not_convert", "function",
-    "functions_run_eagerly", "load", "py_function", "run_functions_eagerly", "set_element_type", "set_loop_options", "stack", "to_code", "to_graph",
+    "functions_run_eagerly", "load", "py_function", "run_functions_eagerly", "set_element_type", "set_loop_options",
+    "stack", "to_code", "to_graph",
 ]  # fmt: skip
