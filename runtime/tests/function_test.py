@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import inspect
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -314,3 +315,32 @@ def test_converted_forms():
     for entity in (model.forward, model, functools.partial(Model.forward, model), ag.function(model.forward)):
         assert_equal(ag.to_graph(entity)(t(-1)), t(1))
         assert "if_exp" in ag.to_code(entity)
+
+
+def test_functions_run_eagerly():
+    seen = []
+
+    @ag.function
+    def f(x):
+        seen.append(type(x))
+        return x + 1
+
+    g = ag.convert()(f.python_function)
+    ag.run_functions_eagerly()
+    try:
+        assert ag.functions_run_eagerly()
+        for run in (f, g):
+            assert_equal(run(t(1)), t(2))
+    finally:
+        ag.run_functions_eagerly(False)
+    assert seen == [torch.Tensor] * 2 and not f.traces
+    assert_equal(f(t(1)), t(2))
+    assert len(f.traces) == 1
+
+
+def test_eager_from_the_environment():
+    code = "import autograph as ag; print(ag.functions_run_eagerly())"
+    for value, wanted in (("1", "True"), ("0", "False")):
+        environment = {**os.environ, "AUTOGRAPH_EAGER": value}
+        run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+        assert run.stdout.strip() == wanted

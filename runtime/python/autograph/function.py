@@ -11,7 +11,8 @@ import torch
 
 from . import saved, signatures
 from .arguments import flatten
-from .errors import StagingError, in_user_code
+from .eager import functions_run_eagerly
+from .errors import Restart, StagingError, in_user_code
 from .operators import calls
 from .staging import current
 from .trace import TRACING, Trace, name_of
@@ -64,6 +65,8 @@ class Function:
         return calls.call(self.python_function, args, kwargs)
 
     def __call__(self, *args, **kwargs):
+        if functions_run_eagerly():
+            return self.python_function(*args, **kwargs)
         if current() is not None:
             return self.__ag_inline__(args, kwargs)
         leaves, structure = flatten(args, kwargs)
@@ -80,6 +83,12 @@ class Function:
     def trace(self, *args, **kwargs):
         """The trace that a call with these arguments runs."""
         return self._traced(*flatten(args, kwargs), args, kwargs)
+
+    @property
+    def traces(self):
+        """The traces that there are, oldest first for each kind of arguments."""
+        found = [trace for known in self._traces.values() for trace in known]
+        return found + [trace for family in self._families.values() for *_, trace in family.traces]
 
     def _traced(self, leaves, structure, args, kwargs):
         try:
@@ -141,13 +150,21 @@ class Function:
         """Numbers that change between calls are left open, where the code allows it."""
         changing = [place for key, place in self._changing.items() if key not in self._fixed]
         try:
-            return Trace(self.python_function, args, kwargs, changing, unknown)
+            return self._staged(args, kwargs, changing, unknown)
         except Exception:
             if not changing:
                 raise
-        made = Trace(self.python_function, args, kwargs, (), unknown)
+        made = self._staged(args, kwargs, (), unknown)
         self._fixed.update(place.key() for place in changing)
         return made
+
+    def _staged(self, args, kwargs, changing, unknown):
+        optimizers = []
+        while True:
+            try:
+                return Trace(self.python_function, args, kwargs, changing, unknown, optimizers)
+            except Restart as restart:
+                optimizers.append(restart.optimizer)
 
     def _warn(self, key):
         """Repeated traces are slow: says what is new about the call."""
