@@ -1,10 +1,19 @@
 """`ag-lsp run` and `ag-lsp graph`, where the runtime is."""
 
+import fcntl
+import json
 import os
+import pty
+import select
+import signal
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
+from xml.etree import ElementTree
 
+import autograph.graph
 import pytest
 
 BINARY = Path(os.environ.get("AG_LSP", Path(__file__).parents[2] / "target" / "release" / "ag-lsp"))
@@ -46,37 +55,269 @@ def program(tmp_path):
     return tmp_path / "model.py"
 
 
-def tool(command, *arguments):
+@pytest.fixture
+def graph(capsys, monkeypatch):
+    """What the process behind `ag-lsp graph` does: its exit status, and what it says."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+    def run(*arguments):
+        status = autograph.graph.main(list(map(str, arguments)))
+        answer = capsys.readouterr()
+        return status, answer.out + answer.err
+
+    yield run
+    for name in ["model", "wrong", "exits"]:
+        sys.modules.pop(name, None)
+
+
+def tool(command, *arguments, **how):
     line = [BINARY, command, "--python", sys.executable, *arguments]
-    return subprocess.run(line, capture_output=True, text=True)
+    return subprocess.run(line, capture_output=True, text=True, **how)
 
 
 def test_a_program_is_run_with_its_arguments(program):
     done = tool("run", program, "100", "7")
     assert (done.stdout, done.returncode) == ("rounds 7\n", 7), done.stderr
+    assert done.stderr == "", "nothing is shown where there is no terminal"
+
+
+@pytest.mark.parametrize(
+    "options, arguments, seen",
+    [
+        ([], ["--quiet", "-v", "--python", "x", "-m"], ["--quiet", "-v", "--python", "x", "-m"]),
+        ([], ["--", "a", "--"], ["--", "a", "--"]),
+        (["--"], ["--help", "a b", ""], ["--help", "a b", ""]),
+    ],
+)
+def test_what_follows_the_program_is_its_own(tmp_path, options, arguments, seen):
+    script = tmp_path / "ein Programm.py"
+    script.write_text("import sys; print(sys.argv[1:])")
+    done = tool("run", *options, script, *arguments)
+    assert done.stdout == f"{seen}\n", done.stderr
+
+
+def test_a_module_is_run(tmp_path):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "train.py").write_text("import sys; print(__name__, __package__, sys.argv[1:])")
+    done = tool("run", "-m", "package.train", "--epochs", "3", cwd=tmp_path)
+    assert done.stdout == "__main__ package ['--epochs', '3']\n", done.stderr
+
+
+def test_paths_may_be_unusual(tmp_path):
+    folder = os.fsencode(tmp_path) + b"/\xff: ::x"
+    os.mkdir(folder)
+    for name in [b"-m.py", b"a b.py"]:
+        with open(folder + b"/" + name, "w") as file:
+            file.write(PROGRAM)
+        done = tool("run", "--", name, "100", "0", cwd=folder)
+        assert (done.stdout, done.returncode) == ("rounds 7\n", 0), done.stderr
+        done = tool("graph", "--input", "x=f32[]", "--", folder + b"/" + name + b"::count")
+        assert done.returncode == 0 and "= while(" in done.stdout, done.stderr
+
+
+def test_an_interrupt_ends_the_program(tmp_path):
+    script = tmp_path / "endless.py"
+    script.write_text("import threading; print('started', flush=True); threading.Event().wait()")
+    line = [BINARY, "run", "--python", sys.executable, script]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout.readline() == b"started\n"
+        process.send_signal(signal.SIGINT)
+    assert process.returncode in (130, -signal.SIGINT)  # a shell says 130 for both
+
+
+def test_an_interrupt_ends_staging(tmp_path):
+    script = tmp_path / "endless.py"
+    script.write_text("import threading; print('started', flush=True); threading.Event().wait()")
+    line = [BINARY, "graph", "--python", sys.executable, f"{script}::f"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stderr.readline() == b"started\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == b""
+    assert process.returncode == 130
 
 
 def test_the_graph_of_a_function_is_shown(program, tmp_path):
     done = tool("graph", f"{program}::count", "--input", "x=f32[]")
     assert done.returncode == 0, done.stderr
     assert "= while(" in done.stdout and 'argument "x"' in done.stdout
-    assert "aten.ne.Scalar" not in tool("graph", f"{program}::unused", "--input", "x=f32[]", "--passes", "dead").stdout
-    assert tool("graph", f"{program}::count", "--input", "x=f32[]", "--passes", "fast").returncode == 2
     drawing = tmp_path / "call.svg"
     done = tool("graph", f"{program}::Model.call", "--input", "x=f32[2]", "--output-format", "svg", "-o", drawing)
     assert done.returncode == 0 and "<svg" in drawing.read_text(), done.stderr
+
+
+def test_a_graph_is_shown_after_passes(graph, program):
+    assert "aten.ne.Scalar" in graph("--input=x=f32[]", program, "unused")[1]
+    assert "aten.ne.Scalar" not in graph("--input=x=f32[]", "--passes=dead", program, "unused")[1]
+    assert graph("--input=x=f32[]", "--passes=fast", program, "unused")[0] == 2
+
+
+def test_what_the_program_prints_is_not_in_the_graph(program):
+    program.write_text("print('hello')\n" + PROGRAM)
+    done = tool("graph", f"{program}::count", "--input", "x=f32[]", "--output-format", "json")
+    assert json.loads(done.stdout) and done.stderr == "hello\n"
 
 
 @pytest.mark.parametrize(
     "function, inputs, message",
     [
         ("missing", [], "there is no `missing` in"),
+        ("sys", [], "`sys` is no function"),
         ("count", [], "no `--input` for x"),
         ("count", ["x"], "`x` is no NAME=VALUE"),
-        ("count", ["x=f32[two]"], "`f32[two]` is neither the type of a tensor nor a Python literal"),
+        ("count", ["x=1", "x=2"], "`x` is given twice"),
+        ("count", ["x=1", "y=2"], "there is no parameter `y`; there are: x"),
+        ("count", ["x y=1"], "`x y` in `x y=1` is no name of a parameter"),
+        ("count", ["x=f32[two]"], "`two` in `x=f32[two]` is no size"),
+        ("count", ["x=f32[-1]"], "`-1` in `x=f32[-1]` is no size"),
+        ("count", ["x=f32[2,]"], "`` in `x=f32[2,]` is no size"),
+        ("count", ["x=q7[2]"], "`q7` in `x=q7[2]` is no element type; there are: f16, bf16, f32"),
+        ("count", ["x=f32[2]cuda"], "`cuda` behind `x=f32[2]cuda` is no device"),
+        ("count", ["x=f32[2]@abacus"], "no tensor is made from `x=f32[2]@abacus`"),
+        ("count", ["x=f32[999999999999999]"], "no tensor is made from `x=f32[999999999999999]`"),
+        ("count", ["x=f32[" + "9" * 5000 + "]"], "no tensor is made from `x=f32[999"),
+        ("count", ["x=__import__('os').abort()"], "is neither the type of a tensor nor a Python literal"),
+        ("count", ["x=" + "(" * 9000], "the value of `x` is too long, or nests too deeply: `((((("),
+        ("count", ["x=" + "-" * 9000 + "1"], "is neither the type of a tensor nor a Python literal"),
+        ("count", ["x=\udcff"], "for `x`, is neither the type of a tensor nor a Python literal"),
+        ("count", ["x="], "``, for `x`, is neither the type of a tensor nor a Python literal"),
     ],
 )
-def test_what_is_wrong_is_said(program, function, inputs, message):
-    given = [word for text in inputs for word in ("--input", text)]
-    done = tool("graph", f"{program}::{function}", *given)
-    assert done.returncode == 2 and message in done.stderr, done.stderr
+def test_what_is_wrong_is_said(graph, program, function, inputs, message):
+    status, said = graph(*(f"--input={text}" for text in inputs), program, function)
+    assert status == 2 and said.startswith("error: ") and message in said, said
+
+
+@pytest.mark.parametrize(
+    "text, line, message",
+    [
+        ("def f(x):\n    return x +\n", 2, "SyntaxError"),
+        ("1 / 0\n", 1, "ZeroDivisionError"),
+        ("def f(x):\n    return [].pop()\n", 2, "IndexError"),
+        ("import autograph as ag\n\n@ag.function\ndef f(x):\n    return x.reshape(3)\n", 5, "shape"),
+    ],
+)
+def test_what_the_program_raises_is_shown_at_its_line(graph, tmp_path, text, line, message):
+    (tmp_path / "wrong.py").write_text(text)
+    status, said = graph("--input=x=f32[2]", tmp_path / "wrong.py", "f")
+    assert status == 1 and message in said, said
+    places = [entry.strip() for entry in said.splitlines() if entry.startswith("  File")]
+    assert [entry.partition(", in ")[0] for entry in places] == [f'File "{tmp_path / "wrong.py"}", line {line}']
+
+
+def test_a_program_that_exits_when_it_is_imported_is_told_how_not_to(graph, tmp_path):
+    (tmp_path / "exits.py").write_text("raise SystemExit(3)")
+    status, said = graph(tmp_path / "exits.py", "f")
+    assert status == 2 and 'if __name__ == "__main__":' in said, said
+
+
+SLOW = """
+import sys
+import autograph as ag, torch
+
+@ag.function
+def slow(x):
+    for line in sys.stdin:       # while the test holds it open
+        print("staged", line.strip(), flush=True)
+    return x + 1
+
+print("before")
+slow(torch.ones(2))
+print("after")
+"""
+
+
+def on_a_terminal(script, until):
+    """What a terminal is shown by `ag-lsp run`, whose program goes on once `until` has been shown."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    line = [BINARY, "run", "--python", sys.executable, script]
+    shown = b""
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        while True:
+            try:
+                some = os.read(ours, 4096) if select.select([ours], [], [], 60)[0] else b""
+            except OSError:  # the other side is closed
+                some = b""
+            if not some:
+                break
+            shown += some
+            if until in shown and not process.stdin.closed:
+                process.stdin.close()
+    os.close(ours)
+    assert process.returncode == 0, shown
+    return shown.decode()
+
+
+def test_a_terminal_is_told_what_is_staged(tmp_path):
+    script = tmp_path / "slow.py"
+    script.write_text(SLOW)
+    shown = on_a_terminal(script, b"staging slow, 1 s")
+    # On its last line, which is taken out of what scrolls, and given back before the program goes on.
+    progress = "\x1b7\x1b[24;1H\x1b[2Kstaging slow, 1 s\x1b8"
+    given_back = "\x1b7\x1b[r\x1b[24;1H\x1b[2K\x1b8"
+    order = ["before\r\n", "\x1b[1;23r", progress, given_back, "after\r\n"]
+    places = [shown.find(text) for text in order]
+    assert -1 not in places and places == sorted(places), repr(shown)
+
+
+def test_a_terminal_is_told_nothing_of_what_is_staged_at_once(program):
+    script = program.parent / "fast.py"
+    script.write_text(f"{PROGRAM.partition('if __name__')[0]}\nprint(int(count(torch.tensor(8.0))))\n")
+    assert on_a_terminal(script, b"3") == "3\r\n"
+
+
+class Editor:
+    """A client of the language server."""
+
+    def __init__(self, folder):
+        environment = os.environ | {"VIRTUAL_ENV": sys.prefix}
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = subprocess.Popen([BINARY, "server"], cwd=folder, env=environment, **pipes)
+        self.asked = 0
+        self.ask("initialize", processId=None, rootUri=folder.as_uri(), capabilities={})
+        self.send(method="initialized", params={})
+
+    def send(self, **message):
+        body = json.dumps({"jsonrpc": "2.0"} | message).encode()
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        self.process.stdin.flush()
+
+    def ask(self, method, **params):
+        self.asked += 1
+        self.send(id=self.asked, method=method, params=params)
+        while True:
+            length = int(self.process.stdout.readline().removeprefix(b"Content-Length: "))
+            self.process.stdout.readline()
+            message = json.loads(self.process.stdout.read(length))
+            if message.get("id") == self.asked and "method" not in message:
+                return message["result"]
+
+    def close(self):
+        self.send(id=0, method="shutdown")
+        self.send(method="exit")
+        self.process.communicate()
+
+
+@pytest.fixture
+def editor(program):
+    editor = Editor(program.parent)
+    yield editor
+    editor.close()
+
+
+def test_an_editor_shows_the_graph_of_a_function(editor, program):
+    uri = program.as_uri()
+    proposed = editor.ask("ag-lsp/graphInputs", textDocument={"uri": uri}, function="unused")
+    assert proposed == {"function": "unused", "inputs": "x=f32[2,3]"}
+    drawn = editor.ask("ag-lsp/graph", uri=uri, function="count", inputs="x=f32[]")
+    assert drawn["failure"] is None, drawn
+    texts = ElementTree.fromstring(drawn["svg"]).iter("{http://www.w3.org/2000/svg}text")
+    places = {(text.get("data-file"), text.get("data-line")) for text in texts if text.get("data-line")}
+    line = PROGRAM.splitlines().index("        x = x / 2") + 1
+    assert (str(program), str(line)) in places
+
+
+def test_an_editor_is_told_why_there_is_no_graph(editor, program):
+    drawn = editor.ask("ag-lsp/graph", uri=program.as_uri(), function="count", inputs="x=f32[2] y=1")
+    assert drawn["svg"] is None and drawn["failure"] == "error: there is no parameter `y`; there are: x"

@@ -9,7 +9,7 @@ import warnings
 
 import torch
 
-from . import saved, signatures
+from . import progress, saved, signatures
 from .arguments import flatten
 from .eager import functions_run_eagerly
 from .errors import Restart, StagingError, in_user_code
@@ -162,7 +162,8 @@ class Function:
         optimizers = []
         while True:
             try:
-                return Trace(self.python_function, args, kwargs, changing, unknown, optimizers)
+                with progress.staging(self.__name__):
+                    return Trace(self.python_function, args, kwargs, changing, unknown, optimizers)
             except Restart as restart:
                 optimizers.append(restart.optimizer)
 

@@ -1,18 +1,19 @@
-"""`python -m autograph.graph FILE QUALNAME --input x=f32[4,8]`: the graph of a function, for `ag-lsp graph`."""
+"""`python -m autograph.graph FILE QUALNAME --input x=f32[4,8]`: the graph of a function, for `ag-lsp graph`.
+
+What the user's code prints goes to standard error: standard output is the graph's."""
 
 import argparse
-import ast
-import importlib.util
-import inspect
+import contextlib
 import os
 import sys
+import traceback
 
-import torch
-
-from . import drawing
-from .capture.record import parse_type
-from .errors import AutographError
+from . import drawing, inputs
+from .errors import AutographError, in_user_code
 from .function import Function
+
+#: The exit status where something asked for is wrong; where the code raises; after Ctrl-C.
+WRONG, RAISED, INTERRUPTED = 2, 1, 130
 
 
 def main(arguments=None):
@@ -25,79 +26,110 @@ def main(arguments=None):
     parser.add_argument("--output")
     options = parser.parse_args(arguments)
     try:
-        function, owner = find(options.file, options.qualname)
-        graph = staged(function, owner, options.input)
+        with contextlib.redirect_stdout(sys.stderr):
+            given = inputs.given(options.input)
+            function, owner = find(options.file, options.qualname)
+            graph = staged(function, owner, given)
         if options.passes:
             graph = graph.optimized(None if options.passes == "all" else options.passes.split(","))
-    except (AutographError, LookupError, TypeError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    text = drawing.written(graph, options.format)
-    if options.output is None:
-        print(text)
-    else:
-        with open(options.output, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
+        text = drawing.written(graph, options.format)
+        if options.output is None:
+            print(text)
+        else:
+            with open(options.output, "w", encoding="utf-8") as file:
+                file.write(text + "\n")
+    except (Wrong, inputs.InputError, ValueError) as error:
+        return said(WRONG, error)
+    except AutographError as error:
+        return said(RAISED, error)
+    except OSError as error:
+        return said(WRONG, f"cannot write `{options.output}`: {error.strerror}")
+    except Raised as error:
+        traceback.print_exception(error.__cause__, chain=False)
+        return RAISED
+    except KeyboardInterrupt:
+        return INTERRUPTED
     return 0
+
+
+class Wrong(Exception):
+    """What is asked for is not there."""
+
+
+class Raised(Exception):
+    """The user's code raised its cause."""
+
+
+def said(status, error):
+    print(f"error: {error}", file=sys.stderr)
+    return status
+
+
+@contextlib.contextmanager
+def users_code():
+    """An exception of the user's code is shown as Python would, without the frames that led to it here."""
+    try:
+        yield
+    except AutographError:
+        raise
+    except SystemExit as error:
+        raise Wrong(
+            f"the program exits ({error.code}) while it is imported: put what it does below "
+            '`if __name__ == "__main__":`'
+        ) from None
+    except Exception as error:
+        raise Raised from outside_of_import(in_user_code(error))
+
+
+def outside_of_import(error):
+    """Without Python's own frames."""
+    while error.__traceback__ is not None and "importlib" in error.__traceback__.tb_frame.f_code.co_filename:
+        error.__traceback__ = error.__traceback__.tb_next
+    return error
 
 
 def find(path, qualname):
     """The function of this name in a file, and the class it is a method of."""
-    directory, name = os.path.split(os.path.abspath(path))
-    sys.path.insert(0, directory)
-    specification = importlib.util.spec_from_file_location(os.path.splitext(name)[0], path)
-    if specification is None:
-        raise LookupError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[specification.name] = module
-    specification.loader.exec_module(module)
-    found, owner = module, None
+    found, owner = imported(path), None
     for part in qualname.split("."):
         owner = found if isinstance(found, type) else None
         if not hasattr(found, part):
-            raise LookupError(f"there is no `{qualname}` in {path}")
+            raise Wrong(f"there is no `{qualname}` in {path}")
         found = getattr(found, part)
+    if not callable(found):
+        raise Wrong(f"`{qualname}` is no function")
     return found, owner
 
 
-def staged(function, owner, inputs):
+def imported(path):
+    import importlib.machinery
+    import importlib.util
+
+    directory, name = os.path.split(os.path.abspath(path))
+    sys.path.insert(0, directory)
+    module_name = os.path.splitext(name)[0]
+    loader = importlib.machinery.SourceFileLoader(module_name, os.path.join(directory, name))
+    specification = importlib.util.spec_from_file_location(module_name, loader.path, loader=loader)
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[module_name] = module
+    with users_code():
+        loader.exec_module(module)
+    return module
+
+
+def staged(function, owner, given):
     """The graph that a call with these inputs runs."""
     plain = function.python_function if isinstance(function, Function) else function
-    given = {}
-    for text in inputs:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise ValueError(f"`{text}` is no NAME=VALUE")
-        given[name.strip()] = argument(value.strip())
-    parameters = list(inspect.signature(plain).parameters.values())
+    parameters = inputs.parameters(plain)
     positional = []
     if owner is not None and parameters and parameters[0].name not in given:
-        positional.append(owner())
+        with users_code():
+            positional.append(owner())
         parameters = parameters[1:]
-    missing = [
-        p.name
-        for p in parameters
-        if p.name not in given and p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-    ]
-    if missing:
-        raise TypeError(f"no `--input` for {', '.join(missing)}")
+    inputs.check(plain, parameters, given)
     function = function if isinstance(function, Function) else Function(function)
-    return function.trace(*positional, **given).graph
-
-
-def argument(text):
-    """A tensor from its type, anything else from its literal."""
-    try:
-        type = parse_type(text) if text.endswith("]") or "]@" in text else None
-    except (KeyError, ValueError, RuntimeError):
-        type = None
-    if type is not None and not text.startswith("["):
-        sizes = [2 if n is None else n for n in type.dims]
-        return torch.zeros(sizes, dtype=type.dtype, device=type.device)
-    try:
-        return ast.literal_eval(text)
-    except (SyntaxError, ValueError):
-        raise ValueError(f"`{text}` is neither the type of a tensor nor a Python literal") from None
+    with users_code():
+        return function.trace(*positional, **given).graph
 
 
 if __name__ == "__main__":

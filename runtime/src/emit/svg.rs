@@ -1,5 +1,6 @@
 //! A graph as a drawing: a row for each node, from top to bottom in the order of the program, with the line of the
 //! source at its right; a frame around each region; a curve at the left from where a value is made to where it is used.
+//! The texts of a node say in `data-file` and `data-line` where it comes from, for editors to go there.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -28,6 +29,8 @@ struct Row {
     depth: usize,
     text: String,
     source: Option<String>,
+    /// The file and the line of the source, from one.
+    place: Option<(String, u32)>,
     kind: &'static str,
 }
 
@@ -77,11 +80,14 @@ impl Drawing<'_> {
             text.push_str(" = ");
         }
         text.push_str(&call(self.graph, function, node));
-        let source =
-            line(self.graph, node.span, self.source).map(|(_, number, text)| format!("{number}  {text}"));
+        let found = line(self.graph, node.span, self.source);
+        let source = found.as_ref().map(|(_, number, text)| format!("{number}  {text}"));
         self.uses(&node.operands, makers);
         let row = self.rows.len();
         self.row(depth, text, source, if node.regions.is_empty() { "node" } else { "head" });
+        if let Some(row) = self.rows.last_mut() {
+            row.place = found.map(|(file, number, _)| (file, number));
+        }
         for (label, region) in node.op.regions().iter().zip(&node.regions) {
             self.row(depth + 1, format!("{label}:"), None, "label");
             self.region(function, region, depth + 2, "yield", makers);
@@ -101,7 +107,7 @@ impl Drawing<'_> {
     }
 
     fn row(&mut self, depth: usize, text: String, source: Option<String>, kind: &'static str) {
-        self.rows.push(Row { depth, text: cut(text), source: source.map(cut), kind });
+        self.rows.push(Row { depth, text: cut(text), source: source.map(cut), place: None, kind });
     }
 
     fn written(&self) -> String {
@@ -136,18 +142,16 @@ impl Drawing<'_> {
         }
         for (index, row) in self.rows.iter().enumerate() {
             let (x, y) = (left(row.depth), 10 + index * ROW + 15);
-            let _ = writeln!(
-                out,
-                "<text class=\"{}\" x=\"{x}\" y=\"{y}\">{}</text>",
-                row.kind,
-                escaped(&row.text)
-            );
+            let place = row.place.as_ref().map_or_else(String::new, |(file, line)| {
+                format!(" data-file=\"{}\" data-line=\"{line}\"", escaped(file))
+            });
+            let mut text = |class: &str, x: usize, text: &str| {
+                let text = escaped(text);
+                let _ = writeln!(out, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{place}>{text}</text>");
+            };
+            text(row.kind, x, &row.text);
             if let Some(source) = &row.source {
-                let _ = writeln!(
-                    out,
-                    "<text class=\"source\" x=\"{column}\" y=\"{y}\">{}</text>",
-                    escaped(source)
-                );
+                text("source", column, source);
             }
         }
         out.push_str("</svg>\n");

@@ -76,7 +76,7 @@ class _Lowering:
         args, op = [self.operand(arg) for arg in node.args], node.op
         if op == "raise":
             op = f"raise {self.exception(node.extra)}"
-        made = self.graph.emit(op, args, types, regions=regions, span=node.span, grad=node.grad)
+        made = self.graph.emit(op, args, types, regions=regions, span=_writable(node.span), grad=node.grad)
         self.values.update(zip(node.outputs, made))
 
     def exception(self, kind):
@@ -100,3 +100,10 @@ class _Lowering:
         from ..gradients import lowered
 
         lowered(self, node)
+
+
+def _writable(span):
+    """A graph is a text: the name of a file that is none in UTF-8 is written with escapes."""
+    if span is None or span[0].isascii():
+        return span
+    return (span[0].encode("utf-8", "backslashreplace").decode(), *span[1:])
