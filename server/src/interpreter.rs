@@ -4,6 +4,9 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ag_analysis::config::{self, Settings};
+use ruff_db::system::{OsSystem, SystemPath};
+
 /// What `pip` calls the runtime.
 const DISTRIBUTION: &str = "ag-runtime";
 
@@ -12,12 +15,13 @@ const PROBE: &str = "import importlib.util as u, sys
 spec = u.find_spec('autograph')
 from importlib.machinery import PathFinder
 runtime = spec and PathFinder.find_spec('autograph._runtime', spec.submodule_search_locations)
-sys.exit(0 if runtime and u.find_spec('torch') else 3)";
+sys.exit(3 if not runtime else 4 if not u.find_spec('torch') else 0)";
 
-/// The interpreter at a path, which may be a virtual environment; without one that of the active environment, of a
-/// `.venv` at or above the folder, or the first on the PATH.
+/// The interpreter at a path, which may be a virtual environment; without one that of the configuration, of the active
+/// environment, of a `.venv` at or above the folder, or the first on the PATH.
 pub(crate) fn find(given: Option<&Path>, folder: &Path) -> anyhow::Result<PathBuf> {
-    if let Some(given) = given {
+    let configured = if given.is_none() { configured(folder)? } else { None };
+    if let Some(given) = given.or(configured.as_deref()) {
         let inside = in_environment(given);
         return match () {
             () if given.is_file() => Ok(given.to_path_buf()),
@@ -43,14 +47,25 @@ pub(crate) fn find(given: Option<&Path>, folder: &Path) -> anyhow::Result<PathBu
         .ok_or_else(|| anyhow::anyhow!("no Python: activate an environment or give `--python PATH`"))
 }
 
+/// `python = ".venv"` in the project's configuration.
+fn configured(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
+    // Where a path is not UTF-8 there is no configuration for it.
+    let Some(folder) = SystemPath::from_std_path(folder) else { return Ok(None) };
+    let Some(file) = config::closest(&OsSystem::new(folder), folder)? else { return Ok(None) };
+    let root = file.path.parent().unwrap_or(folder).to_path_buf();
+    let settings = Settings::resolve(&[file.options], &root);
+    Ok(settings.python.map(|python| python.as_std_path().to_path_buf()))
+}
+
 /// Whether the runtime is installed for it; the message says how to install it.
 pub(crate) fn has_runtime(python: &Path) -> anyhow::Result<()> {
     let answer = Command::new(python).args(["-c", PROBE]).output();
     let answer = answer.map_err(|error| anyhow::anyhow!("`{}` does not start: {error}", python.display()))?;
     match answer.status.code() {
         Some(0) => Ok(()),
-        Some(3) => anyhow::bail!(
-            "the runtime is not installed for `{python}`; install it with `{python} -m pip install {DISTRIBUTION}`",
+        Some(missing @ (3 | 4)) => anyhow::bail!(
+            "{what} is not installed for `{python}`; install it with `{python} -m pip install {DISTRIBUTION}`",
+            what = if missing == 3 { "the runtime" } else { "torch, which the runtime runs on," },
             python = python.display()
         ),
         _ => anyhow::bail!(

@@ -12,6 +12,7 @@ mod lsp;
 mod manual;
 mod panics;
 mod printer;
+mod program;
 mod progress;
 mod report;
 mod session;

@@ -6,6 +6,7 @@ use super::function::StagedHere;
 use super::words;
 use crate::db::Db;
 use crate::project::Document;
+use crate::staging::dialect::Dialect;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
@@ -16,6 +17,8 @@ pub struct Symbol {
     pub name_range: TextRange,
     pub is_root: bool,
     pub is_method: bool,
+    /// A root of the runtime's own, at a place where an import finds it: its graph can be drawn.
+    pub has_graph: bool,
 }
 
 /// In source order; roots and what they reach.
@@ -27,6 +30,9 @@ pub fn symbols(db: &dyn Db, document: Document) -> Vec<Symbol> {
         name_range: here.entry.name_range,
         is_root: here.stage.root.is_some(),
         is_method: here.entry.class.is_some(),
+        has_graph: here.stage.root.is_some()
+            && here.stage.dialect == Dialect::Autograph
+            && here.entry.parent.is_none(),
     };
     StagedHere::all(db, document).map(symbol).collect()
 }

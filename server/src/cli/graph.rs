@@ -1,29 +1,32 @@
 //! `ag-lsp graph`: the graph that a function of the user is staged into. The runtime makes it, in the project's Python.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use clap::{Args, ValueEnum};
 
 use super::ExitStatus;
 use super::run::become_or_wait;
-use crate::interpreter;
+use crate::program;
 
 /// Show the graph of a staged function, with the source line of each node.
 ///
-/// The module is imported and the function staged with inputs of the given types; it is not run.
+/// The module is imported and the function staged with inputs of the given types; it is not run. What the module
+/// prints goes to standard error. The exit status is 0, or 2 where something asked for is wrong, or 1 where the code
+/// raises an exception.
 #[derive(Args)]
 #[command(
-    after_help = "Example: ag-lsp graph model.py::step --input 'x=f32[32,10]' --input n=3 --output-format svg -o step.svg"
+    after_help = "Example: ag-lsp graph model.py::step --input 'x=f32[32,10]' --input n=3 --output-format svg -o step.svg\n\n\
+                  Element types: f16 bf16 f32 f64 i8 i16 i32 i64 u8 bool c64 c128; `@cuda` behind the type names a device."
 )]
 pub(crate) struct Graph {
     /// The function: `model.py::step`, `model.py::Model.call`.
     #[arg(value_name = "FILE::QUALNAME")]
-    function: String,
+    function: OsString,
 
     /// An argument: a tensor by its type (`x=f32[32,10]`), anything else as a Python literal (`n=3`).
-    #[arg(long, short, value_name = "NAME=VALUE")]
-    input: Vec<String>,
+    #[arg(long, short, value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    input: Vec<OsString>,
 
     /// Show the graph after these passes of the optimizer: `all`, or some of constants, identities, common,
     /// invariants, dead.
@@ -52,31 +55,39 @@ enum Format {
 }
 
 impl Graph {
-    pub(crate) fn run(&self) -> anyhow::Result<ExitStatus> {
-        let Some((file, qualname)) = self.function.rsplit_once("::") else {
+    pub(crate) fn run(&self, verbosity: i8) -> anyhow::Result<ExitStatus> {
+        let Some((file, qualname)) = split(&self.function) else {
             anyhow::bail!(
                 "`{}` names no function: write FILE::QUALNAME, such as model.py::step",
-                self.function
+                self.function.display()
             )
         };
-        let path = Path::new(file);
-        anyhow::ensure!(path.is_file(), "there is no file `{file}`");
-        let absolute = std::path::absolute(path)?;
-        let python = interpreter::find(self.python.as_deref(), absolute.parent().unwrap_or(Path::new("/")))?;
-        interpreter::has_runtime(&python)?;
-        let mut program = Command::new(&python);
-        program.args(["-m", "autograph.graph", file, qualname]);
         let format = self.output_format.to_possible_value();
-        program.args(["--format", format.as_ref().map_or("text", |format| format.get_name())]);
-        for input in &self.input {
-            program.args(["--input", input]);
-        }
-        if let Some(passes) = &self.passes {
-            program.args(["--passes", passes]);
-        }
-        if let Some(output) = &self.output {
-            program.arg("--output").arg(output);
-        }
-        become_or_wait(program)
+        let graph = program::Graph {
+            python: self.python.as_deref(),
+            file: Path::new(&file),
+            qualname: &qualname,
+            inputs: &self.input,
+            passes: self.passes.as_deref(),
+            format: format.as_ref().map_or("text", |format| format.get_name()),
+            output: self.output.as_deref(),
+        };
+        become_or_wait(graph.command()?, verbosity)
     }
+}
+
+/// The file and the function. A path need not be UTF-8.
+#[cfg(unix)]
+fn split(function: &OsStr) -> Option<(OsString, OsString)> {
+    use std::os::unix::ffi::OsStrExt;
+    let bytes = function.as_bytes();
+    let at = bytes.windows(2).rposition(|pair| pair == b"::")?;
+    let part = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
+    Some((part(&bytes[..at]), part(&bytes[at + 2..])))
+}
+
+#[cfg(not(unix))]
+fn split(function: &OsStr) -> Option<(OsString, OsString)> {
+    let (file, qualname) = function.to_str()?.rsplit_once("::")?;
+    Some((file.into(), qualname.into()))
 }

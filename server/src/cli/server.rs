@@ -22,6 +22,7 @@ impl Server {
         let cwd = session::current_directory()?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
+            .enable_io()
             .build()
             .context("cannot start the server's threads")?;
         let serving = lsp::serve(tokio::io::stdin(), tokio::io::stdout(), cwd);

@@ -26,13 +26,16 @@ use tower_lsp::lsp_types::{
 use tower_lsp::{LanguageServer, async_trait};
 
 use super::capabilities::{self, Client};
+use super::commands;
 use super::documents::path_of;
 use super::gate::Passed;
+use super::graphs::Graphs;
 use super::job::{Question, WhenStale};
 use super::notebooks;
 use super::options::EditorOptions;
 use super::outbox::Outbox;
 use super::owner::{Inbox, Message, Owner};
+use super::process::Running;
 use super::requests;
 use super::snapshot::Snapshot;
 
@@ -44,11 +47,18 @@ pub(crate) struct Backend {
     passed: Passed,
     cwd: SystemPathBuf,
     started: OnceLock<(Client, Inbox)>,
+    pub(super) running: Running,
+    pub(super) graphs: Graphs,
 }
 
 impl Backend {
     pub(crate) fn new(outbox: Outbox, passed: Passed, cwd: SystemPathBuf) -> Self {
-        Self { outbox, passed, cwd, started: OnceLock::new() }
+        let (running, graphs) = (Running::default(), Graphs::default());
+        Self { outbox, passed, cwd, started: OnceLock::new(), running, graphs }
+    }
+
+    pub(super) fn client(&self) -> Option<&Client> {
+        self.started.get().map(|(client, _)| client)
     }
 
     pub(super) fn tell(&self, happened: impl FnOnce(&mut Owner) + Send + 'static) {
@@ -116,7 +126,7 @@ impl Backend {
 impl LanguageServer for Backend {
     async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
         let content = self.passed.text_document_content.load(Ordering::Relaxed);
-        let client = Client::new(&params.capabilities, content);
+        let client = Client::new(&params.capabilities, content, params.initialization_options.as_ref());
         let folders = match params.workspace_folders {
             Some(folders) if !folders.is_empty() => folders.into_iter().map(|folder| folder.uri).collect(),
             _ => params.root_uri.into_iter().collect::<Vec<_>>(),
@@ -163,9 +173,12 @@ impl LanguageServer for Backend {
         self.tell(move |owner| owner.change(params));
     }
 
-    async fn did_save(&self, _: DidSaveTextDocumentParams) {}
+    async fn did_save(&self, params: DidSaveTextDocumentParams) {
+        self.draw_anew(&params.text_document.uri).await;
+    }
 
     async fn did_close(&self, params: DidCloseTextDocumentParams) {
+        self.graphs.close(&params.text_document.uri);
         self.tell(move |owner| owner.close(&params));
     }
 
@@ -260,7 +273,11 @@ impl LanguageServer for Backend {
     }
 
     async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
-        self.ask(requests::execute_command::answer, params, WhenStale::Refuse).await
+        match params.command.as_str() {
+            commands::RUN => self.run(params).await,
+            commands::SHOW_GRAPH => self.show_graph(params).await,
+            _ => self.ask(requests::execute_command::answer, params, WhenStale::Refuse).await,
+        }
     }
 
     async fn did_change_configuration(&self, params: DidChangeConfigurationParams) {

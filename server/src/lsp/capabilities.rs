@@ -31,6 +31,9 @@ pub(crate) struct Client {
     pub(crate) watches_configuration: bool,
     pub(crate) progress: bool,
     pub(crate) shows_documents: bool,
+    /// The user trusts the workspace: what is in it may be run, if the user asks for that. Said in the initialization
+    /// options, `trusted`, by editors that know it.
+    pub(crate) trusted: bool,
     pub(crate) refresh: Refresh,
     /// `workspace/textDocumentContent`, of the protocol's version 3.18.
     pub(crate) text_document_content: bool,
@@ -46,7 +49,11 @@ pub(crate) struct Refresh {
 }
 
 impl Client {
-    pub(crate) fn new(capabilities: &ClientCapabilities, text_document_content: bool) -> Self {
+    pub(crate) fn new(
+        capabilities: &ClientCapabilities,
+        text_document_content: bool,
+        options: Option<&Value>,
+    ) -> Self {
         let document = capabilities.text_document.as_ref();
         let workspace = capabilities.workspace.as_ref();
         let window = capabilities.window.as_ref();
@@ -78,6 +85,7 @@ impl Client {
             shows_documents: window
                 .and_then(|window| window.show_document.as_ref())
                 .is_some_and(|show| show.support),
+            trusted: options.and_then(|options| options.get("trusted")?.as_bool()).unwrap_or(true),
             refresh: Refresh {
                 diagnostics: workspace
                     .and_then(|workspace| workspace.diagnostic.as_ref())

@@ -20,6 +20,7 @@ mod documents;
 mod events;
 mod follow;
 mod gate;
+mod graphs;
 mod job;
 mod markdown;
 mod notebooks;
@@ -28,6 +29,8 @@ mod outbox;
 mod owner;
 mod places;
 mod position;
+mod process;
+mod programs;
 mod progress;
 mod project;
 mod publish;
@@ -68,7 +71,10 @@ pub(crate) async fn serve(
     })
     .custom_method("ag-lsp/convertedDocument", Backend::converted_document)
     .custom_method("ag-lsp/explainStaging", Backend::explain_staging)
+    .custom_method("ag-lsp/graph", Backend::graph)
+    .custom_method("ag-lsp/graphInputs", Backend::graph_inputs)
     .custom_method("ag-lsp/status", Backend::status)
+    .custom_method("window/workDoneProgress/cancel", Backend::cancel)
     .custom_method("workspace/textDocumentContent", Backend::text_document_content)
     .custom_method("notebookDocument/didOpen", Backend::did_open_notebook)
     .custom_method("notebookDocument/didChange", Backend::did_change_notebook)

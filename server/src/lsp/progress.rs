@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tower_lsp::lsp_types::notification::Progress as Notification;
 use tower_lsp::lsp_types::request::WorkDoneProgressCreate;
 use tower_lsp::lsp_types::{
@@ -14,44 +14,33 @@ use super::outbox::Outbox;
 
 /// Ends when it is dropped.
 pub(crate) struct Progress {
-    sender: Option<mpsc::UnboundedSender<(usize, usize)>>,
+    sender: Option<UnboundedSender<(usize, usize)>>,
     percent: AtomicUsize,
 }
 
 impl Progress {
+    /// Of a computation that goes through files.
     pub(crate) fn begin(outbox: Option<&Outbox>, title: &'static str) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let begin = WorkDoneProgressBegin {
+            title: title.to_owned(),
+            cancellable: Some(false),
+            percentage: Some(0),
+            message: None,
+        };
+        Self::new(outbox, new_token(), begin)
+    }
+
+    /// Of a process, which the client may cancel under the token.
+    pub(crate) fn of_process(outbox: Option<&Outbox>, token: NumberOrString, title: String) -> Self {
+        let begin = WorkDoneProgressBegin { title, cancellable: Some(true), percentage: None, message: None };
+        Self::new(outbox, token, begin)
+    }
+
+    fn new(outbox: Option<&Outbox>, token: NumberOrString, begin: WorkDoneProgressBegin) -> Self {
         let sender = outbox.map(|outbox| {
-            let (sender, mut receiver) = mpsc::unbounded_channel::<(usize, usize)>();
-            let token = NumberOrString::String(format!("ag-lsp/{}", NEXT.fetch_add(1, Ordering::Relaxed)));
+            let (sender, receiver) = mpsc::unbounded_channel();
             outbox.send(move |client| {
-                tokio::spawn(async move {
-                    let create = WorkDoneProgressCreateParams { token: token.clone() };
-                    if client.send_request::<WorkDoneProgressCreate>(create).await.is_err() {
-                        return;
-                    }
-                    let tell = |value| {
-                        let value = ProgressParamsValue::WorkDone(value);
-                        client
-                            .send_notification::<Notification>(ProgressParams { token: token.clone(), value })
-                    };
-                    tell(WorkDoneProgress::Begin(WorkDoneProgressBegin {
-                        title: title.to_owned(),
-                        cancellable: Some(false),
-                        percentage: Some(0),
-                        ..WorkDoneProgressBegin::default()
-                    }))
-                    .await;
-                    while let Some((done, total)) = receiver.recv().await {
-                        tell(WorkDoneProgress::Report(WorkDoneProgressReport {
-                            message: Some(format!("{done} of {total} files")),
-                            percentage: u32::try_from(percent(done, total)).ok(),
-                            ..WorkDoneProgressReport::default()
-                        }))
-                        .await;
-                    }
-                    tell(WorkDoneProgress::End(WorkDoneProgressEnd::default())).await;
-                });
+                tokio::spawn(tell(client, token, begin, receiver));
                 Box::pin(std::future::ready(()))
             });
             sender
@@ -69,6 +58,37 @@ impl Progress {
             let _ = sender.send((done, total));
         }
     }
+}
+
+pub(crate) fn new_token() -> NumberOrString {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NumberOrString::String(format!("ag-lsp/{}", NEXT.fetch_add(1, Ordering::Relaxed)))
+}
+
+async fn tell(
+    client: tower_lsp::Client,
+    token: NumberOrString,
+    begin: WorkDoneProgressBegin,
+    mut receiver: UnboundedReceiver<(usize, usize)>,
+) {
+    let create = WorkDoneProgressCreateParams { token: token.clone() };
+    if client.send_request::<WorkDoneProgressCreate>(create).await.is_err() {
+        return;
+    }
+    let tell = |value| {
+        let value = ProgressParamsValue::WorkDone(value);
+        client.send_notification::<Notification>(ProgressParams { token: token.clone(), value })
+    };
+    tell(WorkDoneProgress::Begin(begin)).await;
+    while let Some((done, total)) = receiver.recv().await {
+        tell(WorkDoneProgress::Report(WorkDoneProgressReport {
+            message: Some(format!("{done} of {total} files")),
+            percentage: u32::try_from(percent(done, total)).ok(),
+            ..WorkDoneProgressReport::default()
+        }))
+        .await;
+    }
+    tell(WorkDoneProgress::End(WorkDoneProgressEnd::default())).await;
 }
 
 fn percent(done: usize, total: usize) -> usize {

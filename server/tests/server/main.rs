@@ -17,6 +17,18 @@ def f(x):
     return -x
 ";
 
+const PROGRAM: &str = "\
+import autograph as ag
+
+@ag.function
+def step(x):
+    return x
+
+def main():
+    step(1)
+
+";
+
 fn start(folder: &std::path::Path, arguments: &[&str]) -> (Child, Client) {
     let mut process = Command::new(env!("CARGO_BIN_EXE_ag-lsp"))
         .arg("server")
@@ -66,7 +78,8 @@ fn exit_without_shutdown_is_told_by_the_exit_code() {
     assert_eq!(process.wait().unwrap().code(), Some(1));
 }
 
-/// Opening a workspace executes nothing of it: neither its modules nor an interpreter that lies in it.
+/// Opening a workspace executes nothing of it: neither its modules nor an interpreter that lies in it. Neither does what
+/// an editor asks by itself, lenses that would run something among it.
 #[cfg(unix)]
 #[test]
 fn nothing_of_the_workspace_is_executed() {
@@ -81,7 +94,7 @@ fn nothing_of_the_workspace_is_executed() {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
     std::fs::write(folder.path().join(".venv/pyvenv.cfg"), "home = /nowhere\n").unwrap();
-    let module = format!("open({:?}, 'w')\n{MODEL}", witness.display().to_string());
+    let module = format!("open({:?}, 'w')\n{PROGRAM}{MODEL}", witness.display().to_string());
     std::fs::write(folder.path().join("conftest.py"), &module).unwrap();
     let (mut process, mut client) = start(folder.path(), &[]);
     client.initialize(json!({ "textDocument": { "diagnostic": {} } }), &[folder.path()], json!({}));
@@ -90,6 +103,10 @@ fn nothing_of_the_workspace_is_executed() {
     let params = json!({ "textDocument": { "uri": uri } });
     let report = client.request("textDocument/diagnostic", params);
     assert_eq!(codes(report["items"].as_array().unwrap()), ["AG501"]);
+    let lenses = client.request("textDocument/codeLens", json!({ "textDocument": { "uri": uri } }));
+    let titles: Vec<_> = lenses.as_array().unwrap().iter().map(|lens| &lens["command"]["title"]).collect();
+    assert!(titles.contains(&&json!("Show graph")) && titles.contains(&&json!("Run")), "{titles:?}");
+    client.notify("textDocument/didSave", json!({ "textDocument": { "uri": uri } }));
     client.finish();
     process.wait().unwrap();
     assert!(!witness.exists());

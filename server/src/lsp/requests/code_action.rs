@@ -90,7 +90,7 @@ fn list(snapshot: &Snapshot, params: &CodeActionParams) -> Option<CodeActionResp
     if wants(&commands::VIEW)
         && let Some(symbol) = symbols::symbol_at(spot.engine.db(), spot.document, range.start())
     {
-        for command in commands::about(snapshot, uri, &symbol.qualname, params.range.start) {
+        for command in commands::about(snapshot, uri, &symbol, params.range.start) {
             let mut action = new(command.title.clone(), commands::VIEW, None);
             action.command = Some(command);
             response.push(CodeActionOrCommand::CodeAction(action));

@@ -1,4 +1,5 @@
-//! `workspace/executeCommand`: for clients that have no commands of their own.
+//! `workspace/executeCommand`: for clients that have no commands of their own. Those that start a process are not answered
+//! from a snapshot alone: see [`crate::lsp::graphs`] and [`crate::lsp::programs`].
 
 use serde_json::Value;
 use tower_lsp::jsonrpc::{Error, Result};
@@ -9,9 +10,6 @@ use super::{explain_staging, status};
 use crate::lsp::commands::{self, About};
 use crate::lsp::converted::Address;
 use crate::lsp::snapshot::Snapshot;
-
-const IN_A_TERMINAL: &str = "The server runs nothing by itself. In a terminal, `ag-lsp run FILE` runs the program and \
-     `ag-lsp graph FILE::FUNCTION --input NAME=TYPE` shows the graph; both want the runtime: `pip install ag-runtime`.";
 
 pub(crate) fn answer(snapshot: &Snapshot, params: &ExecuteCommandParams) -> Result<Option<Value>> {
     let argument = params.arguments.first().cloned().unwrap_or_default();
@@ -33,15 +31,11 @@ pub(crate) fn answer(snapshot: &Snapshot, params: &ExecuteCommandParams) -> Resu
             Ok(explain_staging::answer(snapshot, &params)?.and_then(|it| serde_json::to_value(it).ok()))
         }
         commands::STATUS => Ok(serde_json::to_value(status::answer(snapshot, &status::Params {})?).ok()),
-        commands::RUN | commands::SHOW_GRAPH => {
-            snapshot.outbox.show(MessageType::INFO, IN_A_TERMINAL.to_owned());
-            Ok(None)
-        }
         other => Err(Error::invalid_params(format!("there is no command `{other}`"))),
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(argument: Value) -> Result<T> {
+pub(crate) fn read<T: serde::de::DeserializeOwned>(argument: Value) -> Result<T> {
     serde_json::from_value(argument).map_err(|error| Error::invalid_params(error.to_string()))
 }
 

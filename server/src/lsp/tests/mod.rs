@@ -6,6 +6,8 @@ mod client;
 mod converted;
 mod documents;
 mod features;
+#[cfg(unix)]
+mod programs;
 mod random_edits;
 mod trust;
 mod workspace;
@@ -58,7 +60,8 @@ pub(super) struct Workspace {
 
 impl Workspace {
     pub(super) fn new(files: &[(&str, &str)]) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_io().build().unwrap();
         let workspace = Self { folder: tempfile::tempdir().unwrap(), runtime };
         for (name, text) in files {
             workspace.write(name, text);
