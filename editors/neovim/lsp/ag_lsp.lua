@@ -15,6 +15,14 @@ return {
       local client = assert(vim.lsp.get_client_by_id(context.client_id))
       require('ag_lsp.pages').explain(client, command.arguments[1])
     end,
+    ['ag-lsp.run'] = function(command, context)
+      local client = assert(vim.lsp.get_client_by_id(context.client_id))
+      require('ag_lsp.programs').run(client, vim.uri_to_bufnr(command.arguments[1].uri))
+    end,
+    ['ag-lsp.showGraph'] = function(command, context)
+      local client = assert(vim.lsp.get_client_by_id(context.client_id))
+      require('ag_lsp.programs').graph(client, command.arguments[1])
+    end,
     ['ag-lsp.status'] = function(_, context)
       require('ag_lsp.pages').status(assert(vim.lsp.get_client_by_id(context.client_id)))
     end,

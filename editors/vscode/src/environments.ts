@@ -19,15 +19,20 @@ export async function environments(): Promise<string[]> {
 }
 
 async function activeEnvironment(resource: vscode.Uri | undefined): Promise<string | undefined> {
+    const path = await activeInterpreter(resource);
+    return path !== undefined && isInterpreter(path) ? join(path, '..', '..') : path;
+}
+
+/** What the Python extension has chosen: the environment's folder, or the interpreter in its `bin`. */
+export async function activeInterpreter(resource: vscode.Uri | undefined): Promise<string | undefined> {
     const extension = vscode.extensions.getExtension<PythonExtension>('ms-python.python');
     if (extension === undefined) {
         return undefined;
     }
     const python = extension.isActive ? extension.exports : await extension.activate();
-    const path = python.environments?.getActiveEnvironmentPath(resource).path;
-    if (path === undefined) {
-        return undefined;
-    }
-    // Either the environment's folder, or the interpreter in its `bin`.
-    return /[\\/]python[\d.]*(\.exe)?$/.test(path) ? join(path, '..', '..') : path;
+    return python.environments?.getActiveEnvironmentPath(resource).path;
+}
+
+function isInterpreter(path: string): boolean {
+    return /[\\/]python[\d.]*(\.exe)?$/.test(path);
 }

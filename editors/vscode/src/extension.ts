@@ -3,8 +3,10 @@
  */
 import * as vscode from 'vscode';
 import { ConvertedView } from './converted/view';
+import { GraphView } from './graph/view';
 import { Pages } from './pages';
-import { explainStaging, status, type ConvertedTarget, type ExplainTarget } from './protocol';
+import { explainStaging, status, type ConvertedTarget, type ExplainTarget, type GraphTarget } from './protocol';
+import { run } from './running';
 import { Server } from './server';
 import { StatusBar } from './statusBar';
 
@@ -15,11 +17,14 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     const statusBar = new StatusBar();
     const pages = new Pages();
     const view = new ConvertedView(() => server?.client);
+    const graphs = new GraphView(() => server?.client);
     const started = (server = new Server(context, log, statusBar, source => view.sourceChanged(source)));
 
     const commands: Record<string, (...argument: never[]) => unknown> = {
         'ag-lsp.showConvertedCode': (target?: ConvertedTarget) => view.show(target),
         'ag-lsp.switchConvertedView': () => view.switchView(),
+        'ag-lsp.run': (target?: { uri: string }) => run(started.binary, target),
+        'ag-lsp.showGraph': (target?: Partial<GraphTarget>) => graphs.show(target),
         'ag-lsp.explainStaging': (target?: ExplainTarget) => explain(started, pages, target),
         'ag-lsp.status': () => showStatus(started, pages, log),
         'ag-lsp.restart': () => started.restart(),
@@ -30,6 +35,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         statusBar,
         pages,
         view,
+        graphs,
         started,
         ...Object.entries(commands).map(([name, answer]) => vscode.commands.registerCommand(name, answer)),
         vscode.workspace.onDidGrantWorkspaceTrust(() => started.restart()),

@@ -48,6 +48,32 @@ export const explainStaging = new RequestType<
 
 export const status = new RequestType<object, { markdown: string }, void>('ag-lsp/status');
 
+/** The function named, or the one at `position`, with the inputs used last or proposed; null where there is none. */
+export const graphInputs = new RequestType<
+    { textDocument: TextDocumentIdentifier; position?: Position; function?: string },
+    { function: string; inputs: string } | null,
+    void
+>('ag-lsp/graphInputs');
+
+/** Either a drawing, or what was said where there is none. */
+export interface Graph {
+    function: string;
+    inputs: string;
+    svg: string | null;
+    failure: string | null;
+}
+
+/** Null if the user has cancelled it. */
+export const graph = new RequestType<GraphTarget & { python?: string }, Graph | null, void>('ag-lsp/graph');
+
+/** What a lens or a code action hands to "show graph". */
+export interface GraphTarget {
+    uri: string;
+    function: string;
+    /** `x=f32[32,10] n=3` */
+    inputs?: string;
+}
+
 /** What a lens or a code action hands to "show converted code". */
 export interface ConvertedTarget {
     uri: string;

@@ -22,6 +22,8 @@ const NOT_FOUND =
 export class Server implements vscode.Disposable {
     /** The running client; undefined before the start, and where no binary is found. */
     client: LanguageClient | undefined;
+    /** The path of what was started last. */
+    binary: string | undefined;
     /** The restarts, one after the other: two that overlap would leave a server behind. */
     private last: Promise<void> = Promise.resolve();
 
@@ -57,6 +59,7 @@ export class Server implements vscode.Disposable {
             this.statusBar.failed(NOT_FOUND);
             return;
         }
+        this.binary = binary.path;
         this.log.info(`starting ${binary.path} (from the ${binary.origin})`);
         const start = { command: binary.path, args: ['server'] };
         const client = new LanguageClient('ag-lsp', 'ag-lsp', start, this.options());
@@ -106,7 +109,10 @@ export class Server implements vscode.Disposable {
                 { scheme: SCHEME, language: 'python' },
                 { scheme: 'file', pattern: '**/{ag-lsp,pyproject}.toml' },
             ],
-            initializationOptions: vscode.workspace.getConfiguration('ag-lsp'),
+            initializationOptions: {
+                ...vscode.workspace.getConfiguration('ag-lsp'),
+                trusted: vscode.workspace.isTrusted,
+            },
             outputChannel: this.log,
             traceOutputChannel: this.log,
         };

@@ -38,7 +38,8 @@ writeFileSync(
     }),
 );
 const common = ['--config', folder('config.yaml'), '--user-data-dir', folder('user'), '--extensions-dir', folder('extensions')];
-const environment = { ...process.env, AG_LSP_SCENARIO: folder('scenario'), AG_LSP_STEPS: steps.join(',') };
+const runtime = { VIRTUAL_ENV: join(tools, '..', 'torch'), PYTHONPATH: join(tools, '..', '..', 'runtime', 'python') };
+const environment = { ...process.env, ...runtime, AG_LSP_SCENARIO: folder('scenario'), AG_LSP_STEPS: steps.join(',') };
 
 for (const package_ of ['ag-lsp.vsix', 'companion.vsix']) {
     const installing = [program, ...common, '--install-extension', join(tools, package_)];
@@ -64,16 +65,21 @@ const host = spawn(process.execPath, [program, ...common, ...quiet, '--bind-addr
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
 });
-/** Waits until `text` stands in the window or in a page inside of it, and then for what is drawn a little later. */
+/** Waits until `text` stands in the window or in a page inside of it, and then for what is drawn a little later; the page. */
 async function shown(page, text) {
-    const contains = async () => {
-        const texts = page.frames().map(frame => frame.locator('body').innerText({ timeout: 1000 }).catch(() => ''));
-        return (await Promise.all(texts)).some(body => body.includes(text));
+    const containing = async () => {
+        const frames = page.frames();
+        const texts = frames.map(frame => frame.locator('body').textContent({ timeout: 1000 }).catch(() => ''));
+        const at = (await Promise.all(texts)).findIndex(body => body.includes(text));
+        return frames[at];
     };
-    for (let tries = 0; tries < 100 && !(await contains()); tries++) {
+    let frame = await containing();
+    for (let tries = 0; tries < 300 && frame === undefined; tries++) {
         await pause();
+        frame = await containing();
     }
     await page.waitForTimeout(1000);
+    return frame;
 }
 
 let said = '';
@@ -91,11 +97,14 @@ try {
     await page.goto(`http://${address}/?folder=${encodeURIComponent(folder('project'))}`);
 
     while (!existsSync(join(folder('scenario'), 'done')) && Date.now() < end) {
-        for (const wanted of readdirSync(folder('scenario')).filter(name => name.endsWith('.wanted'))) {
-            const name = wanted.replace(/\.wanted$/, '');
+        for (const wanted of readdirSync(folder('scenario')).filter(name => /\.(wanted|click)$/.test(name))) {
+            const name = wanted.replace(/\.(wanted|click)$/, '');
             if (!existsSync(join(folder('scenario'), `${name}.taken`))) {
                 const text = readFileSync(join(folder('scenario'), wanted), 'utf8');
-                await shown(page, text);
+                const frame = await shown(page, text);
+                if (wanted.endsWith('.click')) {
+                    await frame.getByText(text).first().click();
+                }
                 await page.screenshot({ path: join(screenshots, `${name}.png`) });
                 await page.keyboard.press('Escape');
                 writeFileSync(join(folder('scenario'), `${name}.taken`), '');

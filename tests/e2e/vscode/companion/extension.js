@@ -27,6 +27,12 @@ async function picture(name, text = '') {
     await until(`the picture ${name}`, () => fs.existsSync(path.join(folder, `${name}.taken`)));
 }
 
+/** Has the first place clicked at which `text` stands. */
+async function clicked(name, text) {
+    fs.writeFileSync(path.join(folder, `${name}.click`), text);
+    await until(`the click ${name}`, () => fs.existsSync(path.join(folder, `${name}.taken`)));
+}
+
 const call = (command, ...given) => vscode.commands.executeCommand(command, ...given);
 
 function position(document, text, offset = 0) {
@@ -44,6 +50,26 @@ async function source() {
     const [root] = vscode.workspace.workspaceFolders;
     const document = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(root.uri, 'model.py'));
     return vscode.window.showTextDocument(document, vscode.ViewColumn.One);
+}
+
+/** A program of the runtime, in its editor. */
+async function program() {
+    const [root] = vscode.workspace.workspaceFolders;
+    const document = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(root.uri, 'program.py'));
+    return vscode.window.showTextDocument(document, vscode.ViewColumn.One);
+}
+
+/** Replaces a text of the program, and saves it. */
+async function edited(from, to) {
+    const editor = await program();
+    const start = position(editor.document, from);
+    await editor.edit(edit => edit.replace(new vscode.Range(start, start.translate(0, from.length)), to));
+    assert.ok(await editor.document.save());
+}
+
+async function lensOf(document, command) {
+    const lenses = await call('vscode.executeCodeLensProvider', document.uri, 100);
+    return lenses.find(lens => lens.command?.command === command);
 }
 
 function converted() {
@@ -191,6 +217,37 @@ const steps = {
         await call('ag-lsp.status');
         await until('the page', () => shows(/Status/));
         await picture('status', 'memory');
+    },
+
+    async 'show graph'() {
+        const { document } = await program();
+        const lens = await until('the lens', () => lensOf(document, 'ag-lsp.showGraph'));
+        const [target] = lens.command.arguments;
+        await call('ag-lsp.showGraph', { ...target, inputs: 'n=i64[]' });
+        await until('the panel', () => shows(/Graph of collatz/));
+        await picture('graph', 'aten.remainder');
+        // It follows what is saved, and says what is wrong with it.
+        await edited('steps = 0', 'steps = nothing');
+        await picture('graph-failed', "name 'nothing' is not defined");
+        await edited('steps = nothing', 'steps = 0');
+        await picture('graph-again', 'aten.remainder');
+        await clicked('graph-clicked', 'aten.remainder');
+        const line = position(document, 'n % 2').line;
+        await until('the line of the node', () => {
+            const editor = vscode.window.activeTextEditor;
+            return editor?.document.uri.toString() === document.uri.toString() && editor.selection.start.line === line;
+        });
+        await call('workbench.action.closeEditorsInOtherGroups');
+    },
+
+    async run() {
+        const { document } = await program();
+        const lens = await until('the lens', () => lensOf(document, 'ag-lsp.run'));
+        const ended = new Promise(resolve => vscode.tasks.onDidEndTaskProcess(event => resolve(event.exitCode)));
+        await call(lens.command.command, ...lens.command.arguments);
+        await picture('run', 'collatz 100');
+        assert.equal(await ended, 0);
+        await call('workbench.action.closePanel');
     },
 
     async restart() {

@@ -1,0 +1,123 @@
+/**
+ * Shows the graph of a function beside its source: asks for the inputs, has the server draw it, and draws it anew when
+ * the source is saved.
+ */
+import { randomBytes } from 'node:crypto';
+import * as vscode from 'vscode';
+import type { LanguageClient } from 'vscode-languageclient/node';
+import { activeInterpreter } from '../environments';
+import { graph, graphInputs, type Graph, type GraphTarget } from '../protocol';
+import { mayRun, saved } from '../running';
+import { page, type Place, type Shown } from './page';
+
+interface Open {
+    panel: vscode.WebviewPanel;
+    target: GraphTarget & { inputs: string };
+    /** How often it was asked for: only the answer to the last question is shown. */
+    asked: number;
+}
+
+export class GraphView implements vscode.Disposable {
+    /** By document and function. */
+    private readonly open = new Map<string, Open>();
+    private readonly subscription = vscode.workspace.onDidSaveTextDocument(document => this.saved(document.uri));
+
+    constructor(private readonly client: () => LanguageClient | undefined) {}
+
+    dispose(): void {
+        this.subscription.dispose();
+        for (const { panel } of [...this.open.values()]) {
+            panel.dispose();
+        }
+    }
+
+    /** Shows the graph of `target`, or of the function under the cursor. */
+    async show(target?: Partial<GraphTarget>): Promise<void> {
+        const client = this.client();
+        const editor = vscode.window.activeTextEditor;
+        const uri = target?.uri ?? editor?.document.uri.toString();
+        if (client === undefined || uri === undefined || !mayRun() || !(await saved(vscode.Uri.parse(uri)))) {
+            return;
+        }
+        const where = target?.function === undefined ? { position: editor?.selection.active } : { function: target.function };
+        const proposed = await client.sendRequest(graphInputs, { textDocument: { uri }, ...where });
+        if (!proposed) {
+            void vscode.window.showInformationMessage('ag-lsp: there is no function of the runtime here: `@ag.function`, `@ag.convert`.');
+            return;
+        }
+        const inputs =
+            target?.inputs ??
+            (await vscode.window.showInputBox({
+                title: `The graph of ${proposed.function}`,
+                prompt: 'A tensor by its type (x=f32[32,10]), anything else as a Python literal (n=3). The program is imported, and the function staged.',
+                value: proposed.inputs,
+                ignoreFocusOut: true,
+            }));
+        if (inputs !== undefined) {
+            await this.draw(this.panel({ uri, function: proposed.function, inputs }));
+        }
+    }
+
+    /** The panel of a function, which is opened if it is not there. */
+    private panel(target: GraphTarget & { inputs: string }): Open {
+        const key = `${target.uri}::${target.function}`;
+        const known = this.open.get(key);
+        if (known !== undefined) {
+            known.target = target;
+            known.panel.reveal(undefined, true);
+            return known;
+        }
+        const title = `Graph of ${target.function}`;
+        const column = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
+        const panel = vscode.window.createWebviewPanel('ag-lsp.graph', title, column, {
+            enableScripts: true,
+            localResourceRoots: [],
+            // The drawing is told once; a panel in the background would forget it.
+            retainContextWhenHidden: true,
+        });
+        panel.webview.html = page(title, randomBytes(16).toString('hex'));
+        panel.webview.onDidReceiveMessage((place: Place) => goTo(place));
+        panel.onDidDispose(() => this.open.delete(key));
+        const open = { panel, target, asked: 0 };
+        this.open.set(key, open);
+        return open;
+    }
+
+    private async draw(open: Open): Promise<void> {
+        const question = ++open.asked;
+        const python = await activeInterpreter(vscode.Uri.parse(open.target.uri));
+        let answer: Graph | Shown | null | undefined;
+        try {
+            answer = await this.client()?.sendRequest(graph, { ...open.target, ...(python && { python }) });
+        } catch (error) {
+            answer = { svg: null, failure: error instanceof Error ? error.message : String(error) };
+        }
+        // Without an answer it was cancelled: what is shown stays.
+        if (answer && question === open.asked) {
+            await open.panel.webview.postMessage({ svg: answer.svg, failure: answer.failure } satisfies Shown);
+        }
+    }
+
+    private saved(source: vscode.Uri): void {
+        for (const open of this.open.values()) {
+            if (open.target.uri === source.toString()) {
+                void this.draw(open);
+            }
+        }
+    }
+}
+
+/** Opens the line that a node comes from, in the editor that shows its file. */
+async function goTo({ file, line }: Place): Promise<void> {
+    if (typeof file !== 'string' || !Number.isInteger(line) || line < 1) {
+        return;
+    }
+    const uri = vscode.Uri.file(file);
+    const shown = vscode.window.visibleTextEditors.find(editor => editor.document.uri.toString() === uri.toString());
+    const place = new vscode.Range(line - 1, 0, line - 1, 0);
+    try {
+        await vscode.window.showTextDocument(uri, { viewColumn: shown?.viewColumn ?? vscode.ViewColumn.One, selection: place });
+    } catch {
+        void vscode.window.showInformationMessage(`ag-lsp: ${file} cannot be opened.`);
+    }
+}
