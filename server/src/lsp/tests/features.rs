@@ -216,16 +216,6 @@ fn staging_is_explained() {
 }
 
 #[test]
-fn commands_of_the_runtime_say_where_it_is() {
-    let (_workspace, uri, mut client) = started();
-    let command = json!({ "command": "ag-lsp.run", "arguments": [{ "uri": uri, "function": "f" }] });
-    assert_eq!(client.request("workspace/executeCommand", command), json!(null));
-    let message = client.notification("window/showMessage");
-    assert!(message["message"].as_str().is_some_and(|it| it.contains("pip install ag-runtime")), "{message}");
-    client.finish();
-}
-
-#[test]
 fn a_rule_has_a_page() {
     let workspace = Workspace::new(&[]);
     let uri = workspace.uri("m.py");
