@@ -1,4 +1,4 @@
-"""The workloads in other frameworks: runs the peers' programs, and makes tables of what they took."""
+"""The workloads in other frameworks: runs the peers' programs, and makes a table of what they took."""
 
 import json
 import os
@@ -44,50 +44,38 @@ def measure(stem, pythons, options):
     return rows
 
 
-def table(rows, tolerance):
-    """In Markdown, a line a configuration; and whether our results are eager torch's."""
+HEAD = """\
+| CPU ms | torch eager | ag | times faster | apart | torch script | best of torch | TF AutoGraph | best of TF | best of JAX \
+| all apart |
+|---|---|---|---|---|---|---|---|---|---|---|"""
+
+
+def lines(rows, tolerance):
+    """Of the table, one for each configuration; and whether our results are eager torch's."""
     configurations = {}
     for row in rows:
-        key = " ".join(f"{name}={value}" for name, value in row["configuration"].items())
-        configurations.setdefault(key, []).append(row)
-    text = [
-        "| CPU ms | torch eager | ag | times faster | apart | torch script | best of torch | TF AutoGraph "
-        "| best of TF | best of JAX | all apart |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    agrees = bool(rows)
-    for key, variants in configurations.items():
-        measured = {row["variant"]: row for row in variants if "error" not in row}
-        failed = [f"{row['variant']}: {row['error']}" for row in variants if "error" in row]
-        eager = next((row for name, row in measured.items() if name.startswith("torch_eager")), None)
-        ours = measured.get("ag")
-        if not eager or not ours:
-            text.append(f"| {key} | {'; '.join(failed) or 'cut off'} |")
-            agrees = False
-            continue
+        key = " ".join([row["workload"], *(f"{name}={value}" for name, value in row["configuration"].items())])
+        configurations.setdefault(key, {})[row["variant"]] = row
+    made = [line(key, variants, tolerance) for key, variants in configurations.items()]
+    return [text for text, _ in made], bool(made) and all(agrees for _, agrees in made)
 
-        def apart(row):
-            return abs(row["checksum"] - eager["checksum"]) / abs(eager["checksum"])
 
-        def best(start, *without):
-            names = [name for name in measured if name.startswith(start) and not any(word in name for word in without)]
-            name = min(names, key=lambda name: measured[name]["least"], default=None)
-            return f"{measured[name]['least']:.2f} `{name.partition('_')[2]}`" if name else "-"
+def line(key, variants, tolerance):
+    failed = [f"{name}: {row['error']}" for name, row in variants.items() if "error" in row]
+    measured = {name: row for name, row in variants.items() if "error" not in row}
+    eager = min((name for name in measured if name.startswith("torch_eager")), key=len, default=None)
+    if not eager or "ag" not in measured:
+        return f"| {key} | {'; '.join(failed) or 'cut off'} |", False
+    sums = {name: row["checksum"] for name, row in measured.items()}
+    apart = {name: abs(total - sums[eager]) / abs(sums[eager]) for name, total in sums.items()}
+    took = {name: row["least"] for name, row in measured.items()}
 
-        agrees &= apart(ours) <= tolerance
-        cells = [
-            key,
-            f"{eager['least']:.2f}",
-            f"{ours['least']:.2f}",
-            f"**{eager['least'] / ours['least']:.2f}**",
-            f"{apart(ours):.1e}",
-            best("torch_jit_script"),
-            best("torch_", "torch_eager_recursive" if eager["variant"] == "torch_eager_recursive" else "torch_eager"),
-            best("tf_autograph", "jit"),
-            best("tf_"),
-            best("jax_"),
-            f"{max(map(apart, measured.values())):.1e}",
-        ]
-        text.append(f"| {' | '.join(cells)} |")
-        text += [f"| {key} | {message} |" for message in failed]
-    return "\n".join(text), agrees
+    def best(start, without=None):
+        names = [name for name in took if name.startswith(start) and name != eager and without not in name.split("_")]
+        name = min(names, key=took.get, default=None)
+        return f"{took[name]:.2f} {name.partition('_')[2]}" if name else "-"
+
+    cells = [key, f"{took[eager]:.2f}", f"{took['ag']:.2f}", f"**{took[eager] / took['ag']:.2f}**", f"{apart['ag']:.1e}"]
+    cells += [best("torch_jit_script"), best("torch_"), best("tf_autograph", "jit"), best("tf_"), best("jax_")]
+    cells += [f"{max(apart.values()):.1e}", *failed]
+    return f"| {' | '.join(cells)} |", apart["ag"] <= tolerance

@@ -66,16 +66,17 @@ def alone():
 
 
 def beside():
-    """Prints a table of each workload; tells whether every result held."""
-    from peers import measure, table
+    """Prints one table of all; tells whether every result held."""
+    from peers import HEAD, lines, measure
 
     pythons = {"torch": Path(sys.executable), "tf": options.tensorflow, "jax": options.jax}
     held = True
+    print(HEAD)
     for stem in stems:
         rows = measure(stem, {name: python for name, python in pythons.items() if python}, options)
-        text, agrees = table(rows, TOLERANCE)
+        made, agrees = lines(rows, TOLERANCE)
         held &= agrees
-        print(f"\n#### {stem.partition('_')[0].upper()}\n\n{text}", flush=True)
+        print(*made, sep="\n", flush=True)
     return held
 
 
