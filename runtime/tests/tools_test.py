@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -226,6 +227,10 @@ print("after")
 """
 
 
+#: Only a program that hangs says nothing for so long.
+PATIENCE = 600
+
+
 def on_a_terminal(script, until):
     """What a terminal is shown by `ag-lsp run`, whose program goes on once `until` has been shown."""
     ours, theirs = pty.openpty()
@@ -236,7 +241,7 @@ def on_a_terminal(script, until):
         os.close(theirs)
         while True:
             try:
-                some = os.read(ours, 4096) if select.select([ours], [], [], 60)[0] else b""
+                some = os.read(ours, 4096) if select.select([ours], [], [], PATIENCE)[0] else b""
             except OSError:  # the other side is closed
                 some = b""
             if not some:
@@ -252,19 +257,14 @@ def on_a_terminal(script, until):
 def test_a_terminal_is_told_what_is_staged(tmp_path):
     script = tmp_path / "slow.py"
     script.write_text(SLOW)
-    shown = on_a_terminal(script, b"staging slow, 1 s")
+    shown = on_a_terminal(script, b"staging slow, ")
     # On its last line, which is taken out of what scrolls, and given back before the program goes on.
-    progress = "\x1b7\x1b[24;1H\x1b[2Kstaging slow, 1 s\x1b8"
+    progress = "\x1b7\x1b[24;1H\x1b[2Kstaging slow, "
     given_back = "\x1b7\x1b[r\x1b[24;1H\x1b[2K\x1b8"
     order = ["before\r\n", "\x1b[1;23r", progress, given_back, "after\r\n"]
     places = [shown.find(text) for text in order]
     assert -1 not in places and places == sorted(places), repr(shown)
-
-
-def test_a_terminal_is_told_nothing_of_what_is_staged_at_once(program):
-    script = program.parent / "fast.py"
-    script.write_text(f"{PROGRAM.partition('if __name__')[0]}\nprint(int(count(torch.tensor(8.0))))\n")
-    assert on_a_terminal(script, b"3") == "3\r\n"
+    assert all(line.endswith(" s") for line in re.findall(r"staging ([^\x1b]*)", shown))
 
 
 class Editor:
