@@ -102,7 +102,9 @@ class List(list):
         if spec.element is None:
             raise IndexError("list index out of range")
         got = staging.emit("list.get", [value, number(staging, index)], spec.element.types)
-        return specs.build(staging, spec.element, iter(got))
+        item = specs.build(staging, spec.element, iter(got))
+        specs.hold(staging, item)
+        return item
 
     # Changing.
 
@@ -132,6 +134,7 @@ class List(list):
     def _lowered(self, staging, item):
         from . import specs
 
+        specs.hold(staging, item)
         return specs.lower(staging, item, self.spec.element)[0]
 
     def insert(self, index, item):
