@@ -148,6 +148,12 @@ impl Reverse<'_> {
             return match &node.op {
                 Op::Call(_) => Err(self.error("no derivative: a call of a staged function")),
                 Op::Python(_) => Err(self.error("no derivative: a call back into Python")),
+                Op::Overwritten => {
+                    if let Some(gradient) = adjoints.get(&mut self.emit, node.outputs[0]) {
+                        self.yielded(adjoints, &node.operands[0], gradient);
+                    }
+                    Ok(())
+                }
                 _ => {
                     list::derivative(&mut self.emit, &self.activity, node, adjoints);
                     Ok(())

@@ -106,7 +106,15 @@ class Aliases:
             wholes = self._along(view)[:-1]
             for step, whole in zip(reversed(view.chain), reversed(wholes)):
                 value = self.staging.emit_inverse(step, whole, value)
+        if not torch.is_grad_enabled() or any(step.op is aten.detach.default for step in view.chain):
+            value = self._overwritten(view.base.value, value)
         self.set_base(view.base, value)
+
+    def _overwritten(self, before, after):
+        """What torch does not record: the tensor has another value, and the derivative that it had."""
+        if not (after.type.dtype.is_floating_point or after.type.dtype.is_complex):
+            return after
+        return self.staging.emit("overwritten", [before, after], [after.type])[0]
 
     def set_base(self, base, value):
         for journal in self.journals:
