@@ -5,12 +5,13 @@ import threading
 
 import torch
 
-from . import differentiable
+from . import differentiable, overlap
 from .arguments import flatten, names, unflatten
 from .capture import lower, scalars, texts
 from .capture.functions import Interception
 from .capture.record import has_random
 from .capture.tensors import Recorder
+from .containers import Container, found_in, refill, stand_ins
 from .errors import Dead, at_places
 from .operators import calls
 from .result import Result
@@ -30,7 +31,7 @@ class Trace:
         self.staging = staging = Staging(name_of(python_function))
         leaves, structure = flatten(args, kwargs)
         self.arguments = []
-        stand_ins = []
+        given = []
         for index, (path, leaf) in enumerate(zip(names(python_function, args, kwargs), leaves)):
             if isinstance(leaf, torch.Tensor):
                 if id(leaf) not in staging.captures:
@@ -39,18 +40,19 @@ class Trace:
                 leaf = staging.captures[id(leaf)].fake
             else:
                 staging.objects.watch(leaf)
-            stand_ins.append(leaf)
+            given.append(leaf)
         staging.objects.watch(python_function)
-        args, kwargs = unflatten(stand_ins, structure)
+        args, kwargs = stand_ins(unflatten(given, structure))
+        self.containers = [Container(staging, stand_in) for stand_in in found_in((args, kwargs))]
         before = staging.objects.snapshot()
         try:
             for place in staging.objects.numbers(changing):
                 place.restore(staging.number_in(place, scalars.kind_of(place.state())))
             result = stage(staging, python_function, args, kwargs)
-            changed = staging.objects.changed(before)
+            changed = staging.objects.changed_outside(before)
             new = [place.state() for place in changed]
         finally:
-            for place, state in staging.objects.changed(before).items():
+            for place, state in staging.objects.changed_outside(before).items():
                 place.restore(state)
         self.state = state_of(staging, changed, new)
         self._finish(result)
@@ -58,7 +60,10 @@ class Trace:
     def _finish(self, result):
         staging = self.staging
         with staging_of(staging), Recorder(staging), Interception(staging), torch.no_grad():
-            self.result = Result(staging, (result, [change.value for change in self.state]))
+            self.changed = [container for container in self.containers if container.is_changed()]
+            contents = [container.contents() for container in self.changed]
+            value = result, [change.value for change in self.state], contents
+            self.result = Result(staging, value, self.containers)
             operands = list(self.result.operands)
             self.writes = []
             for capture in staging.captures_in_order():
@@ -101,9 +106,11 @@ class Trace:
             return [True]
         return [change.key for change in self.state if not change.holds()]
 
-    def run(self, leaves):
+    def run(self, leaves, args, kwargs):
         """A call with these arguments."""
         tensors = [self._input(capture, leaves) for capture in self.captures]
+        if self.writes:
+            overlap.refuse(self.staging.name, self.captures, tensors, self.writes)
         try:
             needed = differentiable.is_needed(tensors)
             outputs = iter(differentiable.run(self, tensors) if needed else self.plan.run(tensors))
@@ -113,7 +120,8 @@ class Trace:
         values = [next(outputs) for _ in self.result.operands]
         written = [(outside[id(capture)], next(outputs)) for capture in self.writes]
         gradients = [(outside[id(c)], next(outputs) if there else None) for c, there in self.gradients]
-        result, states = self.result.value(values, outside)
+        outside.update(zip(map(id, self.containers), found_in((args, kwargs))))
+        result, states, contents = self.result.value(values, outside)
         with torch.no_grad():
             for tensor, value in written:
                 tensor.copy_(value)
@@ -121,6 +129,8 @@ class Trace:
                 tensor.grad = value
         for change, value in zip(self.state, states):
             change.apply(value)
+        for container, value in zip(self.changed, contents):
+            refill(outside[id(container)], value)
         return result
 
     def _input(self, capture, leaves):

@@ -297,7 +297,9 @@ def _in_region(target):
     """A list or dictionary that was made by Python is not changed inside of a region, but replaced: the region may
     be traced again, and its other branch must not see it."""
     staging = current()
-    return staging is not None and staging.depth > 0 and type(target) in (list, dict)
+    if staging is None or staging.depth == 0 or id(target) in staging.objects.given:
+        return False
+    return type(target) in (list, dict)
 
 
 def list_append(list_, x):
