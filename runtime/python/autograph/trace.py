@@ -9,7 +9,6 @@ from . import differentiable, overlap
 from .arguments import flatten, names, unflatten
 from .capture import lower, scalars, texts
 from .capture.functions import Interception
-from .capture.record import has_random
 from .capture.tensors import Recorder
 from .containers import Container, found_in, refill, stand_ins
 from .errors import Dead, at_places
@@ -84,8 +83,7 @@ class Trace:
         for position, capture in enumerate(self.writes, len(self.result.operands)):
             kinds[position] = ("write", captures.index(capture))
         self.operands = operands
-        self.is_random = has_random(staging.record.entry)
-        self._backward = {}
+        self._gradients = {}
         self.graph, exceptions = lower.graph(staging, operands, kinds)
         self.plan = self.graph.compile(staging.callbacks, exceptions)
         self.captures = captures
@@ -94,11 +92,13 @@ class Trace:
         for _, capture in self.arguments:
             capture.tensor = None
 
-    def backward_plan(self, needed):
-        """The plan that computes the gradients of these inputs."""
-        if needed not in self._backward:
-            self._backward[needed] = differentiable.backward_graph(self, needed)
-        return self._backward[needed]
+    def gradient(self, kind, needed):
+        """The gradient by these inputs, as `differentiable` makes it of a kind."""
+        with TRACING:
+            key = kind, needed
+            if key not in self._gradients:
+                self._gradients[key] = kind(self, needed)
+            return self._gradients[key]
 
     def broken(self):
         """What it was traced for and is no more: places of Python's state, or true."""

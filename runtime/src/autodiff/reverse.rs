@@ -84,7 +84,8 @@ impl Reverse<'_> {
 
     /// The gradient of a gradient that is not asked for does not begin at its seed either.
     fn detached(&mut self, seed: Operand) -> Operand {
-        if self.emit.circumstances.no_grad {
+        let is_tensor = self.emit.builder.type_of(&seed).tensor().is_some();
+        if self.emit.circumstances.no_grad && is_tensor {
             self.emit.put(Expr::call("detach.default", vec![seed.into()], Typing::Like(0)))
         } else {
             seed
