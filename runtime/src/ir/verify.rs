@@ -211,7 +211,9 @@ impl<'a> Check<'a> {
             }
             Op::Overwritten => {
                 shape(2, 1)?;
-                types.iter().try_for_each(|ty| ty.tensor().map(|_| ()).ok_or("its operand is no tensor".into()))
+                types
+                    .iter()
+                    .try_for_each(|ty| ty.tensor().map(|_| ()).ok_or("its operand is no tensor".into()))
             }
             Op::If => {
                 is(0, &Type::Bool)?;
