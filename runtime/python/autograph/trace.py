@@ -4,6 +4,7 @@ import logging
 import threading
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from . import differentiable, overlap
 from .arguments import flatten, names, unflatten
@@ -13,6 +14,8 @@ from .capture.tensors import Recorder
 from .containers import Container, found_in, refill, stand_ins
 from .errors import Dead, at_places
 from .operators import calls
+from .operators.optimizers import before_step, prepare
+from .operators.variables import Undefined
 from .result import Result
 from .staging import Staging, staging_of
 from .state import state_of
@@ -26,7 +29,7 @@ TRACING = threading.RLock()
 class Trace:
     """One graph of a function, and how a call of it is made a run of the graph."""
 
-    def __init__(self, python_function, args, kwargs, changing=(), unknown=None):
+    def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=()):
         self.staging = staging = Staging(name_of(python_function))
         leaves, structure = flatten(args, kwargs)
         self.arguments = []
@@ -43,11 +46,12 @@ class Trace:
         staging.objects.watch(python_function)
         args, kwargs = stand_ins(unflatten(given, structure))
         self.containers = [Container(staging, stand_in) for stand_in in found_in((args, kwargs))]
+        staging.outside = frozenset(staging.objects.kept)
         before = staging.objects.snapshot()
         try:
             for place in staging.objects.numbers(changing):
                 place.restore(staging.number_in(place, scalars.kind_of(place.state())))
-            result = stage(staging, python_function, args, kwargs)
+            result = stage(staging, python_function, args, kwargs, optimizers)
             changed = staging.objects.changed_outside(before)
             new = [place.state() for place in changed]
         finally:
@@ -59,9 +63,11 @@ class Trace:
     def _finish(self, result):
         staging = self.staging
         with staging_of(staging), Recorder(staging), Interception(staging), torch.no_grad():
+            gradients = {b.source: g for b, g in staging.gradients.values.items() if b.source is not None}
+            self.gradients = list(gradients)
             self.changed = [container for container in self.containers if container.is_changed()]
             contents = [container.contents() for container in self.changed]
-            value = result, [change.value for change in self.state], contents
+            value = result, [change.value for change in self.state], list(gradients.values()), contents
             self.result = Result(staging, value, self.containers)
             operands = list(self.result.operands)
             self.writes = []
@@ -72,12 +78,6 @@ class Trace:
                 if base.value is not capture.param:
                     self.writes.append(capture)
                     operands.append(base.value)
-            self.gradients = []
-            for base, gradient in staging.gradients.items():
-                if base.source is not None:
-                    self.gradients.append((base.source, gradient is not None))
-                    if gradient is not None:
-                        operands.append(staging.value_of(gradient))
         captures = staging.captures_in_order()
         kinds = [("return", 0)] * len(operands)
         for position, capture in enumerate(self.writes, len(self.result.operands)):
@@ -88,7 +88,7 @@ class Trace:
         self.plan = self.graph.compile(staging.callbacks, exceptions)
         self.captures = captures
         self.positions = {id(capture): index for index, capture in self.arguments}
-        self.guards = list(staging.gradient_guards.values())
+        self.guards = list(staging.gradients.guards.values())
         for _, capture in self.arguments:
             capture.tensor = None
 
@@ -119,14 +119,13 @@ class Trace:
         outside = dict(zip(map(id, self.captures), tensors))
         values = [next(outputs) for _ in self.result.operands]
         written = [(outside[id(capture)], next(outputs)) for capture in self.writes]
-        gradients = [(outside[id(c)], next(outputs) if there else None) for c, there in self.gradients]
         outside.update(zip(map(id, self.containers), found_in((args, kwargs))))
-        result, states, contents = self.result.value(values, outside)
+        result, states, gradients, contents = self.result.value(values, outside)
         with torch.no_grad():
             for tensor, value in written:
                 tensor.copy_(value)
-            for tensor, value in gradients:
-                tensor.grad = value
+            for capture, value in zip(self.gradients, gradients):
+                outside[id(capture)].grad = None if value is None or isinstance(value, Undefined) else value.detach()
         for change, value in zip(self.state, states):
             change.apply(value)
         for container, value in zip(self.changed, contents):
@@ -140,17 +139,22 @@ class Trace:
         return capture.tensor if capture.place is None else capture.place.state()
 
 
-def stage(staging, python_function, args, kwargs):
-    """Runs the function on stand-ins, everything it does with them is recorded."""
+def stage(staging, python_function, args, kwargs, optimizers=()):
+    """Runs the function on stand-ins, everything it does with them is recorded. The state of these optimizers is made
+    before."""
     torch.nn.Module.__call__, before = calls.staged_module_call, torch.nn.Module.__call__
+    hook = register_optimizer_step_pre_hook(before_step)
     _SHAPES.disabled, logs = True, _SHAPES.disabled  # what it tells is in the exception
     try:
         with staging_of(staging), Recorder(staging), Interception(staging), texts.formatting():
+            for optimizer in optimizers:
+                prepare(staging, optimizer)
             return calls.call(python_function, args, kwargs)
     except Dead:
         return None
     finally:
         torch.nn.Module.__call__ = before
+        hook.remove()
         _SHAPES.disabled = logs
 
 
