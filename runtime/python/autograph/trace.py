@@ -13,6 +13,7 @@ from .capture.record import has_random
 from .capture.tensors import Recorder
 from .errors import Dead, at_places
 from .operators import calls
+from .operators.recursion import Recursion
 from .result import Result
 from .staging import Staging, staging_of
 from .state import state_of
@@ -27,7 +28,15 @@ class Trace:
     """One graph of a function, and how a call of it is made a run of the graph."""
 
     def __init__(self, python_function, args, kwargs, changing=(), unknown=None):
-        self.staging = staging = Staging(name_of(python_function))
+        recursive = {}
+        while True:
+            try:
+                return self._trace(python_function, args, kwargs, changing, unknown, recursive)
+            except Recursion as found:
+                recursive[found.code] = found.widened
+
+    def _trace(self, python_function, args, kwargs, changing, unknown, recursive):
+        self.staging = staging = Staging(name_of(python_function), recursive)
         leaves, structure = flatten(args, kwargs)
         self.arguments = []
         stand_ins = []

@@ -22,7 +22,15 @@ pub(super) fn gradient(
 ) -> PyResult<Vec<PyObject>> {
     let mut formulas = Captured { formula, raised: None };
     let gradients =
-        autodiff::gradient(&mut making.builder, outputs, seeds, inputs, circumstances, &mut formulas);
+        autodiff::gradient(
+            &mut making.builder,
+            outputs,
+            seeds,
+            inputs,
+            circumstances,
+            &mut making.functions,
+            &mut formulas,
+        );
     let gradients = match (gradients, formulas.raised) {
         (_, Some(raised)) => return Err(raised),
         (Err(error), None) => {
