@@ -73,6 +73,12 @@ def _used(staging, outputs, inputs):
 
 def _add_operands(node, needed):
     _add(node.args, needed)
+    called = node.extra.region if node.op == "call" else None
+    if called is not None and called not in needed:
+        needed.add(called)
+        _add(called.results, needed)
+        for inner in reversed(called.nodes):
+            _add_operands(inner, needed)
     for region in node.regions:
         _add(region.results, needed)
         for inner in reversed(region.nodes):

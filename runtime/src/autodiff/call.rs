@@ -199,14 +199,21 @@ impl Way {
         builder.values = values;
         let mut seeds = Vec::new();
         let mut outputs = Vec::new();
-        for (result, ty) in body.results.iter().zip(&results).zip(&choice.results).filter(|pair| *pair.1).map(|p| p.0) {
+        for (result, ty) in
+            body.results.iter().zip(&results).zip(&choice.results).filter(|pair| *pair.1).map(|p| p.0)
+        {
             let seed = builder.value(adjoint::type_of(ty), None);
             seeds.push(seed);
             // A literal has no gradient.
             outputs.extend(result.value().map(|value| (value, seed)));
         }
-        let inputs: Vec<Value> =
-            body.params.iter().zip(&choice.operands).filter(|pair| *pair.1).map(|(param, _)| *param).collect();
+        let inputs: Vec<Value> = body
+            .params
+            .iter()
+            .zip(&choice.operands)
+            .filter(|pair| *pair.1)
+            .map(|(param, _)| *param)
+            .collect();
         let Region { params, nodes, results: ends } = body;
         let mut forward = vec![nodes];
         let (outputs, given): (Vec<Value>, Vec<Option<Operand>>) =
@@ -248,9 +255,14 @@ impl Way {
         let types = back.results.iter().map(|operand| self.builder.type_of(operand)).collect();
         let results = [self.results, vec![Type::Any]].concat();
         let values = self.builder.values;
-        let forward =
-            Function { name: format!("{}_forward", self.name).into(), body: there, results, values: values.clone() };
-        let backward = Function { name: format!("{}_backward", self.name).into(), body: back, results: types, values };
+        let forward = Function {
+            name: format!("{}_forward", self.name).into(),
+            body: there,
+            results,
+            values: values.clone(),
+        };
+        let backward =
+            Function { name: format!("{}_backward", self.name).into(), body: back, results: types, values };
         (forward, backward)
     }
 
@@ -263,7 +275,12 @@ impl Way {
         body.params.extend(self.seeds);
         body.results = self.gradients;
         let results = body.results.iter().map(|operand| self.builder.type_of(operand)).collect();
-        Function { name: format!("{}_gradient", self.name).into(), body, results, values: self.builder.values }
+        Function {
+            name: format!("{}_gradient", self.name).into(),
+            body,
+            results,
+            values: self.builder.values,
+        }
     }
 }
 

@@ -84,7 +84,7 @@ impl Reverse<'_> {
 
     /// The gradient of a gradient that is not asked for does not begin at its seed either.
     fn detached(&mut self, seed: Operand) -> Operand {
-        if self.emit.circumstances.no_grad {
+        if self.emit.circumstances.no_grad && self.emit.ty(&seed).tensor().is_some() {
             self.emit.put(Expr::call("detach.default", vec![seed.into()], Typing::Like(0)))
         } else {
             seed

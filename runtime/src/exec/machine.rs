@@ -313,7 +313,7 @@ impl Machine<'_> {
             }
             Step::TupleNew { out, items } => {
                 let items = items.of(&tables.sources).iter().map(|item| registers.fetch(item)).collect();
-                *registers.any(out) = Value::Tuple(Arc::new(items));
+                *registers.any(out) = Value::tuple(items);
             }
             Step::TupleGet { out, tuple, index } => {
                 let item = list::get(registers.any(tuple), i64::from(index))?;

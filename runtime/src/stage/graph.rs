@@ -15,7 +15,9 @@ use crate::emit;
 use crate::ir::build::Circumstances;
 use crate::ir::text::{parse_type, print};
 use crate::ir::verify::verify;
-use crate::ir::{Builder, Function, FunctionId, Graph, Op, Operand, Origin, Outcome, Region, Span, Type, Value};
+use crate::ir::{
+    Builder, Function, FunctionId, Graph, Op, Operand, Origin, Outcome, Region, Span, Type, Value,
+};
 use crate::optimize::{Pass, optimize};
 
 /// A graph under construction, and then a graph.

@@ -1,5 +1,6 @@
 //! Gradients as graphs: their text, and what they compute against differences, on the executor.
 
+mod calls;
 mod differences;
 mod flow;
 mod rules;

@@ -46,12 +46,17 @@ def plain_graph(staging, results):
 
 
 def _entry(staging, name):
-    made = _runtime.Graph(name)
+    made = _runtime.Graph(_plain(name))
     lowering = _Lowering(made)
     for number, capture in enumerate(staging.captures_in_order()):
         kind = ("argument", capture.param.name) if capture.path is not None else ("capture", number)
         lowering.values[capture.param] = made.parameter(str(capture.param.type), capture.param.name, kind)
     return lowering
+
+
+def _plain(name):
+    """What the text of a graph calls a function: a lambda has no name there either."""
+    return name.replace("<lambda>", "lambda_")
 
 
 class _Lowering:
@@ -77,7 +82,7 @@ class _Lowering:
             outside, self.values = self.values, {}
             params = [*function.region.params, *free]
             types = [str(param.type) for param in params]
-            made = self.graph.begin(number, function.name, types, [param.name or None for param in params])
+            made = self.graph.begin(number, _plain(function.name), types, [param.name or None for param in params])
             self.values.update(zip(params, made))
             self.nodes(function.region.nodes)
             results = [self.operand(result) for result in function.region.results]

@@ -13,8 +13,9 @@ from . import regions, specs
 from .graph_function import GraphFunction
 from .lists import List
 
-#: So many calls of one function lie within each other before their arguments are taken for ones that never repeat.
-INLINED = 48
+#: So many calls of one function lie within each other before its arguments are taken for ones that never repeat; so
+#: many where it is a function of the graph and numbers, texts or types are what differs.
+INLINED = 24
 SPECIALISED = 6
 
 
@@ -47,7 +48,7 @@ def entered(staging, function, converted, args, keywords):
     below = [other for other in outer if other.depth < call.depth and _same_function(other.function, function)]
     if any(_alike(staging, other.arguments, call.arguments) for other in below):
         raise Recursion(code, False)
-    if len({other.depth for other in below}) > INLINED:
+    if len({other.depth for other in below}) > INLINED and not _by_object(_differing(below[-1].arguments, call.arguments)):
         raise Recursion(code, True)
     outer.append(call)
     try:
@@ -62,9 +63,11 @@ def _called(staging, outer, function, converted, arguments):
         if _same_function(called.function, function) and called.admits(arguments, widened):
             return called.call(arguments)
     if len(outer) > SPECIALISED:
-        if widened:
-            raise _never_repeated(outer[-1], arguments)
-        raise Recursion(function.__code__, True)
+        differing = _differing(outer[-1].arguments, arguments)
+        if len(outer) > INLINED or not _by_object(differing):
+            if widened:
+                raise _never_repeated(function, differing)
+            raise Recursion(function.__code__, True)
     made = GraphFunction(staging, function, converted, arguments)
     outer.append(made)
     try:
@@ -74,15 +77,27 @@ def _called(staging, outer, function, converted, arguments):
     return made.call(arguments)
 
 
-def _never_repeated(before, arguments):
-    name, parameters = before.name, before.function.__code__.co_varnames
-    differing = [
-        f"`{parameters[index]}` ({old!r}, then {new!r})"
-        for index, (old, new) in enumerate(zip(before.arguments[0], arguments[0]))
-        if index < len(parameters) and not specs.same(old, new) and not isinstance(new, torch.Tensor)
+def _differing(before, after):
+    """The arguments of one call and the next that are not the same: place or name -> both."""
+    old, new = ({**dict(enumerate(args)), **keywords} for args, keywords in (before, after))
+    return {key: (old[key], new[key]) for key in old.keys() & new.keys() if not specs.same(old[key], new[key])}
+
+
+def _by_object(differing):
+    """Whether Python's objects tell calls apart, as in a chain of modules: Python decides where that ends."""
+    simple = (bool, int, float, str, bytes, list, tuple, dict, torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)
+    return any(not isinstance(new, simple) for _, new in differing.values())
+
+
+def _never_repeated(function, differing):
+    names = function.__code__.co_varnames
+    values = [
+        f"`{names[key] if isinstance(key, int) and key < len(names) else key}` ({old!r}, then {new!r})"
+        for key, (old, new) in sorted(differing.items(), key=str)
+        if not isinstance(new, torch.Tensor) and not scalars.is_staged(new)
     ]
-    what = ", ".join(differing) or "its arguments"
-    message = f"`{name}` calls itself under a staged condition, each time with another value of {what}"
+    what = f"with another {', '.join(values)}" if values else "with arguments of another kind"
+    message = f"`{function.__name__}` calls itself under a staged condition, each time {what}"
     return StagingError(f"{message}: a graph has only so many functions", spans.current())
 
 
