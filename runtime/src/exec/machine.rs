@@ -2,7 +2,6 @@
 
 mod registers;
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::aten::{self, BelowAutograd, Output};
