@@ -5,6 +5,8 @@ A trace begins with every call inlined. Where that would not end, it is given up
 marked. A recursion that Python decides never comes to a call of the same kind, and stays inlined.
 """
 
+import sys
+
 import torch
 
 from ..capture import scalars, spans
@@ -13,8 +15,8 @@ from . import regions, specs
 from .graph_function import GraphFunction
 from .lists import List
 
-#: So many calls of one function lie within each other before its arguments are taken for ones that never repeat; so
-#: many where it is a function of the graph and numbers, texts or types are what differs.
+#: So many calls of one function lie within each other, at least, before its arguments are taken for ones that never
+#: repeat; so many where it is a function of the graph and numbers, texts or types are what differs.
 INLINED = 24
 SPECIALISED = 6
 
@@ -48,13 +50,22 @@ def entered(staging, function, converted, args, keywords):
     below = [other for other in outer if other.depth < call.depth and _same_function(other.function, function)]
     if any(_alike(staging, other.arguments, call.arguments) for other in below):
         raise Recursion(code, False)
-    if len({other.depth for other in below}) > INLINED and not _by_object(_differing(below[-1].arguments, call.arguments)):
-        raise Recursion(code, True)
+    if len(below) > INLINED and _stack_is_deep():
+        if not _by_object(_differing(below[-1].arguments, call.arguments)):
+            raise Recursion(code, True)
     outer.append(call)
     try:
         return converted(*args, **keywords)
     finally:
         outer.pop()
+
+
+def _stack_is_deep():
+    """Whether Python's stack would not do for many more calls."""
+    frame, depth = sys._getframe(1), 0
+    while frame is not None:
+        frame, depth = frame.f_back, depth + 1
+    return depth > sys.getrecursionlimit() * 0.6
 
 
 def _called(staging, outer, function, converted, arguments):
