@@ -292,6 +292,6 @@ def test_a_saved_recursion_is_loaded(tmp_path):
 def test_drawings_and_passes():
     graph = ag.function(evaluate).trace(LEFT, RIGHT, leaf_values(), torch.tensor(0)).graph
     optimized = graph.optimized()
-    assert optimized.text().count("call @evaluate_2") == 3
+    assert optimized.text().count("call @evaluate.2") == 3
     for drawn in (optimized.json(), optimized.dot(), optimized.svg()):
-        assert "evaluate_2" in drawn
+        assert "evaluate.2" in drawn

@@ -70,14 +70,14 @@ impl Functions {
         self.known.get(id.index()).and_then(Option::as_ref)
     }
 
-    /// Makes a function what its number means, under a name of its own.
+    /// Makes a function what its number means, under a name of its own: up to a dot the one it is given.
     pub fn define(&mut self, id: FunctionId, mut function: Function) {
         let mut taken: HashSet<&str> = self.known.iter().flatten().map(|function| &*function.name).collect();
         taken.insert(&self.entry);
         let mut name = function.name.clone();
         let mut number = 2;
         while taken.contains(&*name) {
-            name = format!("{}_{number}", function.name).into();
+            name = format!("{}.{number}", function.name).into();
             number += 1;
         }
         function.name = name;
@@ -256,13 +256,13 @@ impl Way {
         let results = [self.results, vec![Type::Any]].concat();
         let values = self.builder.values;
         let forward = Function {
-            name: format!("{}_forward", self.name).into(),
+            name: format!("{}.forward", self.name).into(),
             body: there,
             results,
             values: values.clone(),
         };
         let backward =
-            Function { name: format!("{}_backward", self.name).into(), body: back, results: types, values };
+            Function { name: format!("{}.backward", self.name).into(), body: back, results: types, values };
         (forward, backward)
     }
 
@@ -276,7 +276,7 @@ impl Way {
         body.results = self.gradients;
         let results = body.results.iter().map(|operand| self.builder.type_of(operand)).collect();
         Function {
-            name: format!("{}_gradient", self.name).into(),
+            name: format!("{}.gradient", self.name).into(),
             body,
             results,
             values: self.builder.values,

@@ -128,7 +128,7 @@ fn functions_that_call_each_other_are_walked_back() {
 fn what_is_needed_is_kept() {
     let graph = differentiated(CHAIN, &[0, 1], &mut NoFormulas).unwrap();
     let names: Vec<&str> = graph.functions.iter().map(|function| &*function.name).collect();
-    assert_eq!(names, ["main", "down", "down_forward", "down_backward"], "{}", print(&graph));
+    assert_eq!(names, ["main", "down", "down.forward", "down.backward"], "{}", print(&graph));
     let backward = &graph.functions[3];
     assert_eq!(calls(&backward.body), [3], "{}", print(&graph));
     assert_eq!(calls(&graph.functions[0].body), [2, 3], "{}", print(&graph));
