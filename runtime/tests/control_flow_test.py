@@ -477,3 +477,14 @@ def test_list_of_tuples():
         return rows, total
 
     assert_same(f, (t(1, 2), torch.tensor(3)))
+
+
+def test_tensor_of_a_staged_list_of_numbers():
+    def f(x, n):
+        total, found = 0.0, []
+        for i in range(n):
+            total = float(x[i]) + 0.5 * total
+            found.insert(0, total)
+        return torch.tensor(found)
+
+    assert_same(f, (t(1.0, 2.0, 3.0), torch.tensor(3)))

@@ -1,6 +1,7 @@
 """When a function is traced anew, and what it accepts."""
 
 import json
+import os
 import subprocess
 import sys
 import warnings
@@ -216,3 +217,32 @@ def test_the_graph_is_written_for_people_and_for_programs(tmp_path):
     drawing = xml.etree.ElementTree.fromstring(written["svg"])
     texts = [element.text for element in drawing.iter("{http://www.w3.org/2000/svg}text")]
     assert "2  if x.sum() > 0:" in texts
+
+
+def test_functions_run_eagerly():
+    seen = []
+
+    @ag.function
+    def f(x):
+        seen.append(type(x))
+        return x + 1
+
+    g = ag.convert()(f.python_function)
+    ag.run_functions_eagerly()
+    try:
+        assert ag.functions_run_eagerly()
+        for run in (f, g):
+            assert_equal(run(t(1)), t(2))
+    finally:
+        ag.run_functions_eagerly(False)
+    assert seen == [torch.Tensor] * 2 and not f.traces
+    assert_equal(f(t(1)), t(2))
+    assert len(f.traces) == 1
+
+
+def test_eager_from_the_environment():
+    code = "import autograph as ag; print(ag.functions_run_eagerly())"
+    for value, wanted in (("1", "True"), ("0", "False")):
+        environment = {**os.environ, "AUTOGRAPH_EAGER": value}
+        run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+        assert run.stdout.strip() == wanted

@@ -143,3 +143,78 @@ def test_functions_of_torch():
     check(lambda x: F.instance_norm(x[None]).pow(3).sum(), x)
     check(lambda x: F.huber_loss(x, x * 0.5) + F.gelu(x).sum() + F.normalize(x).prod(), x)
     check(lambda x: torch.stack([v.cumsum(0) for v in x.unsafe_chunk(2, 0)]).logsumexp(-1).sum(), x)
+
+
+def accumulate(model, optimizer, x, rounds):
+    """`.grad` over the rounds of a loop, none of which may add to it."""
+    optimizer.zero_grad()
+    for i in range(rounds):
+        loss = (model(x) * (i + 1)).square().mean()
+        if loss > 0.1:
+            loss.backward()
+    return loss
+
+
+def step_at_times(model, optimizer, x, rounds):
+    for i in range(rounds):
+        loss = (model(x) * (i + 1)).square().mean()
+        if loss > 0.3:
+            continue
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return loss
+
+
+def leave_gradients(model, optimizer, x, rounds):
+    loss = model(x).square().mean()
+    loss.backward()
+    return loss
+
+
+@pytest.mark.parametrize("program", [accumulate, step_at_times, leave_gradients])
+@pytest.mark.parametrize(
+    "kind, settings",
+    [
+        (torch.optim.SGD, {"lr": 0.1}),
+        (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
+        (torch.optim.Adam, {"amsgrad": True}),
+        (torch.optim.NAdam, {}),
+        (torch.optim.RMSprop, {}),
+    ],
+)
+def test_dot_grad_and_first_steps_under_conditions(program, kind, settings):
+    results = []
+    for run in (program, ag.function(program)):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(3, 1)
+        optimizer = kind(model.parameters(), **settings)
+        x = 0.3 * torch.randn(4, 3)
+        losses = []
+        for rounds in (1, 4, 3, 2):
+            losses.append(run(model, optimizer, x, torch.tensor(rounds)).detach())
+            losses.append([p.grad.clone() if p.grad is not None else None for p in model.parameters()])
+            assert all(p.grad is None or p.grad.grad_fn is None for p in model.parameters())
+        results.append((losses, [p.detach().clone() for p in model.parameters()]))
+    torch.testing.assert_close(results[1], results[0])
+    assert len(run.traces) <= 2
+
+
+def test_step_without_gradient_on_a_path():
+    """An optimizer leaves a parameter without a gradient alone, which a graph cannot."""
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    @ag.function
+    def train(x):
+        optimizer.zero_grad()
+        if x.sum() > 0:
+            model(x).sum().backward()
+        optimizer.step()
+
+    before = model.weight.detach().clone()
+    train(torch.ones(1, 2))
+    torch.testing.assert_close(model.weight.detach(), before - 0.1)
+    with pytest.raises(AssertionError, match="whether a tensor has a gradient here is only known"):
+        train(-torch.ones(1, 2))
+    torch.testing.assert_close(model.weight.detach(), before - 0.1)

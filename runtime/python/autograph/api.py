@@ -7,6 +7,7 @@ import torch
 
 from . import conversion
 from .capture.record import TensorType, parse_type
+from .eager import functions_run_eagerly
 from .errors import ConversionError
 from .operators import calls
 from .operators.lists import List
@@ -20,7 +21,7 @@ def convert(function=None, *, recursive=True):
 
     @functools.wraps(function)
     def converted(*args, **kwargs):
-        return calls.call(function, args, kwargs)
+        return function(*args, **kwargs) if functions_run_eagerly() else calls.call(function, args, kwargs)
 
     converted.__ag_converted__ = True
     return converted

@@ -33,6 +33,14 @@ class Dead(BaseException):
     """The code after this point is never reached: it raised on every path of a staged branch."""
 
 
+class Restart(BaseException):
+    """The trace has to start anew, with the state of this optimizer made at its beginning."""
+
+    def __init__(self, optimizer):
+        super().__init__()
+        self.optimizer = optimizer
+
+
 def located(span):
     """`File "m.py", line 3` and the text of the line, as in a traceback."""
     file, line, column, end_line, end_column = span

@@ -8,7 +8,8 @@ import torch
 
 from . import saved, signatures
 from .arguments import flatten
-from .errors import StagingError, in_user_code
+from .eager import functions_run_eagerly
+from .errors import Restart, StagingError, in_user_code
 from .operators import calls
 from .staging import current
 from .trace import TRACING, Trace, name_of
@@ -38,6 +39,8 @@ class Function:
         return calls.call(self.python_function, args, kwargs)
 
     def __call__(self, *args, **kwargs):
+        if functions_run_eagerly():
+            return self.python_function(*args, **kwargs)
         if current() is not None:
             return self.__ag_inline__(args, kwargs)
         leaves, structure = flatten(args, kwargs)
@@ -54,6 +57,12 @@ class Function:
     def trace(self, *args, **kwargs):
         """The trace that a call with these arguments runs."""
         return self._traced(*flatten(args, kwargs), args, kwargs)
+
+    @property
+    def traces(self):
+        """The traces that there are, oldest first for each kind of arguments."""
+        found = [trace for known in self._traces.values() for trace in known]
+        return found + [trace for family in self._families.values() for *_, trace in family.traces]
 
     def _traced(self, leaves, structure, args, kwargs):
         try:
@@ -111,7 +120,12 @@ class Function:
         return known
 
     def _new_trace(self, args, kwargs, unknown=None):
-        return Trace(self.python_function, args, kwargs, self._changing, unknown)
+        optimizers = []
+        while True:
+            try:
+                return Trace(self.python_function, args, kwargs, self._changing, unknown, optimizers)
+            except Restart as restart:
+                optimizers.append(restart.optimizer)
 
     def _warn(self, key):
         """Repeated traces are slow: says what is new about the call."""

@@ -51,8 +51,7 @@ def backward(staging, tensor, gradient=None, inputs=None):
     found = grad(staging, (tensor,), leaves, None if gradient is None else (gradient,))
     with torch.no_grad():
         for leaf, new in zip(leaves, found):
-            before = staging.gradient_of(leaf)
-            staging.set_gradient(leaf, new if before is None else before + new)
+            staging.gradients.add(staging.view_of(leaf).base, new)
 
 
 def _tuple(value):

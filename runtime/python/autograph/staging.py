@@ -10,6 +10,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from .capture import scalars, sizes, spans, views
 from .capture.aliases import Aliases, Base, View
+from .capture.dotgrad import Gradients
 from .capture.objects import Objects
 from .capture.record import BOOL, FLOAT, INT, Record, TensorType
 from .errors import StagingError
@@ -68,8 +69,7 @@ class Staging:
         self.fake_mode = FakeTensorMode(shape_env=self.shape_env, allow_non_fake_inputs=True)
         self.sizes = sizes.Sizes(self)
         self.captures = {}  # id of the tensor -> Capture
-        self.gradients = {}  # base -> tensor in `.grad`, or None
-        self.gradient_guards = {}  # captured tensors whose `.grad` was read, and whether there was none
+        self.gradients = Gradients(self)
         self.unrolled = set()  # code of loop bodies that cannot be a loop of the graph
         self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
         self.keeps_detach = True  # in a derivative, what torch detaches may be differentiated again
@@ -78,6 +78,8 @@ class Staging:
         self.open_calls = {}  # code -> calls of it that have not returned, outer ones first
         self.recursive = dict(recursive)  # code of functions of the graph -> whether their numbers are widened
         self.formatted = []  # values that a text is marked with: (operand, format)
+        self.outside = frozenset()  # ids of the objects that were there before the trace
+        self.prepared = set()  # ids of optimizers whose state was made at the beginning
         self.callbacks = []  # functions of Python that the graph calls
         self.constants = []  # real tensors kept alive
 
@@ -172,23 +174,6 @@ class Staging:
     def tensor_at(self, base):
         """The tensor that is a whole base."""
         return base.fake
-
-    # Gradients.
-
-    def gradient_of(self, tensor):
-        """What is in `.grad` here."""
-        base = self.view_of(tensor).base
-        if base in self.gradients:
-            return self.gradients[base]
-        outside = base.source.tensor if base.source is not None else None
-        if outside is None:
-            return None
-        found = outside.grad
-        self.gradient_guards.setdefault(id(outside), (outside, found is None))
-        return found
-
-    def set_gradient(self, tensor, gradient):
-        self.gradients[self.view_of(tensor).base] = gradient
 
     def new_fake(self, size, stride, dtype, device):
         with self.quiet():

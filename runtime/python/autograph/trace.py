@@ -4,6 +4,7 @@ import logging
 import threading
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from . import differentiable
 from .arguments import flatten, names, unflatten
@@ -13,7 +14,9 @@ from .capture.record import has_random
 from .capture.tensors import Recorder
 from .errors import Dead, at_places
 from .operators import calls
+from .operators.optimizers import before_step, prepare
 from .operators.recursion import Recursion
+from .operators.variables import Undefined
 from .result import Result
 from .staging import Staging, staging_of
 from .state import state_of
@@ -27,15 +30,15 @@ TRACING = threading.RLock()
 class Trace:
     """One graph of a function, and how a call of it is made a run of the graph."""
 
-    def __init__(self, python_function, args, kwargs, changing=(), unknown=None):
+    def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=()):
         recursive = {}
         while True:
             try:
-                return self._trace(python_function, args, kwargs, changing, unknown, recursive)
+                return self._trace(python_function, args, kwargs, changing, unknown, optimizers, recursive)
             except Recursion as found:
                 recursive[found.code] = found.widened
 
-    def _trace(self, python_function, args, kwargs, changing, unknown, recursive):
+    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive):
         self.staging = staging = Staging(name_of(python_function), recursive)
         leaves, structure = flatten(args, kwargs)
         self.arguments = []
@@ -51,11 +54,12 @@ class Trace:
             stand_ins.append(leaf)
         staging.objects.watch(python_function)
         args, kwargs = unflatten(stand_ins, structure)
+        staging.outside = frozenset(staging.objects.kept)
         before = staging.objects.snapshot()
         try:
             for place in staging.objects.numbers(changing):
                 place.restore(staging.number_in(place, scalars.kind_of(place.state())))
-            result = stage(staging, python_function, args, kwargs)
+            result = stage(staging, python_function, args, kwargs, optimizers)
             changed = staging.objects.changed(before)
             new = [place.state() for place in changed]
         finally:
@@ -67,7 +71,9 @@ class Trace:
     def _finish(self, result):
         staging = self.staging
         with staging_of(staging), Recorder(staging), Interception(staging), torch.no_grad():
-            self.result = Result(staging, (result, [change.value for change in self.state]))
+            gradients = {b.source: g for b, g in staging.gradients.values.items() if b.source is not None}
+            self.gradients = list(gradients)
+            self.result = Result(staging, (result, [change.value for change in self.state], list(gradients.values())))
             operands = list(self.result.operands)
             self.writes = []
             for capture in staging.captures_in_order():
@@ -77,12 +83,6 @@ class Trace:
                 if base.value is not capture.param:
                     self.writes.append(capture)
                     operands.append(base.value)
-            self.gradients = []
-            for base, gradient in staging.gradients.items():
-                if base.source is not None:
-                    self.gradients.append((base.source, gradient is not None))
-                    if gradient is not None:
-                        operands.append(staging.value_of(gradient))
         captures = staging.captures_in_order()
         kinds = [("return", 0)] * len(operands)
         for position, capture in enumerate(self.writes, len(self.result.operands)):
@@ -94,7 +94,7 @@ class Trace:
         self.plan = self.graph.compile(staging.callbacks, exceptions)
         self.captures = captures
         self.positions = {id(capture): index for index, capture in self.arguments}
-        self.guards = list(staging.gradient_guards.values())
+        self.guards = list(staging.gradients.guards.values())
         for _, capture in self.arguments:
             capture.tensor = None
 
@@ -121,13 +121,12 @@ class Trace:
         outside = dict(zip(map(id, self.captures), tensors))
         values = [next(outputs) for _ in self.result.operands]
         written = [(outside[id(capture)], next(outputs)) for capture in self.writes]
-        gradients = [(outside[id(c)], next(outputs) if there else None) for c, there in self.gradients]
-        result, states = self.result.value(values, outside)
+        result, states, gradients = self.result.value(values, outside)
         with torch.no_grad():
             for tensor, value in written:
                 tensor.copy_(value)
-            for tensor, value in gradients:
-                tensor.grad = value
+            for capture, value in zip(self.gradients, gradients):
+                outside[id(capture)].grad = None if value is None or isinstance(value, Undefined) else value.detach()
         for change, value in zip(self.state, states):
             change.apply(value)
         return result
@@ -139,17 +138,22 @@ class Trace:
         return capture.tensor if capture.place is None else capture.place.state()
 
 
-def stage(staging, python_function, args, kwargs):
-    """Runs the function on stand-ins, everything it does with them is recorded."""
+def stage(staging, python_function, args, kwargs, optimizers=()):
+    """Runs the function on stand-ins, everything it does with them is recorded. The state of these optimizers is made
+    before."""
     torch.nn.Module.__call__, before = calls.staged_module_call, torch.nn.Module.__call__
+    hook = register_optimizer_step_pre_hook(before_step)
     _SHAPES.disabled, logs = True, _SHAPES.disabled  # what it tells is in the exception
     try:
         with staging_of(staging), Recorder(staging), Interception(staging), texts.formatting():
+            for optimizer in optimizers:
+                prepare(staging, optimizer)
             return calls.call(python_function, args, kwargs)
     except Dead:
         return None
     finally:
         torch.nn.Module.__call__ = before
+        hook.remove()
         _SHAPES.disabled = logs
 
 

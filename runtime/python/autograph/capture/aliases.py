@@ -104,7 +104,7 @@ class Aliases:
     # Regions.
 
     def open_journal(self, depth):
-        journal = Journal(depth, self.staging.objects)
+        journal = Journal(depth, self.staging)
         self.journals.append(journal)
         return journal
 
@@ -117,11 +117,13 @@ class Aliases:
 class Journal:
     """What a region changed of what was there before it."""
 
-    def __init__(self, depth, objects):
+    def __init__(self, depth, staging):
         self.depth = depth
         self.before = {}
-        self.objects = objects
-        self.python = objects.snapshot()
+        self.objects = staging.objects
+        self.python = staging.objects.snapshot()
+        self.gradients = staging.gradients
+        self.dotgrad = staging.gradients.snapshot()
 
     def note(self, cell):
         if cell not in self.before:
@@ -130,6 +132,7 @@ class Journal:
     def restore(self):
         changed = {}
         self.before.update(self.objects.changed(self.python))
+        self.before.update(self.gradients.changed(self.dotgrad, self.depth))
         for cell, state in self.before.items():
             changed[cell] = cell_state(cell)
             set_cell_state(cell, state)

@@ -8,8 +8,9 @@ import torch
 
 from .. import conversion
 from ..staging import current
-from . import recursion
-from .builtins import OVERLOADS
+from . import builtins, optimizers, recursion
+
+OVERLOADS = {**builtins.OVERLOADS, **optimizers.OVERLOADS}
 
 
 def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
@@ -48,12 +49,24 @@ def call(f, args, keywords):
         return _entered(f, args, keywords)
     if isinstance(f, torch.nn.Module):
         return module(f, args, keywords)
-    if isinstance(f, type) or isinstance(f, (types.BuiltinFunctionType, types.BuiltinMethodType)):
+    if isinstance(f, type):
+        return _instance(f, args, keywords)
+    if isinstance(f, (types.BuiltinFunctionType, types.BuiltinMethodType)):
         return f(*args, **keywords)
     method = getattr(type(f), "__call__", None)
     if isinstance(method, types.FunctionType):
         return _entered(method, (f, *args), keywords)
     return f(*args, **keywords)
+
+
+def _instance(f, args, keywords):
+    """A new object: `__init__` may decide on staged values too."""
+    is_plain = type(f).__call__ is type.__call__ and f.__new__ is object.__new__
+    if current() is None or not is_plain or not isinstance(f.__init__, types.FunctionType):
+        return f(*args, **keywords)
+    made = object.__new__(f)
+    _entered(f.__init__, (made, *args), keywords)
+    return made
 
 
 def _is_wrapper(f):

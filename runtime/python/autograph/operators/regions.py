@@ -30,7 +30,6 @@ def trace(staging, body, get_state, set_state, values, install=None):
     with staging.record.new_region() as region:
         block = Block(region)
         journal = staging.aliases.open_journal(region.depth)
-        gradients = dict(staging.gradients)
         try:
             if install is not None:
                 values = install(region, values)
@@ -47,7 +46,6 @@ def trace(staging, body, get_state, set_state, values, install=None):
                 block.dead = True
         finally:
             block.changed = staging.aliases.close_journal(journal)
-            _restore_gradients(staging, gradients)
     return block
 
 
@@ -105,11 +103,6 @@ def same_object(a, b):
     if is_staged_tensor(a) and is_staged_tensor(b):
         return a.__dict__["_ag_view"].same_place(b.__dict__["_ag_view"])
     return False
-
-
-def _restore_gradients(staging, gradients):
-    staging.gradients.clear()
-    staging.gradients.update(gradients)
 
 
 def raised(staging, error):

@@ -57,7 +57,8 @@ class Constant(NamedTuple):
     __hash__ = None
 
     def __str__(self):
-        return f"{self.value!r}"
+        is_container = isinstance(self.value, (dict, list, tuple, set))
+        return f"a {type(self.value).__name__}" if is_container else f"{self.value!r}"
 
 
 class Growing(NamedTuple):
