@@ -96,7 +96,8 @@ def _differing(before, after):
 
 def _by_object(differing):
     """Whether Python's objects tell calls apart, as in a chain of modules: Python decides where that ends."""
-    simple = (bool, int, float, str, bytes, list, tuple, dict, torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)
+    staged = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)
+    simple = (bool, int, float, str, bytes, list, tuple, dict, *staged)
     return any(not isinstance(new, simple) for _, new in differing.values())
 
 
