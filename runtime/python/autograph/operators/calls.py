@@ -78,6 +78,8 @@ def _entered(f, args, keywords):
     if wrapped is not None:
         return wrapped(*args, **keywords)
     made, staging = conversion.converted(f), current()
+    if staging is not None and (made is not None or conversion.is_left(f)):
+        staging.objects.entered(f)
     if staging is None or made is None and not conversion.is_converted(f):
         return (made or f)(*args, **keywords)
     return recursion.entered(staging, f, made or f, args, keywords)
@@ -102,10 +104,14 @@ def _under_context(f):
 
 def module(f, args, keywords):
     """A module: its `forward` is converted, its hooks run as they are."""
+    if current() is not None:
+        current().objects.watch(f)
     forward = type(f).forward
     if "forward" in f.__dict__ or not isinstance(forward, types.FunctionType):
         return _plain_call(f, *args, **keywords)
     made = conversion.converted(forward)
+    if made is not None and current() is not None:
+        current().objects.entered(forward)
     if made is None:
         return _plain_call(f, *args, **keywords)
     if not _has_hooks(f):
