@@ -7,6 +7,7 @@
 //! - [`reverse`]: from the last node to the first
 //! - [`branch`], [`round`], [`call`]: through `if`, loops and functions; [`saved`]: what of the way forward is needed on the way back
 //! - [`adjoint`]: gradients of tensors, lists and tuples; [`list`]: operations on those
+//! - [`halves`]: a graph that ends in its gradient, as the way forward and the way back
 //! - [`rules`]: derivatives of operators, a file for each family; [`formula`]: those of operators without a rule
 //! - [`emit`], [`expression`], [`shape`]: how nodes are made, with the types that they give
 
@@ -17,6 +18,7 @@ mod call;
 mod emit;
 mod expression;
 mod formula;
+mod halves;
 mod list;
 mod reverse;
 mod round;
@@ -24,9 +26,10 @@ mod rules;
 mod saved;
 mod shape;
 
-use std::fmt;
-
 pub use call::Functions;
+pub use halves::{Halves, halves};
+
+use std::fmt;
 
 use self::emit::Emit;
 use crate::ir::build::{Builder, Circumstances};
@@ -68,7 +71,8 @@ pub trait Formulas {
 /// Emits the gradient of `outputs` with respect to `inputs` at the end of the innermost open region.
 ///
 /// A seed is the gradient that comes from after an output; `None` is 1 for an output of one element. An input that
-/// no output depends on has no gradient. Derivatives of functions that are called are added to these. With `no_grad`, what is emitted has no gradient itself (`create_graph=False`).
+/// no output depends on has no gradient. With `no_grad`, what is emitted has no gradient itself (`create_graph=False`).
+/// Derivatives of functions that are called become functions beside them.
 pub fn gradient(
     builder: &mut Builder,
     outputs: &[Value],

@@ -2,7 +2,7 @@
 
 from .. import _runtime
 from . import closures
-from .record import Value
+from .record import Value, gradient_type
 
 
 def graph(staging, results, kinds):
@@ -15,21 +15,21 @@ def graph(staging, results, kinds):
     return lowering.graph, lowering.exceptions
 
 
-def gradient_graph(staging, outputs, inputs):
-    """The graph that computes the gradients of the inputs from those of the outputs, and of which inputs there are
-    any."""
+def gradient_graph(staging, results, outputs, inputs, is_repeated):
+    """The graph with the gradients of the inputs, from those of the outputs, behind its results; and of which inputs
+    there are any. It does not print again what another run has printed."""
     from ..gradients import formula
 
-    lowering = _entry(staging, staging.name + "_backward")
+    lowering = _entry(staging, staging.name)
+    lowering.is_repeated = is_repeated
     seeds = [
-        lowering.graph.parameter(str(output.type), f"seed{index}", ("argument", f"seed{index}"))
+        lowering.graph.parameter(str(gradient_type(output.type)), f"seed{index}", ("argument", f"seed{index}"))
         for index, output in enumerate(outputs)
     ]
-    lowering.is_silent = True
     lowering.functions(staging.record.entry)
     lowering.nodes(staging.record.entry.nodes)
     made = lowering.graph.gradient(lowering.operand(outputs), seeds, lowering.operand(inputs), formula)
-    found = [value for value in made if value is not None]
+    found = [*map(lowering.operand, results), *(value for value in made if value is not None)]
     lowering.graph.finish(found, [("return", 0)] * len(found))
     return lowering.graph, lowering.exceptions, [value is not None for value in made]
 
@@ -63,9 +63,9 @@ class _Lowering:
     def __init__(self, graph):
         self.graph = graph
         self.values = {}
+        self.is_repeated = False
         self.exceptions = {}  # name in the graph -> class
         self.numbers = {}  # functions of the record -> number in the graph, and what they use of their surroundings
-        self.is_silent = False
 
     def operand(self, operand):
         if isinstance(operand, Value):
@@ -97,7 +97,7 @@ class _Lowering:
         if node.op == "gradient":
             self.gradient(node)
             return
-        if node.op == "print" and self.is_silent:
+        if node.op == "print" and self.is_repeated:
             return
         regions = [self.region(region) for region in node.regions]
         types = [str(value.type) for value in node.outputs]
