@@ -7,7 +7,7 @@ The backward pass is a second graph: the first again, and its gradient. Random n
 import torch
 
 from .capture import lower
-from .capture.record import TensorType
+from .capture.record import TensorType, Value
 
 
 def is_needed(tensors):
@@ -34,8 +34,9 @@ class Differentiable(torch.autograd.Function):
             )
         )
         outputs = tuple(trace.plan.run(plain))
+        followed = trace.followed(tuple(ctx.needs_input_grad[1:]))
         ctx.mark_non_differentiable(
-            *(o for o in outputs if isinstance(o, torch.Tensor) and not _has_gradient(o.dtype))
+            *(o for o, has in zip(outputs, followed) if isinstance(o, torch.Tensor) and not has)
         )
         return outputs
 
@@ -59,6 +60,50 @@ class Differentiable(torch.autograd.Function):
 
 def _has_gradient(dtype):
     return dtype.is_floating_point or dtype.is_complex
+
+
+def followed(trace, needed):
+    """Which outputs have a gradient by these inputs: those that come from them on a way that no `detach`, no `no_grad`
+    and no integer ends."""
+    reached = {capture.param for capture, need in zip(trace.captures, needed) if need}
+    _follow(trace.staging.record.entry, reached)
+    return [isinstance(operand, Value) and operand in reached for operand in trace.operands]
+
+
+def _follow(region, reached):
+    for node in region.nodes:
+        if not node.grad or node.op == "aten.detach.default":
+            continue
+        if node.regions:
+            _through_regions(node, reached)
+        elif any(value in reached for value in _values(node.args)):
+            reached.update(output for output in node.outputs if _is_followed(output.type))
+
+
+def _through_regions(node, reached):
+    """What goes into a branch or loop reaches all of its parameters; twice, for what one round hands to the next."""
+    enters = any(value in reached for value in _values(node.args))
+    for _ in range(2):
+        for region in node.regions:
+            if enters:
+                reached.update(param for param in region.params if _is_followed(param.type))
+            _follow(region, reached)
+            enters = enters or any(value in reached for value in _values(region.results))
+    if enters:
+        reached.update(output for output in node.outputs if _is_followed(output.type))
+
+
+def _is_followed(type):
+    """Numbers have no gradient in torch; lists and tuples may hold what has."""
+    return _has_gradient(type.dtype) if isinstance(type, TensorType) else not isinstance(type, str)
+
+
+def _values(operand):
+    if isinstance(operand, Value):
+        yield operand
+    elif isinstance(operand, (list, tuple)):
+        for element in operand:
+            yield from _values(element)
 
 
 def backward_graph(trace, needed):
