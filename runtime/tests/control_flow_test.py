@@ -1,5 +1,7 @@
 """Conditions and loops that the graph decides, with eager torch as the oracle."""
 
+import math
+
 import pytest
 import torch
 
@@ -488,3 +490,12 @@ def test_tensor_of_a_staged_list_of_numbers():
         return torch.tensor(found)
 
     assert_same(f, (t(1.0, 2.0, 3.0), torch.tensor(3)))
+
+
+def test_math_of_staged_numbers():
+    def f(x):
+        a = x.sum().item()
+        powers = math.sqrt(a), math.exp(a), math.log(a), math.pow(a, 2), math.hypot(a, 3), math.tanh(x[0])
+        return powers, math.floor(a), math.ceil(a), round(a), math.isnan(a), math.sqrt(4), math.degrees(a)
+
+    assert_same(f, (t(1.25, 2.5),))

@@ -158,3 +158,18 @@ def test_tensors_that_a_graph_cannot_hold(make, message):
 
 def test_generator_of_random_numbers():
     assert "torch.manual_seed" in staging_error(lambda x: torch.randn(2, generator=torch.Generator()), t(1))
+
+
+def test_gradient_of_what_has_none():
+    """From outside and inside, at the line of the operator."""
+
+    def f(x):
+        return ag.py_function(lambda a: a * 2, (x,), "f32[2]") * x  # no derivative
+
+    def inside(x):
+        return torch.autograd.grad(f(x).sum(), x)
+
+    x = torch.ones(2, requires_grad=True)
+    for run in (lambda: ag.function(f)(x).sum().backward(), lambda: ag.function(inside)(x)):
+        with pytest.raises(ag.StagingError, match="(?s)no derivative: a call back into Python.*# no derivative"):
+            run()

@@ -1,6 +1,7 @@
 """From the finished record to a graph of the runtime."""
 
 from .. import _runtime
+from ..errors import StagingError
 from .record import Value
 
 
@@ -24,7 +25,7 @@ def gradient_graph(staging, outputs, inputs):
         for index, output in enumerate(outputs)
     ]
     lowering.nodes(node for node in staging.record.entry.nodes if node.op != "print")
-    made = lowering.graph.gradient(lowering.operand(outputs), seeds, lowering.operand(inputs), formula)
+    made = lowering.differentiated(lowering.operand(outputs), seeds, lowering.operand(inputs), formula)
     found = [value for value in made if value is not None]
     lowering.graph.finish(found, [("return", 0)] * len(found))
     return lowering.graph, lowering.exceptions, [value is not None for value in made]
@@ -78,6 +79,15 @@ class _Lowering:
             op = f"raise {self.exception(node.extra)}"
         made = self.graph.emit(op, args, types, regions=regions, span=node.span, grad=node.grad)
         self.values.update(zip(node.outputs, made))
+
+    def differentiated(self, *arguments):
+        """The gradients that the runtime finds; what has none is an error at its place."""
+        try:
+            return self.graph.gradient(*arguments)
+        except RuntimeError as error:
+            if len(error.args) == 2:
+                raise StagingError(*error.args) from None
+            raise
 
     def exception(self, kind):
         """The name of an exception's class in the graph."""

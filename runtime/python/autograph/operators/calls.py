@@ -8,9 +8,9 @@ import torch
 
 from .. import conversion
 from ..staging import current
-from . import builtins, optimizers, randomness
+from . import builtins, mathematics, optimizers, randomness
 
-OVERLOADS = {**builtins.OVERLOADS, **optimizers.OVERLOADS, **randomness.OVERLOADS}
+OVERLOADS = {**builtins.OVERLOADS, **mathematics.OVERLOADS, **optimizers.OVERLOADS, **randomness.OVERLOADS}
 
 
 #: The code of the wrapper that torch puts around some of its functions once its compiler has been imported.
