@@ -488,3 +488,16 @@ def test_tensor_of_a_staged_list_of_numbers():
         return torch.tensor(found)
 
     assert_same(f, (t(1.0, 2.0, 3.0), torch.tensor(3)))
+
+
+@pytest.mark.parametrize("count", [2, 20])
+def test_zip_of_modules_and_rows(count):
+    layers = torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(count)])
+
+    def f(x):
+        out = []
+        for layer, row in zip(layers, x):
+            out.append(layer(row))
+        return torch.stack(out)
+
+    assert_same(f, (torch.ones(count, 2),))
