@@ -49,10 +49,15 @@ def is_converted(function):
     return function.__code__ in _MADE
 
 
+def is_left(function):
+    """Whether the user wants a function to run as it is."""
+    return getattr(function, Marker.ATTRIBUTE, False)
+
+
 def converted(function):
     """The converted form, with the globals, closure and defaults of the function; None if it runs as it is."""
     code = function.__code__
-    if code in _MADE or getattr(function, Marker.ATTRIBUTE, False):
+    if code in _MADE or is_left(function):
         return None
     found = _CODES.get(code)
     if found is None:

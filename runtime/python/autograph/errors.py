@@ -74,10 +74,17 @@ def in_user_code(error):
             entries.append((traceback, None, None, None))
         traceback = traceback.tb_next
     chain = None
+    _rename(error)
     for file, line, name, _ in reversed(entries):
         entry = file if line is None else _entry_at(file, line, name)
         chain = types.TracebackType(chain, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return error.with_traceback(chain)
+
+
+def _rename(error):
+    """Says `Tensor` where Python names the stand-in of one."""
+    if any(isinstance(arg, str) and "FakeTensor" in arg for arg in error.args):
+        error.args = tuple(arg.replace("FakeTensor", "Tensor") if isinstance(arg, str) else arg for arg in error.args)
 
 
 def at_places(error):

@@ -58,6 +58,14 @@ class Capture:
         self.path = None
         self.place = None
 
+    @property
+    def is_number(self):
+        return self.fake is None
+
+    def present(self):
+        """What it is now."""
+        return self.tensor if self.place is None else self.place.state()
+
 
 class Staging:
     def __init__(self, name):

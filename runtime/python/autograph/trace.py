@@ -13,6 +13,7 @@ from .capture.functions import Interception
 from .capture.record import has_random
 from .capture.tensors import Recorder
 from .errors import Dead, at_places
+from .guards import Guards
 from .operators import calls
 from .operators.optimizers import before_step, prepare
 from .operators.variables import Undefined
@@ -56,8 +57,11 @@ class Trace:
         finally:
             for place, state in staging.objects.changed(before).items():
                 place.restore(state)
-        self.state = state_of(staging, changed, new)
+        self.guards = Guards(staging)
+        self.state = state_of(staging, changed, new, self.guards)
+        self.guards.read()
         self._finish(result)
+        self.guards.done()
 
     def _finish(self, result):
         staging = self.staging
@@ -85,7 +89,7 @@ class Trace:
         self.plan = self.graph.compile(staging.callbacks, exceptions)
         self.captures = captures
         self.positions = {id(capture): index for index, capture in self.arguments}
-        self.guards = list(staging.gradients.guards.values())
+        self.gradient_guards = list(staging.gradients.guards.values())
         for _, capture in self.arguments:
             capture.tensor = None
 
@@ -96,10 +100,10 @@ class Trace:
         return self._backward[needed]
 
     def broken(self):
-        """What it was traced for and is no more: places of Python's state, or true."""
-        if any((tensor.grad is None) != none for tensor, none in self.guards):
-            return [True]
-        return [change.key for change in self.state if not change.holds()]
+        """Whether it is not right for the present state of Python; and the places of numbers that are others now."""
+        if any((tensor.grad is None) != none for tensor, none in self.gradient_guards):
+            return True, []
+        return self.guards.broken()
 
     def run(self, leaves):
         """A call with these arguments."""
@@ -126,7 +130,7 @@ class Trace:
         index = self.positions.get(id(capture))
         if index is not None:
             return leaves[index]
-        return capture.tensor if capture.place is None else capture.place.state()
+        return capture.present()
 
 
 def stage(staging, python_function, args, kwargs, optimizers=()):

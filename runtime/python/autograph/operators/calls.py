@@ -78,6 +78,8 @@ def _function(f):
     if wrapped is not None:
         return wrapped
     made = conversion.converted(f)
+    if current() is not None and (made is not None or conversion.is_left(f)):
+        current().objects.entered(f)
     return made or f
 
 
@@ -100,10 +102,14 @@ def _under_context(f):
 
 def module(f, args, keywords):
     """A module: its `forward` is converted, its hooks run as they are."""
+    if current() is not None:
+        current().objects.watch(f)
     forward = type(f).forward
     if "forward" in f.__dict__ or not isinstance(forward, types.FunctionType):
         return _plain_call(f, *args, **keywords)
     made = conversion.converted(forward)
+    if made is not None and current() is not None:
+        current().objects.entered(forward)
     if made is None:
         return _plain_call(f, *args, **keywords)
     if not _has_hooks(f):
