@@ -93,11 +93,11 @@ def translate(model, source):
 def main():
     for forcing in 1.0, 0.0:
         torch.manual_seed(0)
-        sources = torch.randint(2, 10, (15, 16, 4))
-        targets = torch.cat([sources.flip(-1), torch.full((15, 16, 1), STOP)], -1)
+        sources = torch.randint(2, 10, (24, 16, 4))
+        targets = torch.cat([sources.flip(-1), torch.full((24, 16, 1), STOP)], -1)
         model = Translator(10, 32)
         optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
-        for epoch in range(6):
+        for epoch in range(4):
             loss = train(model, optimizer, sources, targets, torch.tensor(forcing))
         model.eval()
         found = translate(model, sources[0])
