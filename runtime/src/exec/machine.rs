@@ -10,6 +10,7 @@ use super::error::{Error, Fault, Place as ErrorPlace};
 use super::host::Host;
 use super::list;
 use super::plan::{Dead, Function, ListStep, Plan, Slice, Step, fits};
+use super::sums;
 use super::value::Value;
 use crate::ir::Type;
 use crate::ir::arithmetic::Kind;
@@ -236,6 +237,17 @@ impl Machine<'_> {
                 let tensors =
                     tensors.ok_or_else(|| Fault::Type("the list has items that are no tensors".into()))?;
                 let made = f(&tensors, dimension)?;
+                *registers.ten(out) = Some(made);
+            }
+            Step::Grow { f, out, a, b } => {
+                let grown = registers.take(a)?;
+                let made = f(grown, registers.tensor(b)?)?;
+                *registers.ten(out) = Some(made);
+            }
+            Step::GrowAt { out, a, dimension, index, b } => {
+                let dimension = registers.number(dimension).cast_signed();
+                let grown = registers.take(a)?;
+                let made = sums::add_at(grown, dimension, registers.tensor(index)?, registers.tensor(b)?)?;
                 *registers.ten(out) = Some(made);
             }
             Step::Operator { call } => {

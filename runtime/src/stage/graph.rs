@@ -202,7 +202,7 @@ impl PyGraph {
         PyPlan::new(&self.rewritten(passes)?, callbacks, exceptions)
     }
 
-    /// The graph after these passes: "constants", "identities", "common", "invariants", "dead"; by default all of
+    /// The graph after these passes: "constants", "identities", "parts", "common", "invariants", "dead"; by default all of
     /// them.
     #[pyo3(signature = (passes = None))]
     fn optimized(&self, passes: Option<Vec<String>>) -> PyResult<Self> {

@@ -59,9 +59,12 @@ impl Registers {
     }
 
     pub(super) fn tensor(&self, ten: Ten) -> Result<&Tensor, Fault> {
-        self.tens[self.frame.tens + ten.0 as usize].as_ref().ok_or_else(|| {
-            Fault::Type("a tensor is used that was not bound on the way that was taken".into())
-        })
+        self.tens[self.frame.tens + ten.0 as usize].as_ref().ok_or_else(unbound)
+    }
+
+    /// The register is empty after this.
+    pub(super) fn take(&mut self, ten: Ten) -> Result<Tensor, Fault> {
+        self.ten(ten).take().ok_or_else(unbound)
     }
 
     pub(super) fn any(&mut self, any: Any) -> &mut Value {
@@ -209,4 +212,8 @@ fn name(kind: Kind) -> &'static str {
         Kind::Float => "a float",
         Kind::Bool => "a bool",
     }
+}
+
+fn unbound() -> Fault {
+    Fault::Type("a tensor is used that was not bound on the way that was taken".into())
 }
