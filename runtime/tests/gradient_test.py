@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 import autograph as ag
-from oracle import assert_same, t
+from oracle import assert_equal, assert_same, t
 
 
 def leaf(*shape, seed=0):
@@ -143,6 +143,41 @@ def test_functions_of_torch():
     check(lambda x: F.instance_norm(x[None]).pow(3).sum(), x)
     check(lambda x: F.huber_loss(x, x * 0.5) + F.gelu(x).sum() + F.normalize(x).prod(), x)
     check(lambda x: torch.stack([v.cumsum(0) for v in x.unsafe_chunk(2, 0)]).logsumexp(-1).sum(), x)
+
+
+@pytest.mark.parametrize("change", ["no_grad", "data", "copy", "loop"])
+def test_changes_that_torch_does_not_record(change):
+    """Below `torch.no_grad` a change in place gives a tensor another value, and leaves it the derivative it had."""
+
+    def f(x, w, n):
+        y = x * w
+        if change == "data":
+            y.data.mul_(3)
+        elif change == "copy":
+            with torch.no_grad():
+                y[0].copy_(x[1])
+        elif change == "loop":
+            for i in range(n):
+                with torch.no_grad():
+                    y += i
+                w = w * 2
+        else:
+            with torch.no_grad():
+                y += 1
+        return (y * w).sum(), y
+
+    def gradients(f):
+        x, w = t(1, 2).requires_grad_(), t(3, 4).requires_grad_()
+        loss, y = f(x, w, torch.tensor(3))
+        return loss.detach(), y.detach(), *torch.autograd.grad(loss, (x, w))
+
+    def inside(x, w, n):
+        x, w = x.requires_grad_(), w.requires_grad_()
+        loss, y = f(x, w, n)
+        return loss.detach(), y.detach(), *torch.autograd.grad(loss, (x, w))
+
+    assert_equal(gradients(ag.function(f)), gradients(f))
+    assert_same(inside, (t(1, 2), t(3, 4), torch.tensor(3)))
 
 
 def accumulate(model, optimizer, x, rounds):

@@ -121,6 +121,21 @@ def test_nothing_changes_when_staging_fails():
     assert box.value == 1
 
 
+def test_inputs_that_share_memory():
+    """A change of one would be seen in the other."""
+
+    @ag.function
+    def f(x, y):
+        x += 1
+        return x + y
+
+    x = torch.zeros(4)
+    with pytest.raises(ag.StagingError, match="`f` changes `x` in place, which shares memory with `y`"):
+        f(x[:2], x[1:3])
+    torch.testing.assert_close(f(x[:2], x[2:]), torch.ones(2))
+    torch.testing.assert_close(x, t(1, 1, 0, 0))
+
+
 def test_state_that_is_read_is_read_by_each_call():
     """Numbers, containers and tensors in attributes, globals and cells, and what modules are made of."""
 

@@ -109,7 +109,7 @@ def set_loop_options(**options):
 
 def py_function(function, inputs=(), types=()):
     """Calls a function of Python each time the graph runs, with the values of `inputs`. `types` are those of its
-    results: a text such as `f32[4,?]`, `int`, `float` or `bool`, a tensor or a dtype (of a number); one, or a list."""
+    results: a text such as `f32[4,?]`, `int`, `float` or `bool` (or the class), a tensor or a dtype (of a number); one, or a list."""
     staging = current()
     if staging is None:
         return function(*inputs)
@@ -132,4 +132,6 @@ def _type(type):
         return TensorType(type.dtype, tuple(type.shape), type.device)
     if isinstance(type, torch.dtype):
         return TensorType(type, (), torch.device("cpu"))
+    if type in (int, float, bool):
+        return type.__name__
     return type if type in ("int", "float", "bool") else parse_type(type)

@@ -70,7 +70,7 @@ class Function:
         if current() is not None:
             return self.__ag_inline__(args, kwargs)
         leaves, structure = flatten(args, kwargs)
-        return self._traced(leaves, structure, args, kwargs).run(leaves)
+        return self._traced(leaves, structure, args, kwargs).run(leaves, args, kwargs)
 
     def graph(self, *args, **kwargs):
         """The text of the graph that a call with these arguments runs."""

@@ -64,14 +64,19 @@ def _used(staging, outputs, inputs):
     region = staging.record.region
     while region is not None:
         for node in reversed(region.nodes):
-            if any(output in needed for output in node.outputs) and node.grad and node.op != "aten.detach.default":
+            if any(output in needed for output in node.outputs) and not _ends_here(node):
                 _add_operands(node, needed)
         region = region.parent
     return [value in needed for value in inputs]
 
 
+def _ends_here(node):
+    """Whether no gradient passes through a node."""
+    return node.op == "aten.detach.default" or not node.grad and node.op.startswith("aten.")
+
+
 def _add_operands(node, needed):
-    _add(node.args, needed)
+    _add(node.args[:1] if node.op == "overwritten" else node.args, needed)
     for region in node.regions:
         _add(region.results, needed)
         for inner in reversed(region.nodes):

@@ -29,10 +29,11 @@ def _object_like(value, state):
 
 
 class Result:
-    """What a function returns: operands of the graph, and how the value is made of them."""
+    """What a function returns: operands of the graph, and how the value is made of them. What was given is returned itself."""
 
-    def __init__(self, staging, value):
+    def __init__(self, staging, value, containers):
         self.operands = []
+        self._given = {id(container.stand_in): id(container) for container in containers}
         self._make = self._of(staging, value)
 
     def value(self, values, outside):
@@ -43,6 +44,9 @@ class Result:
         return len(self.operands) - 1
 
     def _of(self, staging, value):
+        given = self._given.get(id(value))
+        if given is not None:
+            return lambda values, outside: outside[given]
         if isinstance(value, torch.Tensor):
             view = staging.view_of(value)
             if not view.chain and view.base.source is not None:

@@ -11,8 +11,8 @@ def save(trace, folder):
     changes, and results that are no tensors, numbers, lists or tuples of these."""
     state = [str(capture.place) for capture in trace.captures if capture.is_number]
     state += [str(change.place) for change in trace.state]
-    if state or trace.writes or trace.gradients or trace.staging.callbacks:
-        what = ", ".join(state) or ("Python is called" if trace.staging.callbacks else "tensors outside are changed")
+    if state or trace.changed or trace.writes or trace.gradients or trace.staging.callbacks:
+        what = ", ".join(state) or ("Python is called" if trace.staging.callbacks else "what is outside is changed")
         raise AutographError(f"`{trace.staging.name}` is more than its graph, and cannot be saved: {what}")
     captures = [
         (number, capture.present().detach())

@@ -145,8 +145,7 @@ class Staging:
         param = self.record.entry.param(TensorType(tensor.dtype, dims, tensor.device), "")
         if unknown:
             size = [self.sizes.shared(unknown[d], param, d) if d in unknown else n for d, n in enumerate(tensor.shape)]
-            with self.quiet():
-                fake = torch.empty(size, dtype=tensor.dtype, device=tensor.device)
+            fake = self.new_fake(size, None, tensor.dtype, tensor.device)
         else:
             fake = self.new_fake(tensor.size(), tensor.stride(), tensor.dtype, tensor.device)
         base = Base(param, fake, 0)
@@ -182,8 +181,13 @@ class Staging:
         return base.fake
 
     def new_fake(self, size, stride, dtype, device):
+        """A tensor without data; contiguous without a stride."""
+        if all(type(n) is int for n in (*size, *(stride or ()))):
+            # As the mode would, without asking it: this is done for every variable of every region.
+            with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
+                return FakeTensor(self.fake_mode, _empty(size, stride, dtype, "meta"), device)
         with self.quiet():
-            return torch.empty_strided(size, stride, dtype=dtype, device=device)
+            return _empty(size, stride, dtype, device)
 
     @contextmanager
     def quiet(self):
@@ -197,8 +201,7 @@ class Staging:
         """A tensor that has this value and shares nothing with others."""
         type = value.type
         size = [self.sizes.unknown(value, d) if n is None else n for d, n in enumerate(type.dims)]
-        with self.quiet():
-            fake = torch.empty(size, dtype=type.dtype, device=type.device)
+        fake = self.new_fake(size, None, type.dtype, type.device)
         attach(fake, View(Base(value, fake, value.region.depth), (), value))
         return fake
 
@@ -268,6 +271,12 @@ class Staging:
 
     def size_expression(self, number):
         return self.sizes.lower(number)
+
+
+def _empty(size, stride, dtype, device):
+    if stride is None:
+        return torch.empty(size, dtype=dtype, device=device)
+    return torch.empty_strided(size, stride, dtype=dtype, device=device)
 
 
 def attach(fake, view):

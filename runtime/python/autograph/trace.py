@@ -6,12 +6,12 @@ import threading
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from . import differentiable
+from . import differentiable, overlap
 from .arguments import flatten, names, unflatten
 from .capture import lower, scalars, texts
 from .capture.functions import Interception
-from .capture.record import has_random
 from .capture.tensors import Recorder
+from .containers import Container, found_in, refill, stand_ins
 from .errors import Dead, at_places
 from .guards import Guards
 from .operators import calls
@@ -34,7 +34,7 @@ class Trace:
         self.staging = staging = Staging(name_of(python_function))
         leaves, structure = flatten(args, kwargs)
         self.arguments = []
-        stand_ins = []
+        given = []
         for index, (path, leaf) in enumerate(zip(names(python_function, args, kwargs), leaves)):
             if isinstance(leaf, torch.Tensor):
                 if id(leaf) not in staging.captures:
@@ -43,19 +43,20 @@ class Trace:
                 leaf = staging.captures[id(leaf)].fake
             else:
                 staging.objects.watch(leaf)
-            stand_ins.append(leaf)
+            given.append(leaf)
         staging.objects.watch(python_function)
-        args, kwargs = unflatten(stand_ins, structure)
+        args, kwargs = stand_ins(unflatten(given, structure))
+        self.containers = [Container(staging, stand_in) for stand_in in found_in((args, kwargs))]
         staging.outside = frozenset(staging.objects.kept)
         before = staging.objects.snapshot()
         try:
             for place in staging.objects.numbers(changing):
                 place.restore(staging.number_in(place, scalars.kind_of(place.state())))
             result = stage(staging, python_function, args, kwargs, optimizers)
-            changed = staging.objects.changed(before)
+            changed = staging.objects.changed_outside(before)
             new = [place.state() for place in changed]
         finally:
-            for place, state in staging.objects.changed(before).items():
+            for place, state in staging.objects.changed_outside(before).items():
                 place.restore(state)
         self.guards = Guards(staging)
         self.state = state_of(staging, changed, new, self.guards)
@@ -68,7 +69,10 @@ class Trace:
         with staging_of(staging), Recorder(staging), Interception(staging), torch.no_grad():
             gradients = {b.source: g for b, g in staging.gradients.values.items() if b.source is not None}
             self.gradients = list(gradients)
-            self.result = Result(staging, (result, [change.value for change in self.state], list(gradients.values())))
+            self.changed = [container for container in self.containers if container.is_changed()]
+            contents = [container.contents() for container in self.changed]
+            value = result, [change.value for change in self.state], list(gradients.values()), contents
+            self.result = Result(staging, value, self.containers)
             operands = list(self.result.operands)
             self.writes = []
             for capture in staging.captures_in_order():
@@ -83,8 +87,7 @@ class Trace:
         for position, capture in enumerate(self.writes, len(self.result.operands)):
             kinds[position] = ("write", captures.index(capture))
         self.operands = operands
-        self.is_random = has_random(staging.record.entry)
-        self._backward = {}
+        self._gradients = {}
         self.graph, exceptions = lower.graph(staging, operands, kinds)
         self.plan = self.graph.compile(staging.callbacks, exceptions)
         self.captures = captures
@@ -93,11 +96,13 @@ class Trace:
         for _, capture in self.arguments:
             capture.tensor = None
 
-    def backward_plan(self, needed):
-        """The plan that computes the gradients of these inputs."""
-        if needed not in self._backward:
-            self._backward[needed] = differentiable.backward_graph(self, needed)
-        return self._backward[needed]
+    def gradient(self, kind, needed):
+        """The gradient by these inputs, as `differentiable` makes it of a kind."""
+        with TRACING:
+            key = kind, needed
+            if key not in self._gradients:
+                self._gradients[key] = kind(self, needed)
+            return self._gradients[key]
 
     def broken(self):
         """Whether it is not right for the present state of Python; and the places of numbers that are others now."""
@@ -105,9 +110,11 @@ class Trace:
             return True, []
         return self.guards.broken()
 
-    def run(self, leaves):
+    def run(self, leaves, args, kwargs):
         """A call with these arguments."""
         tensors = [self._input(capture, leaves) for capture in self.captures]
+        if self.writes:
+            overlap.refuse(self.staging.name, self.captures, tensors, self.writes)
         try:
             needed = differentiable.is_needed(tensors)
             outputs = iter(differentiable.run(self, tensors) if needed else self.plan.run(tensors))
@@ -116,7 +123,8 @@ class Trace:
         outside = dict(zip(map(id, self.captures), tensors))
         values = [next(outputs) for _ in self.result.operands]
         written = [(outside[id(capture)], next(outputs)) for capture in self.writes]
-        result, states, gradients = self.result.value(values, outside)
+        outside.update(zip(map(id, self.containers), found_in((args, kwargs))))
+        result, states, gradients, contents = self.result.value(values, outside)
         with torch.no_grad():
             for tensor, value in written:
                 tensor.copy_(value)
@@ -124,6 +132,8 @@ class Trace:
                 outside[id(capture)].grad = None if value is None or isinstance(value, Undefined) else value.detach()
         for change, value in zip(self.state, states):
             change.apply(value)
+        for container, value in zip(self.changed, contents):
+            refill(outside[id(container)], value)
         return result
 
     def _input(self, capture, leaves):

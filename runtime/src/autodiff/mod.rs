@@ -7,6 +7,7 @@
 //! - [`reverse`]: from the last node to the first
 //! - [`branch`], [`round`]: through `if`, `while` and `for`; [`saved`]: what of the way forward is needed on the way back
 //! - [`adjoint`]: gradients of tensors, lists and tuples; [`list`]: operations on those
+//! - [`halves`]: a graph that ends in its gradient, as the way forward and the way back
 //! - [`rules`]: derivatives of operators, a file for each family; [`formula`]: those of operators without a rule
 //! - [`emit`], [`expression`], [`shape`]: how nodes are made, with the types that they give
 
@@ -16,12 +17,15 @@ mod branch;
 mod emit;
 mod expression;
 mod formula;
+mod halves;
 mod list;
 mod reverse;
 mod round;
 mod rules;
 mod saved;
 mod shape;
+
+pub use halves::{Halves, halves};
 
 use std::fmt;
 

@@ -84,7 +84,8 @@ impl Reverse<'_> {
 
     /// The gradient of a gradient that is not asked for does not begin at its seed either.
     fn detached(&mut self, seed: Operand) -> Operand {
-        if self.emit.circumstances.no_grad {
+        let is_tensor = self.emit.builder.type_of(&seed).tensor().is_some();
+        if self.emit.circumstances.no_grad && is_tensor {
             self.emit.put(Expr::call("detach.default", vec![seed.into()], Typing::Like(0)))
         } else {
             seed
@@ -148,6 +149,12 @@ impl Reverse<'_> {
             return match &node.op {
                 Op::Call(_) => Err(self.error("no derivative: a call of a staged function")),
                 Op::Python(_) => Err(self.error("no derivative: a call back into Python")),
+                Op::Overwritten => {
+                    if let Some(gradient) = adjoints.get(&mut self.emit, node.outputs[0]) {
+                        self.yielded(adjoints, &node.operands[0], gradient);
+                    }
+                    Ok(())
+                }
                 _ => {
                     list::derivative(&mut self.emit, &self.activity, node, adjoints);
                     Ok(())

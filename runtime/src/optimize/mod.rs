@@ -11,12 +11,11 @@
 //! - [`invariants`]: what every round of a loop computes again
 //! - [`dead`]: what nobody uses
 //!
-//! What [`escape`]s is neither merged nor moved.
+//! What [`escape`](crate::ir::escape)s is neither merged nor moved.
 
 mod common;
 mod constants;
 mod dead;
-mod escape;
 mod identities;
 mod invariants;
 mod parts;

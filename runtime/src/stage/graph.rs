@@ -10,6 +10,7 @@ use pyo3_tch::PyTensor;
 
 use super::operand::{PyValue, operand};
 use super::plan::PyPlan;
+use crate::autodiff::{Halves, halves};
 use crate::emit;
 use crate::ir::build::Circumstances;
 use crate::ir::text::{parse_type, print};
@@ -207,6 +208,19 @@ impl PyGraph {
     #[pyo3(signature = (passes = None))]
     fn optimized(&self, passes: Option<Vec<String>>) -> PyResult<Self> {
         Ok(Self { state: State::Made(Arc::new(self.rewritten(passes)?)) })
+    }
+
+    /// A graph whose last results are gradients of the others, and whose last parameters are their seeds, as the way
+    /// forward and the way back; and the parameters by number that the one keeps for the other.
+    fn halves(&self, results: usize, seeds: usize) -> PyResult<Option<(Self, Self, Vec<usize>)>> {
+        let Some(Halves { forward, back, kept }) = halves(&*self.made()?, results, seeds) else {
+            return Ok(None);
+        };
+        for half in [&forward, &back] {
+            verify(half).map_err(|fault| PyValueError::new_err(fault.to_string()))?;
+        }
+        let made = |graph| Self { state: State::Made(Arc::new(graph)) };
+        Ok(Some((made(forward), made(back), kept)))
     }
 
     /// As JSON, with the source line of each node.

@@ -1,7 +1,7 @@
 """From the finished record to a graph of the runtime."""
 
 from .. import _runtime
-from .record import Value
+from .record import Value, gradient_type
 
 
 def graph(staging, results, kinds):
@@ -13,19 +13,20 @@ def graph(staging, results, kinds):
     return lowering.graph, lowering.exceptions
 
 
-def gradient_graph(staging, outputs, inputs):
-    """The graph that computes the gradients of the inputs from those of the outputs, and of which inputs there are
-    any."""
+def gradient_graph(staging, results, outputs, inputs, is_repeated):
+    """The graph with the gradients of the inputs, from those of the outputs, behind its results; and of which inputs
+    there are any. It does not print again what another run has printed."""
     from ..gradients import formula
 
-    lowering = _entry(staging, staging.name + "_backward")
+    lowering = _entry(staging, staging.name)
+    lowering.is_repeated = is_repeated
     seeds = [
-        lowering.graph.parameter(str(output.type), f"seed{index}", ("argument", f"seed{index}"))
+        lowering.graph.parameter(str(gradient_type(output.type)), f"seed{index}", ("argument", f"seed{index}"))
         for index, output in enumerate(outputs)
     ]
-    lowering.nodes(node for node in staging.record.entry.nodes if node.op != "print")
+    lowering.nodes(staging.record.entry.nodes)
     made = lowering.graph.gradient(lowering.operand(outputs), seeds, lowering.operand(inputs), formula)
-    found = [value for value in made if value is not None]
+    found = [*map(lowering.operand, results), *(value for value in made if value is not None)]
     lowering.graph.finish(found, [("return", 0)] * len(found))
     return lowering.graph, lowering.exceptions, [value is not None for value in made]
 
@@ -54,6 +55,7 @@ class _Lowering:
     def __init__(self, graph):
         self.graph = graph
         self.values = {}
+        self.is_repeated = False
         self.exceptions = {}  # name in the graph -> class
 
     def operand(self, operand):
@@ -70,6 +72,8 @@ class _Lowering:
     def node(self, node):
         if node.op == "gradient":
             self.gradient(node)
+            return
+        if node.op == "print" and self.is_repeated:
             return
         regions = [self.region(region) for region in node.regions]
         types = [str(value.type) for value in node.outputs]

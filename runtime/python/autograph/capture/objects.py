@@ -174,6 +174,7 @@ class Objects:
         self.places = {}  # (id of the owner, name) -> place
         self.attributes = {}  # (id of the owner, name) -> place
         self.seen_code = set()
+        self.given = set()  # ids of dictionaries among the arguments
         self.outer = set()  # keys of the places that the function reaches from outside
         self.in_block = False
         self.modules = []
@@ -224,6 +225,13 @@ class Objects:
                 if not isinstance(scope[name], types.FunctionType):
                     self._place(Global(scope, name), id(scope), name)
                 self.watch(scope[name], depth + 1)
+
+    def give(self, container):
+        """A container among the arguments. A list is one of the graph and watches itself."""
+        if isinstance(container, dict):
+            self.given.add(id(container))
+            self.kept[id(container)] = container
+            self.places[(id(container), None)] = Items(container)
 
     def watch(self, value, depth=0):
         if id(value) in self.kept or depth > DEPTH or not _is_state(value):
@@ -307,6 +315,11 @@ class Objects:
             elif place.state() is not old:
                 found[place] = old
         return found
+
+    def changed_outside(self, before):
+        """Of these, those that are not among the arguments."""
+        changed = self.changed(before)
+        return {place: state for place, state in changed.items() if place.key()[0] not in self.given}
 
     def _attribute(self, owner, name):
         return self.attributes.setdefault((id(owner), name), Attribute(owner, name))

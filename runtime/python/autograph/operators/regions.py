@@ -15,12 +15,14 @@ from .variables import Undefined
 
 
 class Block:
-    """A block that was traced: its region, the state at its end, the tensors and lists it changed."""
+    """A block that was traced: its region, the state at its end, the tensors and lists it changed, the tensors that
+    lists hold at its end."""
 
     def __init__(self, region):
         self.region = region
         self.values = None
         self.changed = {}
+        self.held = ()
         self.dead = False
 
 
@@ -46,6 +48,7 @@ def trace(staging, body, get_state, set_state, values, install=None):
                 block.dead = True
         finally:
             block.changed = staging.aliases.close_journal(journal)
+            block.held = journal.held
     return block
 
 

@@ -288,11 +288,23 @@ def lower(staging, value, spec):
             if value.value.type.element is None:
                 value.value.type.element = spec.types[0].element
             return [value.value]
-        items = list.__iter__(value) if isinstance(value, List) else value
+        items = list(list.__iter__(value) if isinstance(value, List) else value)
+        hold(staging, items)
         elements = [lower(staging, item, spec.element)[0] for item in items]
         return staging.emit("list.new", elements, spec.types)
     items = value.values() if spec.kind is dict else value
     return [operand for item, child in zip(items, spec.children) for operand in lower(staging, item, child)]
+
+
+def hold(staging, value):
+    """A list of the graph has this as an element."""
+    if isinstance(value, torch.Tensor):
+        staging.aliases.hold(value)
+    elif isinstance(value, (list, tuple)) and not (isinstance(value, List) and value.value is not None):
+        for item in list.__iter__(value) if isinstance(value, list) else value:
+            hold(staging, item)
+    elif isinstance(value, dict):
+        hold(staging, tuple(value.values()))
 
 
 def placeholder(staging, type):
