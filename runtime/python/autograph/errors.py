@@ -91,7 +91,7 @@ def at_places(error):
     """An error of a run with the user's lines that led to it."""
     chain = None
     for function, file, line, *_ in getattr(error, "places", ()):
-        entry = _entry_at(file, line, function)
+        entry = _entry_at(file, line, function.partition(".")[0])
         chain = types.TracebackType(chain, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return error.with_traceback(chain)
 

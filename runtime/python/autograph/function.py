@@ -96,8 +96,8 @@ class Function:
                 return self._trace_for(leaves, structure, args, kwargs)
         except RecursionError:
             raise StagingError(
-                f"`{self.__name__}` does not come to an end while it is staged: a function that calls itself may do so "
-                "under conditions of Python only"
+                f"`{self.__name__}` does not come to an end while it is staged: a function calls itself, and no condition "
+                "ends that"
             ) from None
         except Exception as error:
             raise in_user_code(error) from error.__cause__

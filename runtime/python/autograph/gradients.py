@@ -77,6 +77,12 @@ def _ends_here(node):
 
 def _add_operands(node, needed):
     _add(node.args[:1] if node.op == "overwritten" else node.args, needed)
+    called = node.extra.region if node.op == "call" else None
+    if called is not None and called not in needed:
+        needed.add(called)
+        _add(called.results, needed)
+        for inner in reversed(called.nodes):
+            _add_operands(inner, needed)
     for region in node.regions:
         _add(region.results, needed)
         for inner in reversed(region.nodes):

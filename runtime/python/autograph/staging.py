@@ -68,7 +68,7 @@ class Capture:
 
 
 class Staging:
-    def __init__(self, name):
+    def __init__(self, name, recursive=()):
         self.name = name
         self.record = Record()
         self.objects = Objects()
@@ -83,6 +83,8 @@ class Staging:
         self.keeps_detach = True  # in a derivative, what torch detaches may be differentiated again
         self.checks_values = None  # what an operator says that refuses a value it asks for now
         self.calls = 0  # functions of converted code that have not returned
+        self.open_calls = {}  # code -> calls of it that have not returned, outer ones first
+        self.recursive = dict(recursive)  # code of functions of the graph -> whether their numbers are widened
         self.formatted = []  # values that a text is marked with: (operand, format)
         self.outside = frozenset()  # ids of the objects that were there before the trace
         self.prepared = set()  # ids of optimizers whose state was made at the beginning

@@ -16,6 +16,7 @@ from .errors import Dead, at_places
 from .guards import Guards
 from .operators import calls
 from .operators.optimizers import before_step, prepare
+from .operators.recursion import Recursion
 from .operators.variables import Undefined
 from .result import Result
 from .staging import Staging, staging_of
@@ -31,7 +32,15 @@ class Trace:
     """One graph of a function, and how a call of it is made a run of the graph."""
 
     def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=()):
-        self.staging = staging = Staging(name_of(python_function))
+        recursive = {}
+        while True:
+            try:
+                return self._trace(python_function, args, kwargs, changing, unknown, optimizers, recursive)
+            except Recursion as found:
+                recursive[found.code] = found.widened
+
+    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive):
+        self.staging = staging = Staging(name_of(python_function), recursive)
         leaves, structure = flatten(args, kwargs)
         self.arguments = []
         given = []

@@ -2,7 +2,6 @@
 
 mod registers;
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::aten::{self, BelowAutograd, Output};
@@ -338,7 +337,7 @@ impl Machine<'_> {
             }
             Step::TupleNew { out, items } => {
                 let items = items.of(&tables.sources).iter().map(|item| registers.fetch(item)).collect();
-                *registers.any(out) = Value::Tuple(Arc::new(items));
+                *registers.any(out) = Value::tuple(items);
             }
             Step::TupleGet { out, tuple, index } => {
                 let item = list::get(registers.any(tuple), i64::from(index))?;

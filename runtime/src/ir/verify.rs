@@ -287,6 +287,7 @@ impl<'a> Check<'a> {
                 shape(1, 1)?;
                 match &types[0] {
                     Type::Tuple(items) if (*index as usize) < items.len() => Ok(()),
+                    Type::Any => Ok(()),
                     ty => Err(format!("{ty} has no item {index}")),
                 }
             }

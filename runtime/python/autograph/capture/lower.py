@@ -1,6 +1,7 @@
 """From the finished record to a graph of the runtime."""
 
 from .. import _runtime
+from . import closures
 from .record import Value, gradient_type
 
 
@@ -8,6 +9,7 @@ def graph(staging, results, kinds):
     """The graph of a record, and the exceptions that it raises by name. `kinds` tells what each result is:
     ("return", 0) or ("write", number of the parameter)."""
     lowering = _entry(staging, staging.name)
+    lowering.functions(staging.record.entry)
     lowering.nodes(staging.record.entry.nodes)
     lowering.graph.finish([lowering.operand(result) for result in results], kinds)
     return lowering.graph, lowering.exceptions
@@ -24,6 +26,7 @@ def gradient_graph(staging, results, outputs, inputs, is_repeated):
         lowering.graph.parameter(str(gradient_type(output.type)), f"seed{index}", ("argument", f"seed{index}"))
         for index, output in enumerate(outputs)
     ]
+    lowering.functions(staging.record.entry)
     lowering.nodes(staging.record.entry.nodes)
     made = lowering.graph.gradient(lowering.operand(outputs), seeds, lowering.operand(inputs), formula)
     found = [*map(lowering.operand, results), *(value for value in made if value is not None)]
@@ -43,12 +46,17 @@ def plain_graph(staging, results):
 
 
 def _entry(staging, name):
-    made = _runtime.Graph(name)
+    made = _runtime.Graph(_plain(name))
     lowering = _Lowering(made)
     for number, capture in enumerate(staging.captures_in_order()):
         kind = ("argument", capture.param.name) if capture.path is not None else ("capture", number)
         lowering.values[capture.param] = made.parameter(str(capture.param.type), capture.param.name, kind)
     return lowering
+
+
+def _plain(name):
+    """What the text of a graph calls a function: a lambda has no name there either."""
+    return name.replace("<lambda>", "lambda_")
 
 
 class _Lowering:
@@ -57,6 +65,7 @@ class _Lowering:
         self.values = {}
         self.is_repeated = False
         self.exceptions = {}  # name in the graph -> class
+        self.numbers = {}  # functions of the record -> number in the graph, and what they use of their surroundings
 
     def operand(self, operand):
         if isinstance(operand, Value):
@@ -64,6 +73,21 @@ class _Lowering:
         if isinstance(operand, (list, tuple)):
             return [self.operand(element) for element in operand]
         return operand
+
+    def functions(self, region):
+        """All functions that are called, inner ones first."""
+        found = closures.closures(region)
+        self.numbers = {function: (self.graph.declare(), free) for function, free in found.items()}
+        for function, (number, free) in self.numbers.items():
+            outside, self.values = self.values, {}
+            params = [*function.region.params, *free]
+            types = [str(param.type) for param in params]
+            made = self.graph.begin(number, _plain(function.name), types, [param.name or None for param in params])
+            self.values.update(zip(params, made))
+            self.nodes(function.region.nodes)
+            results = [self.operand(result) for result in function.region.results]
+            self.graph.end(results, [str(type) for type in function.types])
+            self.values = outside
 
     def nodes(self, nodes):
         for node in nodes:
@@ -80,6 +104,10 @@ class _Lowering:
         args, op = [self.operand(arg) for arg in node.args], node.op
         if op == "raise":
             op = f"raise {self.exception(node.extra)}"
+        if op == "call":
+            number, free = self.numbers[node.extra]
+            op = f"call {number}"
+            args += [self.operand(value) for value in free]
         made = self.graph.emit(op, args, types, regions=regions, span=node.span, grad=node.grad)
         self.values.update(zip(node.outputs, made))
 

@@ -178,8 +178,21 @@ def has_gradient(region):
 
 
 def has_random(region):
-    """Whether random numbers are drawn in a region."""
-    return any(
-        node.op.startswith("aten.") and any(name in node.op for name in _RANDOM) or any(map(has_random, node.regions))
-        for node in region.nodes
-    )
+    """Whether random numbers are drawn in a region, or in a function that is called there."""
+    seen = set()
+
+    def in_region(region):
+        if region in seen:
+            return False
+        seen.add(region)
+        return any(_is_random(node) or any(map(in_region, _inner(node))) for node in region.nodes)
+
+    return in_region(region)
+
+
+def _is_random(node):
+    return node.op.startswith("aten.") and any(name in node.op for name in _RANDOM)
+
+
+def _inner(node):
+    return [node.extra.region] if node.op == "call" else node.regions

@@ -8,7 +8,7 @@ import torch
 
 from .. import conversion
 from ..staging import current
-from . import builtins, optimizers
+from . import builtins, optimizers, recursion
 
 OVERLOADS = {**builtins.OVERLOADS, **optimizers.OVERLOADS}
 
@@ -46,7 +46,7 @@ def call(f, args, keywords):
             return call(f.__func__, (f.__self__, *args), keywords)
         return call(f.__func__, (f.__self__, *args), keywords) if _is_wrapper(f.__func__) else f(*args, **keywords)
     if isinstance(f, types.FunctionType):
-        return _function(f)(*args, **keywords)
+        return _entered(f, args, keywords)
     if isinstance(f, torch.nn.Module):
         return module(f, args, keywords)
     if isinstance(f, type):
@@ -55,7 +55,7 @@ def call(f, args, keywords):
         return f(*args, **keywords)
     method = getattr(type(f), "__call__", None)
     if isinstance(method, types.FunctionType):
-        return _function(method)(f, *args, **keywords)
+        return _entered(method, (f, *args), keywords)
     return f(*args, **keywords)
 
 
@@ -65,7 +65,7 @@ def _instance(f, args, keywords):
     if current() is None or not is_plain or not isinstance(f.__init__, types.FunctionType):
         return f(*args, **keywords)
     made = object.__new__(f)
-    _function(f.__init__)(made, *args, **keywords)
+    _entered(f.__init__, (made, *args), keywords)
     return made
 
 
@@ -73,14 +73,16 @@ def _is_wrapper(f):
     return hasattr(type(f), "__ag_inline__")
 
 
-def _function(f):
+def _entered(f, args, keywords):
     wrapped = _under_context(f)
     if wrapped is not None:
-        return wrapped
-    made = conversion.converted(f)
-    if current() is not None and (made is not None or conversion.is_left(f)):
-        current().objects.entered(f)
-    return made or f
+        return wrapped(*args, **keywords)
+    made, staging = conversion.converted(f), current()
+    if staging is not None and (made is not None or conversion.is_left(f)):
+        staging.objects.entered(f)
+    if staging is None or made is None and not conversion.is_converted(f):
+        return (made or f)(*args, **keywords)
+    return recursion.entered(staging, f, made or f, args, keywords)
 
 
 def _under_context(f):
@@ -113,12 +115,16 @@ def module(f, args, keywords):
     if made is None:
         return _plain_call(f, *args, **keywords)
     if not _has_hooks(f):
-        return made(f, *args, **keywords)
-    f.__dict__["forward"] = types.MethodType(made, f)
+        return _entered(forward, (f, *args), keywords)
+    f.__dict__["forward"] = functools.partial(_entered_with, forward, f)
     try:
         return _plain_call(f, *args, **keywords)
     finally:
         del f.__dict__["forward"]
+
+
+def _entered_with(forward, self, *args, **keywords):
+    return _entered(forward, (self, *args), keywords)
 
 
 def _has_hooks(f):

@@ -377,7 +377,7 @@ def is_record(value):
     return isinstance(value, tuple) and (hasattr(value, "_fields") or type(value).__module__ == "torch.return_types")
 
 
-def _returned(spec):
+def returned(spec):
     """To return None is to return nothing."""
     return Constant(UndefinedReturnValue()) if spec == Constant(None) else spec
 
@@ -389,6 +389,6 @@ class Unsettled(StagingError):
 def checked_merge(name, a, b, where, error=StagingError):
     """`merge`, with an error that names the variable."""
     try:
-        return merge(*map(_returned, (a, b))) if name.startswith("retval_") and a != b else merge(a, b)
+        return merge(*map(returned, (a, b))) if name.startswith("retval_") and a != b else merge(a, b)
     except Mismatch as mismatch:
         raise error(f"`{name}` is of different kinds {where}: {mismatch}", spans.current()) from None

@@ -4,6 +4,7 @@ use tch::Tensor;
 
 use crate::exec::aten::{Argument, AtenError, Output};
 use crate::exec::error::Fault;
+use crate::exec::list;
 use crate::exec::plan::{Any, Function, Input, Num, Number, Place, Source, Ten};
 use crate::exec::typed::MOST_INTS;
 use crate::exec::value::Value;
@@ -187,7 +188,8 @@ fn value<'a>(from: &'a Value, into: &mut Vec<Argument<'a>>) -> Result<(), Fault>
         Value::Float(value) => Argument::float(*value),
         Value::Bool(value) => Argument::bool(*value),
         Value::Str(text) => Argument::str(text),
-        Value::List(items) | Value::Tuple(items) => {
+        Value::List(_) | Value::Tuple(_) => {
+            let items = list::items(from)?;
             into.push(Argument::list(items.len()));
             return items.iter().try_for_each(|item| value(item, into));
         }
