@@ -1,5 +1,7 @@
 """Conditions and loops that the graph decides, with eager torch as the oracle."""
 
+import math
+
 import pytest
 import torch
 
@@ -405,3 +407,36 @@ def test_libraries_written_in_torch():
         return out, h, c, encoder(y), torch.einsum("tbi,tbj->bij", x, x), torch.linalg.norm(y), y.softmax(-1).topk(2)
 
     assert_same(f, (torch.randn(5, 2, 3), torch.randn(2, 5, 8)))
+
+
+def test_math_of_staged_numbers():
+    def f(x):
+        a = x.sum().item()
+        powers = math.sqrt(a), math.exp(a), math.log(a), math.pow(a, 2), math.hypot(a, 3), math.tanh(x[0])
+        return powers, math.floor(a), math.ceil(a), round(a), math.isnan(a), math.sqrt(4), math.degrees(a)
+
+    assert_same(f, (t(1.25, 2.5),))
+
+
+def test_tensor_of_a_staged_list_of_numbers():
+    def f(x, n):
+        total, found = 0.0, []
+        for i in range(n):
+            total = float(x[i]) + 0.5 * total
+            found.insert(0, total)
+        return torch.tensor(found)
+
+    assert_same(f, (t(1.0, 2.0, 3.0), torch.tensor(3)))
+
+
+@pytest.mark.parametrize("count", [2, 20])
+def test_zip_of_modules_and_rows(count):
+    layers = torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(count)])
+
+    def f(x):
+        out = []
+        for layer, row in zip(layers, x):
+            out.append(layer(row))
+        return torch.stack(out)
+
+    assert_same(f, (torch.ones(count, 2),))

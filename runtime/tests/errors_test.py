@@ -138,3 +138,38 @@ def test_assertion_without_a_message():
 def test_stand_ins_are_called_tensors():
     with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'missing'"):
         ag.function(lambda x: x.missing)(t(1))
+
+
+class Own(torch.Tensor):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: torch.ones(2).as_subclass(Own), "class `Own`"),
+        (lambda: torch.eye(2).to_sparse(), "layout torch.sparse_coo"),
+        (lambda: torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8), "quantized"),
+    ],
+)
+def test_tensors_that_a_graph_cannot_hold(make, message):
+    assert message in staging_error(lambda x: x + 1, make())
+
+
+def test_generator_of_random_numbers():
+    assert "torch.manual_seed" in staging_error(lambda x: torch.randn(2, generator=torch.Generator()), t(1))
+
+
+def test_gradient_of_what_has_none():
+    """From outside and inside, at the line of the operator."""
+
+    def f(x):
+        return ag.py_function(lambda a: a * 2, (x,), "f32[2]") * x  # no derivative
+
+    def inside(x):
+        return torch.autograd.grad(f(x).sum(), x)
+
+    x = torch.ones(2, requires_grad=True)
+    for run in (lambda: ag.function(f)(x).sum().backward(), lambda: ag.function(inside)(x)):
+        with pytest.raises(ag.StagingError, match="(?s)no derivative: a call back into Python.*# no derivative"):
+            run()

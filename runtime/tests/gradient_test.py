@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.utils import _pytree as pytree
 
 import autograph as ag
 from oracle import assert_equal, assert_same, t
@@ -253,3 +254,71 @@ def test_step_without_gradient_on_a_path():
     with pytest.raises(AssertionError, match="whether a tensor has a gradient here is only known"):
         train(-torch.ones(1, 2))
     torch.testing.assert_close(model.weight.detach(), before - 0.1)
+
+
+class Clipped(torch.autograd.Function):
+    """Twice its first argument; its gradient is what it says, not what it computes."""
+
+    @staticmethod
+    def forward(ctx, x, k):
+        ctx.save_for_backward(x)
+        ctx.k = k
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient.clamp(-1, 1) * x * ctx.k, None
+
+
+class Straight(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x.round(), x.sign()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mark_non_differentiable(output[1])
+
+    @staticmethod
+    def backward(ctx, gradient, _):
+        return gradient
+
+
+def test_autograd_function():
+    """From outside, inside, and in a loop."""
+
+    def f(x, n):
+        for i in range(n):
+            x = Clipped.apply(x, 3.0) + Straight.apply(x)[0]
+        return x
+
+    def inside(x):
+        return torch.autograd.grad(Clipped.apply(x, 2.0).sum(), x)[0]
+
+    gradients = []
+    for run in (f, ag.function(f)):
+        x = torch.tensor([0.3, -1.7], requires_grad=True)
+        run(x, 2 if run is f else torch.tensor(2)).sum().backward()
+        gradients.append(x.grad)
+    torch.testing.assert_close(gradients[1], gradients[0])
+    x = torch.tensor([0.3, -1.7], requires_grad=True)
+    torch.testing.assert_close(ag.function(inside)(x).detach(), inside(x))
+
+
+def test_which_results_require_a_gradient():
+    """Those that eager code's would; of the state of a loop all, where some would."""
+
+    def f(x, n):
+        with torch.no_grad():
+            cut = x * 2
+            with torch.enable_grad():
+                kept = x * 3
+        for _ in range(n):
+            kept = kept + cut
+        chosen = cut if x.sum() > 100 else x
+        return cut, kept, chosen, x.detach() * 2, x.argmax(), x.sum().detach() + kept, [x.long(), x.half()], x.data
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    expected, found = (pytree.tree_leaves(run(x, n)) for run, n in ((f, 2), (ag.function(f), torch.tensor(2))))
+    assert [v.requires_grad for v in found] == [v.requires_grad for v in expected]

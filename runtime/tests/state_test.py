@@ -235,3 +235,55 @@ def test_rate_of_an_optimizer():
         return losses
 
     torch.testing.assert_close(run(ag.function), run(lambda step: step))
+
+
+LOG = []
+
+
+def test_list_of_another_scope():
+    """Appended to and popped from where it is, of a closure, a module and an enclosing function."""
+    log = []
+
+    @ag.function
+    def f(x):
+        stack = []
+
+        def push(v):
+            stack.append(v)
+
+        push(x)
+        push(x * 2)
+        log.append(x.sum())
+        LOG.append(1)
+        for i in range(3):
+            if x[0] > 0:
+                log.append(x[0] * i)
+            else:
+                log.append(x[0] - i)
+        return stack.pop() + len(stack)
+
+    LOG.clear()
+    assert f(t(1, 2)).tolist() == [3, 5] and f(t(-1, 2)).tolist() == [-1, 5]
+    assert [v.item() for v in log] == [3, 0, 1, 2, 1, -1, -2, -3] and LOG == [1, 1]
+
+
+def test_random_state():
+    """Seeds are set and states read when the graph runs."""
+
+    def f(x, n):
+        torch.manual_seed(3)
+        first = torch.rand(2)
+        state = torch.get_rng_state()
+        drawn = [torch.rand(2)]
+        torch.set_rng_state(state)
+        drawn.append(torch.rand(2))
+        with torch.random.fork_rng(devices=[]):
+            drawn.append(torch.rand(2))
+        for i in range(n):
+            torch.manual_seed(i)
+            x = x + torch.rand(2)
+        return first, drawn, x
+
+    staged = ag.function(f)
+    for _ in range(2):
+        torch.testing.assert_close(staged(t(1, 2), torch.tensor(3)), f(t(1, 2), 3))

@@ -8,41 +8,48 @@
 //! tf.stack(l)         =>  ag__.list_stack(l, opts=ag__.ListStackOpts(…, original_call=tf.stack))
 //! ```
 
+use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
 use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::FxHashSet;
 
 use super::build;
 use super::expressions::{self, Rewrite, Walk};
+use super::scope::Scope;
 use super::tree::{self, blocks, is_made};
 use super::unit::Unit;
 
-pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
+pub(super) fn run(unit: &Unit, parameters: &ast::Parameters, body: &mut ast::Suite) {
     if !unit.options.features.lists {
         return;
     }
-    statements(unit, body);
+    let mut own = Scope::of_statements(body).assigned();
+    own.extend(parameters.iter().map(|parameter| parameter.name().id.clone()));
+    statements(unit, &own, body);
     expressions::rewrite(body, &Displays { unit });
 }
 
-fn statements(unit: &Unit, body: &mut ast::Suite) {
+/// Assigns to the lists in variables of this function, `own`, alone: a variable of another scope would become one of
+/// this. Its list changes where it is.
+fn statements(unit: &Unit, own: &FxHashSet<Name>, body: &mut ast::Suite) {
     tree::rewrite(body, |mut statement, out| {
         for inner in blocks(&mut statement) {
-            statements(unit, inner);
+            statements(unit, own, inner);
         }
         let origin = statement.range();
         match &mut statement {
             Stmt::Expr(node) => {
-                if let Some((list, element)) = append(&node.value) {
+                if let Some((list, element)) = append(own, &node.value) {
                     let target = with_context(list.clone(), ExprContext::Store);
                     let call = build::operator("list_append", vec![list, element], origin);
                     return out.push(build::assign_to(target, call, origin));
                 }
-                pops(unit, &mut node.value, origin, out);
+                pops(unit, own, &mut node.value, origin, out);
             }
             Stmt::Assign(ast::StmtAssign { value, .. })
             | Stmt::AugAssign(ast::StmtAugAssign { value, .. })
             | Stmt::Return(ast::StmtReturn { value: Some(value), .. }) => {
-                pops(unit, value, origin, out);
+                pops(unit, own, value, origin, out);
             }
             _ => {}
         }
@@ -51,11 +58,11 @@ fn statements(unit: &Unit, body: &mut ast::Suite) {
 }
 
 /// The list and the element of `list.append(element)`.
-fn append(expression: &Expr) -> Option<(Expr, Expr)> {
+fn append(own: &FxHashSet<Name>, expression: &Expr) -> Option<(Expr, Expr)> {
     let Expr::Call(call) = expression else { return None };
     let Expr::Attribute(method) = &*call.func else { return None };
     match (method.attr.as_str(), &*call.arguments.args, call.arguments.keywords.len()) {
-        ("append", [element], 0) if is_place(&method.value) => {
+        ("append", [element], 0) if is_list(own, &method.value) => {
             Some(((*method.value).clone(), element.clone()))
         }
         _ => None,
@@ -64,8 +71,15 @@ fn append(expression: &Expr) -> Option<(Expr, Expr)> {
 
 /// Takes the pops out of an expression in the order in which they are evaluated; false once anything
 /// has been evaluated that a pop must not overtake.
-fn pops(unit: &Unit, value: &mut Expr, origin: TextRange, out: &mut ast::Suite) -> bool {
-    let mut all = |values: &mut [&mut Expr]| values.iter_mut().all(|value| pops(unit, value, origin, out));
+fn pops(
+    unit: &Unit,
+    own: &FxHashSet<Name>,
+    value: &mut Expr,
+    origin: TextRange,
+    out: &mut ast::Suite,
+) -> bool {
+    let mut all =
+        |values: &mut [&mut Expr]| values.iter_mut().all(|value| pops(unit, own, value, origin, out));
     match value {
         Expr::Name(_) | Expr::NumberLiteral(_) | Expr::StringLiteral(_) | Expr::BooleanLiteral(_) => true,
         Expr::Tuple(node) => all(&mut node.elts.iter_mut().collect::<Vec<_>>()),
@@ -87,7 +101,7 @@ fn pops(unit: &Unit, value: &mut Expr, origin: TextRange, out: &mut ast::Suite) 
             all(&mut [&mut *node.value, &mut *node.slice]);
             false
         }
-        Expr::Call(node) if !is_pop(node) => {
+        Expr::Call(node) if !is_pop(own, node) => {
             if is_place(&node.func) {
                 all(&mut node.arguments.args.iter_mut().collect::<Vec<_>>());
             }
@@ -101,9 +115,9 @@ fn pops(unit: &Unit, value: &mut Expr, origin: TextRange, out: &mut ast::Suite) 
     }
 }
 
-fn is_pop(call: &ast::ExprCall) -> bool {
+fn is_pop(own: &FxHashSet<Name>, call: &ast::ExprCall) -> bool {
     let Expr::Attribute(method) = &*call.func else { return false };
-    method.attr.as_str() == "pop" && is_place(&method.value) && call.arguments.len() <= 1
+    method.attr.as_str() == "pop" && is_list(own, &method.value) && call.arguments.len() <= 1
 }
 
 /// Puts `list, popped_ = ag__.list_pop(list, …)` before the statement.
@@ -146,6 +160,14 @@ fn is_place(expression: &Expr) -> bool {
         Expr::Name(_) => true,
         Expr::Attribute(node) => is_place(&node.value),
         _ => false,
+    }
+}
+
+/// A place in which a list may stand that this function can assign to.
+fn is_list(own: &FxHashSet<Name>, place: &Expr) -> bool {
+    match place {
+        Expr::Name(node) => own.contains(&node.id),
+        _ => is_place(place),
     }
 }
 

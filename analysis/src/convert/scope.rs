@@ -45,6 +45,14 @@ impl Scope {
         scope
     }
 
+    /// What is assigned here, whichever scope it belongs to.
+    pub(super) fn assigned(self) -> FxHashSet<Name> {
+        let Self { mut bound, globals, nonlocals, .. } = self;
+        bound.extend(globals);
+        bound.extend(nonlocals);
+        bound
+    }
+
     /// The names that belong to a scope around this one, module and builtins included.
     pub(super) fn free(&self) -> impl Iterator<Item = &Name> {
         let read = self.read.iter().filter(|name| !self.nonlocals.contains(*name));

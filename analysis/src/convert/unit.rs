@@ -102,7 +102,7 @@ impl Unit<'_> {
                 Pass::Continues => continues::run(self, &mut body),
                 Pass::Returns => returns::run(self, &mut body),
                 Pass::Asserts => asserts::run(self, &mut body),
-                Pass::Lists => lists::run(self, &mut body),
+                Pass::Lists => lists::run(self, &def.parameters, &mut body),
                 Pass::Slices => slices::run(self, &mut body),
                 Pass::Calls => calls::run(self, &mut body),
                 Pass::ControlFlow => control_flow::run(self, &def.parameters, &mut body),
@@ -130,7 +130,7 @@ impl Unit<'_> {
         let mut body: ast::Suite = [super::build::expression(expression, origin)].into_iter().collect();
         for pass in Pass::ALL.into_iter().filter(|pass| self.options.runs(*pass)) {
             match pass {
-                Pass::Lists => lists::run(self, &mut body),
+                Pass::Lists => lists::run(self, &ast::Parameters::default(), &mut body),
                 Pass::Slices => slices::run(self, &mut body),
                 Pass::Calls => calls::run(self, &mut body),
                 Pass::ConditionalExpressions => conditional_expressions::run(self, &mut body),

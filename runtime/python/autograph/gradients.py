@@ -101,7 +101,7 @@ def lowered(lowering, node):
     """Asks the runtime for the gradient, at this place of its graph."""
     outputs, seeds, inputs = (lowering.operand(arg) for arg in node.args)
     create_graph, allow_unused = node.extra
-    found = lowering.graph.gradient(outputs, seeds, inputs, formula, node.span, create_graph)
+    found = lowering.differentiated(outputs, seeds, inputs, formula, node.span, create_graph)
     for value, input, output in zip(found, inputs, node.outputs):
         if value is None and allow_unused:
             value = _zeros(lowering, input, output.type)

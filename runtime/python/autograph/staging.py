@@ -49,7 +49,7 @@ class Capture:
     `path` tells where it is among the arguments, `place` in which Python variable it is looked up for each run; else
     it is the tensor itself."""
 
-    __slots__ = ("tensor", "fake", "param", "path", "place")
+    __slots__ = ("tensor", "fake", "param", "path", "place", "is_parameter")
 
     def __init__(self, tensor, fake, param):
         self.tensor = tensor
@@ -57,6 +57,7 @@ class Capture:
         self.param = param
         self.path = None
         self.place = None
+        self.is_parameter = False
 
     @property
     def is_number(self):
@@ -109,6 +110,9 @@ class Staging:
             return scalars.lower(self, argument)
         if isinstance(argument, (list, tuple)):
             return [self.operand(element) for element in argument]
+        if isinstance(argument, torch.Generator):
+            message = "a generator of random numbers is no part of a graph: `torch.manual_seed` seeds the common one"
+            raise StagingError(message, spans.current())
         return argument
 
     # Tensors.
@@ -141,8 +145,9 @@ class Staging:
         """`unknown` tells of each dimension that the graph is to be right for any size of: dimension -> what it shares
         with the dimensions that always have the same."""
         unknown = unknown or {}
-        if tensor.layout is not torch.strided:
-            raise StagingError(f"a tensor of layout {tensor.layout} cannot be captured", spans.current())
+        refused = _refused(tensor)
+        if refused:
+            raise StagingError(f"{refused} cannot be part of a graph", spans.current())
         dims = tuple(None if d in unknown else n for d, n in enumerate(tensor.shape))
         param = self.record.entry.param(TensorType(tensor.dtype, dims, tensor.device), "")
         if unknown:
@@ -154,6 +159,7 @@ class Staging:
         attach(fake, View(base, (), param))
         capture = Capture(tensor, fake, param)
         base.source = capture
+        capture.is_parameter = isinstance(tensor, torch.nn.Parameter)
         if tensor.requires_grad:
             self.leaves.add(base)
         return capture
@@ -273,6 +279,23 @@ class Staging:
 
     def size_expression(self, number):
         return self.sizes.lower(number)
+
+
+def _refused(tensor):
+    """What a tensor is that a graph cannot hold; None for the others."""
+    if isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):
+        return "a parameter of a lazy module that has not been called yet"
+    if isinstance(tensor, torch.Tensor) and type(tensor) not in _KINDS:
+        return f"a tensor of the class `{type(tensor).__name__}`"
+    if tensor.is_nested:
+        return "a nested tensor"
+    if tensor.is_quantized:
+        return "a quantized tensor"
+    return None if tensor.layout is torch.strided else f"a tensor of layout {tensor.layout}"
+
+
+#: `FakeTensor`s are constants that torch made while staging.
+_KINDS = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
 
 
 def _empty(size, stride, dtype, device):

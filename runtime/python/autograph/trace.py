@@ -8,7 +8,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from . import differentiable, overlap
 from .arguments import flatten, names, unflatten
-from .capture import lower, scalars, texts
+from .capture import custom, lower, scalars, texts
 from .capture.functions import Interception
 from .capture.tensors import Recorder
 from .containers import Container, found_in, refill, stand_ins
@@ -97,6 +97,7 @@ class Trace:
             kinds[position] = ("write", captures.index(capture))
         self.operands = operands
         self._gradients = {}
+        self._followed = {}
         self.graph, exceptions = lower.graph(staging, operands, kinds)
         self.plan = self.graph.compile(staging.callbacks, exceptions)
         self.captures = captures
@@ -112,6 +113,12 @@ class Trace:
             if key not in self._gradients:
                 self._gradients[key] = kind(self, needed)
             return self._gradients[key]
+
+    def followed(self, needed):
+        """Which outputs have a gradient by these inputs."""
+        if needed not in self._followed:
+            self._followed[needed] = differentiable.followed(self, needed)
+        return self._followed[needed]
 
     def broken(self):
         """Whether it is not right for the present state of Python; and the places of numbers that are others now."""
@@ -156,6 +163,7 @@ def stage(staging, python_function, args, kwargs, optimizers=()):
     """Runs the function on stand-ins, everything it does with them is recorded. The state of these optimizers is made
     before."""
     torch.nn.Module.__call__, before = calls.staged_module_call, torch.nn.Module.__call__
+    torch.autograd.Function.apply, apply = classmethod(custom.apply), torch.autograd.Function.__dict__["apply"]
     hook = register_optimizer_step_pre_hook(before_step)
     _SHAPES.disabled, logs = True, _SHAPES.disabled  # what it tells is in the exception
     try:
@@ -167,6 +175,7 @@ def stage(staging, python_function, args, kwargs, optimizers=()):
         return None
     finally:
         torch.nn.Module.__call__ = before
+        torch.autograd.Function.apply = apply
         hook.remove()
         _SHAPES.disabled = logs
 

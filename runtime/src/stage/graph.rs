@@ -27,7 +27,7 @@ pub(super) struct PyGraph {
 }
 
 enum State {
-    Open(Making),
+    Open(Box<Making>),
     /// Made and verified.
     Made(Arc<Graph>),
     /// Between the two; what went wrong then was told.
@@ -66,7 +66,7 @@ impl PyGraph {
             functions,
             outer: Vec::new(),
         };
-        Self { state: State::Open(making) }
+        Self { state: State::Open(Box::new(making)) }
     }
 
     /// A parameter. The origin is `("argument", path)` or `("capture", number)`.
@@ -224,7 +224,8 @@ impl PyGraph {
             .map(|(kind, number)| if kind == "write" { Outcome::Write(number) } else { Outcome::Return })
             .collect();
         match std::mem::replace(&mut self.state, State::Failed) {
-            State::Open(Making { builder, origins, files, functions, outer }) => {
+            State::Open(making) => {
+                let Making { builder, origins, files, functions, outer } = *making;
                 let others = functions.into_others();
                 let (Some(others), []) = (others, &outer[..]) else {
                     return Err(PyRuntimeError::new_err("a function was declared and is not made"));

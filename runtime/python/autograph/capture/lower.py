@@ -1,6 +1,7 @@
 """From the finished record to a graph of the runtime."""
 
 from .. import _runtime
+from ..errors import StagingError
 from . import closures
 from .record import Value, gradient_type
 
@@ -28,7 +29,7 @@ def gradient_graph(staging, results, outputs, inputs, is_repeated):
     ]
     lowering.functions(staging.record.entry)
     lowering.nodes(staging.record.entry.nodes)
-    made = lowering.graph.gradient(lowering.operand(outputs), seeds, lowering.operand(inputs), formula)
+    made = lowering.differentiated(lowering.operand(outputs), seeds, lowering.operand(inputs), formula)
     found = [*map(lowering.operand, results), *(value for value in made if value is not None)]
     lowering.graph.finish(found, [("return", 0)] * len(found))
     return lowering.graph, lowering.exceptions, [value is not None for value in made]
@@ -110,6 +111,15 @@ class _Lowering:
             args += [self.operand(value) for value in free]
         made = self.graph.emit(op, args, types, regions=regions, span=_writable(node.span), grad=node.grad)
         self.values.update(zip(node.outputs, made))
+
+    def differentiated(self, *arguments):
+        """The gradients that the runtime finds; what has none is an error at its place."""
+        try:
+            return self.graph.gradient(*arguments)
+        except RuntimeError as error:
+            if len(error.args) == 2:
+                raise StagingError(*error.args) from None
+            raise
 
     def exception(self, kind):
         """The name of an exception's class in the graph."""

@@ -60,7 +60,7 @@ def round_(value, ndigits=None):
     if ndigits is not None:
         raise StagingError("`round` to digits of a staged number cannot be staged", spans.current())
     staging = current()
-    return value if scalars.kind_of(value) == "int" else scalars.apply(staging, "round", value)
+    return value if scalars.kind_of(value) == "int" else scalars.apply(staging, "int", scalars.apply(staging, "round", value))
 
 
 def abs_(value):
@@ -222,8 +222,15 @@ def print_(*objects, **kwargs):
     return None
 
 
+_PARAMETER = torch.nn.Parameter(torch.empty(0))
+
+
 def isinstance_(value, types):
-    """A staged number is one of Python's."""
+    """A staged number is one of Python's, and the stand-in of a parameter is one."""
+    if is_staged_tensor(value):
+        view = value.__dict__["_ag_view"]
+        is_parameter = not view.chain and view.base.source is not None and view.base.source.is_parameter
+        return isinstance(value, types) or is_parameter and isinstance(_PARAMETER, types)
     kind = scalars.kind_of(value) if scalars.is_staged(value) else None
     if kind is None:
         return isinstance(value, types)
@@ -235,6 +242,8 @@ def type_(*args):
         return {"int": int, "float": float, "bool": bool}[scalars.kind_of(args[0])]
     if len(args) == 1 and type(args[0]) is List:
         return list
+    if len(args) == 1 and is_staged_tensor(args[0]):
+        return torch.nn.Parameter if isinstance_(args[0], torch.nn.Parameter) else torch.Tensor
     if len(args) == 1 and is_staged_tensor(args[0]):
         source = current().view_of(args[0]).base.source
         return torch.Tensor if source is None or source.tensor is None else type(source.tensor)
@@ -269,6 +278,8 @@ def grad(function, argnums=0, has_aux=False):
 
 
 def _derived(function, argnums, has_aux, args, kwargs):
+    if torch._C._functorch.peek_interpreter_stack() is not None:
+        raise StagingError("a gradient inside of a transform of torch.func cannot be staged", spans.current())
     from ..gradients import grad as gradient_of
     from .calls import call
 

@@ -8,9 +8,13 @@ import torch
 
 from .. import conversion
 from ..staging import current
-from . import builtins, optimizers, recursion
+from . import builtins, mathematics, optimizers, randomness, recursion
 
-OVERLOADS = {**builtins.OVERLOADS, **optimizers.OVERLOADS}
+OVERLOADS = {**builtins.OVERLOADS, **mathematics.OVERLOADS, **optimizers.OVERLOADS, **randomness.OVERLOADS}
+
+
+#: The code of the wrapper that torch puts around some of its functions once its compiler has been imported.
+_SHIELDED = torch._disable_dynamo(lambda: None).__code__
 
 
 def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
@@ -32,6 +36,8 @@ def call(f, args, keywords):
     """Calls `f` converted if it is the user's code, else as it is."""
     try:
         overload = OVERLOADS.get(f)
+        if overload is None and isinstance(f, types.FunctionType) and f.__code__ is _SHIELDED:
+            overload = OVERLOADS.get(f.__wrapped__)
     except TypeError:  # not hashable
         overload = None
     if overload is not None:

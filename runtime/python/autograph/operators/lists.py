@@ -87,7 +87,10 @@ class List(list):
         staging = current()
         if self.value is not None:
             return self.value, self.spec
-        spec = specs.Growing(specs.element_of([specs.spec_of(staging, v) for v in list.__iter__(self)]))
+        try:
+            spec = specs.Growing(specs.element_of([specs.spec_of(staging, v) for v in list.__iter__(self)]))
+        except specs.Mismatch as mismatch:
+            raise StagingError(f"a staged list cannot hold {mismatch}", spans.current()) from None
         return specs.lower(staging, self, spec)[0], spec
 
     def at(self, index):

@@ -70,7 +70,7 @@ class Items(Iterable):
         self.items = items if isinstance(items, List) else List(items)
 
     def at(self, i):
-        return self.items.at(i)
+        return self.items[i]
 
     def bounds(self):
         return 0, self.length(), 1

@@ -1,0 +1,39 @@
+"""The module `math`, of numbers that only the graph knows. Where `math` raises, a graph has what torch has: infinity, or no
+number."""
+
+import math
+
+import torch
+
+from ..capture import scalars
+from ..staging import current, is_staged
+
+
+def _of_math(name):
+    function, counterpart = getattr(math, name), getattr(torch, _NAMES_IN_TORCH.get(name, name))
+
+    def staged(*numbers):
+        """A function of `math`: of staged numbers, torch's in double precision."""
+        if not any(map(is_staged, numbers)):
+            return function(*numbers)
+        staging = current()
+        tensors = [n if isinstance(n, torch.Tensor) else _tensor_of(staging, n) for n in numbers]
+        made = staging.item(counterpart(*(t.to(torch.float64) for t in tensors)))
+        return made if name not in _INTEGERS else scalars.apply(staging, "int", made)
+
+    return staged
+
+
+def _tensor_of(staging, number):
+    return staging.adopt_value(staging.tensor_of(number, torch.float64))
+
+
+_OF_MATH = (
+    "sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan", "atan2",
+    "sinh", "cosh", "tanh", "hypot", "pow", "fabs", "floor", "ceil", "trunc", "erf", "lgamma", "isnan", "isinf",
+    "isfinite", "radians", "degrees", "copysign",
+)  # fmt: skip
+_NAMES_IN_TORCH = {"fabs": "abs", "radians": "deg2rad", "degrees": "rad2deg"}
+_INTEGERS = ("floor", "ceil", "trunc")
+
+OVERLOADS = {getattr(math, name): _of_math(name) for name in _OF_MATH}

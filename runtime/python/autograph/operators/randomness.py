@@ -1,0 +1,59 @@
+"""The state of torch's random numbers: read and set when the graph runs, in the order of the program."""
+
+from contextlib import contextmanager
+
+import torch
+
+from ..staging import current
+
+_seed, _get, _set, _fork = torch.manual_seed, torch.get_rng_state, torch.set_rng_state, torch.random.fork_rng
+
+
+def manual_seed(seed):
+    if current() is None:
+        return _seed(seed)
+    _called(_seed, seed)
+    return torch.default_generator
+
+
+def get_rng_state():
+    if current() is None:
+        return _get()
+    state = _get()
+    return _called(_get, types=state)
+
+
+def set_rng_state(state):
+    if current() is None:
+        return _set(state)
+    return _called(_set, state)
+
+
+def fork_rng(*args, **kwargs):
+    return _fork(*args, **kwargs) if current() is None else _forked(*args, **kwargs)
+
+
+@contextmanager
+def _forked(devices=None, enabled=True, *_, **__):
+    state = get_rng_state() if enabled else None
+    try:
+        yield
+    finally:
+        if enabled:
+            set_rng_state(state)
+
+
+def _called(function, *inputs, types=()):
+    from ..api import py_function
+
+    def call(*values):
+        result = function(*values)
+        return result if isinstance(result, torch.Tensor) else None
+
+    return py_function(call, inputs, types) if isinstance(types, torch.Tensor) else py_function(call, inputs, ()) and None
+
+
+OVERLOADS = {
+    _seed: manual_seed, torch.random.manual_seed: manual_seed, _get: get_rng_state, _set: set_rng_state,
+    _fork: fork_rng,
+}  # fmt: skip

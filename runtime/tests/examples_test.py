@@ -1,0 +1,84 @@
+"""The programs of `runtime/examples`: what they print, staged and eagerly, and what is in their graphs."""
+
+import contextlib
+import importlib.util
+import io
+import pathlib
+import re
+
+import pytest
+import autograph as ag
+
+FOLDER = pathlib.Path(__file__).parents[1] / "examples"
+
+#: program -> staged function -> how many graphs it may have, and what must be in each of them.
+GRAPHS = {
+    "beam_search": {"beam_search": (2, {"for"})},
+    "cart_pole": {"learn": (4, {"while", "if"})},
+    "dynamic_rnn": {"dynamic_rnn": (6, {"for"})},
+    "gan": {"train_steps": (2, {"for"})},
+    "lbfgs": {"minimise": (2, {"for", "while", "if"})},
+    "lenet": {"train": (2, {"if"}), "accuracy": (1, set())},
+    "maml": {"train": (2, {"for"}), "loss_after": (3, set())},
+    "ppo": {"iterate": (3, {"for", "if"})},
+    "seq2seq": {"train": (4, {"for", "if"}), "translate": (2, {"while"})},
+    "training": {"train": (2, {"for", "if"}), "accuracy": (2, set())},
+}
+
+NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]\d+)?")
+
+
+def load(name):
+    """The program as a new module."""
+    spec = importlib.util.spec_from_file_location(f"staged_{name}", FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def printed(module):
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        module.main()
+    return text.getvalue()
+
+
+def functions(module):
+    """The staged functions that a module defines, methods included."""
+    found = {}
+    for value in vars(module).values():
+        for entry in [value, *(vars(value).values() if isinstance(value, type) else ())]:
+            if isinstance(entry, ag.Function):
+                found[entry.__name__] = entry
+    return found
+
+
+def test_every_program_is_here():
+    assert sorted(GRAPHS) == sorted(path.stem for path in FOLDER.glob("*.py"))
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_staged_is_eager(name):
+    staged = load(name)
+    texts = [printed(staged)]
+    ag.run_functions_eagerly()
+    try:
+        texts.append(printed(load(name)))
+    finally:
+        ag.run_functions_eagerly(False)
+    assert NUMBER.sub("#", texts[0]) == NUMBER.sub("#", texts[1])
+    for got, wanted in zip(*(map(float, NUMBER.findall(text)) for text in texts)):
+        assert got == pytest.approx(wanted, rel=0.01, abs=0.002), "\n".join(texts)
+    check_graphs(staged, GRAPHS[name])
+
+
+def check_graphs(module, expected):
+    staged = functions(module)
+    assert set(staged) == set(expected)
+    for name, (most, nodes) in expected.items():
+        traces = staged[name].traces
+        assert 1 <= len(traces) <= most
+        for trace in traces:
+            text = trace.graph.text()
+            for node in nodes:
+                assert re.search(rf"\b{node}\b", text), f"no `{node}` in `{name}`"
