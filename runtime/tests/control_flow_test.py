@@ -152,46 +152,6 @@ def test_bound_on_one_branch():
     assert_same(f, (t(1, 1),), (t(-1, -1),), (t(-1, 1),))
 
 
-def test_list_in_loop():
-    def f(x, n):
-        rows = []
-        for i in range(n):
-            if x[i] > 0:
-                rows.append(x[i] * i)
-        return len(rows), torch.stack(rows)
-
-    assert_same(f, (t(1, -2, 3), torch.tensor(3)), (t(-1, 2, 3), torch.tensor(2)))
-
-
-def test_list_methods():
-    def f(x, n):
-        rows = [x, x + 1]
-        for i in range(n):
-            rows.append(x * i)
-        last = rows.pop()
-        rows.insert(0, x * 7)
-        rows[1] = last
-        total = x * 0
-        for row in rows:
-            total = total + row
-        return total, rows[n], rows[-1], len(rows), rows[1:3]
-
-    assert_same(f, (t(1, 2), torch.tensor(3)))
-
-
-def test_nested_loops_with_list():
-    def f(x, n, m):
-        out = []
-        for i in range(n):
-            s = x[i]
-            for j in range(m):
-                s = s + j
-                out.append(s)
-        return torch.stack(out)
-
-    assert_same(f, (t(1, 2, 3), torch.tensor(3), torch.tensor(2)))
-
-
 def test_iterate_tensor_enumerate_zip():
     def f(x, y):
         total = x[0] * 0
@@ -445,35 +405,3 @@ def test_libraries_written_in_torch():
         return out, h, c, encoder(y), torch.einsum("tbi,tbj->bij", x, x), torch.linalg.norm(y), y.softmax(-1).topk(2)
 
     assert_same(f, (torch.randn(5, 2, 3), torch.randn(2, 5, 8)))
-
-
-def test_the_length_of_a_list_follows_from_its_loop():
-    """The sizes of `torch.cat` are known, so that what is done with them needs no look at the data."""
-
-    @ag.function
-    def joined(x):
-        items = [x]
-        for i in range(20):
-            if x.sum() > i:
-                items.append(x * i)
-            else:
-                items.append(x + i)
-        both = torch.cat(items)
-        return both.view(21, 3) if both.shape[0] == 63 else both
-
-    x = torch.ones(3)
-    assert joined(x).shape == (21, 3)
-
-
-def test_list_of_tuples():
-    def f(x, n):
-        rows = []
-        for i in range(n):
-            rows.append((x * i, {"k": i, "more": (x, 0.5)}))
-        v, d = rows[n - 1]
-        total = v + d["more"][0]
-        for v, d in rows:
-            total = total + v * d["k"]
-        return rows, total
-
-    assert_same(f, (t(1, 2), torch.tensor(3)))

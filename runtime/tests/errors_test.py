@@ -85,9 +85,9 @@ def test_try_around_a_staged_raise():
     assert "`try` around it cannot catch it" in staging_error(f, t(1))
 
 
-def test_recursion_under_a_staged_condition():
+def test_a_call_that_nothing_ends():
     def f(x, n):
-        return x if n <= 0 else f(x * 2, n - 1)
+        return f(x * 2, n - 1)
 
     assert "does not come to an end" in staging_error(f, t(1), torch.tensor(2))
 
@@ -105,3 +105,36 @@ def test_own_exception_with_staged_arguments():
         ag.function(f)(t(1, 2))
     assert caught.value.args == ("sum", 3.0, 3)
     assert any("raise Own" in entry.line for entry in traceback.extract_tb(caught.value.__traceback__))
+
+
+def test_exception_with_an_init_of_its_own():
+    """It is not called again when the graph raises."""
+
+    class Own(Exception):
+        def __init__(self, value, code):
+            super().__init__(f"value {value:.1f}")
+            self.value, self.code = value, code
+
+    def f(x):
+        if x.sum() > 0:
+            raise Own(x.sum().item(), 3)
+        return x
+
+    with pytest.raises(Own, match="value 3.0") as caught:
+        ag.function(f)(t(1, 2))
+    assert (caught.value.value, caught.value.code) == (3.0, 3)
+
+
+def test_assertion_without_a_message():
+    def f(x):
+        assert x.sum() > 0
+        return x
+
+    with pytest.raises(AssertionError) as caught:
+        ag.function(f)(t(-1))
+    assert caught.value.args == ()
+
+
+def test_stand_ins_are_called_tensors():
+    with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'missing'"):
+        ag.function(lambda x: x.missing)(t(1))

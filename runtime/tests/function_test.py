@@ -1,6 +1,13 @@
 """When a function is traced anew, and what it accepts."""
 
+import collections
+import copy
+import dataclasses
+import functools
+import inspect
 import json
+import os
+import pickle
 import subprocess
 import sys
 import warnings
@@ -153,8 +160,6 @@ def test_methods_properties_and_partial():
         def __call__(self, x, k=1):
             return self.named(self.shifted(x)) * self.double + k
 
-    import functools
-
     model = Model()
     assert_equal(model(t(1)), t(17))
     assert_equal(ag.function(functools.partial(Model.shifted))(t(1)), t(2))
@@ -216,3 +221,122 @@ def test_the_graph_is_written_for_people_and_for_programs(tmp_path):
     drawing = xml.etree.ElementTree.fromstring(written["svg"])
     texts = [element.text for element in drawing.iter("{http://www.w3.org/2000/svg}text")]
     assert "2  if x.sum() > 0:" in texts
+
+
+def test_signature_of_types():
+    """Whatever has a dtype and a shape says what an argument is; what says nothing is refused at once."""
+    f = ag.function(lambda x: x * 2, input_signature=[torch.zeros(2)])
+    assert_equal(f(t(1, 2)), t(2, 4))
+    for wrong in (["f32[a]"], ["tensor"]):
+        with pytest.raises(ValueError, match="no type of a tensor"):
+            ag.function(lambda x: x, input_signature=wrong)
+    for wrong in ("f32[?]", [3]):
+        with pytest.raises(TypeError, match="type"):
+            ag.function(lambda x: x, input_signature=wrong)
+
+
+def test_what_cannot_be_a_function():
+    async def later(x):
+        return x
+
+    for wrong, message in ((generator, "a generator"), (later, "a coroutine")):
+        with pytest.raises(ag.StagingError, match=message):
+            ag.function(wrong)
+    for wrong in (3, dict):
+        with pytest.raises(TypeError, match="no function"):
+            ag.function(wrong)
+
+
+def test_decorators_in_either_order():
+    class Model:
+        def __init__(self, w):
+            self.w = w
+
+        @ag.function
+        @staticmethod
+        def shifted(x):
+            return x + 1
+
+        @ag.function
+        @classmethod
+        def made(cls, x):
+            return cls(x).w * 2
+
+        @ag.function
+        @property
+        def double(self):
+            return self.w * 2
+
+    assert_equal((Model(t(1)).shifted(t(1)), Model.made(t(1)), Model(t(1)).double), (t(2), t(2), t(2)))
+
+
+@ag.function
+def documented(x, k=2):
+    """What it is for."""
+    return x * k
+
+
+def test_a_function_is_known_by_its_name():
+    assert (documented.__name__, documented.__doc__) == ("documented", "What it is for.")
+    assert str(inspect.signature(documented)) == "(x, k=2)"
+    assert pickle.loads(pickle.dumps(documented)) is documented
+    assert_equal(copy.deepcopy(documented)(t(1)), t(2))
+
+
+def test_results_keep_their_classes():
+    @dataclasses.dataclass
+    class Pair:
+        first: object
+        second: object
+
+    @ag.function
+    def f(x):
+        counts = collections.defaultdict(list)
+        counts["x"].append(x)
+        return Pair(x + 1, [x * 2, "text"]), collections.OrderedDict(a=x), counts
+
+    pair, ordered, counts = f(t(1))
+    assert_equal([pair.first, *pair.second], [t(2), t(2), "text"])
+    assert type(ordered) is collections.OrderedDict and counts["missing"] == []
+    assert_equal(counts["x"], [t(1)])
+
+
+def test_converted_forms():
+    """Of whatever holds a function of the user's."""
+
+    class Model:
+        @ag.convert()
+        def forward(self, x):
+            return x if x.sum() > 0 else -x
+
+        __call__ = forward
+
+    model = Model()
+    for entity in (model.forward, model, functools.partial(Model.forward, model), ag.function(model.forward)):
+        assert_equal(ag.to_graph(entity)(t(-1)), t(1))
+        assert "if_exp" in ag.to_code(entity)
+
+
+def test_functions_run_eagerly():
+    @ag.function
+    def f(x):
+        return x + float(x.numpy()[0])
+
+    ag.run_functions_eagerly()
+    try:
+        assert ag.functions_run_eagerly()
+        for run in (f, ag.convert()(f.python_function)):
+            assert_equal(run(t(1)), t(2))
+    finally:
+        ag.run_functions_eagerly(False)
+    assert not f.traces
+    with pytest.raises(ag.StagingError, match="needs the data of a tensor"):
+        f(t(1))
+
+
+def test_eager_from_the_environment():
+    code = "import autograph as ag; print(ag.functions_run_eagerly())"
+    for value, wanted in (("1", "True"), ("0", "False")):
+        environment = {**os.environ, "AUTOGRAPH_EAGER": value}
+        run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+        assert run.stdout.strip() == wanted

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 import autograph as ag
-from oracle import assert_same, t
+from oracle import assert_equal, assert_same, t
 
 
 def leaf(*shape, seed=0):
@@ -143,3 +143,113 @@ def test_functions_of_torch():
     check(lambda x: F.instance_norm(x[None]).pow(3).sum(), x)
     check(lambda x: F.huber_loss(x, x * 0.5) + F.gelu(x).sum() + F.normalize(x).prod(), x)
     check(lambda x: torch.stack([v.cumsum(0) for v in x.unsafe_chunk(2, 0)]).logsumexp(-1).sum(), x)
+
+
+@pytest.mark.parametrize("change", ["no_grad", "data", "copy", "loop"])
+def test_changes_that_torch_does_not_record(change):
+    """Below `torch.no_grad` a change in place gives a tensor another value, and leaves it the derivative it had."""
+
+    def f(x, w, n):
+        y = x * w
+        if change == "data":
+            y.data.mul_(3)
+        elif change == "copy":
+            with torch.no_grad():
+                y[0].copy_(x[1])
+        elif change == "loop":
+            for i in range(n):
+                with torch.no_grad():
+                    y += i
+                w = w * 2
+        else:
+            with torch.no_grad():
+                y += 1
+        return (y * w).sum(), y
+
+    def gradients(f):
+        x, w = t(1, 2).requires_grad_(), t(3, 4).requires_grad_()
+        loss, y = f(x, w, torch.tensor(3))
+        return loss.detach(), y.detach(), *torch.autograd.grad(loss, (x, w))
+
+    def inside(x, w, n):
+        x, w = x.requires_grad_(), w.requires_grad_()
+        loss, y = f(x, w, n)
+        return loss.detach(), y.detach(), *torch.autograd.grad(loss, (x, w))
+
+    assert_equal(gradients(ag.function(f)), gradients(f))
+    assert_same(inside, (t(1, 2), t(3, 4), torch.tensor(3)))
+
+
+def accumulate(model, optimizer, x, rounds):
+    """`.grad` over the rounds of a loop, none of which may add to it."""
+    optimizer.zero_grad()
+    for i in range(rounds):
+        loss = (model(x) * (i + 1)).square().mean()
+        if loss > 0.1:
+            loss.backward()
+    return loss
+
+
+def step_at_times(model, optimizer, x, rounds):
+    for i in range(rounds):
+        loss = (model(x) * (i + 1)).square().mean()
+        if loss > 0.3:
+            continue
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return loss
+
+
+def leave_gradients(model, optimizer, x, rounds):
+    loss = model(x).square().mean()
+    loss.backward()
+    return loss
+
+
+@pytest.mark.parametrize("program", [accumulate, step_at_times, leave_gradients])
+@pytest.mark.parametrize(
+    "kind, settings",
+    [
+        (torch.optim.SGD, {"lr": 0.1}),
+        (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
+        (torch.optim.Adam, {"amsgrad": True}),
+        (torch.optim.NAdam, {}),
+        (torch.optim.RMSprop, {}),
+    ],
+)
+def test_dot_grad_and_first_steps_under_conditions(program, kind, settings):
+    results = []
+    for run in (program, ag.function(program)):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(3, 1)
+        optimizer = kind(model.parameters(), **settings)
+        x = 0.3 * torch.randn(4, 3)
+        losses = []
+        for rounds in (1, 4, 3, 2):
+            losses.append(run(model, optimizer, x, torch.tensor(rounds)).detach())
+            losses.append([p.grad.clone() if p.grad is not None else None for p in model.parameters()])
+            assert all(p.grad is None or p.grad.grad_fn is None for p in model.parameters())
+        results.append((losses, [p.detach().clone() for p in model.parameters()]))
+    torch.testing.assert_close(results[1], results[0])
+    assert len(run.traces) <= 2
+
+
+def test_step_without_gradient_on_a_path():
+    """An optimizer leaves a parameter without a gradient alone, which a graph cannot."""
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    @ag.function
+    def train(x):
+        optimizer.zero_grad()
+        if x.sum() > 0:
+            model(x).sum().backward()
+        optimizer.step()
+
+    before = model.weight.detach().clone()
+    train(torch.ones(1, 2))
+    torch.testing.assert_close(model.weight.detach(), before - 0.1)
+    with pytest.raises(AssertionError, match="whether a tensor has a gradient here is only known"):
+        train(-torch.ones(1, 2))
+    torch.testing.assert_close(model.weight.detach(), before - 0.1)

@@ -91,6 +91,39 @@ fn what_changes_nothing_goes() {
     );
 }
 
+/// A slice that leaves zeros stays; rows of a table that more of them were would cost more than its zeros.
+#[test]
+fn gradients_of_parts_are_joined_and_added_where_they_belong() {
+    let text = r#"graph 1
+        func @main(%a.0: f32[2,3] = argument "a", %b.1: f32[2,1] = argument "b", %t.2: f32[5,4] = argument "t",
+                   %g.3: f32[3,4] = argument "g", %i.4: i64[3] = argument "i", %h.5: f32[9,4] = argument "h",
+                   %j.6: i64[9] = argument "j") -> (f32[2,4], f32[2,4], f32[5,4]) {
+        %7: f32[2,4] = aten.slice_backward.default(%a.0, [2, 4], 1, 1, 9223372036854775807, 1)
+        %8: f32[2,4] = aten.slice_backward.default(%b.1, [2, 4], -1, 0, -3, 1)
+        %9: f32[2,4] = aten.slice_backward.default(%b.1, [2, 4], 1, 1, 2, 1)
+        %10: f32[2,4] = aten.add.Tensor(%7, %8, 1)
+        %11: f32[2,4] = aten.add.Tensor(%8, %9, 1)
+        %12: f32[5,4] = aten.embedding_dense_backward.default(%g.3, %i.4, 5, -1, false)
+        %13: f32[5,4] = aten.embedding_dense_backward.default(%h.5, %j.6, 5, -1, false)
+        %14: f32[5,4] = aten.add.Tensor(%12, %t.2, 1)
+        %15: f32[5,4] = aten.add.Tensor(%14, %13, 1)
+        return %10, %11, %15
+        }"#;
+    let mut graph = parse(text).unwrap();
+    verify(&graph).unwrap();
+    optimize(&mut graph, &[Pass::Parts]);
+    verify(&graph).unwrap();
+    let after = print(&graph);
+    for line in [
+        "%10: f32[2,4] = aten.cat.default([%b.1, %a.0], 1)",
+        "%11: f32[2,4] = aten.add.Tensor(%8, %9, 1)",
+        "%14: f32[5,4] = aten.index_add.default(%t.2, 0, %i.4, %g.3, 1)",
+        "%15: f32[5,4] = aten.add.Tensor(%14, %13, 1)",
+    ] {
+        assert!(after.contains(line), "{line}\n{after}");
+    }
+}
+
 /// A branch sees what was computed before it, and nothing after it sees what is in the branch. Random numbers are
 /// never the same.
 #[test]

@@ -1,7 +1,8 @@
 """Random programs: nested conditions and loops, breaks, returns, lists and changes in place, over tensors and numbers.
 
 A program is a function of a vector, a matrix and a number of rounds, all of them tensors. Every statement is valid
-whatever was drawn before it, but a variable may be unbound where it is read, as it may be in Python.
+whatever was drawn before it, but a variable may be unbound where it is read, as it may be in Python. What is changed
+in place is in no list: that is refused (`control_flow_test.py`).
 """
 
 import random
@@ -90,7 +91,7 @@ class Program:
         )  # fmt: skip
 
     def append(self, level, budget):
-        self.add(level, self.random.choice(["out.append(a)", "out.append(b * 0.5)", f"out.append({self.vec()})", "out[-1] = a + 1",
+        self.add(level, self.random.choice(["out.append(a)", "out.append(b * 0.5)", f"out.append({self.vec()} + 0)", "out[-1] = a + 1",
                                             "out = out + [b]", "out.insert(0, a)"]))  # fmt: skip
         if self.random.random() < 0.15:
             self.add(level, "if len(out) > 2:")

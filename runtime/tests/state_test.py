@@ -119,3 +119,119 @@ def test_nothing_changes_when_staging_fails():
     with pytest.raises(ag.StagingError):
         f(t(1))
     assert box.value == 1
+
+
+def test_inputs_that_share_memory():
+    """A change of one would be seen in the other."""
+
+    @ag.function
+    def f(x, y):
+        x += 1
+        return x + y
+
+    x = torch.zeros(4)
+    with pytest.raises(ag.StagingError, match="`f` changes `x` in place, which shares memory with `y`"):
+        f(x[:2], x[1:3])
+    torch.testing.assert_close(f(x[:2], x[2:]), torch.ones(2))
+    torch.testing.assert_close(x, t(1, 1, 0, 0))
+
+
+def test_state_that_is_read_is_read_by_each_call():
+    """Numbers, containers and tensors in attributes, globals and cells, and what modules are made of."""
+
+    class Model(torch.nn.Module):
+        rate = 2.0
+
+        def __init__(self):
+            super().__init__()
+            self.layers = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout(0.5))
+            self.scale, self.options, self.offsets = 1, {"shift": 1.0}, [t(1, 1)]
+
+        @property
+        def factor(self):
+            return self.scale * 2
+
+        @ag.function
+        def forward(self, x):
+            x = self.layers(x) * self.factor * self.rate + self.options["shift"]
+            return sum(self.offsets, x) * weight
+
+    weight, x = t(1, 2), t(3, 4)
+    model = Model().eval()
+
+    def check():
+        torch.testing.assert_close(model(x), Model.forward.python_function(model, x))
+
+    check()
+    model.scale = 3
+    check()
+    model.options["shift"] = 4.0
+    check()
+    model.offsets.append(t(2, 2))
+    check()
+    model.offsets[0] = t(7, 7)
+    check()
+    weight = t(5, 6)
+    check()
+    Model.rate = 3.0
+    check()
+    model.layers[0].weight = torch.nn.Parameter(torch.ones(2, 2))
+    check()
+    model.layers.append(torch.nn.Tanh())
+    check()
+    model.train()
+    assert not torch.equal(model(x), model(x))
+    model.eval()
+    check()
+
+
+def test_what_changes_with_each_call_is_no_new_trace():
+    """A tensor or number of another value, in a tuple and in a dictionary too, is read where it was found."""
+
+    class Cell:
+        def __init__(self):
+            self.state, self.last, self.seen, self.rate = (torch.zeros(2), torch.zeros(2)), None, {}, 1.0
+
+        @ag.function
+        def step(self, x):
+            h, c = self.state
+            self.state = (h + x * self.rate, c * 2 + h)
+            self.last = x * 3
+            self.seen["x"] = x
+            self.seen["count"] = self.seen.get("count", 0) + 1
+            return self.state[1]
+
+    class Eager(Cell):
+        step = Cell.step.python_function
+
+    staged, eager = Cell(), Eager()
+    for k in range(9):
+        staged.rate = eager.rate = 1 / (k + 1)
+        torch.testing.assert_close(staged.step(t(1, k)), eager.step(t(1, k)))
+        torch.testing.assert_close(vars(staged), vars(eager))
+    assert sum(map(len, Cell.step._traces.values())) <= 4
+
+
+def test_rate_of_an_optimizer():
+    def run(decorate):
+        layer = torch.nn.Linear(2, 1)
+        torch.nn.init.ones_(layer.weight)
+        torch.nn.init.zeros_(layer.bias)
+        optimizer = torch.optim.SGD(layer.parameters(), lr=0.1, momentum=0.9)
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+
+        def step(x):
+            optimizer.zero_grad()
+            loss = layer(x).pow(2).sum()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        step = decorate(step)
+        losses = []
+        for _ in range(5):
+            losses.append(step(t(1, 2)).item())
+            schedule.step()
+        return losses
+
+    torch.testing.assert_close(run(ag.function), run(lambda step: step))

@@ -7,11 +7,13 @@
 """
 
 from .api import convert, do_not_convert, py_function, set_element_type, set_loop_options, stack, to_code, to_graph
+from .eager import functions_run_eagerly, run_functions_eagerly
 from .errors import AutographError, ConversionError, StagingError
 from .function import Function, function
 from .saved import load
 
 __all__ = [
     "AutographError", "ConversionError", "Function", "StagingError", "convert", "do_not_convert", "function",
-    "load", "py_function", "set_element_type", "set_loop_options", "stack", "to_code", "to_graph",
+    "functions_run_eagerly", "load", "py_function", "run_functions_eagerly", "set_element_type", "set_loop_options",
+    "stack", "to_code", "to_graph",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ import torch
 
 from . import conversion
 from .capture.record import TensorType, parse_type
+from .eager import functions_run_eagerly
 from .errors import ConversionError
 from .operators import calls
 from .operators.lists import List
@@ -17,10 +18,12 @@ def convert(function=None, *, recursive=True):
     """Makes a function run converted: what is staged in it depends on its arguments."""
     if function is None:
         return functools.partial(convert, recursive=recursive)
+    if not callable(function):
+        raise TypeError(f"{function!r} cannot be called, so it cannot be converted")
 
     @functools.wraps(function)
     def converted(*args, **kwargs):
-        return calls.call(function, args, kwargs)
+        return function(*args, **kwargs) if functions_run_eagerly() else calls.call(function, args, kwargs)
 
     converted.__ag_converted__ = True
     return converted
@@ -32,7 +35,19 @@ def to_graph(entity, recursive=True):
     made = conversion.converted(function)
     if made is None:
         raise ConversionError(f"`{function.__qualname__}` cannot be converted: {conversion.reason(function)}")
-    return types.MethodType(made, entity.__self__) if isinstance(entity, types.MethodType) else made
+    return _with_what_is_bound(entity, made)
+
+
+def _with_what_is_bound(entity, made):
+    if isinstance(entity, types.MethodType):
+        return types.MethodType(_with_what_is_bound(entity.__func__, made), entity.__self__)
+    if isinstance(entity, functools.partial):
+        return functools.partial(_with_what_is_bound(entity.func, made), *entity.args, **entity.keywords)
+    if hasattr(entity, "python_function"):
+        return _with_what_is_bound(entity.python_function, made)
+    if isinstance(entity, (types.FunctionType, staticmethod, classmethod)):
+        return made
+    return types.MethodType(made, entity)
 
 
 def to_code(entity, recursive=True):
@@ -41,18 +56,37 @@ def to_code(entity, recursive=True):
 
 
 def _function_of(entity):
-    entity = getattr(entity, "python_function", entity)
-    function = getattr(entity, "__func__", entity)
-    if not isinstance(function, types.FunctionType):
+    """The user's function in a method, a wrapper of ours or torch's, or an object that can be called."""
+    if isinstance(entity, types.FunctionType) and not hasattr(entity, "__ag_converted__"):
+        return entity
+    inner = None
+    if isinstance(entity, (types.MethodType, staticmethod, classmethod)):
+        inner = entity.__func__
+    elif isinstance(entity, functools.partial):
+        inner = entity.func
+    elif isinstance(entity, torch.nn.Module):
+        inner = type(entity).forward
+    elif hasattr(entity, "python_function"):
+        inner = entity.python_function
+    elif hasattr(entity, "__ag_converted__"):
+        inner = entity.__wrapped__
+    elif not isinstance(entity, (type, *_BUILT_IN)):
+        inner = getattr(type(entity), "__call__", None)
+    if inner is None:
         raise ConversionError(f"{entity!r} is no function of Python")
-    return function
+    return _function_of(inner)
+
+
+_BUILT_IN = (types.BuiltinFunctionType, types.BuiltinMethodType, types.MethodWrapperType, types.WrapperDescriptorType)
 
 
 def do_not_convert(function=None):
     """Makes a function run as it is, wherever it is called."""
     if function is None:
         return do_not_convert
-    setattr(function, conversion.Marker.ATTRIBUTE, True)
+    marked = getattr(function, "__func__", function)
+    if not isinstance(marked, (type, *_BUILT_IN)):  # these run as they are anyway
+        setattr(marked, conversion.Marker.ATTRIBUTE, True)
     return function
 
 
@@ -75,7 +109,7 @@ def set_loop_options(**options):
 
 def py_function(function, inputs=(), types=()):
     """Calls a function of Python each time the graph runs, with the values of `inputs`. `types` are those of its
-    results: a text such as `f32[4,?]`, `int`, `float` or `bool`, a tensor or a dtype (of a number); one, or a list."""
+    results: a text such as `f32[4,?]`, `int`, `float` or `bool` (or the class), a tensor or a dtype (of a number); one, or a list."""
     staging = current()
     if staging is None:
         return function(*inputs)
@@ -98,4 +132,6 @@ def _type(type):
         return TensorType(type.dtype, tuple(type.shape), type.device)
     if isinstance(type, torch.dtype):
         return TensorType(type, (), torch.device("cpu"))
+    if type in (int, float, bool):
+        return type.__name__
     return type if type in ("int", "float", "bool") else parse_type(type)

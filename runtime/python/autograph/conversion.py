@@ -49,10 +49,15 @@ def is_converted(function):
     return function.__code__ in _MADE
 
 
+def is_left(function):
+    """Whether the user wants a function to run as it is."""
+    return getattr(function, Marker.ATTRIBUTE, False)
+
+
 def converted(function):
     """The converted form, with the globals, closure and defaults of the function; None if it runs as it is."""
     code = function.__code__
-    if code in _MADE or getattr(function, Marker.ATTRIBUTE, False):
+    if code in _MADE or is_left(function):
         return None
     found = _CODES.get(code)
     if found is None:
@@ -92,8 +97,12 @@ _PACKAGES = tuple(
 )
 
 
+#: Code of torch that decides on the values of tensors: whether parameters are valid, how to draw a sample.
+_ON_VALUES = os.path.join(os.path.dirname(os.path.realpath(torch.__file__)), "distributions") + os.sep
+
+
 def is_user_code(function):
-    """Not torch's, numpy's, ours or the standard library's."""
+    """Not torch's, but for its distributions, nor numpy's, ours or the standard library's."""
     path = function.__code__.co_filename
     if spans.is_converted_text(path):
         return False
@@ -101,7 +110,7 @@ def is_user_code(function):
         return True
     real = os.path.realpath(path)
     if real.startswith(_PACKAGES):
-        return False
+        return real.startswith(_ON_VALUES)
     in_standard = real.startswith(_STANDARD)
     return not in_standard or f"{os.sep}site-packages{os.sep}" in real
 

@@ -33,6 +33,14 @@ class Dead(BaseException):
     """The code after this point is never reached: it raised on every path of a staged branch."""
 
 
+class Restart(BaseException):
+    """The trace has to start anew, with the state of this optimizer made at its beginning."""
+
+    def __init__(self, optimizer):
+        super().__init__()
+        self.optimizer = optimizer
+
+
 def located(span):
     """`File "m.py", line 3` and the text of the line, as in a traceback."""
     file, line, column, end_line, end_column = span
@@ -66,17 +74,24 @@ def in_user_code(error):
             entries.append((traceback, None, None, None))
         traceback = traceback.tb_next
     chain = None
+    _rename(error)
     for file, line, name, _ in reversed(entries):
         entry = file if line is None else _entry_at(file, line, name)
         chain = types.TracebackType(chain, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return error.with_traceback(chain)
 
 
+def _rename(error):
+    """Says `Tensor` where Python names the stand-in of one."""
+    if any(isinstance(arg, str) and "FakeTensor" in arg for arg in error.args):
+        error.args = tuple(arg.replace("FakeTensor", "Tensor") if isinstance(arg, str) else arg for arg in error.args)
+
+
 def at_places(error):
     """An error of a run with the user's lines that led to it."""
     chain = None
     for function, file, line, *_ in getattr(error, "places", ()):
-        entry = _entry_at(file, line, function)
+        entry = _entry_at(file, line, function.partition(".")[0])
         chain = types.TracebackType(chain, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return error.with_traceback(chain)
 

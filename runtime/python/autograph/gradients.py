@@ -51,8 +51,7 @@ def backward(staging, tensor, gradient=None, inputs=None):
     found = grad(staging, (tensor,), leaves, None if gradient is None else (gradient,))
     with torch.no_grad():
         for leaf, new in zip(leaves, found):
-            before = staging.gradient_of(leaf)
-            staging.set_gradient(leaf, new if before is None else before + new)
+            staging.gradients.add(staging.view_of(leaf).base, new)
 
 
 def _tuple(value):
@@ -65,14 +64,25 @@ def _used(staging, outputs, inputs):
     region = staging.record.region
     while region is not None:
         for node in reversed(region.nodes):
-            if any(output in needed for output in node.outputs) and node.grad and node.op != "aten.detach.default":
+            if any(output in needed for output in node.outputs) and not _ends_here(node):
                 _add_operands(node, needed)
         region = region.parent
     return [value in needed for value in inputs]
 
 
+def _ends_here(node):
+    """Whether no gradient passes through a node."""
+    return node.op == "aten.detach.default" or not node.grad and node.op.startswith("aten.")
+
+
 def _add_operands(node, needed):
-    _add(node.args, needed)
+    _add(node.args[:1] if node.op == "overwritten" else node.args, needed)
+    called = node.extra.region if node.op == "call" else None
+    if called is not None and called not in needed:
+        needed.add(called)
+        _add(called.results, needed)
+        for inner in reversed(called.nodes):
+            _add_operands(inner, needed)
     for region in node.regions:
         _add(region.results, needed)
         for inner in reversed(region.nodes):

@@ -1,18 +1,39 @@
 """What a staged function returns, made of the results of its graph."""
 
+import copy
+import dataclasses
+
 import torch
+from torch.utils import _pytree as pytree
 
 from .capture import scalars
 from .operators import specs
 from .operators.lists import List
 from .operators.variables import Maybe, UndefinedReturnValue
+from .staging import is_staged
+
+
+def _like(kind, items):
+    """A dictionary of the kind of another one."""
+    made = copy.copy(kind)
+    made.clear()
+    for key, value in items:
+        made[key] = value
+    return made
+
+
+def _object_like(value, state):
+    made = object.__new__(type(value))
+    made.__dict__.update(state)
+    return made
 
 
 class Result:
-    """What a function returns: operands of the graph, and how the value is made of them."""
+    """What a function returns: operands of the graph, and how the value is made of them. What was given is returned itself."""
 
-    def __init__(self, staging, value):
+    def __init__(self, staging, value, containers):
         self.operands = []
+        self._given = {id(container.stand_in): id(container) for container in containers}
         self._make = self._of(staging, value)
 
     def value(self, values, outside):
@@ -23,6 +44,9 @@ class Result:
         return len(self.operands) - 1
 
     def _of(self, staging, value):
+        given = self._given.get(id(value))
+        if given is not None:
+            return lambda values, outside: outside[given]
         if isinstance(value, torch.Tensor):
             view = staging.view_of(value)
             if not view.chain and view.base.source is not None:
@@ -48,8 +72,15 @@ class Result:
         if isinstance(value, dict):
             keys = list(value)
             inner = self._children(staging, list, list(value.values()))
-            return lambda values, outside: dict(zip(keys, inner(values, outside)))
+            return lambda values, outside: _like(value, zip(keys, inner(values, outside)))
+        if dataclasses.is_dataclass(value) and not isinstance(value, type) and self._holds_staged(value):
+            inner = self._of(staging, vars(value))
+            return lambda values, outside: _object_like(value, inner(values, outside))
         return lambda values, outside: value
+
+    def _holds_staged(self, value):
+        leaves = pytree.tree_leaves(vars(value))
+        return any(is_staged(leaf) or isinstance(leaf, (torch.Tensor, List)) for leaf in leaves)
 
     def _slot(self, operand):
         index = self._add(operand)

@@ -9,15 +9,15 @@ from .errors import AutographError
 def save(trace, folder):
     """Writes the graph of a trace. What is not in the graph cannot be saved: state of Python that it reads or
     changes, and results that are no tensors, numbers, lists or tuples of these."""
-    state = [str(capture.place) for capture in trace.captures if capture.place is not None]
-    state += [str(change.key) for change in trace.state]
-    if state or trace.writes or trace.gradients or trace.staging.callbacks:
-        what = ", ".join(state) or ("Python is called" if trace.staging.callbacks else "tensors outside are changed")
+    state = [str(capture.place) for capture in trace.captures if capture.is_number]
+    state += [str(change.place) for change in trace.state]
+    if state or trace.changed or trace.writes or trace.gradients or trace.staging.callbacks:
+        what = ", ".join(state) or ("Python is called" if trace.staging.callbacks else "what is outside is changed")
         raise AutographError(f"`{trace.staging.name}` is more than its graph, and cannot be saved: {what}")
     captures = [
-        (number, capture.tensor.detach())
+        (number, capture.present().detach())
         for number, capture in enumerate(trace.captures)
-        if capture.path is None and capture.tensor is not None
+        if capture.path is None
     ]
     trace.graph.save(os.fspath(folder), captures)
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from .capture.record import parse_type
+from .capture.record import TensorType, parse_type
 from .errors import StagingError
 
 #: Sizes of which torch's own rules make an exception (broadcasting, empty tensors): a trace for any size is for none.
@@ -76,11 +76,8 @@ class Family:
         self.traces.append((unknown, self.seen[-1], trace))
 
     def relaxed(self, new):
-        """A trace that is right for these shapes."""
-        for unknown, first, trace in self.traces:
-            if _fits(unknown, first, new):
-                return trace
-        return None
+        """The traces that are right for these shapes."""
+        return [trace for unknown, first, trace in reversed(self.traces) if _fits(unknown, first, new)]
 
 
 def _fits(unknown, first, new):
@@ -96,9 +93,32 @@ def _fits(unknown, first, new):
     return True
 
 
+def types_of(signature):
+    """The types that an `input_signature` lists: each a text such as `f32[?,3]`, or anything that has a dtype and a
+    shape, in which None is any size."""
+    if isinstance(signature, str):
+        raise TypeError("an input signature is a list of types, one for each tensor")
+    return [_type_of(entry) for entry in signature]
+
+
+def _type_of(entry):
+    if isinstance(entry, TensorType):
+        return entry
+    if isinstance(entry, str):
+        try:
+            return parse_type(entry)
+        except (KeyError, ValueError, RuntimeError):
+            raise ValueError(f"`{entry}` is no type of a tensor such as `f32[?,3]`") from None
+    dtype, shape = getattr(entry, "dtype", None), getattr(entry, "shape", None)
+    if not isinstance(dtype, torch.dtype) or shape is None:
+        raise TypeError(f"{entry!r} is no type of a tensor: it has no dtype of torch's and no shape")
+    dims = tuple(None if n is None or n < 0 else int(n) for n in shape)
+    return TensorType(dtype, dims, torch.device(getattr(entry, "device", None) or "cpu"))
+
+
 def checked(name, signature, leaves):
     """The sizes that an `input_signature` leaves open; the arguments must be what it says."""
-    types = [parse_type(text) if isinstance(text, str) else text for text in signature]
+    types = signature
     tensors = [(index, leaf) for index, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
     if len(types) != len(tensors):
         raise StagingError(f"`{name}` has {len(types)} types in its signature and is given {len(tensors)} tensors")

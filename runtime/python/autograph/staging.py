@@ -10,6 +10,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from .capture import scalars, sizes, spans, views
 from .capture.aliases import Aliases, Base, View
+from .capture.dotgrad import Gradients
 from .capture.objects import Objects
 from .capture.record import BOOL, FLOAT, INT, Record, TensorType
 from .errors import StagingError
@@ -57,9 +58,17 @@ class Capture:
         self.path = None
         self.place = None
 
+    @property
+    def is_number(self):
+        return self.fake is None
+
+    def present(self):
+        """What it is now."""
+        return self.tensor if self.place is None else self.place.state()
+
 
 class Staging:
-    def __init__(self, name):
+    def __init__(self, name, recursive=()):
         self.name = name
         self.record = Record()
         self.objects = Objects()
@@ -68,14 +77,17 @@ class Staging:
         self.fake_mode = FakeTensorMode(shape_env=self.shape_env, allow_non_fake_inputs=True)
         self.sizes = sizes.Sizes(self)
         self.captures = {}  # id of the tensor -> Capture
-        self.gradients = {}  # base -> tensor in `.grad`, or None
-        self.gradient_guards = {}  # captured tensors whose `.grad` was read, and whether there was none
+        self.gradients = Gradients(self)
         self.unrolled = set()  # code of loop bodies that cannot be a loop of the graph
         self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
         self.keeps_detach = True  # in a derivative, what torch detaches may be differentiated again
         self.checks_values = None  # what an operator says that refuses a value it asks for now
         self.calls = 0  # functions of converted code that have not returned
+        self.open_calls = {}  # code -> calls of it that have not returned, outer ones first
+        self.recursive = dict(recursive)  # code of functions of the graph -> whether their numbers are widened
         self.formatted = []  # values that a text is marked with: (operand, format)
+        self.outside = frozenset()  # ids of the objects that were there before the trace
+        self.prepared = set()  # ids of optimizers whose state was made at the beginning
         self.callbacks = []  # functions of Python that the graph calls
         self.constants = []  # real tensors kept alive
 
@@ -135,8 +147,7 @@ class Staging:
         param = self.record.entry.param(TensorType(tensor.dtype, dims, tensor.device), "")
         if unknown:
             size = [self.sizes.shared(unknown[d], param, d) if d in unknown else n for d, n in enumerate(tensor.shape)]
-            with self.quiet():
-                fake = torch.empty(size, dtype=tensor.dtype, device=tensor.device)
+            fake = self.new_fake(size, None, tensor.dtype, tensor.device)
         else:
             fake = self.new_fake(tensor.size(), tensor.stride(), tensor.dtype, tensor.device)
         base = Base(param, fake, 0)
@@ -171,26 +182,14 @@ class Staging:
         """The tensor that is a whole base."""
         return base.fake
 
-    # Gradients.
-
-    def gradient_of(self, tensor):
-        """What is in `.grad` here."""
-        base = self.view_of(tensor).base
-        if base in self.gradients:
-            return self.gradients[base]
-        outside = base.source.tensor if base.source is not None else None
-        if outside is None:
-            return None
-        found = outside.grad
-        self.gradient_guards.setdefault(id(outside), (outside, found is None))
-        return found
-
-    def set_gradient(self, tensor, gradient):
-        self.gradients[self.view_of(tensor).base] = gradient
-
     def new_fake(self, size, stride, dtype, device):
+        """A tensor without data; contiguous without a stride."""
+        if all(type(n) is int for n in (*size, *(stride or ()))):
+            # As the mode would, without asking it: this is done for every variable of every region.
+            with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
+                return FakeTensor(self.fake_mode, _empty(size, stride, dtype, "meta"), device)
         with self.quiet():
-            return torch.empty_strided(size, stride, dtype=dtype, device=device)
+            return _empty(size, stride, dtype, device)
 
     @contextmanager
     def quiet(self):
@@ -204,8 +203,7 @@ class Staging:
         """A tensor that has this value and shares nothing with others."""
         type = value.type
         size = [self.sizes.unknown(value, d) if n is None else n for d, n in enumerate(type.dims)]
-        with self.quiet():
-            fake = torch.empty(size, dtype=type.dtype, device=type.device)
+        fake = self.new_fake(size, None, type.dtype, type.device)
         attach(fake, View(Base(value, fake, value.region.depth), (), value))
         return fake
 
@@ -275,6 +273,12 @@ class Staging:
 
     def size_expression(self, number):
         return self.sizes.lower(number)
+
+
+def _empty(size, stride, dtype, device):
+    if stride is None:
+        return torch.empty(size, dtype=dtype, device=device)
+    return torch.empty_strided(size, stride, dtype=dtype, device=device)
 
 
 def attach(fake, view):

@@ -4,15 +4,20 @@ import logging
 import threading
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from . import differentiable
+from . import differentiable, overlap
 from .arguments import flatten, names, unflatten
 from .capture import lower, scalars, texts
 from .capture.functions import Interception
-from .capture.record import has_random
 from .capture.tensors import Recorder
+from .containers import Container, found_in, refill, stand_ins
 from .errors import Dead, at_places
+from .guards import Guards
 from .operators import calls
+from .operators.optimizers import before_step, prepare
+from .operators.recursion import Recursion
+from .operators.variables import Undefined
 from .result import Result
 from .staging import Staging, staging_of
 from .state import state_of
@@ -26,11 +31,19 @@ TRACING = threading.RLock()
 class Trace:
     """One graph of a function, and how a call of it is made a run of the graph."""
 
-    def __init__(self, python_function, args, kwargs, changing=(), unknown=None):
-        self.staging = staging = Staging(name_of(python_function))
+    def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=()):
+        recursive = {}
+        while True:
+            try:
+                return self._trace(python_function, args, kwargs, changing, unknown, optimizers, recursive)
+            except Recursion as found:
+                recursive[found.code] = found.widened
+
+    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive):
+        self.staging = staging = Staging(name_of(python_function), recursive)
         leaves, structure = flatten(args, kwargs)
         self.arguments = []
-        stand_ins = []
+        given = []
         for index, (path, leaf) in enumerate(zip(names(python_function, args, kwargs), leaves)):
             if isinstance(leaf, torch.Tensor):
                 if id(leaf) not in staging.captures:
@@ -39,26 +52,36 @@ class Trace:
                 leaf = staging.captures[id(leaf)].fake
             else:
                 staging.objects.watch(leaf)
-            stand_ins.append(leaf)
+            given.append(leaf)
         staging.objects.watch(python_function)
-        args, kwargs = unflatten(stand_ins, structure)
+        args, kwargs = stand_ins(unflatten(given, structure))
+        self.containers = [Container(staging, stand_in) for stand_in in found_in((args, kwargs))]
+        staging.outside = frozenset(staging.objects.kept)
         before = staging.objects.snapshot()
         try:
             for place in staging.objects.numbers(changing):
                 place.restore(staging.number_in(place, scalars.kind_of(place.state())))
-            result = stage(staging, python_function, args, kwargs)
-            changed = staging.objects.changed(before)
+            result = stage(staging, python_function, args, kwargs, optimizers)
+            changed = staging.objects.changed_outside(before)
             new = [place.state() for place in changed]
         finally:
-            for place, state in staging.objects.changed(before).items():
+            for place, state in staging.objects.changed_outside(before).items():
                 place.restore(state)
-        self.state = state_of(staging, changed, new)
+        self.guards = Guards(staging)
+        self.state = state_of(staging, changed, new, self.guards)
+        self.guards.read()
         self._finish(result)
+        self.guards.done()
 
     def _finish(self, result):
         staging = self.staging
         with staging_of(staging), Recorder(staging), Interception(staging), torch.no_grad():
-            self.result = Result(staging, (result, [change.value for change in self.state]))
+            gradients = {b.source: g for b, g in staging.gradients.values.items() if b.source is not None}
+            self.gradients = list(gradients)
+            self.changed = [container for container in self.containers if container.is_changed()]
+            contents = [container.contents() for container in self.changed]
+            value = result, [change.value for change in self.state], list(gradients.values()), contents
+            self.result = Result(staging, value, self.containers)
             operands = list(self.result.operands)
             self.writes = []
             for capture in staging.captures_in_order():
@@ -68,42 +91,39 @@ class Trace:
                 if base.value is not capture.param:
                     self.writes.append(capture)
                     operands.append(base.value)
-            self.gradients = []
-            for base, gradient in staging.gradients.items():
-                if base.source is not None:
-                    self.gradients.append((base.source, gradient is not None))
-                    if gradient is not None:
-                        operands.append(staging.value_of(gradient))
         captures = staging.captures_in_order()
         kinds = [("return", 0)] * len(operands)
         for position, capture in enumerate(self.writes, len(self.result.operands)):
             kinds[position] = ("write", captures.index(capture))
         self.operands = operands
-        self.is_random = has_random(staging.record.entry)
-        self._backward = {}
+        self._gradients = {}
         self.graph, exceptions = lower.graph(staging, operands, kinds)
         self.plan = self.graph.compile(staging.callbacks, exceptions)
         self.captures = captures
         self.positions = {id(capture): index for index, capture in self.arguments}
-        self.guards = list(staging.gradient_guards.values())
+        self.gradient_guards = list(staging.gradients.guards.values())
         for _, capture in self.arguments:
             capture.tensor = None
 
-    def backward_plan(self, needed):
-        """The plan that computes the gradients of these inputs."""
-        if needed not in self._backward:
-            self._backward[needed] = differentiable.backward_graph(self, needed)
-        return self._backward[needed]
+    def gradient(self, kind, needed):
+        """The gradient by these inputs, as `differentiable` makes it of a kind."""
+        with TRACING:
+            key = kind, needed
+            if key not in self._gradients:
+                self._gradients[key] = kind(self, needed)
+            return self._gradients[key]
 
     def broken(self):
-        """What it was traced for and is no more: places of Python's state, or true."""
-        if any((tensor.grad is None) != none for tensor, none in self.guards):
-            return [True]
-        return [change.key for change in self.state if not change.holds()]
+        """Whether it is not right for the present state of Python; and the places of numbers that are others now."""
+        if any((tensor.grad is None) != none for tensor, none in self.gradient_guards):
+            return True, []
+        return self.guards.broken()
 
-    def run(self, leaves):
+    def run(self, leaves, args, kwargs):
         """A call with these arguments."""
         tensors = [self._input(capture, leaves) for capture in self.captures]
+        if self.writes:
+            overlap.refuse(self.staging.name, self.captures, tensors, self.writes)
         try:
             needed = differentiable.is_needed(tensors)
             outputs = iter(differentiable.run(self, tensors) if needed else self.plan.run(tensors))
@@ -112,35 +132,42 @@ class Trace:
         outside = dict(zip(map(id, self.captures), tensors))
         values = [next(outputs) for _ in self.result.operands]
         written = [(outside[id(capture)], next(outputs)) for capture in self.writes]
-        gradients = [(outside[id(c)], next(outputs) if there else None) for c, there in self.gradients]
-        result, states = self.result.value(values, outside)
+        outside.update(zip(map(id, self.containers), found_in((args, kwargs))))
+        result, states, gradients, contents = self.result.value(values, outside)
         with torch.no_grad():
             for tensor, value in written:
                 tensor.copy_(value)
-            for tensor, value in gradients:
-                tensor.grad = value
+            for capture, value in zip(self.gradients, gradients):
+                outside[id(capture)].grad = None if value is None or isinstance(value, Undefined) else value.detach()
         for change, value in zip(self.state, states):
             change.apply(value)
+        for container, value in zip(self.changed, contents):
+            refill(outside[id(container)], value)
         return result
 
     def _input(self, capture, leaves):
         index = self.positions.get(id(capture))
         if index is not None:
             return leaves[index]
-        return capture.tensor if capture.place is None else capture.place.state()
+        return capture.present()
 
 
-def stage(staging, python_function, args, kwargs):
-    """Runs the function on stand-ins, everything it does with them is recorded."""
+def stage(staging, python_function, args, kwargs, optimizers=()):
+    """Runs the function on stand-ins, everything it does with them is recorded. The state of these optimizers is made
+    before."""
     torch.nn.Module.__call__, before = calls.staged_module_call, torch.nn.Module.__call__
+    hook = register_optimizer_step_pre_hook(before_step)
     _SHAPES.disabled, logs = True, _SHAPES.disabled  # what it tells is in the exception
     try:
         with staging_of(staging), Recorder(staging), Interception(staging), texts.formatting():
+            for optimizer in optimizers:
+                prepare(staging, optimizer)
             return calls.call(python_function, args, kwargs)
     except Dead:
         return None
     finally:
         torch.nn.Module.__call__ = before
+        hook.remove()
         _SHAPES.disabled = logs
 
 

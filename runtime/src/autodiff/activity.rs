@@ -100,6 +100,9 @@ impl Varying<'_> {
                 let carried: Vec<Operand> = body.carried.iter().copied().map(Operand::Value).collect();
                 self.hand_over(&carried, &node.outputs);
             }
+            Op::Overwritten => {
+                self.hand_over(&node.operands[..1], &node.outputs);
+            }
             _ => {
                 let mut any = false;
                 node.used(&mut |value| any |= self.varied[value.index()]);
@@ -169,6 +172,7 @@ impl Live {
                 }
                 self.hand_back(body.carried, start);
             }
+            Op::Overwritten => self.hand_back(&node.outputs, &node.operands[..1]),
             _ if node.outputs.iter().any(|output| self.active[output.index()]) => {
                 node.used(&mut |value| self.reach(*value));
             }

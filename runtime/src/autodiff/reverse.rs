@@ -4,8 +4,7 @@ use super::activity::{Activity, ends_here};
 use super::adjoint::Adjoints;
 use super::emit::Emit;
 use super::expression::{Expr, Typing};
-use super::{Error, Formulas, formula, list, rules};
-use crate::ir::build::{Builder, Circumstances};
+use super::{Error, Formulas, Functions, formula, list, rules};
 use crate::ir::graph::{Node, Region, Value};
 use crate::ir::op::{Op, Scalar};
 use crate::ir::operand::Operand;
@@ -13,16 +12,17 @@ use crate::ir::operand::Operand;
 pub(super) struct Reverse<'a> {
     pub(super) emit: Emit<'a>,
     pub(super) activity: Activity,
-    formulas: &'a mut dyn Formulas,
+    pub(super) functions: &'a mut Functions,
+    pub(super) formulas: &'a mut dyn Formulas,
 }
 
 pub(super) fn gradient(
-    builder: &mut Builder,
+    emit: Emit<'_>,
     forward: &mut [Vec<Node>],
     outputs: &[Value],
     seeds: &[Option<Operand>],
     inputs: &[Value],
-    circumstances: Circumstances,
+    functions: &mut Functions,
     formulas: &mut dyn Formulas,
 ) -> Result<Vec<Option<Operand>>, Error> {
     // Nothing before the first input depends on one.
@@ -34,8 +34,8 @@ pub(super) fn gradient(
         std::mem::swap(&mut rest, &mut forward[region]);
         untouched.push(rest);
     }
-    let activity = Activity::new(&builder.values, forward, inputs, outputs);
-    let mut reverse = Reverse { emit: Emit { builder, circumstances }, activity, formulas };
+    let activity = Activity::new(&emit.builder.values, forward, inputs, outputs);
+    let mut reverse = Reverse { emit, activity, functions, formulas };
     let gradients = reverse.gradients(forward, outputs, seeds, inputs);
     for (nodes, mut before) in forward.iter_mut().zip(untouched) {
         before.append(nodes);
@@ -84,7 +84,8 @@ impl Reverse<'_> {
 
     /// The gradient of a gradient that is not asked for does not begin at its seed either.
     fn detached(&mut self, seed: Operand) -> Operand {
-        if self.emit.circumstances.no_grad {
+        let is_tensor = self.emit.builder.type_of(&seed).tensor().is_some();
+        if self.emit.circumstances.no_grad && is_tensor {
             self.emit.put(Expr::call("detach.default", vec![seed.into()], Typing::Like(0)))
         } else {
             seed
@@ -129,6 +130,7 @@ impl Reverse<'_> {
             self.emit.circumstances.span = node.span.or(self.emit.circumstances.span);
             match node.op {
                 Op::If => self.branch(node, adjoints)?,
+                Op::Call(function) => self.call(node, function, adjoints)?,
                 Op::While | Op::For => {
                     let before = self.round(node, adjoints)?;
                     nodes.splice(index..index, before);
@@ -146,8 +148,13 @@ impl Reverse<'_> {
     fn plain(&mut self, node: &Node, adjoints: &mut Adjoints) -> Result<(), Error> {
         let Op::Operator(name) = &node.op else {
             return match &node.op {
-                Op::Call(_) => Err(self.error("no derivative: a call of a staged function")),
                 Op::Python(_) => Err(self.error("no derivative: a call back into Python")),
+                Op::Overwritten => {
+                    if let Some(gradient) = adjoints.get(&mut self.emit, node.outputs[0]) {
+                        self.yielded(adjoints, &node.operands[0], gradient);
+                    }
+                    Ok(())
+                }
                 _ => {
                     list::derivative(&mut self.emit, &self.activity, node, adjoints);
                     Ok(())

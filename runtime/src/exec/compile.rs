@@ -4,6 +4,7 @@ mod moves;
 mod node;
 mod operator;
 mod registers;
+mod sums;
 
 use std::sync::Arc;
 

@@ -80,9 +80,10 @@ pub(super) fn slice(list: &Value, bounds: [Option<i64>; 3]) -> Result<Value, Fau
     Ok(Value::list(taken))
 }
 
-pub(super) fn items(list: &Value) -> Result<&Vec<Value>, Fault> {
+pub(super) fn items(list: &Value) -> Result<&[Value], Fault> {
     match list {
-        Value::List(items) | Value::Tuple(items) => Ok(items),
+        Value::List(items) => Ok(items),
+        Value::Tuple(items) => Ok(items),
         other => Err(absent(other)),
     }
 }

@@ -77,6 +77,11 @@ impl Function {
             Step::JoinedList { out, list, dimension, .. } => {
                 format!("t{} = {operation}(a{}, {})", out.0, list.0, input(dimension))
             }
+            Step::Grow { out, a, b, .. } => format!("t{} = {operation}(take t{}, t{})", out.0, a.0, b.0),
+            Step::GrowAt { out, a, dimension, index, b } => {
+                let dimension = input(dimension);
+                format!("t{} = {operation}(take t{}, {dimension}, t{}, t{})", out.0, a.0, index.0, b.0)
+            }
             Step::Operator { call } => {
                 let operator = &tables.operators[call as usize];
                 let outputs: Vec<_> = operator.outputs.iter().map(|place| place.text()).collect();

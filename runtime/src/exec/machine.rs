@@ -2,7 +2,6 @@
 
 mod registers;
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::aten::{self, BelowAutograd, Output};
@@ -10,6 +9,7 @@ use super::error::{Error, Fault, Place as ErrorPlace};
 use super::host::Host;
 use super::list;
 use super::plan::{Dead, Function, ListStep, Plan, Slice, Step, fits};
+use super::sums;
 use super::value::Value;
 use crate::ir::Type;
 use crate::ir::arithmetic::Kind;
@@ -19,9 +19,20 @@ use self::registers::{Frame, Registers};
 impl Plan {
     /// The results of the entry, in its order. On failure nothing has changed but what the host did.
     pub fn run(&self, inputs: Vec<Value>, host: &mut dyn Host) -> Result<Vec<Value>, Error> {
+        self.resume(Vec::new(), inputs, host)
+    }
+
+    /// A run whose first inputs are results of another plan, which fit as they are.
+    pub fn resume(
+        &self,
+        mut saved: Vec<Value>,
+        inputs: Vec<Value>,
+        host: &mut dyn Host,
+    ) -> Result<Vec<Value>, Error> {
         let Some(entry) = self.functions.first() else { return Ok(Vec::new()) };
         let nowhere = |fault| Error { fault, trace: Vec::new() };
-        self.check(&inputs).map_err(nowhere)?;
+        self.check(saved.len(), &inputs).map_err(nowhere)?;
+        saved.extend(inputs);
         let mut machine = Machine {
             plan: self,
             host,
@@ -32,18 +43,20 @@ impl Plan {
             outputs: Vec::new(),
         };
         machine.registers.open(entry);
-        for (place, input) in entry.params.iter().zip(inputs) {
+        for (place, input) in entry.params.iter().zip(saved) {
             machine.registers.store(*place, input).map_err(nowhere)?;
         }
         machine.run().map_err(|(fault, function, at)| machine.error(fault, function, at))
     }
 
-    fn check(&self, inputs: &[Value]) -> Result<(), Fault> {
-        if inputs.len() != self.params.len() {
-            let (wanted, given) = (self.params.len(), inputs.len());
+    /// The inputs after those that are saved.
+    fn check(&self, saved: usize, inputs: &[Value]) -> Result<(), Fault> {
+        let params = self.params.get(saved..).unwrap_or_default();
+        if inputs.len() != params.len() {
+            let (wanted, given) = (params.len(), inputs.len());
             return Err(Fault::Type(format!("{wanted} inputs are wanted and {given} given")));
         }
-        for ((name, ty), input) in self.params.iter().zip(inputs) {
+        for ((name, ty), input) in params.iter().zip(inputs) {
             match (ty, input) {
                 (Type::Tensor(ty), Value::Tensor(tensor)) => {
                     fits(tensor, ty).map_err(|message| Fault::Type(format!("`{name}` {message}")))?;
@@ -238,6 +251,17 @@ impl Machine<'_> {
                 let made = f(&tensors, dimension)?;
                 *registers.ten(out) = Some(made);
             }
+            Step::Grow { f, out, a, b } => {
+                let grown = registers.take(a)?;
+                let made = f(grown, registers.tensor(b)?)?;
+                *registers.ten(out) = Some(made);
+            }
+            Step::GrowAt { out, a, dimension, index, b } => {
+                let dimension = registers.number(dimension).cast_signed();
+                let grown = registers.take(a)?;
+                let made = sums::add_at(grown, dimension, registers.tensor(index)?, registers.tensor(b)?)?;
+                *registers.ten(out) = Some(made);
+            }
             Step::Operator { call } => {
                 let operator = &tables.operators[call as usize];
                 let mut outputs = std::mem::take(&mut self.outputs);
@@ -313,7 +337,7 @@ impl Machine<'_> {
             }
             Step::TupleNew { out, items } => {
                 let items = items.of(&tables.sources).iter().map(|item| registers.fetch(item)).collect();
-                *registers.any(out) = Value::Tuple(Arc::new(items));
+                *registers.any(out) = Value::tuple(items);
             }
             Step::TupleGet { out, tuple, index } => {
                 let item = list::get(registers.any(tuple), i64::from(index))?;

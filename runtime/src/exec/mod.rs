@@ -11,6 +11,7 @@ mod liveness;
 mod machine;
 mod plan;
 mod products;
+mod sums;
 mod typed;
 mod value;
 

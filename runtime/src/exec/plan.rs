@@ -166,6 +166,20 @@ pub(super) enum Step {
         list: Any,
         dimension: Input,
     },
+    /// Into `a`, which is used for the last time.
+    Grow {
+        f: typed::Grow,
+        out: Ten,
+        a: Ten,
+        b: Ten,
+    },
+    GrowAt {
+        out: Ten,
+        a: Ten,
+        dimension: Input,
+        index: Ten,
+        b: Ten,
+    },
     /// Any other operator: an entry of the table of calls.
     Operator {
         call: u32,

@@ -12,6 +12,8 @@ pub(super) type Binary = fn(&Tensor, &Tensor) -> Made;
 pub(super) type Ternary = fn(&Tensor, &Tensor, &Tensor) -> Made;
 pub(super) type WithInts = fn(&Tensor, &[i64]) -> Made;
 pub(super) type Indexed = fn(&Tensor, &Tensor, &[i64]) -> Made;
+/// Given the first one: nobody uses it after this.
+pub(super) type Grow = fn(Tensor, &Tensor) -> Made;
 pub(super) type Joined = fn(&[&Tensor], i64) -> Made;
 
 /// What is known of an operand before the plan is made.

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use super::aten;
@@ -19,9 +20,41 @@ pub enum Value {
     Str(Arc<str>),
     /// Changed in place where this is the only one that holds it.
     List(Arc<Vec<Value>>),
-    Tuple(Arc<Vec<Value>>),
+    Tuple(Arc<Items>),
     /// The host's own.
     Object(Object),
+}
+
+/// The items of a tuple. What calls keep lies in tuples as deep within each other as the calls were, deeper than the
+/// stack: it is dropped one by one.
+#[derive(Debug, Default)]
+pub struct Items(Vec<Value>);
+
+impl Deref for Items {
+    type Target = [Value];
+
+    fn deref(&self) -> &[Value] {
+        &self.0
+    }
+}
+
+impl Drop for Items {
+    fn drop(&mut self) {
+        let mut waiting = std::mem::take(&mut self.0);
+        while let Some(value) = waiting.pop() {
+            match value {
+                Value::Tuple(items) => {
+                    waiting.extend(
+                        Arc::into_inner(items)
+                            .map(|mut items| std::mem::take(&mut items.0))
+                            .unwrap_or_default(),
+                    );
+                }
+                Value::List(items) => waiting.extend(Arc::into_inner(items).unwrap_or_default()),
+                _ => {}
+            }
+        }
+    }
 }
 
 /// Something that only the host looks into.
@@ -37,6 +70,10 @@ impl fmt::Debug for Object {
 impl Value {
     pub fn list(items: Vec<Self>) -> Self {
         Self::List(Arc::new(items))
+    }
+
+    pub fn tuple(items: Vec<Self>) -> Self {
+        Self::Tuple(Arc::new(Items(items)))
     }
 
     pub fn str(text: &str) -> Self {

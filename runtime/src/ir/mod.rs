@@ -8,12 +8,14 @@
 //! - [`op`]: the operations
 //! - [`arithmetic`]: what operations on registers give
 //! - [`graph`]: nodes, regions, functions, and the source that they come from
+//! - [`escape`]: values that may share their memory with what is outside
 //! - [`build`]: making a function from its start to its end, regions within regions
 //! - [`verify`]: what must be true of every graph
 //! - [`text`]: graphs as text that is read back
 
 pub mod arithmetic;
 pub mod build;
+pub mod escape;
 pub mod graph;
 pub mod op;
 pub mod operand;

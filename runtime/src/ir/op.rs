@@ -14,6 +14,9 @@ pub enum Op {
     Item,
     /// `(tensor, dimension) -> int`
     Size,
+    /// `(before, after) -> tensor`: what a change in place below `torch.no_grad` leaves, the value of `after` with the
+    /// derivative of `before`.
+    Overwritten,
     /// `(condition) then() else()`: yields of the branch that was taken.
     If,
     /// `(start…) cond(carried…) -> bool, body(carried…) -> carried…`
@@ -61,6 +64,7 @@ pub enum Op {
 const NAMED: &[(&str, Op)] = &[
     ("item", Op::Item),
     ("size", Op::Size),
+    ("overwritten", Op::Overwritten),
     ("if", Op::If),
     ("while", Op::While),
     ("for", Op::For),

@@ -209,6 +209,12 @@ impl<'a> Check<'a> {
                 types[0].tensor().ok_or("its operand is no tensor")?;
                 is(1, &Type::Int)
             }
+            Op::Overwritten => {
+                shape(2, 1)?;
+                types
+                    .iter()
+                    .try_for_each(|ty| ty.tensor().map(|_| ()).ok_or("its operand is no tensor".into()))
+            }
             Op::If => {
                 is(0, &Type::Bool)?;
                 count(1, types.len(), "are operands")?;
@@ -281,6 +287,7 @@ impl<'a> Check<'a> {
                 shape(1, 1)?;
                 match &types[0] {
                     Type::Tuple(items) if (*index as usize) < items.len() => Ok(()),
+                    Type::Any => Ok(()),
                     ty => Err(format!("{ty} has no item {index}")),
                 }
             }

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::escape::escaping;
 use super::rewrite::{Outcome, Rewrite, rewrite};
+use crate::ir::escape::escaping;
 use crate::ir::graph::{Function, Node, Value, ValueInfo};
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::escape::escaping;
 use super::rewrite::{Outcome, Rewrite, rewrite};
+use crate::ir::escape::escaping;
 use crate::ir::graph::{Function, Node, Value, ValueInfo};
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
@@ -31,6 +31,9 @@ impl Rewrite for Identities {
 
 /// The operand that is the result as well.
 fn same(node: &Node, values: &[ValueInfo]) -> Option<Operand> {
+    if node.op == Op::Overwritten {
+        return node.operands.get(1).cloned();
+    }
     let Op::Operator(name) = &node.op else { return None };
     let (Some(Operand::Value(given)), [result]) = (node.operands.first(), &node.outputs[..]) else {
         return None;

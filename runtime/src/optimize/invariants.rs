@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::escape::escaping;
+use crate::ir::escape::escaping;
 use crate::ir::graph::{Function, Node, Region, Value};
 use crate::ir::op::Op;
 

@@ -6,18 +6,19 @@
 //!
 //! - [`constants`]: registers that are known; branches that are never or always taken
 //! - [`identities`]: operators that change nothing
+//! - [`parts`]: gradients of parts, added up
 //! - [`common`]: what is computed twice
 //! - [`invariants`]: what every round of a loop computes again
 //! - [`dead`]: what nobody uses
 //!
-//! What [`escape`]s is neither merged nor moved.
+//! What [`escape`](crate::ir::escape)s is neither merged nor moved.
 
 mod common;
 mod constants;
 mod dead;
-mod escape;
 mod identities;
 mod invariants;
+mod parts;
 mod rewrite;
 
 use crate::ir::graph::{Function, Graph};
@@ -26,6 +27,7 @@ use crate::ir::graph::{Function, Graph};
 pub enum Pass {
     Constants,
     Identities,
+    Parts,
     Common,
     Invariants,
     Dead,
@@ -33,12 +35,14 @@ pub enum Pass {
 
 impl Pass {
     /// In the order in which they are best run: each leaves something to the next.
-    pub const ALL: &[Self] = &[Self::Constants, Self::Identities, Self::Common, Self::Invariants, Self::Dead];
+    pub const ALL: &[Self] =
+        &[Self::Constants, Self::Identities, Self::Parts, Self::Common, Self::Invariants, Self::Dead];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Constants => "constants",
             Self::Identities => "identities",
+            Self::Parts => "parts",
             Self::Common => "common",
             Self::Invariants => "invariants",
             Self::Dead => "dead",
@@ -53,6 +57,7 @@ impl Pass {
         match self {
             Self::Constants => constants::run(function),
             Self::Identities => identities::run(function),
+            Self::Parts => parts::run(function),
             Self::Common => common::run(function),
             Self::Invariants => invariants::run(function),
             Self::Dead => dead::run(function),

@@ -21,8 +21,15 @@ pub(super) fn gradient(
     formula: &Bound<'_, PyAny>,
 ) -> PyResult<Vec<PyObject>> {
     let mut formulas = Captured { formula, raised: None };
-    let gradients =
-        autodiff::gradient(&mut making.builder, outputs, seeds, inputs, circumstances, &mut formulas);
+    let gradients = autodiff::gradient(
+        &mut making.builder,
+        outputs,
+        seeds,
+        inputs,
+        circumstances,
+        &mut making.functions,
+        &mut formulas,
+    );
     let gradients = match (gradients, formulas.raised) {
         (_, Some(raised)) => return Err(raised),
         (Err(error), None) => {

@@ -10,11 +10,14 @@ use pyo3_tch::PyTensor;
 
 use super::operand::{PyValue, operand};
 use super::plan::PyPlan;
+use crate::autodiff::{Functions, Halves, halves};
 use crate::emit;
 use crate::ir::build::Circumstances;
 use crate::ir::text::{parse_type, print};
 use crate::ir::verify::verify;
-use crate::ir::{Builder, Graph, Op, Operand, Origin, Outcome, Region, Span, Type, Value};
+use crate::ir::{
+    Builder, Function, FunctionId, Graph, Op, Operand, Origin, Outcome, Region, Span, Type, Value,
+};
 use crate::optimize::{Pass, optimize};
 
 /// A graph under construction, and then a graph.
@@ -35,6 +38,10 @@ pub(super) struct Making {
     pub(super) builder: Builder,
     origins: Vec<Origin>,
     files: Vec<Arc<str>>,
+    /// The functions beside the entry; its place is empty.
+    pub(super) functions: Functions,
+    /// Those whose bodies are being made, with what was being made before.
+    outer: Vec<(FunctionId, Builder)>,
 }
 
 /// A region that has been closed and belongs to the next node that is given it.
@@ -51,7 +58,14 @@ impl PyGraph {
     #[new]
     #[pyo3(signature = (name = "main"))]
     fn new(name: &str) -> Self {
-        let making = Making { builder: Builder::new(name), origins: Vec::new(), files: Vec::new() };
+        let functions = Functions::beside(name, Vec::new());
+        let making = Making {
+            builder: Builder::new(name),
+            origins: Vec::new(),
+            files: Vec::new(),
+            functions,
+            outer: Vec::new(),
+        };
         Self { state: State::Open(making) }
     }
 
@@ -74,8 +88,43 @@ impl PyGraph {
         Ok(making.value(value))
     }
 
-    /// A node at the end of the innermost open region. `raise` and `python` have their class and number behind the
-    /// name: `raise ValueError`, `python 3`, `tuple.get 0`.
+    /// A function beside the entry, by number: `call 1` calls it, also before it is made.
+    fn declare(&mut self) -> PyResult<u32> {
+        Ok(self.making()?.functions.declare().0)
+    }
+
+    /// Begins the body of a function that was declared: what is emitted belongs to it until its `end`.
+    #[pyo3(signature = (function, name, types, names = Vec::new()))]
+    fn begin(
+        &mut self,
+        function: u32,
+        name: &str,
+        types: Vec<String>,
+        names: Vec<Option<String>>,
+    ) -> PyResult<Vec<PyValue>> {
+        let types = types.iter().map(|ty| type_of(ty)).collect::<PyResult<Vec<_>>>()?;
+        let making = self.making()?;
+        let mut names = names.into_iter();
+        let outer = std::mem::replace(&mut making.builder, Builder::new(name));
+        making.outer.push((FunctionId(function), outer));
+        let mut param = |ty| making.builder.parameter(ty, names.next().flatten().as_deref());
+        let params: Vec<Value> = types.into_iter().map(&mut param).collect();
+        Ok(params.into_iter().map(|value| making.value(value)).collect())
+    }
+
+    /// Ends the body of the function that was begun last. The types are those that calls of it have.
+    fn end(&mut self, results: Vec<Bound<'_, PyAny>>, types: Vec<String>) -> PyResult<()> {
+        let results = results.iter().map(operand).collect::<PyResult<Vec<_>>>()?;
+        let types = types.iter().map(|ty| type_of(ty)).collect::<PyResult<Vec<_>>>()?;
+        let making = self.making()?;
+        let Some((id, outer)) = making.outer.pop() else { return Err(nothing_open()) };
+        let made = std::mem::replace(&mut making.builder, outer).finish(results);
+        making.functions.define(id, Function { results: types, ..made });
+        Ok(())
+    }
+
+    /// A node at the end of the innermost open region. Some have a class or a number behind the name: `call 1`,
+    /// `raise ValueError`, `python 3`, `tuple.get 0`.
     #[pyo3(signature = (op, args, types, regions = Vec::new(), span = None, grad = true))]
     fn emit(
         &mut self,
@@ -175,8 +224,13 @@ impl PyGraph {
             .map(|(kind, number)| if kind == "write" { Outcome::Write(number) } else { Outcome::Return })
             .collect();
         match std::mem::replace(&mut self.state, State::Failed) {
-            State::Open(Making { builder, origins, files }) => {
-                let graph = Graph { functions: vec![builder.finish(results)], origins, outcomes, files };
+            State::Open(Making { builder, origins, files, functions, outer }) => {
+                let others = functions.into_others();
+                let (Some(others), []) = (others, &outer[..]) else {
+                    return Err(PyRuntimeError::new_err("a function was declared and is not made"));
+                };
+                let functions = [vec![builder.finish(results)], others].concat();
+                let graph = Graph { functions, origins, outcomes, files };
                 verify(&graph).map_err(|fault| PyValueError::new_err(fault.to_string()))?;
                 self.state = State::Made(Arc::new(graph));
                 Ok(())
@@ -202,11 +256,24 @@ impl PyGraph {
         PyPlan::new(&self.rewritten(passes)?, callbacks, exceptions)
     }
 
-    /// The graph after these passes: "constants", "identities", "common", "invariants", "dead"; by default all of
+    /// The graph after these passes: "constants", "identities", "parts", "common", "invariants", "dead"; by default all of
     /// them.
     #[pyo3(signature = (passes = None))]
     fn optimized(&self, passes: Option<Vec<String>>) -> PyResult<Self> {
         Ok(Self { state: State::Made(Arc::new(self.rewritten(passes)?)) })
+    }
+
+    /// A graph whose last results are gradients of the others, and whose last parameters are their seeds, as the way
+    /// forward and the way back; and the parameters by number that the one keeps for the other.
+    fn halves(&self, results: usize, seeds: usize) -> PyResult<Option<(Self, Self, Vec<usize>)>> {
+        let Some(Halves { forward, back, kept }) = halves(&*self.made()?, results, seeds) else {
+            return Ok(None);
+        };
+        for half in [&forward, &back] {
+            verify(half).map_err(|fault| PyValueError::new_err(fault.to_string()))?;
+        }
+        let made = |graph| Self { state: State::Made(Arc::new(graph)) };
+        Ok(Some((made(forward), made(back), kept)))
     }
 
     /// As JSON, with the source line of each node.
@@ -300,6 +367,7 @@ fn op_of(text: &str) -> PyResult<Op> {
     let unknown = || PyValueError::new_err(format!("{text:?} is no operation"));
     match name {
         "raise" => Ok(Op::Raise(rest.into())),
+        "call" => rest.parse().map(|id| Op::Call(FunctionId(id))).map_err(|_| unknown()),
         "python" => rest.parse().map(Op::Python).map_err(|_| unknown()),
         "tuple.get" => rest.parse().map(Op::TupleGet).map_err(|_| unknown()),
         name => Op::named(name).ok_or_else(unknown),

@@ -4,7 +4,7 @@
 //! - [`graph`]: `Graph`, made node by node
 //! - [`operand`]: arguments of Python as operands
 //! - [`convert`]: converted code of the user's functions
-//! - [`plan`]: `Plan`, which runs; [`value`]: what goes into it and comes out
+//! - [`plan`]: `Plan`, which runs, and `Saved` between the halves of a gradient; [`value`]: what goes into it and comes out
 //! - [`model`]: saved models
 //! - [`gradient`]: derivatives, as nodes
 

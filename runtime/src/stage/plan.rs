@@ -31,11 +31,31 @@ impl PyPlan {
     /// The results of the entry. A tensor that goes in or comes out is not copied.
     fn run<'py>(&self, py: Python<'py>, inputs: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyTuple>> {
         let inputs = inputs.iter().map(from_python).collect::<PyResult<Vec<_>>>()?;
-        let mut host = Interpreter { callbacks: &self.callbacks };
-        let results = py.allow_threads(|| self.plan.run(inputs, &mut host));
-        let results = results.map_err(|error| self.raised(py, error))?;
-        let results = results.into_iter().map(|value| to_python(py, value)).collect::<PyResult<Vec<_>>>()?;
-        PyTuple::new(py, results)
+        tuple(py, self.values(py, Vec::new(), inputs)?)
+    }
+
+    /// A run of a way forward: its first `results`, and what it saves for the way back.
+    fn run_saving<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: Vec<Bound<'py, PyAny>>,
+        results: usize,
+    ) -> PyResult<(Bound<'py, PyTuple>, Saved)> {
+        let inputs = inputs.iter().map(from_python).collect::<PyResult<Vec<_>>>()?;
+        let mut values = self.values(py, Vec::new(), inputs)?;
+        let saved = Saved(values.split_off(results.min(values.len())));
+        Ok((tuple(py, values)?, saved))
+    }
+
+    /// The way back, from what its way forward has saved.
+    fn resume<'py>(
+        &self,
+        py: Python<'py>,
+        saved: &Saved,
+        inputs: Vec<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let inputs = inputs.iter().map(from_python).collect::<PyResult<Vec<_>>>()?;
+        tuple(py, self.values(py, saved.0.clone(), inputs)?)
     }
 
     /// One line for each step. `source(file, line)` gives the text of a line, or None.
@@ -49,7 +69,22 @@ impl PyPlan {
     }
 }
 
+/// What a way forward leaves for the way back.
+#[pyclass(frozen, module = "autograph._runtime")]
+pub(super) struct Saved(Vec<Value>);
+
+fn tuple(py: Python<'_>, values: Vec<Value>) -> PyResult<Bound<'_, PyTuple>> {
+    let values = values.into_iter().map(|value| to_python(py, value)).collect::<PyResult<Vec<_>>>()?;
+    PyTuple::new(py, values)
+}
+
 impl PyPlan {
+    fn values(&self, py: Python<'_>, saved: Vec<Value>, inputs: Vec<Value>) -> PyResult<Vec<Value>> {
+        let mut host = Interpreter { callbacks: &self.callbacks };
+        let results = py.allow_threads(|| self.plan.resume(saved, inputs, &mut host));
+        results.map_err(|error| self.raised(py, error))
+    }
+
     /// The exception that a run ends with. Its `places` are those of the source, the innermost first:
     /// (function, file, line, column, end line, end column).
     fn raised(&self, py: Python<'_>, error: Error) -> PyErr {

@@ -35,7 +35,7 @@ pub(super) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::list(items()?));
     }
     if object.is_exact_instance_of::<PyTuple>() {
-        return Ok(Value::Tuple(Arc::new(items()?)));
+        return Ok(Value::tuple(items()?));
     }
     let held: Held = Arc::new(object.clone().unbind());
     Ok(Value::Object(Object(held)))

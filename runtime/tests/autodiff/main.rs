@@ -1,11 +1,12 @@
 //! Gradients as graphs: their text, and what they compute against differences, on the executor.
 
+mod calls;
 mod differences;
 mod flow;
 mod rules;
 mod text;
 
-use ag_runtime::autodiff::{Error, Formulas, gradient};
+use ag_runtime::autodiff::{Error, Formulas, Functions, gradient};
 use ag_runtime::ir::build::{Builder, Circumstances};
 use ag_runtime::ir::text::{parse, print};
 use ag_runtime::ir::types::{DType, TensorType};
@@ -63,16 +64,18 @@ fn extended(
 ) -> Result<Graph, Error> {
     verify(&graph).unwrap();
     let Function { name, body, values, .. } = graph.functions.remove(0);
+    let mut functions = Functions::beside(&name, std::mem::take(&mut graph.functions));
     let mut builder = Builder::new(&name);
     let output = body.results[0].value().unwrap();
     let inputs: Vec<Value> = inputs.iter().map(|input| body.params[*input]).collect();
     builder.values = values;
     builder.open[0] = Region { results: Vec::new(), ..body };
     let at = Circumstances { no_grad, span: None };
-    let gradients = gradient(&mut builder, &[output], &[None], &inputs, &at, formulas)?;
+    let gradients = gradient(&mut builder, &[output], &[None], &inputs, &at, &mut functions, formulas)?;
     let results = results(&mut builder, gradients);
     graph.outcomes = vec![Outcome::Return; results.len()];
-    graph.functions.insert(0, builder.finish(results));
+    graph.functions.push(builder.finish(results));
+    graph.functions.extend(functions.into_others().unwrap());
     verify(&graph).unwrap_or_else(|fault| panic!("{fault}\n{}", print(&graph)));
     Ok(graph)
 }

@@ -1,6 +1,6 @@
 //! What stands where, and what is refused.
 
-use ag_runtime::autodiff::{Formulas, gradient};
+use ag_runtime::autodiff::{Formulas, Functions, gradient};
 use ag_runtime::ir::build::{Builder, Circumstances};
 use ag_runtime::ir::text::{parse, print};
 use ag_runtime::ir::verify::verify;
@@ -165,7 +165,8 @@ fn an_error_leaves_the_function_whole() {
     builder.values = function.values;
     builder.open[0] = Region { results: Vec::new(), ..function.body };
     let at = Circumstances::default();
-    gradient(&mut builder, &[output], &[None], &[Value(0)], &at, &mut NoFormulas).unwrap_err();
+    gradient(&mut builder, &[output], &[None], &[Value(0)], &at, &mut Functions::default(), &mut NoFormulas)
+        .unwrap_err();
     assert_eq!(builder.open.len(), 1);
     graph.functions.push(builder.finish(vec![output.into()]));
     verify(&graph).unwrap();

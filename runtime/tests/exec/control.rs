@@ -201,3 +201,30 @@ func @down(%x.0: f32[1], %n.1: int) -> (f32[1], int) {
     assert_eq!(error.fault.class(), "RecursionError");
     assert_eq!(error.fault.to_string(), "maximum recursion depth of 1000 calls exceeded");
 }
+
+/// What nobody wants any more, as the calls that kept it lay within each other.
+#[test]
+fn a_deep_tuple_is_dropped() {
+    let program = r#"
+func @main(%n.0: int = argument "n") -> (int) {
+  %1: any = call @nested(%n.0)
+  %2: int = tuple.get 1(%1)
+  return %2
+}
+func @nested(%n.0: int) -> (any) {
+  %1: bool = scalar.le(%n.0, 0)
+  %2: any = if(%1)
+    then() {
+      %3: any = tuple.new(none, 0)
+      yield %3
+    }
+    else() {
+      %4: int = scalar.sub(%n.0, 1)
+      %5: any = call @nested(%4)
+      %6: any = tuple.new(%5, %n.0)
+      yield %6
+    }
+  return %2
+}"#;
+    assert_eq!(shown(program, vec![Value::Int(90_000)]), "90000");
+}

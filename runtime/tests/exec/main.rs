@@ -5,6 +5,7 @@ mod control;
 mod faults;
 mod lists;
 mod scalars;
+mod sums;
 mod threads;
 
 use ag_runtime::exec::{Alone, Error, Plan, Value};

@@ -1,11 +1,13 @@
 """W10: a language model of two LSTM layers, trained with its gradients clipped (JANUS, table 2)."""
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
-from harness import Workload
+from harness import Workload, single
 
-HIDDEN, WORDS, BATCH, LENGTH, STEPS, RATE, CLIP = 200, 2000, 20, 20, 3, 1.0, 0.25
+RATE, CLIP = 1.0, 5.0
+CONFIGURATIONS = [dict(B=20, T=20, H=200, V=10000)]
 
 
 def cell(x, h, c, W, b):
@@ -24,24 +26,24 @@ def loss_of(P, x, y, state):
     return F.cross_entropy(torch.addmm(P[6], torch.cat(outputs), P[5]), y.reshape(-1)), (h1, c1, h2, c2)
 
 
-def train(tokens, P0):
+def train(tokens, zero, P0):
     P = [p.clone().requires_grad_() for p in P0]
-    state = tuple(torch.zeros(BATCH, HIDDEN) for _ in range(4))
-    for k in range(STEPS):
+    state = (zero, zero, zero, zero)
+    for k in range(tokens.shape[0]):
         loss, state = loss_of(P, tokens[k, :-1], tokens[k, 1:], state)
         gradients = torch.autograd.grad(loss, P)
         state = tuple(s.detach() for s in state)
         norm = torch.sqrt(sum((gradient * gradient).sum() for gradient in gradients))
         scale = float(CLIP / max(float(norm), CLIP))
         with torch.no_grad():
-            for p, gradient in zip(P, gradients):
-                p.sub_(gradient, alpha=RATE * scale)
+            torch._foreach_sub_(P, gradients, alpha=RATE * scale)
     return loss, P[5]
 
 
-def workloads():
-    tokens = torch.randint(0, WORDS, (STEPS, LENGTH + 1, BATCH))
-    gates = (2 * HIDDEN, 4 * HIDDEN)
-    shapes = [(WORDS, HIDDEN), gates, gates[1:], gates, gates[1:], (HIDDEN, WORDS), (WORDS,)]
-    P = [torch.randn(*shape) * 0.05 for shape in shapes]
-    yield Workload("W10 language model", train, (tokens, P), STEPS * BATCH * LENGTH)
+def workload(B, T, H, V, steps=5):
+    dice = np.random.RandomState(0)
+    tokens = torch.from_numpy(dice.randint(0, V, (steps, T + 1, B)))
+    gates = (2 * H, 4 * H)
+    shapes = [(V, H), gates, gates[1:], gates, gates[1:], (H, V), (V,)]
+    P = [single(dice.uniform(-0.1, 0.1, shape)) for shape in shapes]
+    return Workload(train, (tokens, torch.zeros(B, H), P))

@@ -1,10 +1,12 @@
 """W1: a dynamic RNN and LSTM, forward (AutoGraph, table 1). A row's state is held from its length on."""
 
+import numpy as np
 import torch
 
-from harness import Workload
+from harness import Workload, single
 
 INPUT, HIDDEN = 50, 256
+CONFIGURATIONS = [dict(cell=cell, B=B, T=T) for cell in ("rnn", "lstm") for B in (32, 64, 128) for T in (64, 128)]
 
 
 def rnn(x, h, n, W, b):
@@ -27,15 +29,15 @@ def lstm(x, h, c, n, W, b):
         is_inside = (t < n).unsqueeze(1)
         h, c = torch.where(is_inside, new_h, h), torch.where(is_inside, new_c, c)
         outputs.append(new_h)
-    return torch.stack(outputs).transpose(0, 1), h, c
+    return torch.stack(outputs).transpose(0, 1), h
 
 
-def workloads():
+def workload(cell, B, T):
+    dice = np.random.RandomState(0)
+    program, gates, states = (rnn, 1, 1) if cell == "rnn" else (lstm, 4, 2)
     scale = HIDDEN**-0.5
-    for batch in (32, 64, 128):
-        x, n = torch.randn(batch, 64, INPUT), torch.full((batch,), 64)
-        zero = torch.zeros(batch, HIDDEN)
-        for name, program, gates, states in (("rnn", rnn, 1, 1), ("lstm", lstm, 4, 2)):
-            W = torch.empty(INPUT + HIDDEN, gates * HIDDEN).uniform_(-scale, scale)
-            b = torch.empty(gates * HIDDEN).uniform_(-scale, scale)
-            yield Workload(f"W1 {name} B{batch}", program, (x, *[zero] * states, n, W, b), batch)
+    x = single(dice.randn(B, T, INPUT))
+    W = single(dice.uniform(-scale, scale, (INPUT + HIDDEN, gates * HIDDEN)))
+    b = single(dice.uniform(-scale, scale, gates * HIDDEN))
+    n = torch.full((B,), T, dtype=torch.int32)
+    return Workload(program, (x, *[torch.zeros(B, HIDDEN)] * states, n, W, b))

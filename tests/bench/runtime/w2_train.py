@@ -1,16 +1,18 @@
 """W2: a linear classifier trained inside of the graph (AutoGraph, table 2)."""
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
-from harness import Workload
+from harness import Workload, single
 
-STEPS, POOL, BATCH, RATE = 1000, 10, 200, 0.1
+POOL, RATE = 10, 0.1
+CONFIGURATIONS = [dict(B=200, steps=1000)]
 
 
-def train(x, y, W0, b0):
+def train(x, y, W0, b0, steps):
     W, b = W0.clone().requires_grad_(), b0.clone().requires_grad_()
-    for i in range(STEPS):
+    for i in range(steps):
         k = i % POOL
         loss = F.cross_entropy(torch.addmm(b, x[k], W), y[k])
         dW, db = torch.autograd.grad(loss, (W, b))
@@ -20,6 +22,7 @@ def train(x, y, W0, b0):
     return W, b, loss
 
 
-def workloads():
-    x, y = torch.rand(POOL, BATCH, 784), torch.randint(0, 10, (POOL, BATCH))
-    yield Workload("W2 train", train, (x, y, torch.randn(784, 10) * 0.01, torch.zeros(10)), STEPS)
+def workload(B, steps):
+    dice = np.random.RandomState(0)
+    x, y = single(dice.rand(POOL, B, 784)), torch.from_numpy(dice.randint(0, 10, (POOL, B)))
+    return Workload(train, (x, y, single(dice.randn(784, 10) * 0.01), torch.zeros(10), steps))

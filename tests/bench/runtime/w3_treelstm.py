@@ -1,13 +1,13 @@
 """W3: a binary Tree-LSTM trained on random trees, one by one (AutoGraph, table 3). The recursion is Python's."""
 
-import random
-
+import numpy as np
 import torch
 import torch.nn.functional as F
 
-from harness import Workload
+from harness import Workload, single
 
-TREES, LEAVES, HIDDEN, WORDS, CLASSES, RATE = 4, 24, 150, 64, 5, 0.05
+WORDS, CLASSES, RATE = 2000, 5, 0.01
+CONFIGURATIONS = [dict(H=150, E=300, trees=40)]
 
 
 def leaf(x, W, b):
@@ -36,23 +36,24 @@ def train(trees, labels, words, P0):
         loss = F.cross_entropy(torch.addmm(P[5], h, P[4]), label)
         gradients = torch.autograd.grad(loss, P)
         with torch.no_grad():
-            for p, gradient in zip(P, gradients):
-                p.sub_(gradient, alpha=RATE)
+            torch._foreach_sub_(P, gradients, alpha=RATE)
     return P, loss
 
 
-def grow(leaves, dice):
-    if leaves == 1:
-        return dice.randrange(WORDS)
-    left = dice.randrange(1, leaves)
-    return (grow(left, dice), grow(leaves - left, dice))
+def grow(dice):
+    """Joins two random neighbours until one is left; a leaf is a word."""
+    forest = [int(word) for word in dice.randint(0, WORDS, dice.randint(10, 41))]
+    while len(forest) > 1:
+        k = dice.randint(0, len(forest) - 1)
+        forest[k : k + 2] = [(forest[k], forest[k + 1])]
+    return forest[0]
 
 
-def workloads():
-    dice = random.Random(0)
-    trees = [grow(LEAVES, dice) for _ in range(TREES)]
-    labels = [torch.tensor([dice.randrange(CLASSES)]) for _ in trees]
-    words = torch.randn(WORDS, HIDDEN) * 0.1
-    shapes = [(HIDDEN, 3 * HIDDEN), (3 * HIDDEN,), (2 * HIDDEN, 5 * HIDDEN), (5 * HIDDEN,), (HIDDEN, CLASSES), (CLASSES,)]
-    P = [torch.randn(*shape) * 0.05 for shape in shapes]
-    yield Workload("W3 tree lstm", train, (trees, labels, words, P), TREES)
+def workload(H, E, trees):
+    dice = np.random.RandomState(0)
+    grown = [grow(dice) for _ in range(trees)]
+    labels = [torch.tensor([int(label)]) for label in dice.randint(0, CLASSES, trees)]
+    words = single(dice.randn(WORDS, E) * 0.5)
+    shapes = [(E, 3 * H), (3 * H,), (2 * H, 5 * H), (5 * H,), (H, CLASSES), (CLASSES,)]
+    P = [single(dice.uniform(-0.08, 0.08, shape)) for shape in shapes]
+    return Workload(train, (grown, labels, words, P))

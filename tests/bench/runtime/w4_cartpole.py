@@ -1,11 +1,16 @@
-"""W4: policy gradients on an environment like cart-pole, one play at a time (Snek, table 2)."""
+"""W4: policy gradients on an environment like cart-pole, one play at a time (Snek, table 2).
 
+The uniform draws are data, so that every variant takes the same actions.
+"""
+
+import numpy as np
 import torch
 import torch.nn.functional as F
 
-from harness import Workload
+from harness import Workload, single
 
-PLAYS, STEPS, ITERATIONS, RATE, DISCOUNT = 4, 100, 2, 0.05, 0.95
+RATE, DISCOUNT = 0.05, 0.95
+CONFIGURATIONS = [dict(H=H, plays=20, steps=100, iters=10) for H in (10, 100, 1000)]
 
 
 def step(s, u, A, d, W1, b1, W2, b2):
@@ -18,32 +23,33 @@ def step(s, u, A, d, W1, b1, W2, b2):
 
 
 def train(A, d, s0, u, discounts, P0):
+    iterations, plays, steps = u.shape
     P = [p.clone().requires_grad_() for p in P0]
-    for iteration in range(ITERATIONS):
+    for iteration in range(iterations):
         logs, rewards = [], []
-        for play in range(PLAYS):
+        for play in range(plays):
             s = s0[play]
-            for t in range(STEPS):
+            for t in range(steps):
                 s, log, reward = step(s, u[iteration, play, t], A, d, *P)
                 logs.append(log.view(1))
                 rewards.append(reward)
-        log = torch.cat(logs).view(PLAYS, STEPS)
-        returns = torch.mm(torch.stack(rewards).view(PLAYS, STEPS), discounts.t())
+        log = torch.cat(logs).view(plays, steps)
+        returns = torch.mm(torch.stack(rewards).view(plays, steps), discounts.t())
         advantage = (returns - returns.mean()) / (returns.std(unbiased=False) + 1e-6)
         loss = -(log * advantage).mean()
         gradients = torch.autograd.grad(loss, P)
         with torch.no_grad():
-            for p, gradient in zip(P, gradients):
-                p.sub_(gradient, alpha=RATE)
+            torch._foreach_sub_(P, gradients, alpha=RATE)
     return P, loss
 
 
-def workloads():
-    t = torch.arange(STEPS)
-    ahead = t[None] - t[:, None]
-    discounts = torch.where(ahead >= 0, DISCOUNT ** ahead.clamp(min=0).float(), torch.zeros(()))
-    for hidden in (10, 100, 1000):
-        A, d = torch.eye(4) * 0.9 + torch.randn(4, 4) * 0.1, torch.randn(1, 4) * 0.3
-        s0, u = torch.randn(PLAYS, 1, 4) * 0.05, torch.rand(ITERATIONS, PLAYS, STEPS)
-        P = [torch.randn(4, hidden) / 2, torch.zeros(hidden), torch.randn(hidden, 1) * hidden**-0.5, torch.zeros(1)]
-        yield Workload(f"W4 cart-pole H{hidden}", train, (A, d, s0, u, discounts, P), ITERATIONS * PLAYS * STEPS)
+def workload(H, plays, steps, iters):
+    dice = np.random.RandomState(0)
+    A = single(np.eye(4) * 0.9 + dice.randn(4, 4) * 0.1)
+    d = single(dice.randn(1, 4) * 0.3)
+    s0 = single(dice.randn(plays, 1, 4) * 0.05)
+    u = single(dice.rand(iters, plays, steps))
+    W1, W2 = single(dice.randn(4, H) / 2), single(dice.randn(H, 1) / np.sqrt(H))
+    ahead = np.arange(steps)[None] - np.arange(steps)[:, None]
+    discounts = single(np.where(ahead >= 0, DISCOUNT ** np.maximum(ahead, 0), 0))
+    return Workload(train, (A, d, s0, u, discounts, [W1, torch.zeros(H), W2, torch.zeros(1)]))

@@ -1,10 +1,15 @@
-"""W5: beam search that ends when every beam has ended (AutoGraph, appendix D.1)."""
+"""W5: beam search that ends when every beam has ended (AutoGraph, appendix D.1).
 
+The end's logit grows with the step, so that the search ends before its last step.
+"""
+
+import numpy as np
 import torch
 
-from harness import Workload
+from harness import Workload, single
 
-HIDDEN, WIDTH, LENGTH = 256, 4, 40
+HIDDEN = 256
+CONFIGURATIONS = [dict(V=V, K=K, L=L) for V in (1000, 10000) for K in (5, 10) for L in (20, 80)]
 
 
 def search(E, Wh, Wo, bo, h, scores, ramp, finished, end, K: int, V: int, L: int):
@@ -26,16 +31,15 @@ def search(E, Wh, Wo, bo, h, scores, ramp, finished, end, K: int, V: int, L: int
     return scores, sequences.sum(), t
 
 
-def workloads():
-    for words in (1000, 10000):
-        E, Wh = torch.randn(words, HIDDEN) * 0.3, torch.randn(HIDDEN, HIDDEN) / 16
-        Wo, bo = torch.randn(HIDDEN, words) / 16, torch.randn(words) * 0.1
-        h = (torch.randn(1, HIDDEN) * 0.3).expand(WIDTH, HIDDEN).contiguous()
-        scores = torch.tensor([0.0] + [-1e9] * (WIDTH - 1))
-        finished = torch.full((1, words), -1e9)
-        finished[0, 0] = 0
-        end = torch.zeros(words)
-        end[0] = 1
-        ramp = torch.linspace(-2, 12, LENGTH)
-        arguments = (E, Wh, Wo, bo, h, scores, ramp, finished, end, WIDTH, words, LENGTH)
-        yield Workload(f"W5 beam V{words}", search, arguments, LENGTH)
+def workload(V, K, L, **_):
+    dice = np.random.RandomState(0)
+    scale = HIDDEN**-0.5
+    E = single(dice.randn(V, HIDDEN))
+    Wh, Wo = single(dice.randn(HIDDEN, HIDDEN) * scale), single(dice.randn(HIDDEN, V) * scale)
+    bo = single(dice.randn(V) * 0.1)
+    h = single(np.repeat(dice.randn(1, HIDDEN), K, 0))
+    scores = torch.tensor([0.0] + [-1e9] * (K - 1))
+    ramp = single(12.0 * (np.arange(L) - 0.5 * L) / L)
+    finished, end = torch.full((1, V), -1e9), torch.zeros(V)
+    finished[0, 0], end[0] = 0, 1
+    return Workload(search, (E, Wh, Wo, bo, h, scores, ramp, finished, end, K, V, L))

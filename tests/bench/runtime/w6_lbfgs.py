@@ -1,11 +1,13 @@
 """W6: L-BFGS on a softmax regression, its history in Python's lists (AutoGraph, appendix D.2)."""
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
-from harness import Workload
+from harness import Workload, single
 
-ITERATIONS, HISTORY, RATE, TOLERANCE, PENALTY = 30, 10, 0.5, 1e-9, 1e-4
+HISTORY, RATE, TOLERANCE, PENALTY = 10, 0.5, 1e-5, 1e-2
+CONFIGURATIONS = [dict(batch=10, iters=30)]
 
 
 def loss_of(w, x, y):
@@ -18,12 +20,12 @@ def slope(w, x, y):
     return loss.detach(), torch.autograd.grad(loss, w)[0]
 
 
-def minimize(w, x, y):
+def minimize(w, x, y, iterations):
     loss, g = slope(w, x, y)
     steps, changes, weights = [], [], []
     it = 0
     scale = torch.ones(())
-    while it < ITERATIONS and bool(g.norm() > TOLERANCE):
+    while it < iterations and bool(g.norm() > TOLERANCE):
         q = g
         along = [None] * len(steps)
         for i in reversed(range(len(steps))):
@@ -50,6 +52,7 @@ def minimize(w, x, y):
     return w, loss, it
 
 
-def workloads():
-    x, y = torch.rand(10, 784), torch.randint(0, 10, (10,))
-    yield Workload("W6 L-BFGS", minimize, (torch.zeros(7850), x, y), ITERATIONS)
+def workload(batch, iters):
+    dice = np.random.RandomState(0)
+    x, y = single(dice.rand(batch, 784)), torch.from_numpy(dice.randint(0, 10, batch))
+    return Workload(minimize, (single(dice.randn(7850) * 0.01), x, y, iters))

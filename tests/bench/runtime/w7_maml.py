@@ -1,10 +1,12 @@
 """W7: MAML, gradients through steps of gradient descent (AutoGraph, appendix D.3)."""
 
+import numpy as np
 import torch
 
-from harness import Workload
+from harness import Workload, single
 
-TASKS, META, POINTS, HIDDEN, INNER_RATE, OUTER_RATE = 8, 4, 10, 40, 0.01, 0.001
+POINTS, HIDDEN, INNER_RATE, OUTER_RATE = 10, 40, 0.01, 0.001
+CONFIGURATIONS = [dict(inner=inner, tasks=5, meta=4) for inner in (1, 10)]
 
 
 def loss_of(P, x, y):
@@ -15,9 +17,9 @@ def loss_of(P, x, y):
 
 def train(x, y, P0, inner):
     P = [p.clone().requires_grad_() for p in P0]
-    for m in range(META):
+    for m in range(x.shape[0]):
         total = 0.0
-        for t in range(TASKS):
+        for t in range(x.shape[1]):
             Q = P
             for _ in range(inner):
                 gradients = torch.autograd.grad(loss_of(Q, x[m, t, 0], y[m, t, 0]), Q, create_graph=True)
@@ -25,15 +27,16 @@ def train(x, y, P0, inner):
             total = total + loss_of(Q, x[m, t, 1], y[m, t, 1])
         gradients = torch.autograd.grad(total, P)
         with torch.no_grad():
-            for p, gradient in zip(P, gradients):
-                p.sub_(gradient, alpha=OUTER_RATE)
+            torch._foreach_sub_(P, gradients, alpha=OUTER_RATE)
     return P, total
 
 
-def workloads():
-    x = torch.rand(META, TASKS, 2, POINTS, 1) * 10 - 5
-    y = torch.sin(x)
+def workload(inner, tasks, meta):
+    dice = np.random.RandomState(0)
+    x = single(dice.uniform(-5, 5, (meta, tasks, 2, POINTS, 1)))
+    amplitude = dice.uniform(0.1, 5, (meta, tasks, 1, 1, 1))
+    phase = dice.uniform(0, 3.14, (meta, tasks, 1, 1, 1))
+    y = single(amplitude * np.sin(x.numpy() - phase))
     shapes = [(1, HIDDEN), (HIDDEN,), (HIDDEN, HIDDEN), (HIDDEN,), (HIDDEN, 1), (1,)]
-    P = [torch.randn(*shape) * (0.5 if len(shape) > 1 else 0.0) for shape in shapes]
-    for inner in (1, 10):
-        yield Workload(f"W7 MAML inner {inner}", train, (x, y, P, inner), META)
+    P = [single(dice.randn(*shape) * (0.5 / np.sqrt(shape[0]) if len(shape) > 1 else 0.01)) for shape in shapes]
+    return Workload(train, (x, y, P, inner))

@@ -1,10 +1,12 @@
 """W8: an encoder and a decoder with and without teacher forcing (AutoGraph, appendix D.4)."""
 
+import numpy as np
 import torch
 
-from harness import Workload
+from harness import Workload, single
 
-HIDDEN, BATCH, LENGTH = 256, 32, 32
+HIDDEN, EMBEDDING = 256, 128
+CONFIGURATIONS = [dict(V=V, T=64, B=16, forcing=forcing) for V in (1000, 10000) for forcing in (0, 1)]
 
 
 def cell(x, h, c, W, b):
@@ -32,13 +34,12 @@ def model(source, target, zero, E, We, be, Wd, bd, Wo, bo, forcing: bool):
     return torch.cat(logs, 1).sum(), torch.stack(tokens).sum()
 
 
-def workloads():
+def workload(V, T, B, forcing):
+    dice = np.random.RandomState(0)
     scale = HIDDEN**-0.5
-    for words in (1000, 10000):
-        source, target = torch.randint(0, words, (2, LENGTH, BATCH))
-        gates = (2 * HIDDEN, 4 * HIDDEN)
-        shapes = [(words, HIDDEN), gates, gates[1:], gates, gates[1:], (HIDDEN, words), (words,)]
-        P = [torch.empty(*shape).uniform_(-scale, scale) for shape in shapes]
-        for forcing in (True, False):
-            name = f"W8 seq2seq V{words}" + (" forced" if forcing else "")
-            yield Workload(name, model, (source, target, torch.zeros(BATCH, HIDDEN), *P, forcing), BATCH)
+    source, target = (torch.from_numpy(dice.randint(0, V, (T, B))) for _ in range(2))
+    gates = (EMBEDDING + HIDDEN, 4 * HIDDEN)
+    E = single(dice.randn(V, EMBEDDING))
+    P = [single(dice.uniform(-scale, scale, shape)) for shape in (gates, gates[1:], gates, gates[1:])]
+    Wo, bo = single(dice.uniform(-scale, scale, (HIDDEN, V)) * 4), single(dice.uniform(-scale, scale, V))
+    return Workload(model, (source, target, torch.zeros(B, HIDDEN), E, *P, Wo, bo, bool(forcing)))

@@ -1,11 +1,13 @@
 """W9: LeNet, trained (JANUS, table 2)."""
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
-from harness import Workload
+from harness import Workload, single
 
-STEPS, POOL, BATCH, RATE = 10, 4, 64, 0.05
+POOL, RATE = 4, 0.05
+CONFIGURATIONS = [dict(B=50, steps=20)]
 
 
 def loss_of(P, x, y):
@@ -16,19 +18,23 @@ def loss_of(P, x, y):
     return F.cross_entropy(torch.addmm(P[9], h, P[8]), y)
 
 
-def train(x, y, P0):
+def train(x, y, P0, steps):
     P = [p.clone().requires_grad_() for p in P0]
-    for i in range(STEPS):
+    for i in range(steps):
         loss = loss_of(P, x[i % POOL], y[i % POOL])
         gradients = torch.autograd.grad(loss, P)
         with torch.no_grad():
-            for p, gradient in zip(P, gradients):
-                p.sub_(gradient, alpha=RATE)
+            torch._foreach_sub_(P, gradients, alpha=RATE)
     return loss, P[4:]
 
 
-def workloads():
-    x, y = torch.rand(POOL, BATCH, 1, 28, 28), torch.randint(0, 10, (POOL, BATCH))
-    shapes = [(6, 1, 5, 5), (6,), (16, 6, 5, 5), (16,), (400, 120), (120,), (120, 84), (84,), (84, 10), (10,)]
-    P = [torch.randn(*shape) * 0.1 for shape in shapes]
-    yield Workload("W9 LeNet", train, (x, y, P), STEPS)
+def workload(B, steps):
+    """Drawn with the channels last, as other frameworks want them; the first dense layer's rows are turned likewise."""
+    dice = np.random.RandomState(0)
+    x, y = single(dice.rand(POOL, B, 28, 28, 1)), torch.from_numpy(dice.randint(0, 10, (POOL, B)))
+    P = []
+    for shape in [(5, 5, 1, 6), (5, 5, 6, 16), (400, 120), (120, 84), (84, 10)]:
+        P += [single(dice.randn(*shape) * np.sqrt(2 / np.prod(shape[:-1]))), torch.zeros(shape[-1])]
+    P[0], P[2] = (P[k].permute(3, 2, 0, 1).contiguous() for k in (0, 2))
+    P[4] = P[4].view(5, 5, 16, 120).permute(2, 0, 1, 3).reshape(400, 120)
+    return Workload(train, (x.permute(0, 1, 4, 2, 3).contiguous(), y, P, steps))

@@ -4,11 +4,22 @@ Every storage has one *base*: the tensor that was made with it, and its present 
 chain of view operations that leads to it. A change in place makes a new value for the base, through the chain
 backwards; a view that is read later is replayed from it. What a region changes becomes results of the region: the
 *journal* tells which bases, and what their values were before.
+
+A list of the graph holds values: what it shares with a tensor is lost. So a tensor that one *holds* is not changed.
 """
+
+import weakref
 
 import torch
 
+from ..errors import StagingError
+from . import spans
+
 aten = torch.ops.aten
+
+
+#: What a message says of a tensor that a list holds.
+HELD = "this changes a tensor that a list of the graph holds: give the list a copy, `.clone()`"
 
 
 class Base:
@@ -66,6 +77,7 @@ class Aliases:
     def __init__(self, staging):
         self.staging = staging
         self.journals = []
+        self.held = weakref.WeakSet()
 
     # Values.
 
@@ -88,11 +100,21 @@ class Aliases:
 
     def write(self, view, value):
         """The tensor has this value from now on, and so has every view of the same storage."""
+        if view.base in self.held:
+            raise StagingError(HELD, spans.current())
         if view.chain:
             wholes = self._along(view)[:-1]
             for step, whole in zip(reversed(view.chain), reversed(wholes)):
                 value = self.staging.emit_inverse(step, whole, value)
+        if not torch.is_grad_enabled() or any(step.op is aten.detach.default for step in view.chain):
+            value = self._overwritten(view.base.value, value)
         self.set_base(view.base, value)
+
+    def _overwritten(self, before, after):
+        """What torch does not record: the tensor has another value, and the derivative that it had."""
+        if not (after.type.dtype.is_floating_point or after.type.dtype.is_complex):
+            return after
+        return self.staging.emit("overwritten", [before, after], [after.type])[0]
 
     def set_base(self, base, value):
         for journal in self.journals:
@@ -101,27 +123,36 @@ class Aliases:
         base.value = value
         base.version += 1
 
+    def hold(self, tensor):
+        """A list of the graph has this tensor as an element."""
+        self.held.add(self.staging.view_of(tensor).base)
+
     # Regions.
 
     def open_journal(self, depth):
-        journal = Journal(depth, self.staging.objects)
+        journal = Journal(depth, self.staging, self.held)
         self.journals.append(journal)
         return journal
 
     def close_journal(self, journal):
-        """What was changed, with the new values; everything is as it was before."""
+        """What was changed, with the new values; everything is as it was before. What lists hold since is in
+        `journal.held`."""
         assert self.journals.pop() is journal
+        journal.held, self.held = self.held, journal.held
         return journal.restore()
 
 
 class Journal:
     """What a region changed of what was there before it."""
 
-    def __init__(self, depth, objects):
+    def __init__(self, depth, staging, held):
         self.depth = depth
+        self.held = weakref.WeakSet(held)
         self.before = {}
-        self.objects = objects
-        self.python = objects.snapshot()
+        self.objects = staging.objects
+        self.python = staging.objects.snapshot()
+        self.gradients = staging.gradients
+        self.dotgrad = staging.gradients.snapshot()
 
     def note(self, cell):
         if cell not in self.before:
@@ -130,6 +161,7 @@ class Journal:
     def restore(self):
         changed = {}
         self.before.update(self.objects.changed(self.python))
+        self.before.update(self.gradients.changed(self.dotgrad, self.depth))
         for cell, state in self.before.items():
             changed[cell] = cell_state(cell)
             set_cell_state(cell, state)

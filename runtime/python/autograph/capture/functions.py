@@ -165,11 +165,11 @@ def _set_requires_grad(staging, func, tensor, value):
 
 def _get_grad(staging, func, tensor, *_):
     with torch._C.DisableTorchFunctionSubclass():
-        return staging.gradient_of(tensor)
+        return staging.gradients.read(staging.view_of(tensor).base)
 
 
 def _set_grad(staging, func, tensor, value):
-    staging.set_gradient(tensor, value)
+    staging.gradients.set(staging.view_of(tensor).base, value)
 
 
 def _data(staging, func, tensor, *_):
@@ -180,14 +180,29 @@ def _tensor(staging, func, data, *, dtype=None, device=None, requires_grad=False
     """`torch.tensor([i, x.item()])`: a stack of its elements."""
     if not _has_staged(data):
         return NotImplemented
-    made = _stacked(staging, data, dtype)
+    if isinstance(data, List) and data.value is not None:
+        made = _of_list(staging, data, dtype)
+    else:
+        made = _stacked(staging, data, dtype)
     return made if device is None else made.to(device)
 
 
 def _has_staged(data):
+    if isinstance(data, List) and data.value is not None:
+        return True
     if isinstance(data, (list, tuple)):
         return any(map(_has_staged, data))
     return scalars.is_staged(data) or isinstance(data, torch._subclasses.FakeTensor)
+
+
+def _of_list(staging, data, dtype):
+    """The elements of a list of the graph, made tensors by a loop."""
+    from ..operators.builtins import collected
+    from ..operators.ranges import Items, Zip
+
+    tensors = collected(Zip([Items(data)]), lambda made, row: made.append(_stacked(staging, row[0], dtype)))
+    with torch._C._AutoDispatchBelowAutograd():
+        return stacks.call(staging, torch.stack, (tensors,), {})
 
 
 def _stacked(staging, data, dtype):

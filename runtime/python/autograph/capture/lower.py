@@ -1,31 +1,35 @@
 """From the finished record to a graph of the runtime."""
 
 from .. import _runtime
-from .record import Value
+from . import closures
+from .record import Value, gradient_type
 
 
 def graph(staging, results, kinds):
     """The graph of a record, and the exceptions that it raises by name. `kinds` tells what each result is:
     ("return", 0) or ("write", number of the parameter)."""
     lowering = _entry(staging, staging.name)
+    lowering.functions(staging.record.entry)
     lowering.nodes(staging.record.entry.nodes)
     lowering.graph.finish([lowering.operand(result) for result in results], kinds)
     return lowering.graph, lowering.exceptions
 
 
-def gradient_graph(staging, outputs, inputs):
-    """The graph that computes the gradients of the inputs from those of the outputs, and of which inputs there are
-    any."""
+def gradient_graph(staging, results, outputs, inputs, is_repeated):
+    """The graph with the gradients of the inputs, from those of the outputs, behind its results; and of which inputs
+    there are any. It does not print again what another run has printed."""
     from ..gradients import formula
 
-    lowering = _entry(staging, staging.name + "_backward")
+    lowering = _entry(staging, staging.name)
+    lowering.is_repeated = is_repeated
     seeds = [
-        lowering.graph.parameter(str(output.type), f"seed{index}", ("argument", f"seed{index}"))
+        lowering.graph.parameter(str(gradient_type(output.type)), f"seed{index}", ("argument", f"seed{index}"))
         for index, output in enumerate(outputs)
     ]
-    lowering.nodes(node for node in staging.record.entry.nodes if node.op != "print")
+    lowering.functions(staging.record.entry)
+    lowering.nodes(staging.record.entry.nodes)
     made = lowering.graph.gradient(lowering.operand(outputs), seeds, lowering.operand(inputs), formula)
-    found = [value for value in made if value is not None]
+    found = [*map(lowering.operand, results), *(value for value in made if value is not None)]
     lowering.graph.finish(found, [("return", 0)] * len(found))
     return lowering.graph, lowering.exceptions, [value is not None for value in made]
 
@@ -42,7 +46,7 @@ def plain_graph(staging, results):
 
 
 def _entry(staging, name):
-    made = _runtime.Graph(name)
+    made = _runtime.Graph(_plain(name))
     lowering = _Lowering(made)
     for number, capture in enumerate(staging.captures_in_order()):
         kind = ("argument", capture.param.name) if capture.path is not None else ("capture", number)
@@ -50,11 +54,18 @@ def _entry(staging, name):
     return lowering
 
 
+def _plain(name):
+    """What the text of a graph calls a function: a lambda has no name there either."""
+    return name.replace("<lambda>", "lambda_")
+
+
 class _Lowering:
     def __init__(self, graph):
         self.graph = graph
         self.values = {}
+        self.is_repeated = False
         self.exceptions = {}  # name in the graph -> class
+        self.numbers = {}  # functions of the record -> number in the graph, and what they use of their surroundings
 
     def operand(self, operand):
         if isinstance(operand, Value):
@@ -62,6 +73,21 @@ class _Lowering:
         if isinstance(operand, (list, tuple)):
             return [self.operand(element) for element in operand]
         return operand
+
+    def functions(self, region):
+        """All functions that are called, inner ones first."""
+        found = closures.closures(region)
+        self.numbers = {function: (self.graph.declare(), free) for function, free in found.items()}
+        for function, (number, free) in self.numbers.items():
+            outside, self.values = self.values, {}
+            params = [*function.region.params, *free]
+            types = [str(param.type) for param in params]
+            made = self.graph.begin(number, _plain(function.name), types, [param.name or None for param in params])
+            self.values.update(zip(params, made))
+            self.nodes(function.region.nodes)
+            results = [self.operand(result) for result in function.region.results]
+            self.graph.end(results, [str(type) for type in function.types])
+            self.values = outside
 
     def nodes(self, nodes):
         for node in nodes:
@@ -71,11 +97,17 @@ class _Lowering:
         if node.op == "gradient":
             self.gradient(node)
             return
+        if node.op == "print" and self.is_repeated:
+            return
         regions = [self.region(region) for region in node.regions]
         types = [str(value.type) for value in node.outputs]
         args, op = [self.operand(arg) for arg in node.args], node.op
         if op == "raise":
             op = f"raise {self.exception(node.extra)}"
+        if op == "call":
+            number, free = self.numbers[node.extra]
+            op = f"call {number}"
+            args += [self.operand(value) for value in free]
         made = self.graph.emit(op, args, types, regions=regions, span=node.span, grad=node.grad)
         self.values.update(zip(node.outputs, made))
 

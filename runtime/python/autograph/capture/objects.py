@@ -7,7 +7,10 @@ a loop that is traced twice change nothing, and what a trace changed takes place
 """
 
 import collections
+import dis
+import functools
 import types
+from typing import NamedTuple
 
 import torch
 
@@ -21,6 +24,9 @@ LARGEST = 1024
 DEPTH = 4
 
 
+# Places: each has a key that tells it apart from one trace to the next.
+
+
 class Attribute:
     """`owner.name`."""
 
@@ -29,6 +35,9 @@ class Attribute:
     def __init__(self, owner, name):
         self.owner = owner
         self.name = name
+
+    def key(self):
+        return id(self.owner), self.name
 
     def state(self):
         return self.owner.__dict__.get(self.name, MISSING)
@@ -51,6 +60,9 @@ class Cell:
     def __init__(self, cell, name):
         self.cell = cell
         self.name = name
+
+    def key(self):
+        return id(self.cell), self.name
 
     def state(self):
         try:
@@ -75,6 +87,9 @@ class Global:
         self.scope = scope
         self.name = name
 
+    def key(self):
+        return id(self.scope), self.name
+
     def state(self):
         return self.scope.get(self.name, MISSING)
 
@@ -88,6 +103,44 @@ class Global:
         return self.name
 
 
+class Held:
+    """An object that is always the same."""
+
+    __slots__ = ("object",)
+
+    def __init__(self, object):
+        self.object = object
+
+    def key(self):
+        return id(self.object), None
+
+    def state(self):
+        return self.object
+
+
+class Element:
+    """`holder[name]`, of a list, tuple or dictionary found at a place."""
+
+    __slots__ = ("holder", "name")
+
+    def __init__(self, holder, name):
+        self.holder = holder
+        self.name = name
+
+    def key(self):
+        return *self.holder.key(), self.name
+
+    def state(self):
+        container = self.holder.state()
+        return container.get(self.name, MISSING) if isinstance(container, dict) else container[self.name]
+
+    def restore(self, state):
+        self.holder.state()[self.name] = state
+
+    def __str__(self):
+        return f"[{self.name!r}]"
+
+
 class Items:
     """What is in a list or dictionary of Python's."""
 
@@ -95,6 +148,9 @@ class Items:
 
     def __init__(self, container):
         self.container = container
+
+    def key(self):
+        return id(self.container), None
 
     def state(self):
         return self.container.copy()
@@ -118,12 +174,26 @@ class Objects:
         self.places = {}  # (id of the owner, name) -> place
         self.attributes = {}  # (id of the owner, name) -> place
         self.seen_code = set()
+        self.given = set()  # ids of dictionaries among the arguments
+        self.outer = set()  # keys of the places that the function reaches from outside
+        self.in_block = False
+        self.modules = []
+        self.names = set()  # names of attributes and variables in code that was reached
+        self.globals_read = {}  # (id of the scope, name) -> (scope, name)
 
     def block(self, body):
         """Watches what a block of converted code can reach; its variables are its state anyway."""
-        self._names(body, 0)
-        for cell in getattr(body, "__closure__", None) or ():
-            self._contents(cell, 0)
+        self.in_block = True
+        try:
+            self._names(body, 0)
+            for cell in getattr(body, "__closure__", None) or ():
+                self._contents(cell, 0)
+        finally:
+            self.in_block = False
+
+    def entered(self, function):
+        """Watches the globals of a function of the user's that is called."""
+        self._names(function, 0)
 
     def _function(self, function, depth):
         """Watches what a function of the user's can reach, and the variables it shares with the one around it."""
@@ -145,16 +215,32 @@ class Objects:
             return
         self.seen_code.add(id(code))
         scope = function.__globals__
-        for name in _names_in(code):
+        reads = reads_of(code)
+        self.names.update(reads.names)
+        for name in reads.scope:
+            if name in scope and not isinstance(scope[name], types.ModuleType):
+                self.globals_read[id(scope), name] = scope, name
+        for name in reads.names:
             if name in scope and not isinstance(scope[name], (types.ModuleType, type)):
                 if not isinstance(scope[name], types.FunctionType):
                     self._place(Global(scope, name), id(scope), name)
                 self.watch(scope[name], depth + 1)
 
+    def give(self, container):
+        """A container among the arguments. A list is one of the graph and watches itself."""
+        if isinstance(container, dict):
+            self.given.add(id(container))
+            self.kept[id(container)] = container
+            self.places[(id(container), None)] = Items(container)
+
     def watch(self, value, depth=0):
         if id(value) in self.kept or depth > DEPTH or not _is_state(value):
             return
         self.kept[id(value)] = value
+        if isinstance(value, torch.nn.Module):
+            self.modules.append(value)
+            if type(value).__module__.startswith("torch."):
+                return
         if isinstance(value, types.FunctionType):
             self._function(value, depth)
             return
@@ -172,26 +258,33 @@ class Objects:
         else:
             inner = list(value.__dict__.values())
             self.places[(id(value), "__dict__")] = value
+            if not self.in_block:
+                self.outer.add((id(value), "__dict__"))
         for element in inner:
             self.watch(element, depth + 1)
 
     def _place(self, place, owner, name):
         self.places.setdefault((owner, name), place)
+        if not self.in_block:
+            self.outer.add((owner, name))
 
-    def numbers(self, keys):
-        """The places of these keys that hold a number of Python's."""
-        found = []
-        for key, place in list(self.places.items()):
-            if key[1] == "__dict__":
-                found.extend(self._attribute(place, name) for name in list(place.__dict__) if (key[0], name) in keys)
-            elif key in keys and not isinstance(place, Items):
-                found.append(place)
-        return [place for place in found if type(place.state()) in (bool, int, float)]
+    def names_of(self, owner):
+        """The names of attributes of an object that the code reads: it says so, or its class does where Python calls
+        methods by itself."""
+        kind = type(owner)
+        if isinstance(owner, torch.optim.Optimizer):
+            return {*owner.__dict__}
+        return self.names.union(*(reads_of(code).names for code in _called_by_python(kind)))
 
-    def key_of(self, place):
-        """What tells a place apart from one trace to the next."""
-        owner = {Attribute: "owner", Cell: "cell", Global: "scope", Items: "container"}[type(place)]
-        return id(getattr(place, owner)), getattr(place, "name", None)
+    def numbers(self, places):
+        """Those of these places that hold a number of Python's, and that the code can reach."""
+        return [place for place in places if self._reaches(place) and type(_found(place)) in (bool, int, float)]
+
+    def _reaches(self, place):
+        if isinstance(place, Element):
+            return type(_found(place.holder)) is not tuple and self._reaches(place.holder)
+        key = place.key()
+        return key in self.places or key[0] in self.kept
 
     def snapshot(self):
         """The state of all that is watched: place or object -> state."""
@@ -223,17 +316,63 @@ class Objects:
                 found[place] = old
         return found
 
+    def changed_outside(self, before):
+        """Of these, those that are not among the arguments."""
+        changed = self.changed(before)
+        return {place: state for place, state in changed.items() if place.key()[0] not in self.given}
+
     def _attribute(self, owner, name):
         return self.attributes.setdefault((id(owner), name), Attribute(owner, name))
 
 
-def _names_in(code):
-    """The names that a code object and those inside of it read from their module."""
-    names = list(code.co_names)
+class Reads(NamedTuple):
+    """What a code object and those inside of it name: anything, and variables of the module."""
+
+    names: frozenset
+    scope: frozenset
+
+
+@functools.lru_cache(maxsize=None)
+def reads_of(code):
+    names, scope = set(code.co_names), set()
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            scope.add(instruction.argval)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            names.extend(_names_in(constant))
-    return names
+            inner = reads_of(constant)
+            names |= inner.names
+            scope |= inner.scope
+        elif isinstance(constant, str) and constant.isidentifier():  # getattr(self, "rate")
+            names.add(constant)
+    return Reads(frozenset(names), frozenset(scope))
+
+
+@functools.lru_cache(maxsize=None)
+def _called_by_python(kind):
+    """The code of properties and special methods."""
+    found = []
+    for base in kind.__mro__:
+        if base.__module__.partition(".")[0] in _LIBRARIES:
+            continue
+        for name, member in base.__dict__.items():
+            if isinstance(member, (property, functools.cached_property)):
+                functions = [getattr(member, "fget", None) or getattr(member, "func", None)]
+            else:
+                functions = [member] if name.startswith("__") and name not in _NOT_IN_RUNS else []
+            found += [f.__code__ for f in functions if isinstance(f, types.FunctionType)]
+    return found
+
+
+_NOT_IN_RUNS = ("__init__", "__new__", "__init_subclass__", "__repr__", "__del__", "__getstate__", "__setstate__")
+_LIBRARIES = ("torch", "numpy", "builtins", "autograph")
+
+
+def _found(place):
+    try:
+        return place.state()
+    except (LookupError, TypeError):
+        return MISSING
 
 
 def _same_items(old, new):
@@ -256,4 +395,4 @@ def _is_state(value):
         return False
     if not hasattr(value, "__dict__"):
         return False
-    return not type(value).__module__.partition(".")[0] in ("torch", "numpy", "builtins", "autograph")
+    return isinstance(value, torch.nn.Module) or type(value).__module__.partition(".")[0] not in _LIBRARIES

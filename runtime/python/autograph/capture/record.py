@@ -159,9 +159,40 @@ _RANDOM = (
 )  # fmt: skip
 
 
+def gradient_type(type):
+    """The type of the gradient of a value; None if it has none."""
+    if isinstance(type, TensorType):
+        return type if type.dtype.is_floating_point or type.dtype.is_complex else None
+    if isinstance(type, ListType):
+        element = gradient_type(type.element)
+        return None if element is None else ListType(element)
+    if isinstance(type, TupleType):
+        items = tuple(map(gradient_type, type.items))
+        return TupleType(tuple(item or "none" for item in items)) if any(items) else None
+    return None
+
+
+def has_gradient(region):
+    """Whether a gradient is taken in a region."""
+    return any(node.op == "gradient" or any(map(has_gradient, node.regions)) for node in region.nodes)
+
+
 def has_random(region):
-    """Whether random numbers are drawn in a region."""
-    return any(
-        node.op.startswith("aten.") and any(name in node.op for name in _RANDOM) or any(map(has_random, node.regions))
-        for node in region.nodes
-    )
+    """Whether random numbers are drawn in a region, or in a function that is called there."""
+    seen = set()
+
+    def in_region(region):
+        if region in seen:
+            return False
+        seen.add(region)
+        return any(_is_random(node) or any(map(in_region, _inner(node))) for node in region.nodes)
+
+    return in_region(region)
+
+
+def _is_random(node):
+    return node.op.startswith("aten.") and any(name in node.op for name in _RANDOM)
+
+
+def _inner(node):
+    return [node.extra.region] if node.op == "call" else node.regions

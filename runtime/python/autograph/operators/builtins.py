@@ -172,7 +172,7 @@ def map_(function, *values):
     if not any(map(ranges.is_staged_iterable, values)):
         return (call(function, row, {}) for row in zip(*values)) if current() is not None else map(function, *values)
     staged = ranges.Zip([ranges.iterable(v) or ranges.Items(v) for v in values])
-    return _collected(staged, lambda made, row: made.append(call(function, row, {})))
+    return collected(staged, lambda made, row: made.append(call(function, row, {})))
 
 
 def filter_(function, values):
@@ -185,7 +185,7 @@ def filter_(function, values):
         wanted = row[0] if function is None else call(function, row, {})
         _either(wanted, lambda: made.append(row[0]), lambda: None, "`filter`")
 
-    return _collected(ranges.Zip([ranges.iterable(values)]), keep)
+    return collected(ranges.Zip([ranges.iterable(values)]), keep)
 
 
 def _filtered(function, values):
@@ -196,7 +196,7 @@ def _filtered(function, values):
             yield value
 
 
-def _collected(values, add):
+def collected(values, add):
     """A staged list of what a loop appends."""
     from .for_stmt import for_stmt
 
@@ -235,6 +235,9 @@ def type_(*args):
         return {"int": int, "float": float, "bool": bool}[scalars.kind_of(args[0])]
     if len(args) == 1 and type(args[0]) is List:
         return list
+    if len(args) == 1 and is_staged_tensor(args[0]):
+        source = current().view_of(args[0]).base.source
+        return torch.Tensor if source is None or source.tensor is None else type(source.tensor)
     return type(*args)
 
 
@@ -242,7 +245,7 @@ def list_(*args):
     if args and isinstance(args[0], List):
         return args[0].copy()
     if len(args) == 1 and is_staged_tensor(args[0]) and type(args[0].shape[0]) is not int:
-        return _collected(ranges.Rows(args[0]), lambda made, row: made.append(row))
+        return collected(ranges.Rows(args[0]), lambda made, row: made.append(row))
     return List(*args) if current() is not None else list(*args)
 
 

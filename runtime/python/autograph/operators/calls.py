@@ -8,7 +8,9 @@ import torch
 
 from .. import conversion
 from ..staging import current
-from .builtins import OVERLOADS
+from . import builtins, optimizers, recursion
+
+OVERLOADS = {**builtins.OVERLOADS, **optimizers.OVERLOADS}
 
 
 def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
@@ -44,27 +46,43 @@ def call(f, args, keywords):
             return call(f.__func__, (f.__self__, *args), keywords)
         return call(f.__func__, (f.__self__, *args), keywords) if _is_wrapper(f.__func__) else f(*args, **keywords)
     if isinstance(f, types.FunctionType):
-        return _function(f)(*args, **keywords)
+        return _entered(f, args, keywords)
     if isinstance(f, torch.nn.Module):
         return module(f, args, keywords)
-    if isinstance(f, type) or isinstance(f, (types.BuiltinFunctionType, types.BuiltinMethodType)):
+    if isinstance(f, type):
+        return _instance(f, args, keywords)
+    if isinstance(f, (types.BuiltinFunctionType, types.BuiltinMethodType)):
         return f(*args, **keywords)
     method = getattr(type(f), "__call__", None)
     if isinstance(method, types.FunctionType):
-        return _function(method)(f, *args, **keywords)
+        return _entered(method, (f, *args), keywords)
     return f(*args, **keywords)
+
+
+def _instance(f, args, keywords):
+    """A new object: `__init__` may decide on staged values too."""
+    is_plain = type(f).__call__ is type.__call__ and f.__new__ is object.__new__
+    if current() is None or not is_plain or not isinstance(f.__init__, types.FunctionType):
+        return f(*args, **keywords)
+    made = object.__new__(f)
+    _entered(f.__init__, (made, *args), keywords)
+    return made
 
 
 def _is_wrapper(f):
     return hasattr(type(f), "__ag_inline__")
 
 
-def _function(f):
+def _entered(f, args, keywords):
     wrapped = _under_context(f)
     if wrapped is not None:
-        return wrapped
-    made = conversion.converted(f)
-    return made or f
+        return wrapped(*args, **keywords)
+    made, staging = conversion.converted(f), current()
+    if staging is not None and (made is not None or conversion.is_left(f)):
+        staging.objects.entered(f)
+    if staging is None or made is None and not conversion.is_converted(f):
+        return (made or f)(*args, **keywords)
+    return recursion.entered(staging, f, made or f, args, keywords)
 
 
 def _under_context(f):
@@ -86,19 +104,27 @@ def _under_context(f):
 
 def module(f, args, keywords):
     """A module: its `forward` is converted, its hooks run as they are."""
+    if current() is not None:
+        current().objects.watch(f)
     forward = type(f).forward
     if "forward" in f.__dict__ or not isinstance(forward, types.FunctionType):
         return _plain_call(f, *args, **keywords)
     made = conversion.converted(forward)
+    if made is not None and current() is not None:
+        current().objects.entered(forward)
     if made is None:
         return _plain_call(f, *args, **keywords)
     if not _has_hooks(f):
-        return made(f, *args, **keywords)
-    f.__dict__["forward"] = types.MethodType(made, f)
+        return _entered(forward, (f, *args), keywords)
+    f.__dict__["forward"] = functools.partial(_entered_with, forward, f)
     try:
         return _plain_call(f, *args, **keywords)
     finally:
         del f.__dict__["forward"]
+
+
+def _entered_with(forward, self, *args, **keywords):
+    return _entered(forward, (self, *args), keywords)
 
 
 def _has_hooks(f):

@@ -9,7 +9,7 @@ them.
 import torch
 
 from ..capture import scalars, spans
-from ..capture.aliases import cell_state
+from ..capture.aliases import HELD, Base, cell_state
 from ..errors import StagingError
 from ..staging import is_staged_tensor
 from . import regions, specs
@@ -74,17 +74,24 @@ class Carry:
                 return block
             if self._settle(block):
                 self._finish(block, heads)
+                self._hold(block)
                 return block
         raise StagingError("the state of this loop changes its kind in every round", spans.current())
 
     def _settle(self, block):
         """Corrects the guess by what the round did; whether it was right."""
         outside = {cell: regions.cell_spec(self.staging, cell, cell_state(cell)) for cell in block.changed}
+        starts = [self._start(spec) for spec in self.specs]
         with regions.at_end(self.staging, block):
-            right = [self._settle_variable(block, index) for index in range(len(self.names))]
+            right = [self._settle_variable(block, index, start) for index, start in enumerate(starts)]
             return self._settle_cells(block, outside) and all(right)
 
-    def _settle_variable(self, block, index):
+    def _start(self, spec):
+        """What a variable is at the start of a round, where a list is not yet changed by it."""
+        is_object = isinstance(spec, specs.Constant) and not specs.is_absent(spec.value)
+        return specs.spec_of(self.staging, spec.value) if is_object else spec
+
+    def _settle_variable(self, block, index, start):
         spec, after = self.specs[index], block.values[index]
         is_constant = isinstance(spec, specs.Constant)
         if is_constant and (regions.same_object(after, spec.value) or specs.same(after, spec.value)):
@@ -94,10 +101,9 @@ class Carry:
             self.specs[index] = specs.Constant(self.init[index])
             return False
         was_absent = is_constant and specs.is_absent(spec.value)
-        before = specs.spec_of(self.staging, spec.value) if is_constant and not was_absent else spec
         after = specs.spec_of(self.staging, after)
         merged = specs.checked_merge(
-            self.names[index], before, after, "before and after a round of the loop", specs.Unsettled
+            self.names[index], start, after, "before and after a round of the loop", specs.Unsettled
         )
         if merged == spec:
             return True
@@ -149,6 +155,12 @@ class Carry:
             results = [specs.present(staging, operand, type) for operand, type in zip(results, self.types)]
         region.results = results
         region.params = [*heads, *self._ordered()]
+
+    def _hold(self, block):
+        """What a list holds since one round, the next one must not change."""
+        self.staging.aliases.held.update(block.held)
+        if any(cell in block.held for cell in self.cells if isinstance(cell, Base)):
+            raise StagingError(HELD, spans.current())
 
     def _pass_through(self, block, heads):
         """Every round raises: what it would leave is never seen."""

@@ -26,6 +26,8 @@ def staged_if(staging, flag, body, orelse, get_state, set_state, names, outputs=
     names, get_state, set_state = regions.variables(names, get_state, set_state)
     init = get_state()
     blocks = [regions.trace(staging, branch, get_state, set_state, init) for branch in (body, orelse)]
+    for block in blocks:
+        staging.aliases.held.update(block.held)
     set_state(init)
     agreed = [
         _agree(staging, name, blocks, init[name[0]]) if name[1] in read else specs.Constant(init[name[0]])

@@ -102,7 +102,9 @@ class List(list):
         if spec.element is None:
             raise IndexError("list index out of range")
         got = staging.emit("list.get", [value, number(staging, index)], spec.element.types)
-        return specs.build(staging, spec.element, iter(got))
+        item = specs.build(staging, spec.element, iter(got))
+        specs.hold(staging, item)
+        return item
 
     # Changing.
 
@@ -132,6 +134,7 @@ class List(list):
     def _lowered(self, staging, item):
         from . import specs
 
+        specs.hold(staging, item)
         return specs.lower(staging, item, self.spec.element)[0]
 
     def insert(self, index, item):
@@ -294,7 +297,9 @@ def _in_region(target):
     """A list or dictionary that was made by Python is not changed inside of a region, but replaced: the region may
     be traced again, and its other branch must not see it."""
     staging = current()
-    return staging is not None and staging.depth > 0 and type(target) in (list, dict)
+    if staging is None or staging.depth == 0 or id(target) in staging.objects.given:
+        return False
+    return type(target) in (list, dict)
 
 
 def list_append(list_, x):

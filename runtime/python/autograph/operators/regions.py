@@ -8,19 +8,21 @@ from ..capture import scalars, spans, texts
 from ..capture.aliases import Base, cell_state, set_cell_state
 from ..capture.objects import MISSING
 from ..errors import AutographError, Dead, StagingError
-from ..staging import is_staged_tensor
+from ..staging import is_staged, is_staged_tensor
 from . import specs
 from .lists import List
 from .variables import Undefined
 
 
 class Block:
-    """A block that was traced: its region, the state at its end, the tensors and lists it changed."""
+    """A block that was traced: its region, the state at its end, the tensors and lists it changed, the tensors that
+    lists hold at its end."""
 
     def __init__(self, region):
         self.region = region
         self.values = None
         self.changed = {}
+        self.held = ()
         self.dead = False
 
 
@@ -30,7 +32,6 @@ def trace(staging, body, get_state, set_state, values, install=None):
     with staging.record.new_region() as region:
         block = Block(region)
         journal = staging.aliases.open_journal(region.depth)
-        gradients = dict(staging.gradients)
         try:
             if install is not None:
                 values = install(region, values)
@@ -47,7 +48,7 @@ def trace(staging, body, get_state, set_state, values, install=None):
                 block.dead = True
         finally:
             block.changed = staging.aliases.close_journal(journal)
-            _restore_gradients(staging, gradients)
+            block.held = journal.held
     return block
 
 
@@ -107,11 +108,6 @@ def same_object(a, b):
     return False
 
 
-def _restore_gradients(staging, gradients):
-    staging.gradients.clear()
-    staging.gradients.update(gradients)
-
-
 def raised(staging, error):
     """The user's code raised on the path of this region: the graph does, when it comes here."""
     span, innermost = spans.of_traceback(error.__traceback__)
@@ -120,8 +116,46 @@ def raised(staging, error):
     not_caught(staging)
     simple = all(isinstance(arg, (str, int, float, bool)) or scalars.is_staged(arg) for arg in error.args)
     parts = error.args if simple else [str(error)]
+    kind = type(error)
+    if _has_own_init(kind):
+        kind = Remade(error, len(parts))
+        parts = [*parts, *kind.later.values()]
     parts = [texts.assembled(staging, part) if isinstance(part, str) else staging.operand(part) for part in parts]
-    staging.emit("raise", parts, [], extra=type(error), span=span)
+    staging.emit("raise", parts, [], extra=kind, span=span)
+
+
+def _has_own_init(kind):
+    return any("__init__" in base.__dict__ or "__new__" in base.__dict__ for base in kind.__mro__ if _is_own(base))
+
+
+def _is_own(kind):
+    return kind.__module__ != "builtins"
+
+
+class Remade:
+    """An exception as it was raised while staging, made again for a run: its `__init__` has run already."""
+
+    def __init__(self, error, count):
+        self.__name__ = type(error).__name__
+        self.kind = type(error)
+        self.count = count
+        state = error.__dict__
+        self.later = {name: value for name, value in state.items() if is_staged(value)}
+        self.attributes = {name: value for name, value in state.items() if name not in self.later}
+
+    def __call__(self, *parts):
+        made = BaseException.__new__(self.kind, *parts[: self.count])
+        made.__dict__.update(self.attributes, **dict(zip(self.later, parts[self.count :])))
+        return made
+
+
+def raise_unless(staging, flag, parts, kind):
+    """The graph raises where the flag is false."""
+    with staging.record.new_region() as holds:
+        pass
+    with staging.record.new_region() as fails:
+        staging.emit("raise", parts, [], extra=kind)
+    staging.emit("if", [flag], [], regions=[holds, fails])
 
 
 def not_caught(staging):

@@ -57,7 +57,8 @@ class Constant(NamedTuple):
     __hash__ = None
 
     def __str__(self):
-        return f"{self.value!r}"
+        is_container = isinstance(self.value, (dict, list, tuple, set))
+        return f"a {type(self.value).__name__}" if is_container else f"{self.value!r}"
 
 
 class Growing(NamedTuple):
@@ -287,11 +288,23 @@ def lower(staging, value, spec):
             if value.value.type.element is None:
                 value.value.type.element = spec.types[0].element
             return [value.value]
-        items = list.__iter__(value) if isinstance(value, List) else value
+        items = list(list.__iter__(value) if isinstance(value, List) else value)
+        hold(staging, items)
         elements = [lower(staging, item, spec.element)[0] for item in items]
         return staging.emit("list.new", elements, spec.types)
     items = value.values() if spec.kind is dict else value
     return [operand for item, child in zip(items, spec.children) for operand in lower(staging, item, child)]
+
+
+def hold(staging, value):
+    """A list of the graph has this as an element."""
+    if isinstance(value, torch.Tensor):
+        staging.aliases.hold(value)
+    elif isinstance(value, (list, tuple)) and not (isinstance(value, List) and value.value is not None):
+        for item in list.__iter__(value) if isinstance(value, list) else value:
+            hold(staging, item)
+    elif isinstance(value, dict):
+        hold(staging, tuple(value.values()))
 
 
 def placeholder(staging, type):
@@ -364,7 +377,7 @@ def is_record(value):
     return isinstance(value, tuple) and (hasattr(value, "_fields") or type(value).__module__ == "torch.return_types")
 
 
-def _returned(spec):
+def returned(spec):
     """To return None is to return nothing."""
     return Constant(UndefinedReturnValue()) if spec == Constant(None) else spec
 
@@ -376,6 +389,6 @@ class Unsettled(StagingError):
 def checked_merge(name, a, b, where, error=StagingError):
     """`merge`, with an error that names the variable."""
     try:
-        return merge(*map(_returned, (a, b))) if name.startswith("retval_") and a != b else merge(a, b)
+        return merge(*map(returned, (a, b))) if name.startswith("retval_") and a != b else merge(a, b)
     except Mismatch as mismatch:
         raise error(f"`{name}` is of different kinds {where}: {mismatch}", spans.current()) from None

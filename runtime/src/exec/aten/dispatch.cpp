@@ -426,6 +426,20 @@ bool ag_size(const at::Tensor *tensor, int64_t dimension, int64_t *out, Failure 
   return guarded(failure, [&] { *out = tensor->size(dimension); });
 }
 
+// Whether nobody sees when the tensor changes: it has one handle, its memory too, and torch has allocated that memory
+// for it, each element once.
+bool ag_is_sole(const at::Tensor *tensor) {
+  return tensor->defined() && tensor->use_count() == 1 && tensor->has_storage() &&
+         tensor->storage().use_count() == 1 && tensor->storage().resizable() && tensor->is_contiguous() &&
+         !tensor->requires_grad();
+}
+
+// Whether the two have one dtype, the same sizes, and are on one device.
+bool ag_are_alike(const at::Tensor *a, const at::Tensor *b) {
+  return a->dtype() == b->dtype() && a->sizes() == b->sizes() && a->device() == b->device() &&
+         a->layout() == b->layout();
+}
+
 // A program that names no function of the CUDA libraries is not linked with them: they register themselves.
 bool ag_load_cuda() { return dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_GLOBAL) != nullptr; }
 }

@@ -367,6 +367,19 @@ pub fn size(tensor: &Tensor, dimension: i64) -> Result<i64, AtenError> {
     }
 }
 
+/// Whether nobody sees when the tensor changes: this is its only handle, and it is the only one of its memory, which
+/// torch has allocated.
+pub fn is_sole(tensor: &Tensor) -> bool {
+    // SAFETY: the tensor lives.
+    unsafe { raw::ag_is_sole(tensor.as_ptr()) }
+}
+
+/// Whether the two have one dtype, the same sizes, and are on one device.
+pub fn are_alike(a: &Tensor, b: &Tensor) -> bool {
+    // SAFETY: the tensors live.
+    unsafe { raw::ag_are_alike(a.as_ptr(), b.as_ptr()) }
+}
+
 /// Loads the kernels for CUDA into a program that was not linked with them. `false`: there are none.
 pub fn load_cuda() -> bool {
     // SAFETY: it loads a library of torch.
@@ -400,7 +413,8 @@ impl Drop for BelowAutograd {
 #[derive(Debug)]
 pub struct Shared(Tensor);
 
-// SAFETY: handles are counted atomically, and the room changes no tensor's data, so that two threads may read it.
+// SAFETY: handles are counted atomically, and no tensor's data is changed that has two of them, so that two threads may
+// read it.
 unsafe impl Sync for Shared {}
 
 impl Clone for Shared {

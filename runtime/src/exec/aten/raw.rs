@@ -86,5 +86,7 @@ unsafe extern "C" {
         out: *mut i64,
         failure: *mut Failure,
     ) -> bool;
+    pub(super) fn ag_is_sole(tensor: *const C_tensor) -> bool;
+    pub(super) fn ag_are_alike(a: *const C_tensor, b: *const C_tensor) -> bool;
     pub(super) fn ag_load_cuda() -> bool;
 }

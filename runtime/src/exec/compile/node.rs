@@ -138,6 +138,16 @@ impl Compiler<'_> {
                 };
                 self.step_releasing(Step::Size { out, tensor, dimension }, dies);
             }
+            Op::Overwritten => {
+                let Operand::Value(after) = operands[1] else { return Err("it has no value".into()) };
+                let Place::Ten(a) = self.place(after)? else {
+                    return Err("its operand is no tensor".into());
+                };
+                let Place::Ten(out) = self.define(node.outputs[0]) else {
+                    return Err("its result is no tensor".into());
+                };
+                self.step_releasing(Step::CopyTen { out, a }, dies);
+            }
             Op::Call(function) => {
                 let arguments = self.source_slice(operands, dies)?;
                 let outputs = self.output_slice(&node.outputs);

@@ -10,6 +10,9 @@ use crate::ir::{Node, Operand};
 
 impl Compiler<'_> {
     pub(super) fn operator(&mut self, name: &str, node: &Node, life: &NodeLife) -> Compiled {
+        if self.sum(name, node, life)? {
+            return Ok(());
+        }
         if let [output] = node.outputs[..]
             && self.function.ty(output).tensor().is_some()
         {

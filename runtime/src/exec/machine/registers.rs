@@ -4,6 +4,7 @@ use tch::Tensor;
 
 use crate::exec::aten::{Argument, AtenError, Output};
 use crate::exec::error::Fault;
+use crate::exec::list;
 use crate::exec::plan::{Any, Function, Input, Num, Number, Place, Source, Ten};
 use crate::exec::typed::MOST_INTS;
 use crate::exec::value::Value;
@@ -59,9 +60,12 @@ impl Registers {
     }
 
     pub(super) fn tensor(&self, ten: Ten) -> Result<&Tensor, Fault> {
-        self.tens[self.frame.tens + ten.0 as usize].as_ref().ok_or_else(|| {
-            Fault::Type("a tensor is used that was not bound on the way that was taken".into())
-        })
+        self.tens[self.frame.tens + ten.0 as usize].as_ref().ok_or_else(unbound)
+    }
+
+    /// The register is empty after this.
+    pub(super) fn take(&mut self, ten: Ten) -> Result<Tensor, Fault> {
+        self.ten(ten).take().ok_or_else(unbound)
     }
 
     pub(super) fn any(&mut self, any: Any) -> &mut Value {
@@ -184,7 +188,8 @@ fn value<'a>(from: &'a Value, into: &mut Vec<Argument<'a>>) -> Result<(), Fault>
         Value::Float(value) => Argument::float(*value),
         Value::Bool(value) => Argument::bool(*value),
         Value::Str(text) => Argument::str(text),
-        Value::List(items) | Value::Tuple(items) => {
+        Value::List(_) | Value::Tuple(_) => {
+            let items = list::items(from)?;
             into.push(Argument::list(items.len()));
             return items.iter().try_for_each(|item| value(item, into));
         }
@@ -209,4 +214,8 @@ fn name(kind: Kind) -> &'static str {
         Kind::Float => "a float",
         Kind::Bool => "a bool",
     }
+}
+
+fn unbound() -> Fault {
+    Fault::Type("a tensor is used that was not bound on the way that was taken".into())
 }

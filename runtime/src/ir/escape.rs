@@ -3,13 +3,19 @@
 
 use std::collections::HashSet;
 
-use crate::ir::graph::{Function, Node, Value};
-use crate::ir::op::Op;
-use crate::ir::operand::Operand;
+use super::graph::{Function, Node, Value};
+use super::op::Op;
+use super::operand::Operand;
 
-pub(super) fn escaping(function: &Function) -> HashSet<Value> {
+/// What the results may share their memory with, and themselves.
+pub fn escaping(function: &Function) -> HashSet<Value> {
+    sharing(function, &function.body.results)
+}
+
+/// What these operands may share their memory with, and themselves.
+pub fn sharing(function: &Function, operands: &[Operand]) -> HashSet<Value> {
     let mut seen = HashSet::new();
-    function.body.results.iter().for_each(|result| reach(result, &mut seen));
+    operands.iter().for_each(|operand| reach(operand, &mut seen));
     // What a loop carries round reaches its beginning in the next walk.
     let mut before = usize::MAX;
     while before != seen.len() {

@@ -1,0 +1,236 @@
+"""A function of the graph: its parameters are what differs from call to call, and its results what it returns.
+
+They are found by tracing, as the state of a loop is. In the first pass a call of itself ends its path, so that the
+paths that end the recursion tell what is returned; then the calls return that, until a pass shows nothing new. What
+stays the same in every call (weights, tables, `self`) is no parameter here: the function sees it from where it is
+traced. What it changes outside of itself goes in as arguments and comes out as results.
+"""
+
+import torch
+
+from ..capture import scalars, spans
+from ..capture.aliases import cell_state
+from ..errors import Dead, StagingError
+from ..staging import is_staged_tensor
+from . import regions, specs
+from .lists import List
+from .variables import Maybe, on_every_path
+
+#: Each pass widens a type; a function whose types still change after so many is reported.
+PASSES = 24
+
+
+class _Again(BaseException):
+    """What a function is called with has another kind than it is traced for."""
+
+    def __init__(self, function):
+        super().__init__(function)
+        self.function = function
+
+
+class GraphFunction:
+    def __init__(self, staging, function, converted, arguments):
+        self.staging = staging
+        self.function = function
+        self.converted = converted
+        self.name = function.__name__
+        self.arguments = arguments
+        self.spec = _unchanging(arguments)
+        self.result = None
+        self.cells = {}
+        self.region = None
+        self.is_open = True
+        self.recursive = None  # the place of a call of itself
+        self.never_returns = False
+
+    # Calls.
+
+    def admits(self, arguments, widened):
+        """Whether a call with these arguments, in the body, is one of this function. It is made to be where it can."""
+        try:
+            spec = self._with(self.spec, arguments, widened)
+        except specs.Mismatch:
+            return False
+        if spec != self.spec:
+            self.spec = spec
+            raise _Again(self)
+        return True
+
+    def _with(self, spec, value, widened):
+        """The spec with room for another argument. Python's values and types of tensors make functions of their own,
+        unless `widened`."""
+        is_constant = isinstance(spec, specs.Constant)
+        if is_constant and _same(spec.value, value):
+            return spec
+        before = specs.spec_of(self.staging, spec.value) if is_constant else spec
+        after = specs.spec_of(self.staging, value)
+        if isinstance(before, specs.Tree) and before.kind is not list:
+            if not isinstance(after, specs.Tree) or before[:2] != after[:2] or len(before[2]) != len(after[2]):
+                raise specs.Mismatch(f"{before} and {after}")
+            items = value.values() if before.kind is dict else value
+            children = tuple(self._with(child, item, widened) for child, item in zip(before.children, items))
+            return specs.Tree(before.kind, before.keys, children)
+        merged = specs.merge(before, after)
+        is_wider = merged != before and not widened
+        if is_wider or isinstance(merged, specs.Constant) or _kind(before) != _kind(after):
+            raise specs.Mismatch(f"{before} and {after}")
+        return merged
+
+    def call(self, arguments):
+        staging = self.staging
+        if self.is_open:
+            self.recursive = spans.current()
+            if self.result is None:
+                raise Dead
+        operands = specs.lower(staging, arguments, self.spec)
+        for cell, spec in self.cells.items():
+            operands.extend(regions.lower_cell(staging, cell, cell_state(cell), spec))
+        inputs = [type for spec in (self.spec, *self.cells.values()) for type in spec.types]
+        operands = [specs.present(staging, operand, type) for operand, type in zip(operands, inputs)]
+        values = iter(staging.emit("call", operands, self.types, extra=self))
+        if self.never_returns:
+            raise Dead
+        result = specs.build(staging, self.result, values)
+        for cell, spec in self.cells.items():
+            regions.store_cell(staging, cell, spec, values)
+        if isinstance(result, Maybe) and staging.calls:
+            return on_every_path(staging, result, self.name)
+        return result
+
+    @property
+    def types(self):
+        if self.never_returns:
+            return []
+        return [type for spec in (self.result, *self.cells.values()) for type in spec.types]
+
+    # The body.
+
+    def trace(self):
+        for _ in range(PASSES):
+            try:
+                if self._pass():
+                    self.is_open = False
+                    return
+            except _Again as again:
+                if again.function is not self:
+                    raise
+        raise StagingError(f"what `{self.name}` is called with and returns changes its kind in every pass", self._place)
+
+    @property
+    def _place(self):
+        return self.recursive or spans.current()
+
+    def _pass(self):
+        """Whether the body turned out to be of the kind it was traced for."""
+        staging, result, arguments, given = self.staging, None, None, []
+        self.recursive = None
+        staging.objects.watch(self.function)
+
+        def install(region, values):
+            params = [region.param(type) for type in self.spec.types]
+            cell_params = {cell: [region.param(t) for t in spec.types] for cell, spec in self.cells.items()}
+            for cell, spec in self.cells.items():
+                regions.store_cell(staging, cell, spec, iter(cell_params[cell]))
+            args, keywords = specs.build(staging, self.spec, iter(params))
+            for name, value in zip(self.function.__code__.co_varnames, args):
+                if is_staged_tensor(value) and value.__dict__["_ag_view"].value in params:
+                    value.__dict__["_ag_view"].value.name = name
+            given.extend((leaf, _contents(leaf)) for leaf in _leaves(self.spec, (args, keywords)))
+            return args, keywords
+
+        def body():
+            nonlocal result
+            args, keywords = arguments
+            result = self.converted(*args, **keywords)
+
+        def begin(values):
+            nonlocal arguments
+            arguments = values
+
+        block = regions.trace(staging, body, lambda: result, begin, None, install)
+        self.region = block.region
+        if block.dead:
+            if self.recursive:
+                message = f"`{self.name}` calls itself on every path: no branch ends the recursion"
+                raise StagingError(message, self.recursive)
+            self.never_returns = True
+            return True
+        self._check_arguments(given)
+        return self._settle(block)
+
+    def _settle(self, block):
+        staging = self.staging
+        outside = {cell: regions.cell_spec(staging, cell, cell_state(cell)) for cell in block.changed}
+        cells = dict(self.cells)
+        with regions.at_end(staging, block):
+            result = specs.spec_of(staging, block.values)
+            if self.recursive:
+                result = self._merged("returns", self.result, specs.staged(result))
+            for cell, state in block.changed.items():
+                after = regions.cell_spec(staging, cell, state)
+                cells[cell] = self._merged(f"changes {regions.called(cell)}", cells.get(cell, outside[cell]), after)
+            right = cells == self.cells and (result == self.result or not self.recursive)
+            self.result, self.cells = result, cells
+            if not right:
+                return False
+            operands = specs.lower(staging, block.values, result)
+            for cell, spec in cells.items():
+                operands.extend(regions.lower_cell(staging, cell, block.changed[cell], spec))
+            block.region.results = [specs.present(staging, o, type) for o, type in zip(operands, self.types)]
+            return True
+
+    def _merged(self, what, before, after):
+        try:
+            if before is None or before == after:
+                return after
+            return specs.merge(*map(specs.returned, (before, after)))
+        except specs.Mismatch as mismatch:
+            raise StagingError(f"`{self.name}` {what} in different kinds: {mismatch}", self._place) from None
+
+    def _check_arguments(self, given):
+        """An argument that differs from call to call is a value: what is done to it in place would be lost."""
+        for leaf, before in given:
+            if _contents(leaf) != before:
+                what = {List: "a list", dict: "a dictionary"}.get(type(leaf), "a tensor")
+                message = f"`{self.name}`, which is recursive, changes {what} in place that is another one in each call"
+                raise StagingError(message, self._place)
+
+
+def _unchanging(arguments):
+    """What is taken to be the same in every call, until one differs: all arguments."""
+    args, keywords = arguments
+    args = specs.Tree(tuple, None, tuple(map(specs.Constant, args)))
+    keywords = specs.Tree(dict, tuple(keywords), tuple(map(specs.Constant, keywords.values())))
+    return specs.Tree(tuple, None, (args, keywords))
+
+
+def _kind(spec):
+    """What is no other number when it is widened: the dtype, or the kind of number."""
+    return spec.type.dtype if isinstance(spec, specs.Tensor) else specs.number_kind(spec)
+
+
+def _same(a, b):
+    if scalars.is_staged(a) and scalars.is_staged(b):
+        return getattr(a.node, "value", a) is getattr(b.node, "value", b)
+    return regions.same_object(a, b) or specs.same(a, b)
+
+
+def _leaves(spec, value):
+    """Tensors and containers that differ from call to call."""
+    if isinstance(spec, specs.Constant):
+        return
+    if isinstance(value, (torch.Tensor, List, dict)):
+        yield value
+    if isinstance(spec, specs.Tree):
+        items = value.values() if spec.kind is dict else list.__iter__(value) if spec.kind is list else value
+        for child, item in zip(spec.children, items):
+            yield from _leaves(child, item)
+
+
+def _contents(leaf):
+    if isinstance(leaf, torch.Tensor):
+        return id(leaf.__dict__["_ag_view"].base.value)
+    if isinstance(leaf, dict):
+        return [(key, id(value)) for key, value in leaf.items()]
+    value, _, items = leaf.state()
+    return id(value), [id(item) for item in items]

@@ -1,0 +1,72 @@
+"""Torch's optimizers in staged code: whether there are gradients, and whether there is a state yet, is what their code
+asks Python, and what in a branch or loop only the graph knows."""
+
+import inspect
+
+import torch
+
+from ..errors import Restart
+from ..staging import current
+
+_zero_grad = torch.optim.Optimizer.zero_grad
+_module_zero_grad = torch.nn.Module.zero_grad
+
+
+def zero_grad(optimizer, set_to_none=True):
+    """`Optimizer.zero_grad`: whatever there was is gone."""
+    if current() is None or not set_to_none:
+        return _zero_grad(optimizer, set_to_none)
+    for parameter in _parameters(optimizer):
+        parameter.grad = None
+
+
+def module_zero_grad(module, set_to_none=True):
+    """`Module.zero_grad`, likewise."""
+    if current() is None or not set_to_none:
+        return _module_zero_grad(module, set_to_none)
+    for parameter in module.parameters():
+        parameter.grad = None
+
+
+OVERLOADS = {_zero_grad: zero_grad, _module_zero_grad: module_zero_grad}
+
+
+def _parameters(optimizer):
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
+def before_step(optimizer, args, kwargs):
+    """An optimizer makes its state in its first step. If that is a conditional one, the trace starts anew, with the
+    state made at its beginning."""
+    staging = current()
+    if staging is None:
+        return
+    missing = staging.depth and any(not optimizer.state.get(p) for p in _parameters(optimizer) if p.requires_grad)
+    if missing and id(optimizer) in staging.outside and id(optimizer) not in staging.prepared and _is_lazy(optimizer):
+        raise Restart(optimizer)
+
+
+def _is_lazy(optimizer):
+    if isinstance(optimizer, torch.optim.SGD):
+        return any(group["momentum"] and not group["dampening"] for group in optimizer.param_groups)
+    return hasattr(optimizer, "_init_group")
+
+
+def prepare(staging, optimizer):
+    """Makes the state of an optimizer that has taken no step yet."""
+    staging.prepared.add(id(optimizer))
+    before = staging.gradients.snapshot()
+    for group in optimizer.param_groups:
+        new = [p for p in group["params"] if p.requires_grad and not optimizer.state.get(p)]
+        if isinstance(optimizer, torch.optim.SGD):
+            # Zeros are what a momentum without dampening starts from.
+            for parameter in new if group["momentum"] and not group["dampening"] else ():
+                optimizer.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
+        else:
+            for parameter in new:
+                parameter.grad = torch.zeros_like(parameter)
+            lists = len(inspect.signature(optimizer._init_group).parameters) - 1
+            optimizer._init_group({**group, "params": new}, *([] for _ in range(lists)))
+        for parameter in new:
+            staging.objects.watch(optimizer.state[parameter])
+    staging.gradients.values = before

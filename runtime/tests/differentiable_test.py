@@ -1,0 +1,141 @@
+"""Staged functions in computations that torch differentiates: the way back from outside."""
+
+import pytest
+import torch
+
+import autograph as ag
+from oracle import assert_equal, t
+
+
+def leaf(*numbers):
+    return torch.tensor(numbers, requires_grad=True)
+
+
+def both(f):
+    return f, ag.function(f)
+
+
+def test_the_way_forward_is_gone_once():
+    calls = []
+
+    @ag.function
+    def f(x):
+        y = torch.sin(x)
+        ag.py_function(lambda: calls.append(1), (), [])
+        return (y * y).sum()
+
+    x = leaf(1.0, 2.0)
+    f(x).backward()
+    torch.testing.assert_close(x.grad, torch.sin(2 * x.detach()))
+    assert len(calls) == 1
+
+
+def test_printed_once(capsys):
+    @ag.function
+    def f(x, n):
+        for i in range(n):
+            x = torch.sin(x)
+            print("round", i)
+        return x.sum()
+
+    f(leaf(1.0), torch.tensor(2)).backward()
+    assert capsys.readouterr().out == "round 0\nround 1\n"
+
+
+def test_twice_over_one_graph():
+    def f(x, n):
+        for i in range(n):
+            x = torch.tanh(x) * x
+        return x.sum()
+
+    found = []
+    for function in both(f):
+        x = leaf(0.5, -2.0)
+        loss = function(x, torch.tensor(3))
+        loss.backward(retain_graph=True)
+        loss.backward()
+        found.append(x.grad)
+    assert_equal(*found)
+
+
+def test_results_may_be_changed_in_place():
+    """What the way back reads is not what the caller has."""
+
+    @ag.function
+    def f(x):
+        y = torch.tanh(x)
+        return y.view(2, 1), y * 2
+
+    x = leaf(0.5, -2.0)
+    y, z = f(x)
+    with torch.no_grad():
+        y.zero_()
+    z.sum().backward()
+    torch.testing.assert_close(x.grad, 2 * (1 - torch.tanh(x.detach()) ** 2))
+
+
+def test_inputs_may_not():
+    @ag.function
+    def f(x, w, unused):
+        return (x * w).sum() + unused.sum()
+
+    x, w, unused = t(1, 2), leaf(3.0, 4.0), t(5)
+    loss = f(x, w, unused)
+    unused.zero_()
+    loss.backward()
+    loss = f(x, w, unused)
+    x.zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_an_input_that_the_function_changes():
+    """What it was is kept for the way back; eager torch has not kept it, and raises."""
+
+    def f(w, x):
+        y = (x.view(2, 1) * w).sum()
+        x.mul_(2)
+        return y
+
+    x, w = t(1, 2), leaf(3.0, 4.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        f(w, x.clone()).backward()
+    ag.function(f)(w, x).backward()
+    assert_equal((w.grad, x), (t(3, 3), t(2, 4)))
+
+
+def test_lists_that_are_returned():
+    def f(x, n):
+        rows = []
+        for i in range(n):
+            x = torch.tanh(x)
+            rows.append(x)
+        return rows
+
+    found = []
+    for function in both(f):
+        x = leaf(0.5, -2.0)
+        rows = function(x, torch.tensor(3))
+        (rows[2] * rows[0]).sum().backward()
+        found.append(x.grad)
+    assert_equal(*found)
+
+
+def test_random_numbers_are_drawn_once():
+    found = []
+    for f in both(lambda x: torch.nn.functional.dropout(x, 0.5).sum() * torch.rand(())):
+        torch.manual_seed(3)
+        x = torch.ones(100, requires_grad=True)
+        f(x).backward()
+        found.append((x.grad, torch.rand(2)))
+    assert_equal(*map(list, found))
+
+
+def test_no_derivative_is_said_when_it_is_asked_for():
+    @ag.function
+    def f(x):
+        return torch.special.zeta(x, x).sum()
+
+    loss = f(leaf(2.0, 3.0))
+    with pytest.raises(RuntimeError, match="zeta"):
+        loss.backward()

@@ -1,0 +1,172 @@
+"""Lists whose length or elements the graph decides, with eager torch as the oracle."""
+
+import pytest
+import torch
+
+import autograph as ag
+from oracle import assert_same, t
+
+
+def test_list_in_loop():
+    def f(x, n):
+        rows = []
+        for i in range(n):
+            if x[i] > 0:
+                rows.append(x[i] * i)
+        return len(rows), torch.stack(rows)
+
+    assert_same(f, (t(1, -2, 3), torch.tensor(3)), (t(-1, 2, 3), torch.tensor(2)))
+
+
+def test_list_methods():
+    def f(x, n):
+        rows = [x, x + 1]
+        for i in range(n):
+            rows.append(x * i)
+        last = rows.pop()
+        rows.insert(0, x * 7)
+        rows[1] = last
+        total = x * 0
+        for row in rows:
+            total = total + row
+        return total, rows[n], rows[-1], len(rows), rows[1:3]
+
+    assert_same(f, (t(1, 2), torch.tensor(3)))
+
+
+def test_nested_loops_with_list():
+    def f(x, n, m):
+        out = []
+        for i in range(n):
+            s = x[i]
+            for j in range(m):
+                s = s + j
+                out.append(s)
+        return torch.stack(out)
+
+    assert_same(f, (t(1, 2, 3), torch.tensor(3), torch.tensor(2)))
+
+
+def test_the_length_of_a_list_follows_from_its_loop():
+    """The sizes of `torch.cat` are known, so that what is done with them needs no look at the data."""
+
+    @ag.function
+    def joined(x):
+        items = [x]
+        for i in range(20):
+            if x.sum() > i:
+                items.append(x * i)
+            else:
+                items.append(x + i)
+        both = torch.cat(items)
+        return both.view(21, 3) if both.shape[0] == 63 else both
+
+    x = torch.ones(3)
+    assert joined(x).shape == (21, 3)
+
+
+def test_list_of_tuples():
+    def f(x, n):
+        rows = []
+        for i in range(n):
+            rows.append((x * i, {"k": i, "more": (x, 0.5)}))
+        v, d = rows[n - 1]
+        total = v + d["more"][0]
+        for v, d in rows:
+            total = total + v * d["k"]
+        return rows, total
+
+    assert_same(f, (t(1, 2), torch.tensor(3)))
+
+
+def test_tensor_of_a_staged_list_of_numbers():
+    def f(x, n):
+        total, found = 0.0, []
+        for i in range(n):
+            total = float(x[i]) + 0.5 * total
+            found.insert(0, total)
+        return torch.tensor(found)
+
+    assert_same(f, (t(1.0, 2.0, 3.0), torch.tensor(3)))
+
+
+def test_one_list_under_two_names_in_a_loop():
+    """`out + [b]` is a new list, of one element more than the loop began with."""
+
+    def f(a, b, n):
+        out = [a * 1]
+        for i in range(n):
+            out.append(a)
+            if len(out) > 2:
+                b = b + out.pop() * 0.1
+            if n % 2 == 0:
+                out = out + [b]
+                if len(out) > 2:
+                    b = b + out.pop() * 0.1
+            else:
+                out.insert(0, a)
+        return b, torch.stack(out)
+
+    assert_same(f, (t(1, 2), t(3, 4), torch.tensor(3)), (t(1, 2), t(3, 4), torch.tensor(2)))
+
+
+# Lists of the graph hold values. What eager torch would see through a list, staged code refuses to change.
+
+
+def refused(f, *args):
+    with pytest.raises(ag.StagingError, match="a list of the graph holds"):
+        ag.function(f)(*args)
+
+
+def test_changed_after_it_was_appended():
+    def f(x, n):
+        out = []
+        for i in range(n):
+            out.append(x[0])
+        x += 1
+        return torch.stack(out)
+
+    refused(f, torch.zeros(2, 2), torch.tensor(2))
+
+
+def test_changed_in_every_round():
+    def f(x, n):
+        out = []
+        for i in range(n):
+            x += 1
+            out.append(x)
+        return torch.stack(out)
+
+    refused(f, t(1, 2), torch.tensor(2))
+
+
+def test_an_element_changed_in_place():
+    def f(x, n):
+        out = [x * i for i in range(3)]
+        out[n].mul_(2)
+        return out
+
+    refused(f, t(1, 2), torch.tensor(2))
+
+
+def test_copies_may_be_appended():
+    def f(x, n):
+        out = []
+        for i in range(n):
+            x += 1
+            out.append(x.clone())
+        return torch.stack(out)
+
+    assert_same(f, (t(1, 2), torch.tensor(2)))
+
+
+def test_appended_or_changed():
+    def f(x, flag):
+        out = [x * 2]
+        if flag:
+            out.append(x)
+        else:
+            x += 1
+        return torch.stack(out).sum()
+
+    assert_same(f, (t(1, 2), torch.tensor(True)), (t(1, 2), torch.tensor(False)))
