@@ -1,26 +1,116 @@
 //! Code that asks first whether it runs eagerly, leaves the graph, or expects to fail.
 
-use ruff_text_size::TextRange;
+use ruff_python_ast::{Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
 
+use crate::db::Db;
+use crate::diagnostic::{Anchor, Span};
 use crate::flow::{BlockKind, StatementKind};
 use crate::rules::FunctionContext;
+use crate::staging::index::{FunctionId, function_ast};
+use crate::staging::queries;
 
 /// What a test mentions when it tells eager execution from a graph.
-const EAGER_TESTS: [&str; 7] = [
+const EAGER_TESTS: [&str; 9] = [
     "executing_eagerly",
     "inside_function",
+    "in_tf_function",
     "EagerTensor",
     "hasattr",
     "is_symbolic",
     "is_keras_tensor",
     "is_tensor",
+    "ndarray",
 ];
 
-/// Whether `range` is under a test of eager execution, in a `with tf.init_scope()`, or in the body of
-/// a `try`.
+/// Calls that are followed back to where somebody asks.
+const MAX_CALLERS: usize = 6;
+
+/// Whether `range` is under a test of eager execution or of the library that computes, in a
+/// `with tf.init_scope()`, or in the body of a `try`; or the whole function is called so.
 pub(super) fn guarded(ctx: &FunctionContext, range: TextRange) -> bool {
-    let mentions = |text: &str| EAGER_TESTS.iter().any(|word| text.contains(word));
-    ctx.enclosing(range).any(|construct| mentions(ctx.text(construct.test_range))) || escapes(ctx, range)
+    ctx.enclosing(range).any(|construct| mentions(ctx.text(construct.test_range)))
+        || escapes(ctx, range)
+        || is_called_eagerly(ctx)
+}
+
+fn mentions(test: &str) -> bool {
+    EAGER_TESTS.iter().any(|word| test.contains(word)) || asks_for_library(test)
+}
+
+/// `keras.backend.backend() == "torch"`: Tensors there are of another library.
+fn asks_for_library(test: &str) -> bool {
+    test.contains("backend") && ["torch", "jax", "numpy"].iter().any(|library| test.contains(library))
+}
+
+/// Whether some caller on the way from the root asks first: `if in_graph(): return staged(x)`, then `eager(x)`.
+pub(super) fn is_called_eagerly(ctx: &FunctionContext) -> bool {
+    let mut cause = ctx.stage.cause.clone().filter(|_| ctx.root().is_none());
+    for _ in 0..MAX_CALLERS {
+        let Some(Span { document, anchor: Anchor::Function(path), range }) = cause else { return false };
+        let caller = FunctionId::new(ctx.db, document, path);
+        let Some(ast) = function_ast(ctx.db, caller) else { return false };
+        let asks =
+            |test: &Expr| mentions(&ast.text[test.range()]) || asks_elsewhere(ctx.db, caller, test.range());
+        if is_under(&ast.def().body, range, &asks) {
+            return true;
+        }
+        let stage = queries::stage(ctx.db, caller).as_ref();
+        cause = stage.filter(|stage| stage.root.is_none()).and_then(|stage| stage.cause.clone());
+    }
+    false
+}
+
+/// The test calls a function of the project that asks: `if self.uses_graph():`.
+fn asks_elsewhere<'db>(db: &'db dyn Db, function: FunctionId<'db>, test: TextRange) -> bool {
+    let calls = &queries::types(db, function).calls;
+    let targets =
+        calls.iter().filter(|call| test.contains_range(call.place.range)).flat_map(|call| &call.targets);
+    targets
+        .filter_map(|target| {
+            function_ast(db, FunctionId::new(db, target.document, target.path.clone())).as_ref()
+        })
+        .any(|called| mentions(&called.text))
+}
+
+/// Whether `range` is under an `if` that asks, or behind one that returns.
+fn is_under(body: &[Stmt], range: TextRange, asks: &dyn Fn(&Expr) -> bool) -> bool {
+    for statement in body {
+        let Stmt::If(conditional) = statement else {
+            if statement.range().contains_range(range) {
+                return bodies(statement).into_iter().any(|body| is_under(body, range, asks));
+            }
+            continue;
+        };
+        let elifs = &conditional.elif_else_clauses;
+        let clauses = std::iter::once((Some(&*conditional.test), &conditional.body))
+            .chain(elifs.iter().map(|clause| (clause.test.as_ref(), &clause.body)));
+        let mut asked = false;
+        for (test, body) in clauses {
+            if test.is_some_and(|test| test.range().contains_range(range)) {
+                return false;
+            }
+            asked |= test.is_some_and(asks);
+            if body.iter().any(|statement| statement.range().contains_range(range)) {
+                return asked || is_under(body, range, asks);
+            }
+        }
+        let returns = matches!(conditional.body.last(), Some(Stmt::Return(_) | Stmt::Raise(_)));
+        if returns && conditional.range().end() <= range.start() && asks(&conditional.test) {
+            return true;
+        }
+    }
+    false
+}
+
+fn bodies(statement: &Stmt) -> Vec<&[Stmt]> {
+    match statement {
+        Stmt::For(inner) => vec![&inner.body, &inner.orelse],
+        Stmt::While(inner) => vec![&inner.body, &inner.orelse],
+        Stmt::With(inner) => vec![&inner.body],
+        Stmt::Try(inner) => vec![&inner.body, &inner.orelse, &inner.finalbody],
+        _ => Vec::new(),
+    }
 }
 
 fn escapes(ctx: &FunctionContext, range: TextRange) -> bool {

@@ -10,6 +10,10 @@ use crate::flow::cfg::{BlockKind, StatementKind};
 use crate::staging::assumptions::{Parameter, Source};
 use crate::staging::construct::{Construct, ConstructKind, ConstructNode};
 use crate::staging::facts::{Binding, TensorKind};
+use crate::staging::index::FunctionId;
+use crate::staging::queries;
+use crate::syntax::expressions;
+use crate::syntax::functions::FunctionPath;
 use crate::syntax::qname::QName;
 
 /// Assignments that are followed back; further ones change little.
@@ -163,6 +167,24 @@ fn of_name(ctx: &FunctionContext, name: &ast::ExprName, steps: usize) -> Origin 
     origins.max().unwrap_or(Origin::Computed)
 }
 
+/// Whether a name is of the module, or of a function around this one that is not staged: an array there is made before
+/// anything is traced.
+pub(super) fn is_made_before(ctx: &FunctionContext, expression: &Expr) -> bool {
+    let Expr::Name(name) = expression else { return false };
+    let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+    let outer =
+        !definitions.is_empty() && definitions.iter().all(|definition| definition.kind == DefKind::Outer);
+    let mut around = ctx.path.qualname.as_str();
+    while let Some((rest, _)) = around.rsplit_once('.').filter(|_| outer) {
+        let path = FunctionPath { qualname: rest.into(), occurrence: 0 };
+        if queries::stage(ctx.db, FunctionId::new(ctx.db, ctx.document, path)).is_some() {
+            return false;
+        }
+        around = rest;
+    }
+    outer
+}
+
 /// Whether a parameter is one of `static_argnums`, `static_argnames`.
 pub(super) fn is_static(ctx: &FunctionContext, parameter: &Parameter) -> bool {
     let position = ctx.stage.parameters.iter().position(|other| other.name == parameter.name);
@@ -195,10 +217,21 @@ pub(super) fn is_caught(ctx: &FunctionContext, range: TextRange) -> bool {
 /// Whether the function asks anywhere what one of these names says: `jax.core.Tracer`,
 /// `torch.compiler.is_compiling`. Then it knows that it may be traced.
 pub(super) fn asks(ctx: &FunctionContext, names: &[&str]) -> bool {
-    ctx.expressions().into_iter().any(|expression| {
-        matches!(expression, Expr::Attribute(_) | Expr::Name(_))
-            && ctx.resolve(expression).is_some_and(|name| names.contains(&name.as_str()))
-    })
+    ctx.expressions().into_iter().any(|expression| is_one_of(ctx, expression, names))
+}
+
+/// The same of the functions of the project that it calls.
+pub(super) fn has_asked(ctx: &FunctionContext, names: &[&str]) -> bool {
+    let called =
+        ctx.expressions().into_iter().filter_map(|expression| ctx.callee(expression.as_call_expr()?));
+    called
+        .flat_map(|callee| expressions::of_function(callee.def()))
+        .any(|expression| is_one_of(ctx, expression, names))
+}
+
+fn is_one_of(ctx: &FunctionContext, expression: &Expr, names: &[&str]) -> bool {
+    matches!(expression, Expr::Attribute(_) | Expr::Name(_))
+        && ctx.resolve(expression).is_some_and(|name| names.contains(&name.as_str()))
 }
 
 /// A boolean Tensor by its syntax: `x > 0`, `~seen`, `a & b`, `jnp.isnan(x)`.

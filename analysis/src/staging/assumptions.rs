@@ -65,6 +65,8 @@ pub struct RootOptions {
     pub features: Vec<Name>,
     /// `static_argnums` / `static_argnames` resolved to names.
     pub static_parameters: Vec<Name>,
+    /// The variable that names more of them; empty for any other expression.
+    pub more_static: Option<Name>,
     /// `fullgraph=True`: a graph break is an error.
     pub full_graph: bool,
 }

@@ -80,6 +80,8 @@ pub struct Contribution {
     pub cause: Cause,
     /// Bound before the call (`partial(f, fast=False)`): stays as it is when the rest is traced.
     pub bound: bool,
+    /// It is made by staged code.
+    pub staged: bool,
     pub assumed: AssumedType,
 }
 
@@ -295,7 +297,7 @@ impl Fixpoint {
                         let caller = Staged { overriding: true, ..caller.clone() };
                         changed |= self.reach(db, scope, &caller, method, call);
                     }
-                    self.contribute(db, scope, call, target, method, &mut contributions);
+                    self.contribute(db, scope, call, caller.is_some(), target, method, &mut contributions);
                 }
                 if let Some(caller) = &caller
                     && !is_chosen_at_run_time(&call.targets)
@@ -310,7 +312,7 @@ impl Fixpoint {
                     self.evidence.insert(callee, distance + 1);
                     changed = true;
                 }
-                self.contribute(db, scope, call, target, callee, &mut contributions);
+                self.contribute(db, scope, call, caller.is_some(), target, callee, &mut contributions);
             }
         }
         if self.contributions.get(&scope) != Some(&contributions) {

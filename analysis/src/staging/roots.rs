@@ -265,20 +265,29 @@ fn site(
     let mut converts = maker.dialect.converts();
     let mut autograph = None;
     for keyword in arguments.iter().flat_map(|arguments| arguments.keywords.iter()) {
-        let Some(name) = &keyword.arg else { continue };
         let value = &keyword.value;
+        let Some(name) = &keyword.arg else {
+            // `jax.jit(f, **options)`
+            options.more_static = Some(Name::empty());
+            continue;
+        };
         match name.as_str() {
             "autograph" => autograph = boolean(value),
             "input_signature" => options.input_signature = !value.is_none_literal_expr(),
             "experimental_autograph_options" => options.features = attribute_names(value),
             "fullgraph" => options.full_graph = boolean(value) == Some(true),
-            "static_argnames" | "static_argnums" | "static_broadcasted_argnums" => {
-                options.static_parameters.extend(literals(value));
-            }
+            "static_argnames" | "static_argnums" | "static_broadcasted_argnums" => match literals(value) {
+                Some(literals) => options.static_parameters.extend(literals),
+                None => options.more_static = Some(variable(value)),
+            },
             "in_axes" => options.static_parameters.extend(unmapped(value)),
             "disable" if boolean(value) == Some(true) => return None,
             _ => {}
         }
+    }
+    if maker.name == "equinox.filter_jit" {
+        // Whatever is no array stays as it is.
+        options.more_static = Some(Name::empty());
     }
     if maker.kind == RootKind::JaxVmap
         && let Some(in_axes) = arguments.and_then(|arguments| arguments.args.get(1))
@@ -340,14 +349,7 @@ pub fn name_features(index: &mut FileIndex, body: &[ast::Stmt]) {
         "LISTS",
         "NAME_SCOPES",
     ];
-    let constant = |name: &Name| {
-        body.iter().rev().filter_map(ast::Stmt::as_assign_stmt).find_map(|assign| {
-            match assign.targets.as_slice() {
-                [Expr::Name(target)] if target.id == *name => Some(attribute_names(&assign.value)),
-                _ => None,
-            }
-        })
-    };
+    let constant = |name: &Name| assigned(body, name).map(attribute_names);
     for features in index.roots.iter_mut().map(|site| &mut site.options.features) {
         *features = features
             .iter()
@@ -357,25 +359,50 @@ pub fn name_features(index: &mut FileIndex, body: &[ast::Stmt]) {
     }
 }
 
-/// Names and numbers of static arguments, numbers as text: `(0, "mode")` -> `0`, `mode`.
-fn literals(value: &Expr) -> Vec<Name> {
+/// Puts in the static arguments that the module gives a name, `STATIC = ("mode",)`.
+pub fn name_static_parameters(index: &mut FileIndex, body: &[ast::Stmt]) {
+    for options in index.roots.iter_mut().map(|site| &mut site.options) {
+        let constant = options.more_static.as_ref().filter(|name| !name.is_empty());
+        if let Some(named) = constant.and_then(|name| literals(assigned(body, name)?)) {
+            options.static_parameters.extend(named);
+            options.more_static = None;
+        }
+    }
+}
+
+/// What the module gives a name last.
+fn assigned<'a>(body: &'a [ast::Stmt], name: &Name) -> Option<&'a Expr> {
+    let mut assignments = body.iter().rev().filter_map(ast::Stmt::as_assign_stmt);
+    assignments.find_map(|assign| match assign.targets.as_slice() {
+        [Expr::Name(target)] if target.id == *name => Some(&*assign.value),
+        _ => None,
+    })
+}
+
+/// The name of a variable; empty for any other expression.
+fn variable(value: &Expr) -> Name {
+    value.as_name_expr().map_or_else(Name::empty, |name| name.id.clone())
+}
+
+/// Names and numbers of static arguments, numbers as text: `(0, "mode")` -> `0`, `mode`. None, where it
+/// takes more than the literals to tell.
+fn literals(value: &Expr) -> Option<Vec<Name>> {
     let elements: &[Expr] = match value {
         Expr::List(list) => &list.elts,
         Expr::Tuple(tuple) => &tuple.elts,
         Expr::Set(set) => &set.elts,
+        Expr::NoneLiteral(_) => &[],
         other => std::slice::from_ref(other),
     };
-    elements
-        .iter()
-        .filter_map(|element| match element {
-            Expr::StringLiteral(literal) => Some(Name::new(literal.value.to_str())),
-            Expr::NumberLiteral(literal) => match &literal.value {
-                ast::Number::Int(number) => Some(Name::new(number.to_string())),
-                _ => None,
-            },
+    let literal = |element: &Expr| match element {
+        Expr::StringLiteral(literal) => Some(Name::new(literal.value.to_str())),
+        Expr::NumberLiteral(literal) => match &literal.value {
+            ast::Number::Int(number) => Some(Name::new(number.to_string())),
             _ => None,
-        })
-        .collect()
+        },
+        _ => None,
+    };
+    elements.iter().map(literal).collect()
 }
 
 /// The numbers of the arguments that `vmap` passes on as they are: `in_axes=(0, None)` -> `1`.

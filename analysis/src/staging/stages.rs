@@ -77,9 +77,9 @@ pub fn of_documents(
             converts: staged.converts,
             overriding: staged.overriding,
             also_unconverted: as_it_is.copied().filter(|_| !nested),
-            unconverted: staged.unconverted.filter(|reason| {
-                // Called from eager code, such a body runs eagerly.
-                *reason != Unconverted::Body || fixpoint.staged.contains_key(&staged.cause.scope)
+            unconverted: staged.unconverted.filter(|reason| match reason {
+                Unconverted::Body | Unconverted::Caller => !runs_eagerly(fixpoint, staged),
+                _ => true,
             }),
             typed,
             parameters,
@@ -90,6 +90,20 @@ pub fn of_documents(
         }
     }
     all
+}
+
+/// Called from eager code, the body of a `tf.while_loop` runs eagerly, and so does what it calls.
+fn runs_eagerly<'f>(fixpoint: &'f Fixpoint, mut staged: &'f Staged) -> bool {
+    const MAX_CALLERS: usize = 16;
+    for _ in 0..MAX_CALLERS {
+        let caller = fixpoint.staged.get(&staged.cause.scope);
+        match (caller, staged.root) {
+            (None, Some(_)) => return staged.unconverted == Some(Unconverted::Body),
+            (Some(caller), None) => staged = caller,
+            _ => return false,
+        }
+    }
+    false
 }
 
 fn span(db: &dyn Db, fixpoint: &Fixpoint, cause: &Cause) -> Span {

@@ -80,6 +80,8 @@ fn side(ctx: &FunctionContext, name: &QName, definitions: &[&Def]) -> Option<Sid
         return None;
     }
     let value = |definition: &&Def| match definition.name == *name {
+        // `x["k"]` of a parameter: the parameter is known, its items are not.
+        true if matches!(definition.kind, DefKind::Parameter(_)) && !name.is_simple() => Value::Unknown,
         true => Value::of_definition(ctx, definition),
         // Binding `a` gives another `a.b`, of which nothing is known.
         false => Value::Unknown,

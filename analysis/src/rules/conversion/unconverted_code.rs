@@ -1,6 +1,6 @@
 //! A decision on a Tensor in code that AutoGraph leaves as it is.
 
-use ruff_python_ast::Expr;
+use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
 use super::unconverted::{may_be_flag, refusal};
@@ -108,7 +108,9 @@ fn decisions(ctx: &FunctionContext, reason: Unconverted, most: Severity) {
         }
         last = Some(construct.test_range);
         let assumed = node.test().is_some_and(|test| tracing::origin(ctx, test) == Origin::Assumed);
-        if node.test().is_some_and(|test| may_be_flag(ctx, test)) || guarded(ctx, construct.test_range) {
+        if node.test().is_some_and(|test| may_be_flag(ctx, test) || compares_objects(ctx, test))
+            || guarded(ctx, construct.test_range)
+        {
             continue;
         }
         let name = ctx.def().name.as_str();
@@ -126,6 +128,23 @@ fn decisions(ctx: &FunctionContext, reason: Unconverted, most: Severity) {
         };
         report.why(construct.why.clone()).help(help(reason)).emit();
     }
+}
+
+/// `a != b` in code for TensorFlow 1, where it tells whether these are two objects.
+fn compares_objects(ctx: &FunctionContext, test: &Expr) -> bool {
+    const REMOVED: [&str; 8] = [
+        "tensorflow.assign",
+        "tensorflow.assign_add",
+        "tensorflow.get_variable",
+        "tensorflow.get_collection",
+        "tensorflow.placeholder",
+        "tensorflow.variable_scope",
+        "tensorflow.log",
+        "tensorflow.to_float",
+    ];
+    let Expr::Compare(compare) = test else { return false };
+    compare.ops.iter().all(|op| matches!(op, ast::CmpOp::Eq | ast::CmpOp::NotEq))
+        && tracing::asks(ctx, &REMOVED)
 }
 
 fn because(reason: Unconverted, name: &str) -> String {

@@ -62,7 +62,7 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     for decision in tracing::decisions(ctx) {
-        if decision.construct.kind != ConstructKind::While {
+        if decision.construct.kind != ConstructKind::While && !tracing::is_made_before(ctx, decision.test) {
             report(ctx, &decision);
         }
     }

@@ -4,7 +4,7 @@ use ruff_python_ast::{self as ast, Expr};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use super::super::tracing::is_tensor;
+use super::super::tracing::{is_made_before, is_tensor};
 use super::{needs_value, shown};
 use crate::staging::facts::{Alternative, Fact};
 
@@ -66,6 +66,9 @@ const MATH: [&str; 26] = [
 fn check(ctx: &FunctionContext) {
     for expression in ctx.expressions() {
         let Some((what, value, help)) = concretized(ctx, expression) else { continue };
+        if is_made_before(ctx, value) {
+            continue;
+        }
         ctx.report(
             &JAX_CONCRETIZE,
             expression,

@@ -4,7 +4,7 @@ use ruff_python_ast::{self as ast, Expr, ExprContext};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use super::super::tracing::{is_mask, is_tensor};
+use super::super::tracing::{is_made_before, is_mask, is_tensor};
 use super::{needs_value, shown};
 use crate::staging::callbacks::argument;
 
@@ -95,6 +95,9 @@ fn check(ctx: &FunctionContext) {
             _ => None,
         };
         let Some((message, value, help)) = found else { continue };
+        if is_made_before(ctx, value) {
+            continue;
+        }
         ctx.report(&JAX_DYNAMIC_SHAPE, expression, message)
             .severity(needs_value(ctx, value))
             .why(ctx.why(value))

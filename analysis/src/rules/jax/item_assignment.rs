@@ -5,7 +5,7 @@ use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use super::super::tracing::{is_mask, is_tensor};
+use super::super::tracing::{self, Origin, is_mask, is_tensor};
 use super::shown;
 use crate::diagnostic::{Applicability, Edit};
 
@@ -91,7 +91,13 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
         Expr::List(list) => return list.elts.iter().for_each(|target| report(ctx, statement, target, None)),
         _ => return,
     };
-    if !is_tensor(ctx, &subscript.value) {
+    // `state["speed"] = v` says that `state` is a dict; `count[...] += 1` is how a `Ref` is written to.
+    let other = match &*subscript.slice {
+        Expr::StringLiteral(_) => true,
+        Expr::EllipsisLiteral(_) => tracing::origin(ctx, &subscript.value) == Origin::Assumed,
+        _ => false,
+    };
+    if other || !is_tensor(ctx, &subscript.value) {
         return;
     }
     let report = ctx

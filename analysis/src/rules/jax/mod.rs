@@ -48,9 +48,14 @@ fn needs_value(ctx: &FunctionContext, expression: &Expr) -> Severity {
         true => Severity::Info,
         false => Severity::Error,
     };
-    let certain =
-        !ctx.fact(expression).unknown && !matches!(ctx.stage.mode, RootKind::JaxVmap | RootKind::Configured);
-    if certain { severity } else { severity.min(Severity::Warning) }
+    // `vmap` traces what depends on a mapped argument, which only the mapped function itself shows.
+    let most = match ctx.stage.mode {
+        RootKind::JaxVmap if ctx.root().is_none() => Severity::Info,
+        RootKind::JaxVmap | RootKind::Configured => Severity::Warning,
+        _ if ctx.fact(expression).unknown => Severity::Warning,
+        _ => Severity::Error,
+    };
+    severity.min(most)
 }
 
 /// The tracer has the value in any case: whatever it was made from, an operation was traced.
@@ -67,13 +72,14 @@ fn is_operation(expression: &Expr) -> bool {
 
 /// The author catches the error, or asks whether the value is a tracer.
 fn provides_for_tracing(ctx: &FunctionContext, range: TextRange) -> bool {
-    const QUESTIONS: [&str; 4] = [
+    const QUESTIONS: [&str; 5] = [
         "jax.core.Tracer",
         "jax.core.is_concrete",
         "jax.core.concrete_or_error",
         "jax.ensure_compile_time_eval",
+        "pennylane.math.is_abstract",
     ];
-    tracing::is_caught(ctx, range) || tracing::asks(ctx, &QUESTIONS)
+    tracing::is_caught(ctx, range) || tracing::asks(ctx, &QUESTIONS) || tracing::has_asked(ctx, &QUESTIONS)
 }
 
 /// The text of an expression in a message; long ones are cut.

@@ -5,7 +5,7 @@ use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use super::super::tracing::is_tensor;
+use super::super::tracing::{is_made_before, is_tensor};
 use super::{needs_value, shown};
 use crate::diagnostic::{Applicability, Edit};
 
@@ -156,6 +156,9 @@ fn check(ctx: &FunctionContext) {
             other => std::slice::from_ref(other),
         });
         let Some(value) = values.into_iter().find(|value| is_tensor(ctx, value)) else { continue };
+        if is_made_before(ctx, value) {
+            continue;
+        }
         let report = ctx
             .report(
                 &JAX_NUMPY,

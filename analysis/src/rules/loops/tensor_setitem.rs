@@ -9,6 +9,7 @@ use crate::flow::Role;
 use crate::rules::FunctionContext;
 use crate::rules::context::Report;
 use crate::rules::declare::declare_rule;
+use crate::rules::guards::guarded;
 use crate::staging::construct::Construct;
 use crate::staging::facts::Binding;
 use crate::syntax::qname::QName;
@@ -95,7 +96,10 @@ impl<'a> Statements<'_, 'a> {
         let ctx = self.ctx;
         let Expr::Subscript(item) = target else { return };
         // `x["boxes"] = …` says that `x` is a dict, whatever its type.
-        if !ctx.python_fact(&item.value).is_tensor() || item.slice.is_string_literal_expr() {
+        if !ctx.python_fact(&item.value).is_tensor()
+            || item.slice.is_string_literal_expr()
+            || guarded(ctx, statement.range())
+        {
             return;
         }
         let text = ctx.text(item);

@@ -95,6 +95,9 @@ fn library(ctx: &FunctionContext, call: &ExprCall) {
         argument => ctx.fact(argument).is_tensor(),
     };
     let Some(argument) = call.arguments.args.iter().find(holds_tensor) else { return };
+    if asks_for_type(ctx, argument) {
+        return;
+    }
     let name = function.rsplit('.').next().unwrap_or_default();
     ctx.report(
         &HOST_VALUES,
@@ -107,6 +110,20 @@ fn library(ctx: &FunctionContext, call: &ExprCall) {
     .why(ctx.why(argument))
     .help(format!("use TensorFlow's operation for `{name}`"))
     .emit();
+}
+
+/// `isinstance(x, tf.Tensor)` anywhere: the function is made for several types, one of them at a time.
+fn asks_for_type(ctx: &FunctionContext, value: &Expr) -> bool {
+    let Some(name) = value.as_name_expr() else { return false };
+    ctx.expressions().into_iter().filter_map(Expr::as_call_expr).any(|call| {
+        ctx.builtin(&call.func) == Some("isinstance")
+            && call
+                .arguments
+                .args
+                .first()
+                .and_then(Expr::as_name_expr)
+                .is_some_and(|tested| tested.id == name.id)
+    })
 }
 
 /// `x.numpy()`.

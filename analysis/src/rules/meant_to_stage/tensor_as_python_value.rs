@@ -9,6 +9,7 @@ use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
 use crate::rules::guards::guarded;
 use crate::staging::construct::{ConstructKind, ConstructNode};
+use crate::staging::dialect::RootKind;
 use crate::staging::facts::{Alternative, Binding, TensorKind};
 use crate::syntax::qname::QName;
 
@@ -109,7 +110,8 @@ fn is_of_the_library(ctx: &FunctionContext, value: &Expr) -> bool {
             let definitions = ctx.flow.definitions_of(value.range(), &name);
             !definitions.is_empty()
                 && definitions.iter().all(|definition| match definition.kind {
-                    DefKind::Parameter(_) => true,
+                    // Keras passes structures as they are given, whatever `call(self, inputs: tf.Tensor)` says.
+                    DefKind::Parameter(_) => ctx.root() != Some(RootKind::KerasMethod),
                     _ => ctx
                         .value_of(definition)
                         .is_some_and(|value| !value.is_name_expr() && is_of_the_library(ctx, value)),

@@ -7,6 +7,7 @@ use ruff_text_size::Ranged;
 use crate::diagnostic::{Applicability, Edit};
 use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
+use crate::rules::guards::guarded;
 use crate::staging::facts::Binding;
 use crate::syntax::expressions;
 
@@ -148,6 +149,9 @@ fn drawn(ctx: &FunctionContext, call: &ast::ExprCall) {
     } else {
         return;
     };
+    if guarded(ctx, call.range()) {
+        return;
+    }
     let name = ctx.text(call.func.as_ref());
     let message =
         format!("`{name}` runs once, while the graph is traced: its value is a constant of the graph");

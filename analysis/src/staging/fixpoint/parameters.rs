@@ -15,11 +15,14 @@ use crate::staging::types::{ArgumentPlace, CallSite, Target};
 const NAMES_OF_PYTHON_VALUES: [&str; 6] = ["axis", "axes", "dtype", "name", "data_format", "padding"];
 
 impl Fixpoint {
+    /// `staged` tells whether the call is made while staging.
+    #[expect(clippy::too_many_arguments, reason = "a call, its two ends, and what it adds to")]
     pub(super) fn contribute(
         &self,
         db: &dyn Db,
         scope: Scope,
         call: &CallSite,
+        staged: bool,
         target: &Target,
         callee: Scope,
         contributions: &mut Vec<(Scope, u32, Contribution)>,
@@ -62,6 +65,7 @@ impl Fixpoint {
                 Contribution {
                     cause: Cause { scope, place: call.place },
                     bound: call.partial,
+                    staged,
                     assumed: assumed.clone(),
                 },
             ));
@@ -79,6 +83,7 @@ impl Fixpoint {
                     Contribution {
                         cause: Cause { scope, place: Place::default() },
                         bound: true,
+                        staged,
                         assumed: AssumedType::of(default),
                     },
                 ));
@@ -117,7 +122,15 @@ impl Fixpoint {
                             ..Default::default()
                         };
                     }
-                    let spoken = sites.get(&(scope, position as u32)).cloned().unwrap_or_default();
+                    let mut spoken = sites.get(&(scope, position as u32)).cloned().unwrap_or_default();
+                    // What calls at other times give does not matter while staging, but for what is
+                    // kept in attributes.
+                    if staged.is_some_and(|staged| staged.root.is_none())
+                        && !signature.sets_attributes
+                        && spoken.iter().any(|contribution| contribution.staged)
+                    {
+                        spoken.retain(|contribution| contribution.staged);
+                    }
                     let static_parameter = staged.is_some_and(|staged| {
                         staged
                             .options
@@ -130,6 +143,7 @@ impl Fixpoint {
                         && (!parameter.used_as_python
                             || staged.is_some_and(|staged| staged.root == Some(RootKind::JaxJit)))
                         && !matches!(parameter.kind, ParameterKind::VarArgs | ParameterKind::VarKeywords)
+                        && staged.is_none_or(|staged| staged.options.more_static.is_none())
                         && index.short_name(scope.function) != "__init__";
                     assume(&parameter.default, &parameter.name, spoken, staged, static_parameter, assumable)
                 })
@@ -162,6 +176,7 @@ fn assume(
             && staged.dialect == Dialect::Jax
             && staged.root == Some(RootKind::JaxJit)
             && !is_static
+            && staged.options.more_static.is_none()
         {
             assumed = traced(&spoken);
         }
