@@ -53,7 +53,7 @@ declare_rule! {
         code: "AG110", name: "both-branches-traced",
         summary: "a Python effect in a branch of a staged `if` happens whichever branch is taken",
         severity: Error, default: true, since: "0.1.0",
-        dialects: [Tensorflow, Autograph], fix: None,
+        dialects: [Tensorflow], fix: None,
         check: Function(check),
     }
 }

@@ -63,7 +63,7 @@ declare_rule! {
         code: "AG210", name: "list-append",
         summary: "a staged loop changes a Python container once, not in each round",
         severity: Error, default: true, since: "0.1.0",
-        dialects: [Tensorflow, Autograph], fix: Sometimes,
+        dialects: [Tensorflow], fix: Sometimes,
         check: Function(check),
     }
 }

@@ -61,7 +61,7 @@ declare_rule! {
         code: "AG215", name: "tensor-setitem",
         summary: "an assignment to an item of a Tensor",
         severity: Error, default: true, since: "0.1.0",
-        dialects: [Tensorflow, Keras, Autograph], fix: Sometimes,
+        dialects: [Tensorflow, Keras], fix: Sometimes,
         check: Function(check),
     }
 }

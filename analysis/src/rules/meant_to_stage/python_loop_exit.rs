@@ -65,7 +65,7 @@ declare_rule! {
         code: "AG301", name: "python-loop-tensor-exit",
         summary: "a Tensor is to end a loop that Python runs",
         severity: Error, default: true, since: "0.1.0",
-        dialects: [Tensorflow, Autograph], fix: Sometimes,
+        dialects: [Tensorflow], fix: Sometimes,
         check: Function(check),
     }
 }

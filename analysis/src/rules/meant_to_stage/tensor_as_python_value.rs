@@ -58,7 +58,7 @@ declare_rule! {
         code: "AG306", name: "tensor-as-python-value",
         summary: "Python tests a Tensor or iterates over it",
         severity: Error, default: true, since: "0.1.0",
-        dialects: [Tensorflow, Autograph], fix: None,
+        dialects: [Tensorflow], fix: None,
         check: Function(check),
     }
 }

@@ -66,7 +66,7 @@ declare_rule! {
         code: "AG302", name: "while-becomes-tensor",
         summary: "the condition of a `while` loop becomes a Tensor after the first round",
         severity: Error, default: true, since: "0.1.0",
-        dialects: [Tensorflow, Autograph], fix: Sometimes,
+        dialects: [Tensorflow], fix: Sometimes,
         check: Function(check),
     }
 }

@@ -66,7 +66,7 @@ declare_rule! {
         code: "AG404", name: "leaked-tensor",
         summary: "a Tensor is kept for a time when its graph is gone",
         severity: Warning, default: true, since: "0.1.0",
-        dialects: [Tensorflow, Autograph], fix: None,
+        dialects: [Tensorflow], fix: None,
         check: Function(check),
     }
 }

@@ -56,7 +56,7 @@ declare_rule! {
         code: "AG401", name: "runs-while-tracing",
         summary: "a Python effect of a staged function happens only while it is traced",
         severity: Warning, default: true, since: "0.1.0",
-        dialects: [Tensorflow, Keras, Autograph], fix: Sometimes,
+        dialects: [Tensorflow, Keras], fix: Sometimes,
         check: Function(check),
     }
 }

@@ -52,7 +52,7 @@ declare_rule! {
         code: "AG408", name: "staged-recursion",
         summary: "a recursion that only a Tensor could end",
         severity: Error, default: true, since: "0.1.0",
-        dialects: [Tensorflow, Autograph], fix: None,
+        dialects: [Tensorflow], fix: None,
         check: Function(check),
     }
 }
