@@ -12,7 +12,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from .capture import lower
-from .capture.record import TensorType, Value, gradient_type, has_gradient, has_random
+from .capture.record import gradient_type, has_gradient, has_random
 from .errors import StagingError
 
 
@@ -50,8 +50,8 @@ class Differentiable(torch.autograd.Function):
             outputs, ctx.saved = ctx.gradient.forward.run_saving(given, len(trace.operands))
         leaves, ctx.structure = pytree.tree_flatten(tuple(outputs))
         structure.append(ctx.structure)
-        followed = trace.followed(ctx.needed)
-        has = [flag for flag, output in zip(followed, outputs) for _ in pytree.tree_leaves(output)]
+        flags = trace.gradient(followed, ctx.needed)
+        has = [flag for flag, output in zip(flags, outputs) for _ in pytree.tree_leaves(output)]
         ctx.mark_non_differentiable(
             *(
                 leaf
@@ -84,70 +84,6 @@ def _has_gradient(dtype):
     return dtype.is_floating_point or dtype.is_complex
 
 
-def followed(trace, needed):
-    """Which outputs have a gradient by these inputs: those that come from them on a way that no `detach`, no `no_grad`
-    and no integer ends."""
-    reached = {capture.param for capture, need in zip(trace.captures, needed) if need}
-    _follow(trace.staging.record.entry, reached)
-    return [isinstance(operand, Value) and operand in reached for operand in trace.operands]
-
-
-def _follow(region, reached):
-    for node in region.nodes:
-        if not node.grad or node.op == "aten.detach.default":
-            continue
-        if node.regions:
-            _through_regions(node, reached)
-        elif any(value in reached for value in _values(node.args)):
-            reached.update(output for output in node.outputs if _is_followed(output.type))
-
-
-def _through_regions(node, reached):
-    """What goes into a branch or loop reaches all of its parameters; twice, for what one round hands to the next."""
-    enters = any(value in reached for value in _values(node.args))
-    for _ in range(2):
-        for region in node.regions:
-            if enters:
-                reached.update(param for param in region.params if _is_followed(param.type))
-            _follow(region, reached)
-            enters = enters or any(value in reached for value in _values(region.results))
-    if enters:
-        reached.update(output for output in node.outputs if _is_followed(output.type))
-
-
-def _is_followed(type):
-    """Numbers have no gradient in torch; lists and tuples may hold what has."""
-    return _has_gradient(type.dtype) if isinstance(type, TensorType) else not isinstance(type, str)
-
-
-def _values(operand):
-    if isinstance(operand, Value):
-        yield operand
-    elif isinstance(operand, (list, tuple)):
-        for element in operand:
-            yield from _values(element)
-
-
-def backward_graph(trace, needed):
-    """The graph of the backward pass: the plan, the outputs it wants seeds of, the inputs it has gradients of."""
-    captures = trace.captures
-    outputs = [
-        index
-        for index, operand in enumerate(trace.operands)
-        if isinstance(getattr(operand, "type", None), TensorType) and _has_gradient(operand.type.dtype)
-    ]
-    wanted = [
-        index
-        for index, (capture, need) in enumerate(zip(captures, needed))
-        if need and capture.fake is not None and _has_gradient(capture.param.type.dtype)
-    ]
-    graph, exceptions, found = lower.gradient_graph(
-        trace.staging,
-        [trace.operands[index] for index in outputs],
-        [captures[index].param for index in wanted],
-    )
-    plan = graph.compile(trace.staging.callbacks, exceptions)
-    return plan, outputs, [index for index, there in zip(wanted, found) if there]
 @contextmanager
 def _random_numbers(state):
     """Those of a state, again; what is drawn later is not touched."""
@@ -202,6 +138,11 @@ class Halves(_Gradient):
         if self.is_possible:
             *graphs, self.kept = halves
             self.forward, self.back = (graph.compile(trace.staging.callbacks, self.exceptions) for graph in graphs)
+
+
+def followed(trace, needed):
+    """Which outputs have a gradient by these inputs: no `detach`, `no_grad` or number is on all ways to them."""
+    return trace.graph.followed([index for index, need in enumerate(needed) if need])
 
 
 def halves(trace, needed):

@@ -97,7 +97,6 @@ class Trace:
             kinds[position] = ("write", captures.index(capture))
         self.operands = operands
         self._gradients = {}
-        self._followed = {}
         self.graph, exceptions = lower.graph(staging, operands, kinds)
         self.plan = self.graph.compile(staging.callbacks, exceptions)
         self.captures = captures
@@ -107,18 +106,12 @@ class Trace:
             capture.tensor = None
 
     def gradient(self, kind, needed):
-        """The gradient by these inputs, as `differentiable` makes it of a kind."""
+        """What `differentiable` makes of the trace for the gradient by these inputs."""
         with TRACING:
             key = kind, needed
             if key not in self._gradients:
                 self._gradients[key] = kind(self, needed)
             return self._gradients[key]
-
-    def followed(self, needed):
-        """Which outputs have a gradient by these inputs."""
-        if needed not in self._followed:
-            self._followed[needed] = differentiable.followed(self, needed)
-        return self._followed[needed]
 
     def broken(self):
         """Whether it is not right for the present state of Python; and the places of numbers that are others now."""

@@ -1,6 +1,6 @@
 //! Which values a gradient passes through: those that depend on an input and that an output depends on.
 
-use crate::ir::graph::{Node, Region, Value, ValueInfo};
+use crate::ir::graph::{Function, Node, Region, Value, ValueInfo};
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
 use crate::ir::types::Type;
@@ -39,6 +39,20 @@ impl Activity {
         operand.values(&mut |value| any |= self.is_active(*value));
         any
     }
+}
+
+/// Which results of a function have a gradient by these of its values.
+pub fn followed(function: &Function, inputs: &[Value]) -> Vec<bool> {
+    let mut varied = vec![false; function.values.len()];
+    inputs.iter().for_each(|input| varied[input.index()] = true);
+    let mut varying = Varying { values: &function.values, varied };
+    varying.nodes(&function.body.nodes);
+    let has_gradient = |result: &Operand| {
+        let mut any = false;
+        result.values(&mut |value| any |= varying.varied[value.index()]);
+        any
+    };
+    function.body.results.iter().map(has_gradient).collect()
 }
 
 /// Whether values of a type have gradients. A number in a register has none, as `Tensor.item()` has none.

@@ -26,6 +26,7 @@ mod rules;
 mod saved;
 mod shape;
 
+pub use activity::followed;
 pub use call::Functions;
 pub use halves::{Halves, halves};
 

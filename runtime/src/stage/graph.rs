@@ -10,7 +10,7 @@ use pyo3_tch::PyTensor;
 
 use super::operand::{PyValue, operand};
 use super::plan::PyPlan;
-use crate::autodiff::{Functions, Halves, halves};
+use crate::autodiff::{Functions, Halves, followed, halves};
 use crate::emit;
 use crate::ir::build::Circumstances;
 use crate::ir::text::{parse_type, print};
@@ -262,6 +262,15 @@ impl PyGraph {
     #[pyo3(signature = (passes = None))]
     fn optimized(&self, passes: Option<Vec<String>>) -> PyResult<Self> {
         Ok(Self { state: State::Made(Arc::new(self.rewritten(passes)?)) })
+    }
+
+    /// Which results have a gradient by these parameters.
+    fn followed(&self, params: Vec<usize>) -> PyResult<Vec<bool>> {
+        let graph = self.made()?;
+        let Some(entry) = graph.entry() else { return Ok(Vec::new()) };
+        let inputs: Vec<Value> =
+            params.iter().filter_map(|index| entry.params().get(*index).copied()).collect();
+        Ok(followed(entry, &inputs))
     }
 
     /// A graph whose last results are gradients of the others, and whose last parameters are their seeds, as the way
