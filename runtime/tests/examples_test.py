@@ -1,4 +1,4 @@
-"""The programs of `runtime/examples`: what they print, staged and eagerly, and what is in their graphs."""
+"""The programs of `tests/examples/staged`: what they print, staged and eagerly, and what is in their graphs."""
 
 import contextlib
 import importlib.util
@@ -9,7 +9,7 @@ import re
 import pytest
 import autograph as ag
 
-FOLDER = pathlib.Path(__file__).parents[1] / "examples"
+FOLDER = pathlib.Path(__file__).parents[2] / "tests/examples/staged"
 
 #: program -> staged function -> how many graphs it may have, and what must be in each of them.
 GRAPHS = {
@@ -17,11 +17,13 @@ GRAPHS = {
     "cart_pole": {"learn": (4, {"while", "if"})},
     "dynamic_rnn": {"dynamic_rnn": (6, {"for"})},
     "gan": {"train_steps": (2, {"for"})},
+    "language_model": {"train": (2, set()), "sample": (1, set())},
     "lbfgs": {"minimise": (2, {"for", "while", "if"})},
     "lenet": {"train": (2, {"if"}), "accuracy": (1, set())},
     "maml": {"train": (2, {"for"}), "loss_after": (3, set())},
     "ppo": {"iterate": (3, {"for", "if"})},
     "seq2seq": {"train": (4, {"for", "if"}), "translate": (2, {"while"})},
+    "tree_lstm": {"train_step": (4, {"call", "if"}), "classify": (3, {"call", "if"})},
     "training": {"train": (2, {"for", "if"}), "accuracy": (2, set())},
 }
 
