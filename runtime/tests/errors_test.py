@@ -53,6 +53,19 @@ def test_traceback_has_the_users_lines():
     assert not any("ag__" in line for line in lines)
 
 
+@pytest.mark.parametrize("x", [t(1, 2), t(1)])
+def test_traceback_has_the_users_frames_alone(x):
+    @ag.function
+    def f(x):
+        if x.sum() > 2:
+            raise ValueError("too large")
+        return x + torch.ones(2).numpy() if len(x) == 1 else x
+
+    with pytest.raises(Exception) as caught:
+        f(x)
+    assert {entry.filename for entry in traceback.extract_tb(caught.value.__traceback__)} == {__file__}
+
+
 def test_unknown_condition_shape():
     def f(x):
         if x > 0:

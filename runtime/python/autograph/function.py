@@ -9,7 +9,7 @@ import warnings
 
 import torch
 
-from . import progress, saved, signatures
+from . import _runtime, progress, saved, signatures
 from .arguments import flatten
 from .eager import functions_run_eagerly
 from .errors import Restart, StagingError, in_user_code
@@ -23,7 +23,7 @@ _PIECEWISE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENE
 WARN_AFTER = 5
 
 
-class Function:
+class Function(_runtime.Callable):
     """A staged function. Called while another is staged, it becomes part of that one."""
 
     def __init__(self, python_function, input_signature=None):
@@ -64,7 +64,7 @@ class Function:
     def __ag_inline__(self, args, kwargs):
         return calls.call(self.python_function, args, kwargs)
 
-    def __call__(self, *args, **kwargs):
+    def _call(self, *args, **kwargs):
         if functions_run_eagerly():
             return self.python_function(*args, **kwargs)
         if current() is not None:
