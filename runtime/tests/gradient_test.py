@@ -146,6 +146,30 @@ def test_functions_of_torch():
     check(lambda x: torch.stack([v.cumsum(0) for v in x.unsafe_chunk(2, 0)]).logsumexp(-1).sum(), x)
 
 
+@pytest.mark.parametrize(
+    "layer",
+    [
+        torch.nn.LSTM(3, 4, 2),
+        torch.nn.LSTM(3, 4, bidirectional=True, batch_first=True),
+        torch.nn.LSTM(3, 4, proj_size=2),
+        torch.nn.GRU(3, 4, 2),
+        torch.nn.RNN(3, 4),
+    ],
+    ids=["lstm", "both ways", "projected", "gru", "rnn"],
+)
+def test_recurrent_layers(layer):
+    def loss(x):
+        out, state = layer(x)
+        return (out * out).sum() + state[0].sum()
+
+    found = []
+    for f in (loss, ag.function(loss)):
+        layer.zero_grad()
+        f(leaf(5, 2, 3)).backward()
+        found.append([p.grad.clone() for p in layer.parameters()])
+    torch.testing.assert_close(*found)
+
+
 @pytest.mark.parametrize("change", ["no_grad", "data", "copy", "loop"])
 def test_changes_that_torch_does_not_record(change):
     """Below `torch.no_grad` a change in place gives a tensor another value, and leaves it the derivative it had."""

@@ -242,6 +242,15 @@ def _cosine_similarity(staging, func, args, kwargs):
     return ((x / norms[0]) * (y / norms[1])).sum(dim)
 
 
+def _onednn_layer(staging, func, args, kwargs):
+    """A layer of an LSTM. Torch tells it to keep what its derivative needs where a tensor requires a gradient; here
+    where gradients are on."""
+    *given, train = schemas.in_order(func, args, kwargs)
+    fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in given]
+    fakes.append(train or torch.is_grad_enabled())
+    return emit(staging, func, fakes, compute(staging, func, fakes))
+
+
 def _under_mode(function):
     def special(staging, func, args, kwargs):
         with Recorder(staging):
@@ -255,6 +264,7 @@ _SPECIAL = {
     aten.lift_fresh.default: _lift_fresh,
     aten.lift.default: _lift_fresh,
     aten.detach_.default: _same,
+    aten.mkldnn_rnn_layer.default: _onednn_layer,
     aten.cosine_similarity.default: _under_mode(_cosine_similarity),
     aten.native_batch_norm.default: _under_mode(_batch_norm),
     **{func: _under_mode(function) for func, function in composites.SPECIAL.items()},

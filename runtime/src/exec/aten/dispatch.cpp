@@ -282,6 +282,8 @@ void give(const IValue &value, Value *out) {
 struct Mode {
   at::AutoGradMode grad{false};
   at::AutoDispatchBelowADInplaceOrView below;
+  // Nothing is recorded below autograd; a layer of oneDNN's LSTM asks, though, whether to keep what its derivative needs.
+  c10::AutoGradMode gradients{true};
 };
 
 template <class T> void read_element(const at::Tensor &tensor, T &out) { out = *tensor.const_data_ptr<T>(); }
