@@ -139,3 +139,37 @@ def test_no_derivative_is_said_when_it_is_asked_for():
     loss = f(leaf(2.0, 3.0))
     with pytest.raises(RuntimeError, match="zeta"):
         loss.backward()
+
+
+def test_a_change_of_an_argument_has_a_history():
+    def f(y, w):
+        y *= w
+        return y.sum()
+
+    found = []
+    for function in both(f):
+        w = leaf(3.0, 4.0)
+        y = w * 2
+        z = torch.ones(2)
+        loss = function(y, w) + function(z, w)
+        (loss + (y * y).sum() + (z * z).sum()).backward()
+        found.append((w.grad, y.detach(), z.detach()))
+    assert_equal(*found)
+
+
+def test_a_leaf_is_not_changed_in_place():
+    def f(x):
+        x += 1
+        return x.sum()
+
+    for function in both(f):
+        x = leaf(1.0)
+        with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+            function(x)
+        assert_equal(x.detach(), t(1))
+
+
+def test_buffers_have_no_history():
+    layer = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2))
+    ag.function(lambda x: layer(x).sum())(torch.randn(3, 2)).backward()
+    assert layer[1].running_mean.grad_fn is None and layer[1].running_mean.any()

@@ -134,9 +134,8 @@ class Trace:
         written = [(outside[id(capture)], next(outputs)) for capture in self.writes]
         outside.update(zip(map(id, self.containers), found_in((args, kwargs))))
         result, states, gradients, contents = self.result.value(values, outside)
+        self._write(written)
         with torch.no_grad():
-            for tensor, value in written:
-                tensor.copy_(value)
             for capture, value in zip(self.gradients, gradients):
                 outside[id(capture)].grad = None if value is None or isinstance(value, Undefined) else value.detach()
         for change, value in zip(self.state, states):
@@ -144,6 +143,16 @@ class Trace:
         for container, value in zip(self.changed, contents):
             refill(outside[id(container)], value)
         return result
+
+    def _write(self, written):
+        """Changes tensors outside in place: for autograd too, where it would have seen the change."""
+        recorded = [capture.fake.__dict__["_ag_view"].base.is_recorded for capture in self.writes]
+        for (tensor, _), is_recorded in zip(written, recorded):
+            if is_recorded and tensor.requires_grad and tensor.is_leaf and torch.is_grad_enabled():
+                raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        for (tensor, value), is_recorded in zip(written, recorded):
+            with torch.set_grad_enabled(is_recorded and torch.is_grad_enabled()):
+                tensor.copy_(value)
 
     def _input(self, capture, leaves):
         index = self.positions.get(id(capture))

@@ -25,7 +25,7 @@ HELD = "this changes a tensor that a list of the graph holds: give the list a co
 class Base:
     """A storage. `source` tells what is outside: an argument or a captured tensor, or None."""
 
-    __slots__ = ("value", "version", "depth", "fake", "source", "__weakref__")
+    __slots__ = ("value", "version", "depth", "fake", "source", "is_recorded", "__weakref__")
 
     def __init__(self, value, fake, depth, source=None):
         self.value = value
@@ -33,6 +33,7 @@ class Base:
         self.fake = fake
         self.depth = depth
         self.source = source
+        self.is_recorded = False  # whether torch's autograd would have seen a change in place
 
 
 class View:
@@ -108,6 +109,8 @@ class Aliases:
                 value = self.staging.emit_inverse(step, whole, value)
         if not torch.is_grad_enabled() or any(step.op is aten.detach.default for step in view.chain):
             value = self._overwritten(view.base.value, value)
+        else:
+            view.base.is_recorded = True
         self.set_base(view.base, value)
 
     def _overwritten(self, before, after):

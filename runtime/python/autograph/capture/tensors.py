@@ -230,7 +230,8 @@ def _batch_norm(staging, func, args, kwargs):
         return stays(x, weight, bias, *rest)
     made = aten._native_batch_norm_legit_functional(x, weight, bias, mean, variance, training, momentum, eps)
     for buffer, new in ((mean, made[3]), (variance, made[4])):
-        inplace.assign(staging, buffer, staging.value_of(new))
+        with torch.no_grad():
+            inplace.assign(staging, buffer, staging.value_of(new))
     return made[:3]
 
 
