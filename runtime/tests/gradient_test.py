@@ -346,3 +346,29 @@ def test_which_results_require_a_gradient():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     expected, found = (pytree.tree_leaves(run(x, n)) for run, n in ((f, 2), (ag.function(f), torch.tensor(2))))
     assert [v.requires_grad for v in found] == [v.requires_grad for v in expected]
+
+
+def test_functional():
+    from torch.autograd import functional
+
+    def f(x, v):
+        def g(x):
+            return torch.sin(x) * x.sum()
+
+        return (
+            functional.jacobian(g, x),
+            functional.hessian(lambda x: (x**3).sum() + x[0] * x[1], x),
+            functional.vjp(g, x, v),
+            functional.jvp(g, x, v),
+        )
+
+    assert_same(f, (t(1, 2, 3), t(1, 0, 2)))
+
+
+def test_requires_grad_is_read():
+    def f(x, w):
+        w.requires_grad_()
+        y = x * w
+        return x.requires_grad, w.requires_grad, y.requires_grad, y.detach().requires_grad, (x + 1).requires_grad
+
+    assert_same(f, (t(1, 2), t(3, 4)))

@@ -54,6 +54,13 @@ def backward(staging, tensor, gradient=None, inputs=None):
             staging.gradients.add(staging.view_of(leaf).base, new)
 
 
+def has_history(staging, tensor):
+    """Whether a tensor comes from one that requires a gradient."""
+    leaves = [base.value for base in staging.leaves if base.value.visible]
+    leaves += [staging.aliases.read(view) for view in list(staging.leaf_views) if view.base.value.visible]
+    return bool(leaves) and any(_used(staging, [staging.value_of(tensor)], leaves))
+
+
 def _tuple(value):
     return (value,) if isinstance(value, torch.Tensor) else tuple(value)
 

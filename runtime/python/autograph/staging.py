@@ -81,6 +81,7 @@ class Staging:
         self.gradients = Gradients(self)
         self.unrolled = set()  # code of loop bodies that cannot be a loop of the graph
         self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
+        self.leaf_views = weakref.WeakSet()  # likewise, as they were told to: `x.detach().requires_grad_()`
         self.keeps_detach = True  # in a derivative, what torch detaches may be differentiated again
         self.checks_values = None  # what an operator says that refuses a value it asks for now
         self.calls = 0  # functions of converted code that have not returned

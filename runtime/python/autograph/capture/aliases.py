@@ -39,7 +39,7 @@ class Base:
 class View:
     """A tensor: its base, the way to it, and its value when the base had `version`."""
 
-    __slots__ = ("base", "chain", "value", "version")
+    __slots__ = ("base", "chain", "value", "version", "__weakref__")
 
     def __init__(self, base, chain, value):
         self.base = base

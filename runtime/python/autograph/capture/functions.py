@@ -150,13 +150,16 @@ def _len(staging, func, tensor):
 
 
 def _requires_grad_(staging, func, tensor, requires_grad=True):
-    leaf = staging.view_of(tensor).base
-    (staging.leaves.add if requires_grad else staging.leaves.discard)(leaf)
+    view = staging.view_of(tensor)
+    for leaves, leaf in ((staging.leaves, view.base), (staging.leaf_views, view)):
+        (leaves.add if requires_grad else leaves.discard)(leaf)
     return tensor
 
 
 def _get_requires_grad(staging, func, tensor, *_):
-    return staging.view_of(tensor).base in staging.leaves
+    from ..gradients import has_history
+
+    return staging.view_of(tensor).base in staging.leaves or has_history(staging, tensor)
 
 
 def _set_requires_grad(staging, func, tensor, value):
