@@ -90,6 +90,8 @@ def compare(sample):
         found = seeded(ag.function(inside), tensors)
     else:
         found = gradients(seeded(ag.function(sample.call), tensors), sample.prepared, tensors)
+        if found is None:  # the graph depends on none of them (`x ** 0`); eager torch has a history of zeros
+            found = [torch.zeros_like(one) for one in expected]
     for one, other in zip(found, expected, strict=True):
         assert one.dtype == other.dtype and one.shape == other.shape
         precision = 1e-4 if other.dtype in (torch.float32, torch.complex64) else 1e-7
