@@ -46,8 +46,10 @@ def functionalize(staging, func, args, kwargs):
     results = result if isinstance(result, (tuple, list)) else (result,)
     targets = [ordered[position] for position in positions]
     own = max(len(results) - len(targets), 0)  # what it returns beside: `_native_batch_norm_legit`
-    for target, new in zip(targets, results[own:]):
-        _store(staging, target, new, in_place)
+    # What is written beside a result, as the statistics of a batch are, has no derivative.
+    with torch.set_grad_enabled(torch.is_grad_enabled() and not own):
+        for target, new in zip(targets, results[own:]):
+            _store(staging, target, new, in_place)
     if own:
         return results[0] if own == 1 else results[:own]
     return targets[0] if len(targets) == 1 else tuple(targets)
