@@ -71,6 +71,12 @@ def graph(capsys, monkeypatch):
         sys.modules.pop(name, None)
 
 
+def hears_interrupts():
+    """A shell's background job ignores them, and hands that on."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+
 def tool(command, *arguments, **how):
     line = [BINARY, command, "--python", sys.executable, *arguments]
     return subprocess.run(line, capture_output=True, text=True, **how)
@@ -120,7 +126,7 @@ def test_an_interrupt_ends_the_program(tmp_path):
     script = tmp_path / "endless.py"
     script.write_text("import threading; print('started', flush=True); threading.Event().wait()")
     line = [BINARY, "run", "--python", sys.executable, script]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=hears_interrupts) as process:
         assert process.stdout.readline() == b"started\n"
         process.send_signal(signal.SIGINT)
     assert process.returncode in (130, -signal.SIGINT)  # a shell says 130 for both
@@ -130,7 +136,7 @@ def test_an_interrupt_ends_staging(tmp_path):
     script = tmp_path / "endless.py"
     script.write_text("import threading; print('started', flush=True); threading.Event().wait()")
     line = [BINARY, "graph", "--python", sys.executable, f"{script}::f"]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=hears_interrupts) as process:
         assert process.stderr.readline() == b"started\n"
         process.send_signal(signal.SIGINT)
         assert process.stderr.read() == b""
