@@ -62,7 +62,7 @@ pub(super) fn is_given_tensor(ctx: &FunctionContext, parameter: &str) -> bool {
         }
         let Some((caller, given)) = argument(ctx.db, stage, &callee, &name) else { return false };
         let fact = expressions::id(given).and_then(|id| queries::facts(ctx.db, caller).get(id));
-        if !fact.is_some_and(|fact| fact.tensor_kind().is_some()) {
+        if fact.is_none_or(|fact| fact.tensor_kind().is_none()) {
             return false;
         }
         let Some(calling) = queries::stage(ctx.db, caller).as_ref() else { return false };
