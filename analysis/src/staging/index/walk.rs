@@ -112,6 +112,11 @@ impl Walk {
             let stages = called.stage.is_some();
             self.called.extend(called.lambdas.into_iter().map(|lambda| (std::ptr::from_ref(lambda), stages)));
         }
+        for argument in call.arguments.iter_source_order() {
+            if let Expr::Lambda(lambda) = argument.value() {
+                self.called.entry(std::ptr::from_ref(lambda)).or_insert(false);
+            }
+        }
         for found in roots::of_call(&self.index.imports, call, self.scope) {
             let site = self.index.roots.len();
             if let Some(function) = found.function {
@@ -196,6 +201,9 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
             Stmt::FunctionDef(def) => self.function(def),
             Stmt::Assign(assign) => {
                 self.targets(&assign.targets);
+                if let Expr::Lambda(lambda) = &*assign.value {
+                    self.called.entry(std::ptr::from_ref(lambda)).or_insert(false);
+                }
                 source_order::walk_stmt(self, statement);
             }
             Stmt::If(node) => {
