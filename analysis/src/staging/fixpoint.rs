@@ -239,6 +239,9 @@ impl Fixpoint {
                 if returns.unknown && !returns.is_empty() && self.is_recursive(db, *scope, types) {
                     returns.unknown = self.is_doubtful(*scope, &returns);
                 }
+                if returns.unknown {
+                    changed |= self.ask_nested(db, *scope);
+                }
                 if self.returns.get(scope) != Some(&returns) {
                     self.returns.insert(*scope, returns);
                     changed = true;
@@ -253,6 +256,28 @@ impl Fixpoint {
     fn is_recursive(&self, db: &dyn Db, scope: Scope, types: &ScopeTypes) -> bool {
         let mut targets = types.calls.iter().flat_map(|call| &call.targets);
         targets.any(|target| self.scope_of(db, target) == Some(scope))
+    }
+
+    /// What a function returns may be a function in it, or come from one.
+    fn ask_nested(&mut self, db: &dyn Db, scope: Scope) -> bool {
+        if self.horizon.selective || self.evidence.len() >= self.horizon.evidence {
+            return false;
+        }
+        let distance = self.evidence.get(&scope).copied().unwrap_or_default();
+        let functions = &file_index(db, self.documents[scope.document as usize]).definitions.functions;
+        let mut changed = false;
+        for (number, entry) in functions.iter().enumerate() {
+            let nested = Scope { document: scope.document, function: number as u32 };
+            if entry.parent == Some(scope.function)
+                && entry.class.is_none()
+                && !self.staged.contains_key(&nested)
+                && !self.evidence.contains_key(&nested)
+            {
+                self.evidence.insert(nested, distance);
+                changed = true;
+            }
+        }
+        changed
     }
 
     /// What a recursive function returns is at first not known because it is not known. It is taken to
@@ -442,7 +467,12 @@ impl Fixpoint {
             };
             let assumed = |(parameter, syntax): (&ParameterAssumption, &ParameterSyntax)| {
                 let mut assumed = parameter.assumed.clone();
-                if let Some(others) = self.rebound.get(&(*scope, syntax.name.clone())) {
+                // TorchScript holds a name to its annotation.
+                let is_held = syntax.annotated
+                    && self.staged.get(scope).is_some_and(|staged| staged.mode == RootKind::TorchScript);
+                if let Some(others) = self.rebound.get(&(*scope, syntax.name.clone()))
+                    && !is_held
+                {
                     assumed.join(others);
                 }
                 (!assumed.is_empty() || assumed.unknown && syntax.annotated).then_some(assumed)
