@@ -1,5 +1,5 @@
 //! Classes are followed from file to file: to their Keras base, whichever Keras that is, and to the methods that
-//! override.
+//! override. Calls are not followed into the framework itself.
 
 use ag_analysis::check::StagedFunction;
 use ag_analysis::config::Settings;
@@ -97,4 +97,27 @@ def optimizer():
 ";
     assert!(!converts(&[("layer.py", layer)], "Gate.call"));
     assert!(converts(&[("layer.py", layer), ("training.py", training)], "Gate.call"));
+}
+
+#[test]
+fn what_staged_code_calls_of_the_framework_itself_is_not_staged() {
+    let serialization = "def save(obj, file):\n    pass\n";
+    let program = "\
+import torch
+from torch.serialization import save
+from tools import double
+
+@torch.jit.script
+def keep(x: torch.Tensor, name: str):
+    save(double(x), name)
+";
+    let files = [
+        ("torch/__init__.py", ""),
+        ("torch/serialization.py", serialization),
+        ("tools.py", "def double(x):\n    return x * 2\n"),
+        ("program.py", program),
+    ];
+    let mut names: Vec<_> = staged(&files).into_iter().map(|(name, _)| name).collect();
+    names.sort();
+    assert_eq!(names, ["double", "keep"]);
 }

@@ -1,4 +1,34 @@
-"""The sum of the tests, in the form in which Rust's tests give it."""
+"""`--device`: where the tensors of all tests are made. And the sum of the tests, in the form in which Rust's tests
+give it."""
+
+import pytest
+import torch
+
+
+def pytest_addoption(parser):
+    parser.addoption("--device", default=None, help="the device that the tests run on, such as `cuda` (default: the CPU)")
+
+
+def pytest_configure(config):
+    device = config.getoption("--device")
+    if device is not None and not _missing(device):
+        torch.set_default_device(device)
+
+
+def pytest_collection_modifyitems(config, items):
+    device = config.getoption("--device")
+    if missing := _missing(device):
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason=f"--device {device}: {missing}"))
+
+
+def _missing(device):
+    """Why no tensor can be made on a device; empty if one can."""
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:  # an AssertionError where torch was built without it
+        return str(error).splitlines()[0]
+    return ""
 
 
 def pytest_terminal_summary(terminalreporter):

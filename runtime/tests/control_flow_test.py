@@ -418,17 +418,6 @@ def test_math_of_staged_numbers():
     assert_same(f, (t(1.25, 2.5),))
 
 
-def test_tensor_of_a_staged_list_of_numbers():
-    def f(x, n):
-        total, found = 0.0, []
-        for i in range(n):
-            total = float(x[i]) + 0.5 * total
-            found.insert(0, total)
-        return torch.tensor(found)
-
-    assert_same(f, (t(1.0, 2.0, 3.0), torch.tensor(3)))
-
-
 @pytest.mark.parametrize("count", [2, 20])
 def test_zip_of_modules_and_rows(count):
     layers = torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(count)])

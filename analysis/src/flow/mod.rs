@@ -20,6 +20,7 @@ mod build;
 pub mod cfg;
 pub mod liveness;
 mod names;
+mod own;
 pub mod reaching;
 pub mod scope;
 
@@ -47,6 +48,7 @@ pub struct Flow {
     pub activity: Activity,
     pub reaching: Reaching,
     pub liveness: Liveness,
+    own: own::OwnNames,
 }
 
 impl Flow {
@@ -58,7 +60,7 @@ impl Flow {
         });
         let reaching = Reaching::build(&cfg, &activity);
         let liveness = Liveness::build(&cfg, &activity, &reaching);
-        Self { cfg, activity, reaching, liveness }
+        Self { cfg, activity, reaching, liveness, own: own::OwnNames::build(def) }
     }
 
     /// Whether nothing is known of the function, because it is nested too deep or too large: see
@@ -102,9 +104,11 @@ impl Flow {
         id.map(|id| self.reaching.before(node, id).collect()).unwrap_or_default()
     }
 
-    /// The definitions that may have bound `name` where the expression at `range` is evaluated.
+    /// The definitions that may have bound `name` where the expression at `range` is evaluated; none of a
+    /// variable of a comprehension or lambda.
     pub fn definitions_of(&self, range: TextRange, name: &QName) -> Vec<&Def> {
-        self.cfg.node_at(range).map(|node| self.definitions_at(node, name)).unwrap_or_default()
+        let node = self.cfg.node_at(range).filter(|_| !self.own.bind(range, name.root()));
+        node.map(|node| self.definitions_at(node, name)).unwrap_or_default()
     }
 
     /// Whether `name` has a value on every way to `node`, and so where no way leads there.

@@ -52,7 +52,7 @@ pub(super) fn is_called_eagerly(ctx: &FunctionContext) -> bool {
         let Some(ast) = function_ast(ctx.db, caller) else { return false };
         let asks =
             |test: &Expr| mentions(&ast.text[test.range()]) || asks_elsewhere(ctx.db, caller, test.range());
-        if is_under(&ast.def().body, range, &asks) {
+        if is_under(&ast.def().body, range, &asks, &asks) {
             return true;
         }
         let stage = queries::stage(ctx.db, caller).as_ref();
@@ -73,12 +73,17 @@ fn asks_elsewhere<'db>(db: &'db dyn Db, function: FunctionId<'db>, test: TextRan
         .any(|called| mentions(&called.text))
 }
 
-/// Whether `range` is under an `if` that asks, or behind one that returns.
-fn is_under(body: &[Stmt], range: TextRange, asks: &dyn Fn(&Expr) -> bool) -> bool {
+/// Whether `range` is under an `if` with a test of the first kind, or behind one of the second kind that returns.
+pub(super) fn is_under(
+    body: &[Stmt],
+    range: TextRange,
+    over: &dyn Fn(&Expr) -> bool,
+    before: &dyn Fn(&Expr) -> bool,
+) -> bool {
     for statement in body {
         let Stmt::If(conditional) = statement else {
             if statement.range().contains_range(range) {
-                return bodies(statement).into_iter().any(|body| is_under(body, range, asks));
+                return bodies(statement).into_iter().any(|body| is_under(body, range, over, before));
             }
             continue;
         };
@@ -88,15 +93,15 @@ fn is_under(body: &[Stmt], range: TextRange, asks: &dyn Fn(&Expr) -> bool) -> bo
         let mut asked = false;
         for (test, body) in clauses {
             if test.is_some_and(|test| test.range().contains_range(range)) {
-                return false;
+                return asked;
             }
-            asked |= test.is_some_and(asks);
+            asked |= test.is_some_and(over);
             if body.iter().any(|statement| statement.range().contains_range(range)) {
-                return asked || is_under(body, range, asks);
+                return asked || is_under(body, range, over, before);
             }
         }
         let returns = matches!(conditional.body.last(), Some(Stmt::Return(_) | Stmt::Raise(_)));
-        if returns && conditional.range().end() <= range.start() && asks(&conditional.test) {
+        if returns && conditional.range().end() <= range.start() && before(&conditional.test) {
             return true;
         }
     }

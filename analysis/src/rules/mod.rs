@@ -21,6 +21,7 @@ pub mod registry;
 pub mod run;
 mod torch;
 mod tracing;
+mod ways;
 
 use serde::Serialize;
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::context::{FileContext, FunctionContext};
 use super::registry::RULES;
-use super::{Check, Rule};
+use super::{Check, Rule, ways};
 use crate::db::Db;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::project::{Document, text};
@@ -39,9 +39,11 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
             check(&context);
         }
     }
-    let mut diagnostics = context.diagnostics.into_inner();
-    if stage.overriding {
-        diagnostics.iter_mut().for_each(|diagnostic| diagnostic.severity = Severity::Info);
+    let mut diagnostics = context.diagnostics.take();
+    for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.severity != Severity::Info) {
+        if stage.overriding || !ways::is_certain(&context, diagnostic.span.range) {
+            diagnostic.severity = Severity::Info;
+        }
     }
     diagnostics
 }

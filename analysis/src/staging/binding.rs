@@ -149,7 +149,8 @@ pub fn of_chain(compare: &ast::ExprCompare, fact: Lookup) -> Binding {
 fn of_compare(compare: &ast::ExprCompare, expression: &Expr, fact: Lookup) -> Binding {
     // A staged result is believed. `bool` is believed of Python operands only: it is what an unknown
     // operand gives as well, and `Never` is how the engine spells some comparisons of Tensors.
-    if compare.ops.len() == 1 && fact(expression).is_some_and(|known| known.binding() == Binding::Staged) {
+    let believed = compare.ops.len() == 1 && !pairs(compare).any(compares_with_none);
+    if believed && fact(expression).is_some_and(|known| known.binding() == Binding::Staged) {
         return Binding::Staged;
     }
     let bindings: Vec<_> = pairs(compare).map(|(left, op, right)| of_pair(left, op, right, fact)).collect();
@@ -168,7 +169,8 @@ fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
             || matches!(side, Expr::StringLiteral(_) | Expr::FString(_) | Expr::Tuple(_) | Expr::List(_))
                 && of_test(if std::ptr::eq(side, left) { right } else { left }, fact) == Binding::Unknown
     };
-    if matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn)
+    if compares_with_none((left, op, right))
+        || matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn)
         || names_no_value(left)
         || names_no_value(right)
     {
@@ -179,6 +181,11 @@ fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
         (Binding::Staged, _) | (_, Binding::Staged) => Binding::Staged,
         (left, right) => left.join(right),
     }
+}
+
+/// `t == None` is `False` in every library, at once.
+fn compares_with_none((left, op, right): (&Expr, CmpOp, &Expr)) -> bool {
+    matches!(op, CmpOp::Eq | CmpOp::NotEq) && (left.is_none_literal_expr() || right.is_none_literal_expr())
 }
 
 fn pairs(compare: &ast::ExprCompare) -> impl Iterator<Item = (&Expr, CmpOp, &Expr)> {

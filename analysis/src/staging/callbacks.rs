@@ -95,6 +95,29 @@ impl Caller {
     }
 }
 
+/// The function that a call lets run on the host, on values, where it is made on the spot:
+/// `io_callback(partial(log, name="x"), None, x)`. Packages wrap these calls, so they are known by their last name.
+pub fn host_function(call: &ast::ExprCall) -> Option<&Expr> {
+    let keyword = match last_name(&call.func)? {
+        "io_callback" | "pure_callback" | "debug_callback" => "callback",
+        "py_function" | "numpy_function" => "func",
+        _ => return None,
+    };
+    argument(call, 0, keyword).filter(|function| match function {
+        Expr::Lambda(_) => true,
+        Expr::Call(call) => last_name(&call.func) == Some("partial"),
+        _ => false,
+    })
+}
+
+fn last_name(callee: &Expr) -> Option<&str> {
+    match callee {
+        Expr::Name(name) => Some(&name.id),
+        Expr::Attribute(attribute) => Some(&attribute.attr.id),
+        _ => None,
+    }
+}
+
 /// The argument at a position or keyword; nothing when a `*args` may stand there.
 pub fn argument<'a>(call: &'a ast::ExprCall, position: usize, keyword: &str) -> Option<&'a Expr> {
     let before = call.arguments.args.get(..=position);

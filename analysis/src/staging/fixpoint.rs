@@ -27,7 +27,7 @@ use super::hierarchy::Hierarchy;
 use super::index::{FileIndex, FunctionId, MODULE, ParameterSyntax, file_index};
 use super::lambdas::{LambdaStage, LambdaTypes};
 use super::place::Place;
-use super::types::{CallSite, ScopeTypes, Target, function_types, module_types};
+use super::types::{CallSite, ScopeTypes, Target, function_types, module_name_of, module_types};
 use crate::config::Settings;
 use crate::db::Db;
 use crate::project::Document;
@@ -424,7 +424,9 @@ impl Fixpoint {
         if caller.dialect == Dialect::Torch && left_out {
             return false;
         }
-        if caller.depth >= self.horizon.reach || is_foreign(index, caller.dialect) {
+        let document = self.documents[callee.document as usize];
+        let own = is_of_framework(db, document, caller.dialect);
+        if caller.depth >= self.horizon.reach || own || is_foreign(index, caller.dialect) {
             return false;
         }
         let decorated =
@@ -509,6 +511,13 @@ fn is_chosen_at_run_time(targets: &[Target]) -> bool {
     let [first, rest @ ..] = targets else { return false };
     let name = |target: &Target| target.path.qualname.rsplit('.').next().unwrap_or_default().to_owned();
     rest.iter().any(|target| target.document != first.document && name(target) == name(first))
+}
+
+/// The framework's own code, where it is the project: AutoGraph leaves TensorFlow as it is, Dynamo and TorchScript have
+/// `torch.save` built in, and JAX knows its tracers.
+fn is_of_framework(db: &dyn Db, document: Document, dialect: Dialect) -> bool {
+    let (package, _) = dialect.tensor_class();
+    module_name_of(db, document).is_some_and(|module| module.split('.').next() == Some(package))
 }
 
 /// The file works with another framework and not with that of the dialect: a call that seems to lead

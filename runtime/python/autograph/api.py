@@ -109,7 +109,8 @@ def set_loop_options(**options):
 
 def py_function(function, inputs=(), types=()):
     """Calls a function of Python each time the graph runs, with the values of `inputs`. `types` are those of its
-    results: a text such as `f32[4,?]`, `int`, `float` or `bool` (or the class), a tensor or a dtype (of a number); one, or a list."""
+    results, one or a list: a text such as `f32[4,?]`, `int`, `float` or `bool` (or the class), a tensor, or a dtype (of
+    a number)."""
     staging = current()
     if staging is None:
         return function(*inputs)

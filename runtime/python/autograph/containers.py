@@ -1,10 +1,9 @@
 """The lists and dictionaries among the arguments: staged code changes stand-ins, a run what the caller has given."""
 
-import collections
-
+from .capture.objects import CONTAINERS, same_items
 from .operators.lists import List
 
-_KINDS = (list, List, dict, collections.OrderedDict, collections.defaultdict)
+_KINDS = (List, *CONTAINERS)
 
 
 def found_in(value):
@@ -40,14 +39,8 @@ class Container:
     def is_changed(self):
         now = self.stand_in
         if isinstance(now, dict):
-            return list(now) != list(self.before) or any(now[key] is not old for key, old in self.before.items())
-        return now.value is not None or len(now) != len(self.before) or any(a is not b for a, b in zip(now, self.before))
+            return list(now) != list(self.before) or not same_items(self.before, now)
+        return now.value is not None or not same_items(self.before, now)
 
     def contents(self):
         return self.stand_in.copy()
-
-
-def refill(container, value):
-    """Makes a list or dictionary of the caller what the graph has made of it."""
-    container.clear()
-    (container.extend if isinstance(container, list) else container.update)(value)

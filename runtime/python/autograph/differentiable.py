@@ -12,7 +12,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from .capture import lower
-from .capture.record import gradient_type, has_gradient, has_random
+from .capture.record import gradient_type, has_gradient, has_random, is_differentiable
 from .errors import StagingError
 
 
@@ -56,7 +56,7 @@ class Differentiable(torch.autograd.Function):
             *(
                 leaf
                 for leaf, there in zip(leaves, has)
-                if isinstance(leaf, torch.Tensor) and not (there and _has_gradient(leaf.dtype))
+                if isinstance(leaf, torch.Tensor) and not (there and is_differentiable(leaf.dtype))
             )
         )
         return tuple(leaves)
@@ -78,10 +78,6 @@ class Differentiable(torch.autograd.Function):
         for index, value in zip(gradient.inputs, found):
             gradients[index] = value
         return (None, None, *gradients)
-
-
-def _has_gradient(dtype):
-    return dtype.is_floating_point or dtype.is_complex
 
 
 @contextmanager
@@ -108,7 +104,7 @@ class _Gradient:
         wanted = [
             index
             for index, (capture, need) in enumerate(zip(trace.captures, needed))
-            if need and capture.fake is not None and _has_gradient(capture.param.type.dtype)
+            if need and gradient_type(capture.param.type) is not None
         ]
         self.graph, self.exceptions, found = lower.gradient_graph(
             trace.staging,
@@ -133,11 +129,8 @@ class Halves(_Gradient):
 
     def __init__(self, trace, needed):
         super().__init__(trace, needed, is_repeated=False)
-        halves = self.graph.halves(len(trace.operands), len(self.outputs))
-        self.is_possible = halves is not None
-        if self.is_possible:
-            *graphs, self.kept = halves
-            self.forward, self.back = (graph.compile(trace.staging.callbacks, self.exceptions) for graph in graphs)
+        *graphs, self.kept = self.graph.halves(len(trace.operands), len(self.outputs))
+        self.forward, self.back = (graph.compile(trace.staging.callbacks, self.exceptions) for graph in graphs)
 
 
 def followed(trace, needed):
@@ -151,7 +144,6 @@ def halves(trace, needed):
     if has_gradient(trace.staging.record.entry):
         return None
     try:
-        made = Halves(trace, needed)
-    except (RuntimeError, NotImplementedError, StagingError):
+        return Halves(trace, needed)
+    except (RuntimeError, StagingError):
         return None
-    return made if made.is_possible else None

@@ -116,9 +116,8 @@ def _type_of(entry):
     return TensorType(dtype, dims, torch.device(getattr(entry, "device", None) or "cpu"))
 
 
-def checked(name, signature, leaves):
+def checked(name, types, leaves):
     """The sizes that an `input_signature` leaves open; the arguments must be what it says."""
-    types = signature
     tensors = [(index, leaf) for index, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
     if len(types) != len(tensors):
         raise StagingError(f"`{name}` has {len(types)} types in its signature and is given {len(tensors)} tensors")

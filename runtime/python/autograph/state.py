@@ -6,8 +6,7 @@ from .capture.objects import MISSING, Element, Held, Items
 class Change:
     """One variable, attribute or element. `value` is what the graph makes of it."""
 
-    def __init__(self, key, place, value):
-        self.key = key
+    def __init__(self, place, value):
         self.place = place
         self.value = value
 
@@ -32,7 +31,7 @@ def state_of(staging, changed, new, guards):
             guards.expect_number(place, type(before))
         else:
             guards.expect(place, before)
-        return Change(key, place, value)
+        return Change(place, value)
 
     changes = []
     for (place, before), value in zip(changed.items(), new):
@@ -49,13 +48,13 @@ def _items(key, place, before, value, guards, change):
     guards.looked_after(key)
     if isinstance(before, list):
         if len(value) > len(before) and all(a is b for a, b in zip(before, value)):
-            return [Growth(key, place, list(value)[len(before) :])]
+            return [Growth(place, list(value)[len(before) :])]
         keys = range(len(before)) if len(value) == len(before) else None
     else:
         keys = value if set(before) <= set(value) else None
     if keys is None:
         guards.expect_items(container, before)
-        return [Change(key, place, value)]
+        return [Change(place, value)]
     old = {name: before[name] if isinstance(before, list) else before.get(name, MISSING) for name in keys}
     return [
         change(Element(Held(container), name), old[name], value[name])

@@ -10,8 +10,9 @@ from . import differentiable, overlap
 from .arguments import flatten, names, unflatten
 from .capture import custom, lower, scalars, texts
 from .capture.functions import Interception
+from .capture.objects import Items
 from .capture.tensors import Recorder
-from .containers import Container, found_in, refill, stand_ins
+from .containers import Container, found_in, stand_ins
 from .errors import Dead, at_places
 from .guards import Guards
 from .operators import calls
@@ -141,7 +142,7 @@ class Trace:
         for change, value in zip(self.state, states):
             change.apply(value)
         for container, value in zip(self.changed, contents):
-            refill(outside[id(container)], value)
+            Items(outside[id(container)]).restore(value)
         return result
 
     def _write(self, written):

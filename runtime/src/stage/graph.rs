@@ -275,15 +275,14 @@ impl PyGraph {
 
     /// A graph whose last results are gradients of the others, and whose last parameters are their seeds, as the way
     /// forward and the way back; and the parameters by number that the one keeps for the other.
-    fn halves(&self, results: usize, seeds: usize) -> PyResult<Option<(Self, Self, Vec<usize>)>> {
-        let Some(Halves { forward, back, kept }) = halves(&*self.made()?, results, seeds) else {
-            return Ok(None);
-        };
+    fn halves(&self, results: usize, seeds: usize) -> PyResult<(Self, Self, Vec<usize>)> {
+        let Halves { forward, back, kept } = halves(&*self.made()?, results, seeds)
+            .ok_or_else(|| PyRuntimeError::new_err("what the way back needs is in lists that are returned"))?;
         for half in [&forward, &back] {
             verify(half).map_err(|fault| PyValueError::new_err(fault.to_string()))?;
         }
         let made = |graph| Self { state: State::Made(Arc::new(graph)) };
-        Ok(Some((made(forward), made(back), kept)))
+        Ok((made(forward), made(back), kept))
     }
 
     /// As JSON, with the source line of each node.

@@ -1,9 +1,12 @@
-"""Times a program as it stands and staged, in turns, and tells how far their results are apart.
+"""Times a program as it stands and staged, call by call in turns, and tells how far their results are apart.
 
 CPU time of the process: on a shared machine it is the steadier figure. Both are warmed up first; what staging
-costs is told apart.
+costs is told apart. Neighbouring calls make a pair: what slows the machine for longer slows both, so that the median of
+their ratios is steady where the least time of each is not.
 """
 
+import math
+import statistics
 import time
 from dataclasses import dataclass
 from typing import Callable
@@ -23,17 +26,38 @@ class Workload:
 
 @dataclass
 class Figures:
-    eager: float
-    """Milliseconds of CPU time, the least of the rounds."""
-    staged: float
+    eager: list[float]
+    """Milliseconds of CPU time of each call, one of each pair."""
+    staged: list[float]
     staging: float
     """Milliseconds of the first call, which stages."""
     difference: float
     """The largest relative difference of a result."""
 
+    def __add__(self, other):
+        """The figures of two processes."""
+        return Figures(
+            self.eager + other.eager,
+            self.staged + other.staged,
+            min(self.staging, other.staging),
+            max(self.difference, other.difference),
+        )
+
+    @property
+    def ratios(self):
+        return sorted(eager / staged for eager, staged in zip(self.eager, self.staged))
+
     @property
     def ratio(self):
-        return self.eager / self.staged
+        """How many times faster: the median of the pairs."""
+        return statistics.median(self.ratios)
+
+    @property
+    def bound(self):
+        """What the true median is above, but for one in a hundred: by the sign test, from the number of pairs alone."""
+        ratios = self.ratios
+        rank = math.floor(len(ratios) / 2 - 2.326 * math.sqrt(len(ratios)) / 2)
+        return ratios[max(rank, 0)]
 
 
 def single(array):
@@ -58,23 +82,19 @@ def difference(left, right):
 
 
 def measure(workload, rounds, budget):
-    """Interleaved rounds, until each variant has had its budget in seconds."""
+    """At least so many pairs, and until they have taken this many seconds."""
     staged = ag.function(workload.program)
     start = time.process_time()
     first = staged(*workload.arguments)
     staging = time.process_time() - start
     apart = difference(first, workload.program(*workload.arguments))
-    variants = {"eager": workload.program, "staged": staged}
-    best = {}
-    for _ in range(rounds):
-        for name, program in variants.items():
-            spent = 0.0
-            while True:
-                start = time.process_time()
-                program(*workload.arguments)
-                took = time.process_time() - start
-                best[name] = min(best.get(name, took), took)
-                spent += took
-                if spent > budget / rounds:
-                    break
-    return Figures(best["eager"] * 1e3, best["staged"] * 1e3, staging * 1e3, apart)
+    variants = [("eager", workload.program), ("staged", staged)]
+    took = {"eager": [], "staged": []}
+    begin = time.process_time()
+    while len(took["eager"]) < rounds or time.process_time() - begin < budget:
+        for name, program in variants:
+            start = time.process_time()
+            program(*workload.arguments)
+            took[name].append((time.process_time() - start) * 1e3)
+        variants.reverse()
+    return Figures(took["eager"], took["staged"], staging * 1e3, apart)

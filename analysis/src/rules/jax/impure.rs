@@ -103,7 +103,9 @@ fn check(ctx: &FunctionContext) {
     }
     for statement in ctx.statements() {
         let Stmt::AugAssign(assign) = statement else { continue };
-        let counts = !ctx.fact(&assign.value).may_be_tensor() && outlives(ctx, &assign.target, false);
+        let counts = !ctx.fact(&assign.value).may_be_tensor()
+            && outlives(ctx, &assign.target, false)
+            && !is_undone(ctx, assign);
         if counts {
             ctx.report(
                 &JAX_IMPURE,
@@ -117,6 +119,20 @@ fn check(ctx: &FunctionContext) {
             .emit();
         }
     }
+}
+
+/// `depth += 1` with its `depth -= 1`: it is meant for what runs in between, the trace.
+fn is_undone(ctx: &FunctionContext, change: &ast::StmtAugAssign) -> bool {
+    let opposite = match change.op {
+        ast::Operator::Add => ast::Operator::Sub,
+        ast::Operator::Sub => ast::Operator::Add,
+        _ => return false,
+    };
+    ctx.statements().into_iter().filter_map(Stmt::as_aug_assign_stmt).any(|other| {
+        other.op == opposite
+            && ctx.text(&*other.target) == ctx.text(&*change.target)
+            && ctx.text(&*other.value) == ctx.text(&*change.value)
+    })
 }
 
 fn effect(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'static str)> {

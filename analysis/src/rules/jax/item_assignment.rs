@@ -7,7 +7,7 @@ use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Origin, is_mask, is_tensor};
 use super::shown;
-use crate::diagnostic::{Applicability, Edit};
+use crate::diagnostic::{Applicability, Edit, Severity};
 
 declare_rule! {
     /// ## What it does
@@ -106,6 +106,7 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
             target,
             format!("`{}` is a JAX array and cannot be changed in place", shown(ctx, &subscript.value)),
         )
+        .severity(severity(ctx, &subscript.value))
         .why(ctx.why(&subscript.value));
     if is_mask(ctx, &subscript.slice) {
         return report.help("Use `jnp.where(mask, value, x)`").emit();
@@ -122,6 +123,16 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
         }
         _ => report.help("Use `x = x.at[i].set(value)`").emit(),
     }
+}
+
+/// What is taken out of an argument about which nothing speaks may be an object that has items.
+fn severity(ctx: &FunctionContext, array: &Expr) -> Severity {
+    let item = match array {
+        Expr::Name(name) => ctx.parameter(&name.id).is_none(),
+        _ => true,
+    };
+    let assumed = item && tracing::origin(ctx, array) == Origin::Assumed;
+    if assumed { Severity::Info } else { Severity::Error }
 }
 
 /// `x[i] = v` -> `x = x.at[i].set(v)`.

@@ -18,9 +18,12 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::FunctionContext;
 use super::tracing::{self, Certainty, Decision, Origin};
+use super::ways;
 use crate::diagnostic::{Anchor, Severity};
+use crate::flow::DefKind;
 use crate::staging::assumptions::Source;
 use crate::staging::dialect::RootKind;
+use crate::syntax::qname::QName;
 
 /// How bad it is when Python needs the truth of `expression`, a Tensor. Under `jit` every
 /// operation gives a tracer; only an array from outside that nothing was done to is concrete.
@@ -44,10 +47,9 @@ fn weight(ctx: &FunctionContext, decision: &Decision) -> (&'static str, Severity
 /// How bad it is when Python needs the value of `expression`, a Tensor.
 fn needs_value(ctx: &FunctionContext, expression: &Expr) -> Severity {
     let concrete = tracing::origin(ctx, expression) == Origin::Outside && !is_operation(expression);
-    let severity = match concrete || provides_for_tracing(ctx, expression.range()) {
-        true => Severity::Info,
-        false => Severity::Error,
-    };
+    let concrete = concrete || is_perhaps_concrete(ctx, expression);
+    let certain = !concrete && !provides_for_tracing(ctx, expression.range());
+    let severity = if certain { Severity::Error } else { Severity::Info };
     // `vmap` traces what depends on a mapped argument, which only the mapped function itself shows.
     let most = match ctx.stage.mode {
         RootKind::JaxVmap if ctx.root().is_none() => Severity::Info,
@@ -56,6 +58,29 @@ fn needs_value(ctx: &FunctionContext, expression: &Expr) -> Severity {
         _ => Severity::Error,
     };
     severity.min(most)
+}
+
+/// It is made of nothing but parameters that are annotated as arrays, in a function that is given who knows what.
+fn is_perhaps_concrete(ctx: &FunctionContext, expression: &Expr) -> bool {
+    let all = |operands: &mut dyn Iterator<Item = &Expr>| {
+        let mut traced = operands.filter(|operand| ctx.fact(operand).may_be_tensor()).peekable();
+        traced.peek().is_some() && traced.all(|operand| is_perhaps_concrete(ctx, operand))
+    };
+    match expression {
+        Expr::Name(name) => {
+            let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+            ctx.root().is_none()
+                && !definitions.is_empty()
+                && definitions.iter().all(|definition| matches!(definition.kind, DefKind::Parameter(_)))
+                && ctx.parameter(&name.id).is_some_and(|parameter| parameter.source == Source::Annotation)
+                && !ways::is_given_tensor(ctx, &name.id)
+        }
+        Expr::UnaryOp(operation) => is_perhaps_concrete(ctx, &operation.operand),
+        Expr::Subscript(subscript) => is_perhaps_concrete(ctx, &subscript.value),
+        Expr::BinOp(operation) => all(&mut [&*operation.left, &*operation.right].into_iter()),
+        Expr::Compare(compare) => all(&mut std::iter::once(&*compare.left).chain(&compare.comparators)),
+        _ => false,
+    }
 }
 
 /// The tracer has the value in any case: whatever it was made from, an operation was traced.

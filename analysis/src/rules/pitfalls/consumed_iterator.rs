@@ -81,9 +81,9 @@ fn argument_of_next<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Optio
 fn is_python_iterator(ctx: &FunctionContext, iterator: &Expr) -> bool {
     let fact = ctx.fact(iterator);
     let is_python = |alternative: &Alternative| match alternative {
-        // The protocols of `typing`; one of Tensors may be a Dataset's.
+        // The protocols of `typing`: whatever is annotated so may be a Dataset's, but for what no Dataset gives.
         Alternative::Instance { module, class } if module.is_empty() => {
-            (class.starts_with("Iterator[") || class.starts_with("Generator[")) && !class.contains("Tensor")
+            class.starts_with("Generator[") && !class.contains("Tensor") || gives_plain_values(class)
         }
         Alternative::Instance { module, .. } => {
             let package = module.split('.').next().unwrap_or_default();
@@ -92,4 +92,12 @@ fn is_python_iterator(ctx: &FunctionContext, iterator: &Expr) -> bool {
         _ => false,
     };
     !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_python)
+}
+
+/// `Iterator[int]`, `Iterator[tuple[str, float]]`.
+fn gives_plain_values(class: &str) -> bool {
+    const PLAIN: [&str; 11] =
+        ["Iterator", "bool", "bytes", "complex", "dict", "float", "int", "list", "set", "str", "tuple"];
+    let words = class.split(|c: char| !c.is_alphanumeric() && c != '_');
+    class.starts_with("Iterator[") && words.filter(|word| !word.is_empty()).all(|word| PLAIN.contains(&word))
 }

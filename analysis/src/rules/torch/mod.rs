@@ -94,16 +94,17 @@ fn is_graph_assert(decision: &Decision) -> bool {
 }
 
 /// The author asks how the code is run, around `range` or anywhere in a function that asks whether it
-/// is compiled.
+/// is compiled. The question is known by its name: packages wrap it, since it has moved between modules.
 fn is_provided_for(ctx: &FunctionContext, range: TextRange) -> bool {
-    const COMPILED: [&str; 5] = [
-        "torch.compiler.is_compiling",
-        "torch.compiler.is_dynamo_compiling",
-        "torch.compiler.is_exporting",
-        "torch._dynamo.is_compiling",
-        "torch._utils.is_compiling",
-    ];
-    tracing::asks(ctx, &COMPILED) || asks_around(ctx, range)
+    let asks = ctx.expressions().into_iter().any(|expression| {
+        let name = match expression {
+            Expr::Name(name) => name.id.as_str(),
+            Expr::Attribute(attribute) => attribute.attr.as_str(),
+            _ => return false,
+        };
+        matches!(name.trim_start_matches('_'), "is_compiling" | "is_dynamo_compiling" | "is_exporting")
+    });
+    asks || asks_around(ctx, range)
 }
 
 /// `if not torch.jit.is_scripting(): …` around `range`.

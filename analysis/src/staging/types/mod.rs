@@ -23,6 +23,7 @@ use ty_python_semantic::{HasType, ProgramEnvironment, SemanticModel};
 pub use answers::{ArgumentPlace, CallSite, Facts, ScopeTypes, Target};
 
 use super::assumed::AssumedType;
+use super::callbacks;
 use super::facts::{Alternative, Binding, Fact, TensorKind};
 use super::index::{FileIndex, FunctionId, MODULE, Signature, file_index, function_ast, tree};
 use super::lambdas::{Called, LambdaStage, LambdaTypes};
@@ -192,6 +193,8 @@ impl<'db> Inference<'db> {
         types.facts.table.push(Fact::unknown());
         // The lambdas that libraries stage, outer ones first.
         let mut staged: Vec<(TextRange, LambdaStage)> = Vec::new();
+        // What runs on the host is not called here.
+        let mut host: Vec<TextRange> = Vec::new();
         for (position, expression) in expressions.iter().enumerate() {
             let number = match self.type_of(expression) {
                 Some(ty) => *seen.entry(ty).or_insert_with(|| {
@@ -201,7 +204,10 @@ impl<'db> Inference<'db> {
                 None => 0,
             };
             types.facts.index.push(number);
-            if let Expr::Call(call) = expression {
+            if let Expr::Call(call) = expression
+                && !host.iter().any(|range| range.contains_range(call.range()))
+            {
+                host.extend(callbacks::host_function(call).map(Ranged::range));
                 let place = places.get(position).copied().unwrap_or_default();
                 let before = types.calls.len();
                 let inner = expressions.get(position..).unwrap_or_default();

@@ -14,6 +14,7 @@ import torch
 
 from ..errors import StagingError
 from . import spans
+from .record import is_differentiable
 
 aten = torch.ops.aten
 
@@ -115,7 +116,7 @@ class Aliases:
 
     def _overwritten(self, before, after):
         """What torch does not record: the tensor has another value, and the derivative that it had."""
-        if not (after.type.dtype.is_floating_point or after.type.dtype.is_complex):
+        if not is_differentiable(after.type.dtype):
             return after
         return self.staging.emit("overwritten", [before, after], [after.type])[0]
 
@@ -133,7 +134,7 @@ class Aliases:
     # Regions.
 
     def open_journal(self, depth):
-        journal = Journal(depth, self.staging, self.held)
+        journal = Journal(depth, self)
         self.journals.append(journal)
         return journal
 
@@ -148,14 +149,14 @@ class Aliases:
 class Journal:
     """What a region changed of what was there before it."""
 
-    def __init__(self, depth, staging, held):
+    def __init__(self, depth, aliases):
         self.depth = depth
-        self.held = weakref.WeakSet(held)
+        self.held = weakref.WeakSet(aliases.held)
         self.before = {}
-        self.objects = staging.objects
-        self.python = staging.objects.snapshot()
-        self.gradients = staging.gradients
-        self.dotgrad = staging.gradients.snapshot()
+        self.objects = aliases.staging.objects
+        self.python = self.objects.snapshot()
+        self.gradients = aliases.staging.gradients
+        self.dotgrad = self.gradients.snapshot()
 
     def note(self, cell):
         if cell not in self.before:

@@ -17,7 +17,7 @@ import torch
 from ..conversion import is_converted, is_user_code
 
 MISSING = object()
-_CONTAINERS = (list, dict, collections.defaultdict, collections.OrderedDict)
+CONTAINERS = (list, dict, collections.defaultdict, collections.OrderedDict)
 
 #: Larger containers are data, not state.
 LARGEST = 1024
@@ -248,7 +248,7 @@ class Objects:
             self.watch(value.__self__, depth)
             self.watch(value.__func__, depth)
             return
-        if type(value) in _CONTAINERS:
+        if type(value) in CONTAINERS:
             if len(value) > LARGEST:
                 return
             self._place(Items(value), id(value), None)
@@ -310,7 +310,7 @@ class Objects:
                     if new.get(name, MISSING) is not state:
                         found[self._attribute(place, name)] = state
             elif isinstance(place, Items):
-                if not _same_items(old, place.container):
+                if not same_items(old, place.container):
                     found[place] = old
             elif place.state() is not old:
                 found[place] = old
@@ -375,7 +375,7 @@ def _found(place):
         return MISSING
 
 
-def _same_items(old, new):
+def same_items(old, new):
     if len(old) != len(new):
         return False
     if isinstance(old, dict):
@@ -385,7 +385,7 @@ def _same_items(old, new):
 
 def _is_state(value):
     """Whether a value can change: a container, or an object of a class of the user's."""
-    if type(value) in _CONTAINERS or type(value) is tuple or isinstance(value, torch.optim.Optimizer):
+    if type(value) in CONTAINERS or type(value) is tuple or isinstance(value, torch.optim.Optimizer):
         return True
     if isinstance(value, types.MethodType):
         return True

@@ -159,10 +159,15 @@ _RANDOM = (
 )  # fmt: skip
 
 
+def is_differentiable(dtype):
+    """Whether a tensor of this dtype can have a gradient."""
+    return dtype.is_floating_point or dtype.is_complex
+
+
 def gradient_type(type):
     """The type of the gradient of a value; None if it has none."""
     if isinstance(type, TensorType):
-        return type if type.dtype.is_floating_point or type.dtype.is_complex else None
+        return type if is_differentiable(type.dtype) else None
     if isinstance(type, ListType):
         element = gradient_type(type.element)
         return None if element is None else ListType(element)
@@ -173,26 +178,22 @@ def gradient_type(type):
 
 
 def has_gradient(region):
-    """Whether a gradient is taken in a region."""
-    return any(node.op == "gradient" or any(map(has_gradient, node.regions)) for node in region.nodes)
+    """Whether a gradient is taken in a region, or in a function that is called there."""
+    return any(node.op == "gradient" for node in _nodes(region, set()))
 
 
 def has_random(region):
     """Whether random numbers are drawn in a region, or in a function that is called there."""
-    seen = set()
-
-    def in_region(region):
-        if region in seen:
-            return False
-        seen.add(region)
-        return any(_is_random(node) or any(map(in_region, _inner(node))) for node in region.nodes)
-
-    return in_region(region)
+    return any(
+        node.op.startswith("aten.") and any(name in node.op for name in _RANDOM) for node in _nodes(region, set())
+    )
 
 
-def _is_random(node):
-    return node.op.startswith("aten.") and any(name in node.op for name in _RANDOM)
-
-
-def _inner(node):
-    return [node.extra.region] if node.op == "call" else node.regions
+def _nodes(region, seen):
+    """All nodes in a region, those of the functions that are called included, once."""
+    seen.add(region)
+    for node in region.nodes:
+        yield node
+        for inner in [node.extra.region] if node.op == "call" else node.regions:
+            if inner not in seen:
+                yield from _nodes(inner, seen)

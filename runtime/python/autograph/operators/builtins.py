@@ -244,9 +244,6 @@ def type_(*args):
         return list
     if len(args) == 1 and is_staged_tensor(args[0]):
         return torch.nn.Parameter if isinstance_(args[0], torch.nn.Parameter) else torch.Tensor
-    if len(args) == 1 and is_staged_tensor(args[0]):
-        source = current().view_of(args[0]).base.source
-        return torch.Tensor if source is None or source.tensor is None else type(source.tensor)
     return type(*args)
 
 

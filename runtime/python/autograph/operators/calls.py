@@ -115,10 +115,7 @@ def module(f, args, keywords):
     forward = type(f).forward
     if "forward" in f.__dict__ or not isinstance(forward, types.FunctionType):
         return _plain_call(f, *args, **keywords)
-    made = conversion.converted(forward)
-    if made is not None and current() is not None:
-        current().objects.entered(forward)
-    if made is None:
+    if conversion.converted(forward) is None:
         return _plain_call(f, *args, **keywords)
     if not _has_hooks(f):
         return _entered(forward, (f, *args), keywords)

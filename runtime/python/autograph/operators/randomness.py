@@ -26,7 +26,7 @@ def get_rng_state():
 def set_rng_state(state):
     if current() is None:
         return _set(state)
-    return _called(_set, state)
+    _called(_set, state)
 
 
 def fork_rng(*args, **kwargs):
@@ -46,11 +46,7 @@ def _forked(devices=None, enabled=True, *_, **__):
 def _called(function, *inputs, types=()):
     from ..api import py_function
 
-    def call(*values):
-        result = function(*values)
-        return result if isinstance(result, torch.Tensor) else None
-
-    return py_function(call, inputs, types) if isinstance(types, torch.Tensor) else py_function(call, inputs, ()) and None
+    return py_function(function, inputs, types)
 
 
 OVERLOADS = {

@@ -1,0 +1,82 @@
+//! Names that comprehensions and lambdas bind for themselves: no definition of the function gives them a value.
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::scope;
+
+/// The comprehensions and lambdas of one function that bind names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct OwnNames(Vec<Inner>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Inner {
+    range: TextRange,
+    /// What belongs to the function around it: the iterable of the first clause.
+    outside: Option<TextRange>,
+    names: Vec<Name>,
+}
+
+impl OwnNames {
+    pub(super) fn build(def: &ast::StmtFunctionDef) -> Self {
+        let mut own = Self::default();
+        own.visit_body(&def.body);
+        own
+    }
+
+    /// Whether `name` at `range` is one of a comprehension or lambda around it.
+    pub(super) fn bind(&self, range: TextRange, name: &str) -> bool {
+        self.0.iter().any(|inner| {
+            inner.range.contains_range(range)
+                && inner.outside.is_none_or(|outside| !outside.contains_range(range))
+                && inner.names.iter().any(|own| own == name)
+        })
+    }
+
+    fn comprehension(&mut self, range: TextRange, generators: &[ast::Comprehension]) {
+        let mut targets = Targets(Vec::new());
+        for generator in generators {
+            targets.visit_expr(&generator.target);
+        }
+        let outside = generators.first().map(|first| first.iter.range());
+        self.0.push(Inner { range, outside, names: targets.0 });
+    }
+}
+
+impl<'a> SourceOrderVisitor<'a> for OwnNames {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        if !matches!(statement, Stmt::FunctionDef(_)) {
+            source_order::walk_stmt(self, statement);
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::ListComp(node) => self.comprehension(node.range, &node.generators),
+            Expr::SetComp(node) => self.comprehension(node.range, &node.generators),
+            Expr::Generator(node) => self.comprehension(node.range, &node.generators),
+            Expr::DictComp(node) => self.comprehension(node.range, &node.generators),
+            Expr::Lambda(node) => {
+                let names = node.parameters.iter().flat_map(|own| scope::parameters(own)).cloned().collect();
+                self.0.push(Inner { range: node.body.range(), outside: None, names });
+            }
+            _ => {}
+        }
+        source_order::walk_expr(self, expression);
+    }
+}
+
+struct Targets(Vec<Name>);
+
+impl<'a> SourceOrderVisitor<'a> for Targets {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if let Expr::Name(name) = expression
+            && name.ctx.is_store()
+        {
+            self.0.push(name.id.clone());
+        }
+        source_order::walk_expr(self, expression);
+    }
+}
