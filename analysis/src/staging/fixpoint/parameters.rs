@@ -269,8 +269,13 @@ fn assume(
         staged.dialect == Dialect::Tensorflow && staged.root == Some(RootKind::Function)
     });
     let mut assumed = AssumedType::default();
+    // Of a wrapper that is given many functions, what some of them return says nothing about the others.
+    let is_open = spoken.iter().any(|contribution| contribution.assumed.unknown);
     for contribution in &spoken {
         for alternative in contribution.assumed.alternatives() {
+            if is_open && alternative.starts_with("{typing:Callable}") {
+                continue;
+            }
             match takes_tensors && !contribution.bound {
                 true => assumed.insert(with_arrays_as(alternative, "{tensorflow:Tensor}")),
                 false => assumed.insert(alternative),
