@@ -27,6 +27,8 @@ pub struct Signature {
     pub rebinds: bool,
     /// It decides on something that is not Python on its face: see [`super::plain::is_plainly_python`].
     pub tests_values: bool,
+    /// It stands under a test of a constant of the file that is `False`: nobody ever defines it.
+    pub is_dead: bool,
     /// Names of decorators that stop conversion: `do_not_convert`, `lru_cache`, …
     pub decorators: Vec<Name>,
 }
@@ -139,6 +141,7 @@ impl Signature {
             stores: Vec::new(),
             rebinds: false,
             tests_values: false,
+            is_dead: false,
             decorators,
         }
     }
