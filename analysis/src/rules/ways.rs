@@ -29,7 +29,7 @@ pub(super) fn is_certain(ctx: &FunctionContext, range: TextRange) -> bool {
         Dialect::Torch => ctx.stage.mode != RootKind::TorchScript,
         _ => false,
     };
-    if !traces || ctx.root().is_some() {
+    if !traces || is_entry(ctx.stage) {
         return true;
     }
     if depends(ctx.ast, range) {
@@ -39,7 +39,7 @@ pub(super) fn is_certain(ctx: &FunctionContext, range: TextRange) -> bool {
     for _ in 0..MAX_CALLERS {
         let Some(Span { document, anchor: Anchor::Function(path), range }) = cause else { return true };
         let caller = FunctionId::new(ctx.db, document, path);
-        let Some(stage) = queries::stage(ctx.db, caller).as_ref().filter(|stage| stage.root.is_none()) else {
+        let Some(stage) = queries::stage(ctx.db, caller).as_ref().filter(|stage| !is_entry(stage)) else {
             return true;
         };
         if function_ast(ctx.db, caller).as_ref().is_some_and(|ast| depends(ast, range)) {
@@ -48,6 +48,11 @@ pub(super) fn is_certain(ctx: &FunctionContext, range: TextRange) -> bool {
         cause = stage.cause.clone();
     }
     true
+}
+
+/// A root that people call; the body of a `lax.cond` is a part of the function around it.
+fn is_entry(stage: &Stage) -> bool {
+    stage.root.is_some_and(|root| root != RootKind::ControlFlowBody)
 }
 
 /// Whether the calls by which the root comes here give `parameter` a Tensor, as its annotation says. They need not:
