@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import autograph as ag
-from oracle import assert_same, t
+from oracle import assert_equal, assert_same, t
 
 
 def test_both_branches():
@@ -429,3 +429,35 @@ def test_zip_of_modules_and_rows(count):
         return torch.stack(out)
 
     assert_same(f, (torch.ones(count, 2),))
+
+
+def test_loops_of_so_many_rounds_at_most():
+    """Where they are staged, as in TensorFlow."""
+
+    @ag.function
+    def grown(x):
+        while x.sum() < 100:
+            ag.set_loop_options(maximum_iterations=3)
+            x = x + 1
+        return x
+
+    @ag.function
+    def counted(x, n):
+        for i in range(10, n, -2):
+            ag.set_loop_options(maximum_iterations=2)
+            x = x + i
+            if x > 15:
+                break
+        return x
+
+    assert_equal([grown(t(x)) for x in (0, 97, 99, 100)], [t(x) for x in (3, 100, 100, 100)])
+    results = [counted(torch.tensor(x), torch.tensor(n)) for x, n in ((0, 0), (0, 9), (0, 10), (6, 0))]
+    assert_equal(results, [torch.tensor(x) for x in (18, 10, 0, 16)])
+
+
+def test_texts_that_are_returned():
+    def f(x):
+        n = int(x[0])
+        return f"{n} of {x.sum():.1f}", {"n": str(n)}, "plain"
+
+    assert_same(f, (t(3, -4),), (t(5, 1),))

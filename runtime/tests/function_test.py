@@ -164,6 +164,8 @@ def test_methods_properties_and_partial():
     assert_equal(model(t(1)), t(17))
     assert_equal(ag.function(functools.partial(Model.shifted))(t(1)), t(2))
     assert_equal(ag.function(lambda x: x + 1 if x.sum() > 0 else x)(t(1)), t(2))
+    applied = lambda f: (lambda x: f(x) if x.sum() > 0 else x)  # noqa: E731
+    assert_equal(ag.function(lambda x: applied(torch.neg)(x))(t(1)), t(-1))
 
 
 def test_python_callback():

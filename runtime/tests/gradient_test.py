@@ -154,8 +154,12 @@ def test_functions_of_torch():
         torch.nn.LSTM(3, 4, proj_size=2),
         torch.nn.GRU(3, 4, 2),
         torch.nn.RNN(3, 4),
+        torch.nn.LSTM(3, 4, 3, dropout=0.5),
+        torch.nn.GRU(3, 4, 2, dropout=0.5, bidirectional=True, batch_first=True),
+        torch.nn.RNN(3, 4, 2, dropout=0.5, bias=False),
+        torch.nn.LSTM(3, 4, 2, bias=False, bidirectional=True),
     ],
-    ids=["lstm", "both ways", "projected", "gru", "rnn"],
+    ids=["lstm", "both ways", "projected", "gru", "rnn", "lstm, dropout", "gru, dropout", "rnn, dropout", "lstm, no bias"],
 )
 def test_recurrent_layers(layer):
     def loss(x):
@@ -165,6 +169,7 @@ def test_recurrent_layers(layer):
     found = []
     for f in (loss, ag.function(loss)):
         layer.zero_grad()
+        torch.manual_seed(0)
         f(leaf(5, 2, 3)).backward()
         found.append([p.grad.clone() for p in layer.parameters()])
     torch.testing.assert_close(*found)

@@ -170,3 +170,25 @@ def test_appended_or_changed():
         return torch.stack(out).sum()
 
     assert_same(f, (t(1, 2), torch.tensor(True)), (t(1, 2), torch.tensor(False)))
+
+
+def test_order():
+    def known(x):
+        rows = [(x[0], x), (x[1], x * 2), (x[2], x * 3)]
+        best = sorted(rows, key=lambda row: row[0], reverse=True)[:2]
+        scores = [x[0], x[1], x[2]]
+        scores.sort()
+        return best, scores, sorted(scores, key=lambda score: -score), sorted({"b": 1, "a": 2})
+
+    def unknown(x, n):
+        found = []
+        for i in range(n):
+            found.append(x[i])
+        ordered = sorted(found)
+        found.sort(key=lambda score: score**2, reverse=True)
+        by_square = torch.stack(found)
+        found.reverse()
+        return ordered, by_square, found
+
+    assert_same(known, (t(3, -4, 2),))
+    assert_same(unknown, (t(3, -4, 2), torch.tensor(3)), (t(3, -4, 2), torch.tensor(2)))

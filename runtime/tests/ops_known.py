@@ -53,3 +53,13 @@ KNOWN = {
     **_each("nn.functional.gaussian_nll_loss", "its Python code asks whether a variance is negative"),
     **_each("nn.functional.one_hot", "the number of classes depends on data"),
 }
+
+#: Not the same on tensors that lie otherwise in memory, and why.
+KNOWN_OTHERWISE = {
+    **_each(
+        "as_strided as_strided.partial_views as_strided_copy",
+        "their derivative is by the memory of the tensor that was traced",
+    ),
+    "nn.functional.alpha_dropout": "eager torch draws in the order of memory",
+    "view_copy": "torch's own shapes refuse it, its kernel does not",
+}

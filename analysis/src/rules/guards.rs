@@ -34,6 +34,11 @@ pub(super) fn guarded(ctx: &FunctionContext, range: TextRange) -> bool {
         || is_called_eagerly(ctx)
 }
 
+/// Whether `range` is under a test of eager execution itself.
+pub(super) fn asks_for_eager(ctx: &FunctionContext, range: TextRange) -> bool {
+    ctx.enclosing(range).any(|construct| ctx.text(construct.test_range).contains("executing_eagerly"))
+}
+
 fn mentions(test: &str) -> bool {
     EAGER_TESTS.iter().any(|word| test.contains(word)) || asks_for_library(test)
 }

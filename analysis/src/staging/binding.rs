@@ -33,7 +33,23 @@ pub fn of_test(expression: &Expr, fact: Lookup) -> Binding {
 fn is_metadata(expression: &Expr) -> bool {
     match expression {
         Expr::Attribute(attribute) => {
-            matches!(attribute.attr.as_str(), "dtype" | "ndim" | "ndims" | "shape" | "device" | "itemsize")
+            const KEPT: &[&str] = &[
+                "dtype",
+                "ndim",
+                "ndims",
+                "shape",
+                "device",
+                "itemsize",
+                "requires_grad",
+                "is_cuda",
+                "is_leaf",
+            ];
+            KEPT.contains(&attribute.attr.as_str()) || is_metadata(&attribute.value)
+        }
+        Expr::BinOp(operation) => {
+            let sides = [&*operation.left, &*operation.right];
+            sides.iter().any(|side| is_metadata(side))
+                && sides.iter().all(|side| side.is_number_literal_expr() || is_metadata(side))
         }
         Expr::Subscript(subscript) => is_metadata(&subscript.value),
         Expr::Call(call) => match call.func.as_ref() {
@@ -45,6 +61,22 @@ fn is_metadata(expression: &Expr) -> bool {
                 }
                 _ => false,
             },
+            // `x.shape.as_list()`, and what torch and strings answer on the host: `x.dim()`, `x.size(0)`.
+            Expr::Attribute(method) => {
+                const ANSWERED: &[&str] = &[
+                    "dim",
+                    "numel",
+                    "nelement",
+                    "is_floating_point",
+                    "is_complex",
+                    "is_contiguous",
+                    "startswith",
+                    "endswith",
+                ];
+                is_metadata(&method.value)
+                    || ANSWERED.contains(&method.attr.as_str())
+                    || method.attr.as_str() == "size" && !call.arguments.is_empty()
+            }
             _ => false,
         },
         _ => false,

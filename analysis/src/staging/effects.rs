@@ -16,6 +16,7 @@ use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashSet;
 
+use super::binding;
 use super::construct::ConstructNode;
 use super::decisions;
 use super::facts::{Alternative, Binding, Fact, Library, TensorKind};
@@ -86,11 +87,13 @@ struct Raised<'a> {
 }
 
 impl Raised<'_> {
+    fn fact(&self, expression: &Expr) -> Option<&Fact> {
+        let id = expressions::id(expression)?;
+        if self.expressions.contains(&id) { Some(&self.tensor) } else { self.facts.get(id) }
+    }
+
     fn find_regions(&self, nodes: &[(ConstructNode, Option<u32>)]) -> Vec<Region> {
-        let lookup = |expression: &Expr| {
-            let id = expressions::id(expression)?;
-            if self.expressions.contains(&id) { Some(&self.tensor) } else { self.facts.get(id) }
-        };
+        let lookup = |expression: &Expr| self.fact(expression);
         decisions::constructs(nodes, &lookup)
             .iter()
             .filter(|construct| construct.binding == Binding::Staged)
@@ -110,7 +113,14 @@ impl Raised<'_> {
     /// Whether the value that `name` has at `range` came through a staged statement, or was computed
     /// from one that did.
     fn is_carried(&self, name: &QName, range: TextRange) -> bool {
-        let definitions = self.flow.definitions_of(range, name);
+        let mut definitions = self.flow.definitions_of(range, name);
+        // What a loop of Python's leaves behind is taken to be there: `for i in range(3): …`, then `i`.
+        if definitions
+            .iter()
+            .all(|definition| matches!(definition.kind, DefKind::ForTarget | DefKind::Undefined))
+        {
+            definitions.retain(|definition| definition.kind != DefKind::Undefined);
+        }
         let within = |region: &Region, definition: &Def| {
             definition.node != Cfg::ENTRY && region.range.contains_range(definition.range)
         };
@@ -176,6 +186,11 @@ impl<'a> SourceOrderVisitor<'a> for Raised<'_> {
                 QName::from_expr(expression).is_some_and(|name| self.is_carried(&name, expression.range()))
             }
             Expr::BinOp(operation) => self.is_raised(&operation.left) || self.is_raised(&operation.right),
+            // `not_` of AutoGraph gives a Tensor for one.
+            Expr::UnaryOp(ast::ExprUnaryOp { op: ast::UnaryOp::Not, operand, .. }) => {
+                let lookup = |expression: &Expr| self.fact(expression);
+                binding::of_test(operand, &lookup) == Binding::Staged
+            }
             Expr::UnaryOp(operation) => self.is_raised(&operation.operand),
             Expr::Compare(compare) => {
                 compare

@@ -31,6 +31,7 @@ use super::types::{CallSite, ScopeTypes, Target, function_types, module_name_of,
 use crate::config::Settings;
 use crate::db::Db;
 use crate::project::Document;
+use crate::syntax::expressions::ExprId;
 
 pub use horizon::Horizon;
 
@@ -110,11 +111,19 @@ pub struct Fixpoint {
     contributions: BTreeMap<Scope, Vec<(Scope, u32, Contribution)>>,
     pub parameters: BTreeMap<Scope, Vec<ParameterAssumption>>,
     returns: BTreeMap<Scope, AssumedType>,
+    /// Recursive functions that return something unknown for another reason.
+    doubtful: BTreeSet<Scope>,
     lambdas: BTreeMap<Scope, Vec<LambdaTypes>>,
+    /// The types of defaults that are no literals: [`ScopeTypes::defaults`].
+    defaults: BTreeMap<Scope, Vec<(u32, AssumedType)>>,
+    /// What functions call their parameters with: [`ScopeTypes::applied`].
+    applied: BTreeMap<Scope, Vec<(u32, Vec<AssumedType>)>>,
+    /// The lambdas that a scope gives to functions: which one, to whom, as which parameter.
+    given_lambdas: BTreeMap<Scope, Vec<(ExprId, Scope, u32)>>,
     /// Functions that code calls which is not converted, and why; of no matter to types.
     pub called_as_they_are: BTreeMap<Scope, Unconverted>,
     /// Parameters that the body binds to something else; once seen, for good.
-    rebound: BTreeSet<(Scope, Name)>,
+    rebound: BTreeMap<(Scope, Name), AssumedType>,
 }
 
 impl Fixpoint {
@@ -137,8 +146,12 @@ impl Fixpoint {
             parameters: BTreeMap::new(),
             returns: BTreeMap::new(),
             lambdas: BTreeMap::new(),
+            doubtful: BTreeSet::new(),
+            defaults: BTreeMap::new(),
+            applied: BTreeMap::new(),
+            given_lambdas: BTreeMap::new(),
             called_as_they_are: BTreeMap::new(),
-            rebound: BTreeSet::new(),
+            rebound: BTreeMap::new(),
         };
         fixpoint.find_roots(db);
         if !fixpoint.is_idle() {
@@ -207,11 +220,28 @@ impl Fixpoint {
                 self.lambdas.insert(*scope, types.lambdas.clone());
                 changed = true;
             }
-            for name in &types.rebound {
-                changed |= self.rebound.insert((*scope, name.clone()));
+            if self.applied.get(scope).map_or(&[][..], Vec::as_slice) != types.applied {
+                self.applied.insert(*scope, types.applied.clone());
+                changed = true;
+            }
+            if self.defaults.get(scope).map_or(&[][..], Vec::as_slice) != types.defaults {
+                self.defaults.insert(*scope, types.defaults.clone());
+                changed = true;
+            }
+            for (name, others) in &types.rebound {
+                let known = self.rebound.entry((*scope, name.clone())).or_default();
+                let before = known.clone();
+                known.join(others);
+                changed |= *known != before;
             }
             if scope.function != MODULE {
-                let returns = types.returns.clone();
+                let mut returns = types.returns.clone();
+                if returns.unknown && !returns.is_empty() && self.is_recursive(db, *scope, types) {
+                    returns.unknown = self.is_doubtful(*scope, &returns);
+                }
+                if returns.unknown {
+                    changed |= self.ask_nested(db, *scope);
+                }
                 if self.returns.get(scope) != Some(&returns) {
                     self.returns.insert(*scope, returns);
                     changed = true;
@@ -221,6 +251,46 @@ impl Fixpoint {
         changed |= self.convert_nested(db);
         self.recompute(db);
         changed
+    }
+
+    fn is_recursive(&self, db: &dyn Db, scope: Scope, types: &ScopeTypes) -> bool {
+        let mut targets = types.calls.iter().flat_map(|call| &call.targets);
+        targets.any(|target| self.scope_of(db, target) == Some(scope))
+    }
+
+    /// What a function returns may be a function in it, or come from one.
+    fn ask_nested(&mut self, db: &dyn Db, scope: Scope) -> bool {
+        if self.horizon.selective || self.evidence.len() >= self.horizon.evidence {
+            return false;
+        }
+        let distance = self.evidence.get(&scope).copied().unwrap_or_default();
+        let functions = &file_index(db, self.documents[scope.document as usize]).definitions.functions;
+        let mut changed = false;
+        for (number, entry) in functions.iter().enumerate() {
+            let nested = Scope { document: scope.document, function: number as u32 };
+            if entry.parent == Some(scope.function)
+                && entry.class.is_none()
+                && !self.staged.contains_key(&nested)
+                && !self.evidence.contains_key(&nested)
+            {
+                self.evidence.insert(nested, distance);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// What a recursive function returns is at first not known because it is not known. It is taken to
+    /// return what the rest of it does; if something stays unknown then, that is of another cause.
+    fn is_doubtful(&mut self, scope: Scope, returns: &AssumedType) -> bool {
+        let tried = self
+            .returns
+            .get(&scope)
+            .is_some_and(|known| !known.unknown && known.alternatives().eq(returns.alternatives()));
+        if tried {
+            self.doubtful.insert(scope);
+        }
+        self.doubtful.contains(&scope)
     }
 
     /// AutoGraph converts a function together with the functions nested in it, whoever calls them.
@@ -273,6 +343,7 @@ impl Fixpoint {
     fn absorb_calls(&mut self, db: &dyn Db, scope: Scope, types: &ScopeTypes) -> bool {
         let mut changed = false;
         let mut contributions = Vec::new();
+        let mut given_lambdas = Vec::new();
         let staged = self.staged.get(&scope).cloned();
         let distance = self.evidence.get(&scope).copied();
         for call in &types.calls {
@@ -313,7 +384,12 @@ impl Fixpoint {
                     changed = true;
                 }
                 self.contribute(db, scope, call, caller.is_some(), target, callee, &mut contributions);
+                given_lambdas.extend(self.lambdas_of(db, call, target, callee));
             }
+        }
+        if self.given_lambdas.get(&scope).map_or(&[][..], Vec::as_slice) != given_lambdas {
+            self.given_lambdas.insert(scope, given_lambdas);
+            changed = true;
         }
         if self.contributions.get(&scope) != Some(&contributions) {
             self.contributions.insert(scope, contributions);
@@ -393,8 +469,15 @@ impl Fixpoint {
             };
             let assumed = |(parameter, syntax): (&ParameterAssumption, &ParameterSyntax)| {
                 let mut assumed = parameter.assumed.clone();
-                assumed.unknown |= self.rebound.contains(&(*scope, syntax.name.clone()));
-                (!assumed.is_empty()).then_some(assumed)
+                // TorchScript holds a name to its annotation.
+                let is_held = syntax.annotated
+                    && self.staged.get(scope).is_some_and(|staged| staged.mode == RootKind::TorchScript);
+                if let Some(others) = self.rebound.get(&(*scope, syntax.name.clone()))
+                    && !is_held
+                {
+                    assumed.join(others);
+                }
+                (!assumed.is_empty() || assumed.unknown && syntax.annotated).then_some(assumed)
             };
             let assumption = Assumption {
                 lambdas: Vec::new(),
@@ -407,6 +490,16 @@ impl Fixpoint {
         for (scope, lambdas) in &self.lambdas {
             let functions = assumptions.entry(scope.document).or_default();
             functions.entry(scope.function).or_default().lambdas.clone_from(lambdas);
+        }
+        for (scope, lambdas) in &self.given_lambdas {
+            let functions = assumptions.entry(scope.document).or_default();
+            let known = &mut functions.entry(scope.function).or_default().lambdas;
+            for (id, callee, parameter) in lambdas {
+                let parameters = self.applied_to(*callee, *parameter as usize);
+                if !known.iter().any(|types| types.id == *id) && !parameters.is_empty() {
+                    known.push(LambdaTypes { id: *id, parameters });
+                }
+            }
         }
         assumptions
     }

@@ -17,7 +17,7 @@ use std::fmt::Write;
 use ruff_text_size::{TextRange, TextSize};
 
 use super::assumed::{AssumedType, resolve_classes};
-use super::index::{FileIndex, MODULE};
+use super::index::{FileIndex, MODULE, ParameterSyntax};
 use super::lambdas::LambdaTypes;
 use super::visible::Visible;
 use crate::syntax::functions::ClassEntry;
@@ -66,10 +66,8 @@ pub fn view(
             continue;
         }
         for (parameter, assumed) in signature.parameters.iter().zip(&assumption.parameters) {
-            if let Some(annotation) = assumed.as_ref().and_then(|assumed| writer.annotation(assumed))
-                && !parameter.annotated
-            {
-                writer.insert(parameter.name_range.end(), format!(": \"{annotation}\""));
+            if let Some(assumed) = assumed {
+                writer.parameter(parameter, assumed);
             }
         }
         if matches!(asked, Asked::Here(visible) if !visible.has_result(number as u32)) {
@@ -127,6 +125,31 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn insert(&mut self, at: TextSize, text: String) {
         self.edits.push((at, TextSize::default(), text));
+    }
+
+    /// Gives a parameter its annotation, or the one that the user wrote what it lacks.
+    fn parameter(&mut self, parameter: &ParameterSyntax, assumed: &AssumedType) {
+        let annotation = self.annotation(assumed);
+        match (parameter.annotation, annotation) {
+            (None, Some(annotation)) if !parameter.annotated => {
+                self.insert(parameter.name_range.end(), format!(": \"{annotation}\""));
+            }
+            (Some(written), Some(annotation)) if written.vague => {
+                self.edits.push((written.range.start(), written.range.len(), format!("\"{annotation}\"")));
+            }
+            // The body binds it to something else: `low: float` … `low = torch.tensor(low)`.
+            (Some(written), annotation) => {
+                let other = annotation.or_else(|| self.name("typing", "Any").filter(|_| assumed.unknown));
+                match (other, written.quoted) {
+                    (Some(other), true) => {
+                        self.insert(written.range.end() - TextSize::from(1), format!(" | {other}"));
+                    }
+                    (Some(other), false) => self.insert(written.range.end(), format!(" | \"{other}\"")),
+                    (None, _) => {}
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Calling a module or layer runs its `forward` or `call`; the base class only says `Any`:

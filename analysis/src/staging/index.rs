@@ -12,7 +12,7 @@ use ruff_text_size::{TextRange, TextSize};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
-pub use signature::{DefaultValue, ParameterKind, ParameterSyntax, Signature};
+pub use signature::{Annotation, DefaultValue, ParameterKind, ParameterSyntax, Signature};
 
 use super::lambdas::LambdaSyntax;
 use super::roots::{self, Reference, RootSite};
@@ -36,7 +36,7 @@ pub struct FileIndex {
     pub roots: Vec<RootSite>,
     /// Names of overloaded builtins that are called: (scope, range of the name).
     pub builtin_calls: Vec<(u32, TextRange)>,
-    /// The lambdas that libraries call.
+    /// The lambdas that are arguments of calls, or have a name.
     pub lambdas: Vec<LambdaSyntax>,
     /// Where the statements outside all functions start, in order.
     pub statements: Vec<TextSize>,

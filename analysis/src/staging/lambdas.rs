@@ -1,4 +1,5 @@
-//! Lambdas that libraries call: `dataset.map(lambda x: …)`, `jax.vmap(lambda row: …)`.
+//! Lambdas, by what they are called with: by libraries (`dataset.map(lambda x: …)`, `jax.vmap(lambda row: …)`), by the
+//! function that they are given to, and by the name that they have.
 //!
 //! The parameters of a lambda cannot be annotated. So in the ghost view each use of one is replaced by a name
 //! that the end of the file declares:

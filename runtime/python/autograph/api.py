@@ -104,7 +104,8 @@ def set_element_type(entity, dtype, shape=None):
 
 
 def set_loop_options(**options):
-    """Options of the loop whose first statement this is; the converter hands them to the loop."""
+    """Options of the loop whose first statement this is; the converter hands them to the loop. A staged loop has at
+    most `maximum_iterations` rounds; TensorFlow's other options mean nothing here."""
 
 
 def py_function(function, inputs=(), types=()):

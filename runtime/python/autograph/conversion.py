@@ -164,7 +164,7 @@ def _entry_of(code, entries):
     if not positions:
         return None
     start = min((p[0], p[2]) for p in positions)
-    before = [e for e in candidates if (e["line"], e["column"]) <= start]
+    before = [e for e in candidates if (e["line"], e["column"]) < start]
     return max(before, key=lambda e: e["column"], default=None)
 
 

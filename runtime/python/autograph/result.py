@@ -6,7 +6,7 @@ import dataclasses
 import torch
 from torch.utils import _pytree as pytree
 
-from .capture import scalars
+from .capture import scalars, texts
 from .operators import specs
 from .operators.lists import List
 from .operators.variables import Maybe, UndefinedReturnValue
@@ -55,6 +55,9 @@ class Result:
             return self._slot(staging.value_of(value))
         if scalars.is_staged(value):
             return self._slot(scalars.lower(staging, value))
+        if type(value) is str:
+            text = texts.assembled(staging, value)
+            return (lambda values, outside: value) if text is value else self._slot(text)
         if isinstance(value, Maybe):
             flag = self._slot(scalars.lower(staging, value.flag))
             inner = self._of(staging, value.value)

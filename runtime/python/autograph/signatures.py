@@ -2,6 +2,7 @@
 
 import torch
 
+from .capture.layouts import layout
 from .capture.record import TensorType, parse_type
 from .errors import StagingError
 
@@ -15,7 +16,7 @@ def kinds(leaves):
     for index, leaf in enumerate(leaves):
         if isinstance(leaf, torch.Tensor):
             first = seen.setdefault(id(leaf), index)
-            found.append((leaf.dtype, leaf.dim(), leaf.device, leaf.requires_grad, first))
+            found.append((leaf.dtype, leaf.dim(), leaf.device, leaf.requires_grad, layout(leaf), first))
         elif isinstance(leaf, (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device)):
             found.append((type(leaf), repr(leaf)))
         else:

@@ -11,6 +11,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from .capture import scalars, sizes, spans, views
 from .capture.aliases import Aliases, Base, View
 from .capture.dotgrad import Gradients
+from .capture.layouts import layout, strides
 from .capture.objects import Objects
 from .capture.record import BOOL, FLOAT, INT, Record, TensorType
 from .errors import StagingError
@@ -153,7 +154,7 @@ class Staging:
         param = self.record.entry.param(TensorType(tensor.dtype, dims, tensor.device), "")
         if unknown:
             size = [self.sizes.shared(unknown[d], param, d) if d in unknown else n for d, n in enumerate(tensor.shape)]
-            fake = self.new_fake(size, None, tensor.dtype, tensor.device)
+            fake = self.new_fake(size, strides(layout(tensor), size), tensor.dtype, tensor.device)
         else:
             fake = self.new_fake(tensor.size(), tensor.stride(), tensor.dtype, tensor.device)
         base = Base(param, fake, 0)

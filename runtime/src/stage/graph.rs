@@ -276,8 +276,9 @@ impl PyGraph {
     /// A graph whose last results are gradients of the others, and whose last parameters are their seeds, as the way
     /// forward and the way back; and the parameters by number that the one keeps for the other.
     fn halves(&self, results: usize, seeds: usize) -> PyResult<(Self, Self, Vec<usize>)> {
-        let Halves { forward, back, kept } = halves(&*self.made()?, results, seeds)
-            .ok_or_else(|| PyRuntimeError::new_err("what the way back needs is in lists that are returned"))?;
+        let Halves { forward, back, kept } = halves(&*self.made()?, results, seeds).ok_or_else(|| {
+            PyRuntimeError::new_err("what the way back needs is in lists that are returned")
+        })?;
         for half in [&forward, &back] {
             verify(half).map_err(|fault| PyValueError::new_err(fault.to_string()))?;
         }

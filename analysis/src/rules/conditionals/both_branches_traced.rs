@@ -10,6 +10,7 @@ use crate::diagnostic::Severity;
 use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
 use crate::rules::effects::{self, Mutation};
+use crate::rules::guards::asks_for_eager;
 use crate::staging::construct::{Construct, ConstructKind};
 use crate::staging::facts::Alternative;
 use crate::syntax::qname::QName;
@@ -65,7 +66,7 @@ fn check(ctx: &FunctionContext) {
     for (construct, raise) in raises::in_staged_branches(ctx) {
         let names: Vec<&str> = raises::raised(raise).into_iter().collect();
         // A `raise` that is caught is silent.
-        if raises::handler(ctx, raise.range(), &names).is_none() {
+        if raises::handler(ctx, raise.range(), &names).is_none() && !asks_for_eager(ctx, raise.range()) {
             let message = format!(
                 "this `raise` always fires: both branches of the staged `if` are traced, whether or not {} holds",
                 condition(ctx, construct),

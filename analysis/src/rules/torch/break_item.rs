@@ -1,6 +1,6 @@
 //! Tensors where Python wants a number, under torch.compile.
 
-use ruff_python_ast::Expr;
+use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
@@ -14,7 +14,7 @@ declare_rule! {
     /// ## What it does
     /// Reports Tensors that are made Python numbers in a function compiled by `torch.compile`:
     /// `x.item()`, `int(x)`, `float(x)`, `bool(x)`, `x.tolist()`, `range(x)`, an index of a Python
-    /// list.
+    /// list, a value in an f-string.
     ///
     /// ## Why is this bad?
     /// The compiler traces without values. It ends the graph there, waits for the device to give the
@@ -98,6 +98,19 @@ fn number<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String
             (is_list && !fact.unknown && is_tensor(ctx, &subscript.slice))
                 .then(|| ("the index of a Python sequence".to_owned(), &*subscript.slice))
         }
+        Expr::FString(text) if is_kept(ctx, expression) => {
+            let mut values = text.value.elements().filter_map(|element| element.as_interpolation());
+            let formatted = values.find(|value| is_tensor(ctx, &value.expression))?;
+            Some(("the text".to_owned(), &*formatted.expression))
+        }
         _ => None,
     }
+}
+
+/// Its value is bound or returned. The text of a message is only made when it is needed.
+fn is_kept(ctx: &FunctionContext, expression: &Expr) -> bool {
+    ctx.statements().into_iter().any(|statement| {
+        matches!(statement, Stmt::Assign(_) | Stmt::Return(_))
+            && statement.range().contains_range(expression.range())
+    })
 }

@@ -12,8 +12,9 @@ use crate::staging::construct::ConstructKind;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a `return` whose value has another type than the first one's, and a function that is
-    /// annotated to return a value and may end without.
+    /// Reports a `return` whose value has another type than the first one's, a Tensor where the
+    /// annotation promises a number, and a function that is annotated to return a value and may end
+    /// without.
     ///
     /// ## Why is this bad?
     /// A TorchScript function has one result type, known at compile time.
@@ -65,7 +66,10 @@ fn check(ctx: &FunctionContext) {
     }
     match &ctx.def().returns {
         None => mixed(ctx),
-        Some(annotation) => missing(ctx, annotation),
+        Some(annotation) => {
+            missing(ctx, annotation);
+            contradicting(ctx, annotation);
+        }
     }
 }
 
@@ -97,6 +101,29 @@ fn mixed(ctx: &FunctionContext) {
                 return;
             }
             Some(_) => {}
+        }
+    }
+}
+
+/// A Tensor is returned where a number is promised: a result is not converted, as arguments are.
+fn contradicting(ctx: &FunctionContext, annotation: &Expr) {
+    let promised = ctx.text(annotation);
+    if !matches!(promised, "int" | "float" | "bool" | "str") {
+        return;
+    }
+    for statement in ctx.statements() {
+        let Stmt::Return(returned) = statement else { continue };
+        let Some(value) = returned.value.as_deref() else { continue };
+        if ScriptType::of(ctx.fact(value)) == Some(ScriptType::Tensor) {
+            ctx.report(
+                &SCRIPT_RETURN_TYPE,
+                statement,
+                format!("this returns `Tensor`, and the function promises `{promised}`"),
+            )
+            .label(ctx.span(annotation.range()), format!("promises `{promised}`"))
+            .help("Convert the result, or annotate what is returned")
+            .emit();
+            return;
         }
     }
 }

@@ -203,6 +203,10 @@ impl Fixpoint {
     /// Marks a scope staged; the first root wins, a root wins over being reached, being converted
     /// over not being.
     pub(super) fn stage(&mut self, db: &dyn Db, scope: Scope, mut staged: Staged) -> bool {
+        let signature = self.index(db, scope).signatures.get(scope.function as usize);
+        if signature.is_some_and(|signature| signature.is_dead) {
+            return false;
+        }
         if staged.converts && self.is_unsupported(db, scope, &staged.options) {
             staged.converts = false;
             staged.unconverted = Some(Unconverted::Syntax);

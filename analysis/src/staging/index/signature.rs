@@ -27,6 +27,8 @@ pub struct Signature {
     pub rebinds: bool,
     /// It decides on something that is not Python on its face: see [`super::plain::is_plainly_python`].
     pub tests_values: bool,
+    /// It stands under a test of a constant of the file that is `False`: nobody ever defines it.
+    pub is_dead: bool,
     /// Names of decorators that stop conversion: `do_not_convert`, `lru_cache`, …
     pub decorators: Vec<Name>,
 }
@@ -37,10 +39,22 @@ pub struct ParameterSyntax {
     pub name_range: TextRange,
     pub kind: ParameterKind,
     pub annotated: bool,
+    /// The annotation, if an assumption may stand in its place.
+    pub annotation: Option<Annotation>,
     pub default: DefaultValue,
     /// The body uses it as no Tensor can be used, or as a flag: `x["key"]`, `x.items()`, `x == "sum"`,
     /// `isinstance(x, dict)`, `if x:`.
     pub used_as_python: bool,
+}
+
+/// An annotation that the user wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    pub range: TextRange,
+    /// `"Tensor"`, within quotes.
+    pub quoted: bool,
+    /// It leaves open what calls may tell: `dict[str, Any]`, `Callable`, `list`.
+    pub vague: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +105,7 @@ impl Signature {
                     name_range: parameter.parameter.name.range(),
                     kind,
                     annotated: parameter.parameter.annotation.is_some(),
+                    annotation: parameter.parameter.annotation.as_deref().map(Annotation::of),
                     default: DefaultValue::of(parameter.default()),
                     used_as_python: false,
                 })
@@ -102,6 +117,7 @@ impl Signature {
                 name_range: parameter.name.range(),
                 kind,
                 annotated: parameter.annotation.is_some(),
+                annotation: None,
                 default: DefaultValue::Absent,
                 used_as_python: false,
             })
@@ -125,8 +141,50 @@ impl Signature {
             stores: Vec::new(),
             rebinds: false,
             tests_values: false,
+            is_dead: false,
             decorators,
         }
+    }
+}
+
+impl Annotation {
+    fn of(annotation: &Expr) -> Self {
+        Self {
+            range: annotation.range(),
+            quoted: annotation.is_string_literal_expr(),
+            vague: is_vague(annotation),
+        }
+    }
+}
+
+fn is_vague(annotation: &Expr) -> bool {
+    const OPEN: &[&str] = &[
+        "Any",
+        "object",
+        "Callable",
+        "dict",
+        "Dict",
+        "Mapping",
+        "list",
+        "List",
+        "tuple",
+        "Tuple",
+        "set",
+        "Set",
+        "Sequence",
+        "Iterable",
+        "Iterator",
+        "Collection",
+    ];
+    match annotation {
+        Expr::Name(_) | Expr::Attribute(_) => {
+            last_name(annotation).is_some_and(|name| OPEN.contains(&name.as_str()))
+        }
+        Expr::Subscript(subscript) => is_vague(&subscript.slice),
+        Expr::Tuple(tuple) => tuple.elts.iter().any(is_vague),
+        Expr::List(list) => list.elts.iter().any(is_vague),
+        Expr::BinOp(operation) => is_vague(&operation.left) || is_vague(&operation.right),
+        _ => false,
     }
 }
 

@@ -3,8 +3,8 @@
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
-use ruff_text_size::Ranged;
-use rustc_hash::FxHashMap;
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::ghost::OVERLOADED_BUILTINS;
 use super::super::lambdas::{self, Called, LambdaSyntax};
@@ -30,6 +30,8 @@ pub(super) fn fill(index: FileIndex, body: &[Stmt]) -> FileIndex {
         counters: FxHashMap::default(),
         awaited: FxHashMap::default(),
         called: FxHashMap::default(),
+        switched_off: FxHashSet::default(),
+        dead: Vec::new(),
     };
     walk.visit_body(body);
     walk.index
@@ -46,6 +48,10 @@ struct Walk {
     awaited: FxHashMap<*const Expr, Vec<(usize, Awaited)>>,
     /// Lambdas that libraries call and that are not met yet; whether what they call is staged.
     called: FxHashMap<*const ast::ExprLambda, bool>,
+    /// Names of the file that are `False` so far: `JAX_MODE = False`.
+    switched_off: FxHashSet<Name>,
+    /// The bodies of `if JAX_MODE:`.
+    dead: Vec<TextRange>,
 }
 
 #[derive(Clone, Copy)]
@@ -75,6 +81,7 @@ impl Walk {
         }
         if let Some(slot) = self.index.signatures.get_mut(function as usize) {
             *slot = Signature::of(def);
+            slot.is_dead = self.dead.iter().any(|body| body.contains_range(def.range()));
         }
         let outer = std::mem::replace(&mut self.scope, function);
         self.visit_body(&def.body);
@@ -112,6 +119,11 @@ impl Walk {
             let stages = called.stage.is_some();
             self.called.extend(called.lambdas.into_iter().map(|lambda| (std::ptr::from_ref(lambda), stages)));
         }
+        for argument in call.arguments.iter_source_order() {
+            if let Expr::Lambda(lambda) = argument.value() {
+                self.called.entry(std::ptr::from_ref(lambda)).or_insert(false);
+            }
+        }
         for found in roots::of_call(&self.index.imports, call, self.scope) {
             let site = self.index.roots.len();
             if let Some(function) = found.function {
@@ -121,6 +133,17 @@ impl Walk {
                 self.awaited.entry(receiver).or_default().push((site, Awaited::Receiver));
             }
             self.index.roots.push(found.site);
+        }
+    }
+
+    fn switch(&mut self, assign: &ast::StmtAssign) {
+        let is_false = assign.value.as_boolean_literal_expr().is_some_and(|literal| !literal.value);
+        for name in assign.targets.iter().filter_map(Expr::as_name_expr) {
+            if is_false {
+                self.switched_off.insert(name.id.clone());
+            } else {
+                self.switched_off.remove(&name.id);
+            }
         }
     }
 
@@ -196,10 +219,21 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
             Stmt::FunctionDef(def) => self.function(def),
             Stmt::Assign(assign) => {
                 self.targets(&assign.targets);
+                if self.scope == MODULE {
+                    self.switch(assign);
+                }
+                if let Expr::Lambda(lambda) = &*assign.value {
+                    self.called.entry(std::ptr::from_ref(lambda)).or_insert(false);
+                }
                 source_order::walk_stmt(self, statement);
             }
             Stmt::If(node) => {
                 self.test(&node.test);
+                if node.test.as_name_expr().is_some_and(|name| self.switched_off.contains(&name.id))
+                    && let (Some(first), Some(last)) = (node.body.first(), node.body.last())
+                {
+                    self.dead.push(TextRange::new(first.start(), last.end()));
+                }
                 for clause in &node.elif_else_clauses {
                     clause.test.iter().for_each(|test| self.test(test));
                 }

@@ -77,6 +77,10 @@ pub struct CallSite {
     pub partial: bool,
     /// The lambda that it is in, if a library stages that.
     pub lambda: Option<LambdaStage>,
+    /// The arguments that are lambdas.
+    pub lambdas: Vec<(ArgumentPlace, ExprId)>,
+    /// The arguments that are functions of the project which have no name outside.
+    pub functions: Vec<(ArgumentPlace, Target)>,
     /// `self.method(…)`: a derived class may have another method of that name.
     pub on_self: bool,
 }
@@ -98,8 +102,13 @@ pub struct ScopeTypes {
     pub returns_value: bool,
     /// The parameters' types, in the order of the signature.
     pub parameters: Vec<Fact>,
-    /// Parameters that are bound anew to what is of the other binding time: `x = list(x)`.
-    pub rebound: Vec<Name>,
+    /// Parameters that are bound anew to what their declaration does not allow, and what that is: unknown
+    /// where it is of the other binding time (`x = list(x)`).
+    pub rebound: Vec<(Name, AssumedType)>,
+    /// The types of defaults that are no literals, by parameter: `how=Pooling.MEAN`.
+    pub defaults: Vec<(u32, AssumedType)>,
+    /// Its calls of its own parameters: which one, and the arguments by position.
+    pub applied: Vec<(u32, Vec<AssumedType>)>,
     /// What libraries call its lambdas with.
     pub lambdas: Vec<LambdaTypes>,
     /// The functions that the scope's root sites refer to, by the site's position in the file index.
@@ -117,6 +126,8 @@ impl CallSite {
             implicit: false,
             partial: false,
             lambda: None,
+            lambdas: Vec::new(),
+            functions: Vec::new(),
             on_self: false,
         }
     }

@@ -1,7 +1,9 @@
 //! What the calls of a scope give to the functions of the project: the calls that are written, and
 //! those that libraries and Python make for them.
 
+use ruff_db::parsed::parsed_module;
 use ruff_python_ast::{self as ast, Expr, Stmt};
+use ty_python_semantic::HasType;
 
 use super::super::assumed::AssumedType;
 use super::super::callbacks::{self, Caller, Given};
@@ -9,7 +11,7 @@ use super::super::facts::{Alternative, TensorKind};
 use super::super::index::FileIndex;
 use super::super::lambdas::{self, By, Called, LambdaTypes};
 use super::super::place::Place;
-use super::{ArgumentPlace, CallSite, Inference, resolve};
+use super::{ArgumentPlace, CallSite, Inference, locate, resolve};
 use crate::syntax::expressions::ExprId;
 
 impl Inference<'_> {
@@ -19,6 +21,7 @@ impl Inference<'_> {
         call: &ast::ExprCall,
         place: Place,
         index: &FileIndex,
+        lambda: &dyn Fn(&Expr) -> Option<ExprId>,
         calls: &mut Vec<CallSite>,
     ) {
         if let Some(caller) = index.imports.resolve(&call.func).and_then(|name| callbacks::caller(&name)) {
@@ -44,6 +47,10 @@ impl Inference<'_> {
                 let arguments = self.dataset_elements(receiver, call);
                 calls.push(CallSite { arguments, ..CallSite::of(targets, place) });
             }
+            return;
+        }
+        if let Some(site) = self.derivative_rule(call, place) {
+            calls.push(site);
             return;
         }
         if let Some((function, iterables)) = resolve::applied_by_builtin(call) {
@@ -72,25 +79,57 @@ impl Inference<'_> {
                 return;
             }
         }
-        let mut open = partial;
-        let mut arguments = Vec::new();
+        let mut site = CallSite { open: partial, partial, ..CallSite::of(targets, place) };
+        let mut give = |place: ArgumentPlace, argument: &Expr| {
+            if let Some(id) = lambda(argument) {
+                site.lambdas.push((place.clone(), id));
+            } else if argument.is_name_expr() {
+                let functions = self.local_functions(argument).into_iter();
+                site.functions.extend(functions.map(|function| (place.clone(), function)));
+            }
+            site.arguments.push((place, self.assumed(argument)));
+        };
+        let mut open = false;
         for (position, argument) in call.arguments.args.iter().skip(skip).enumerate() {
             if argument.is_starred_expr() {
                 open = true;
                 break;
             }
-            arguments.push((ArgumentPlace::Position(position as u32), self.assumed(argument)));
+            give(ArgumentPlace::Position(position as u32), argument);
         }
         for keyword in &call.arguments.keywords {
             match &keyword.arg {
-                Some(name) => {
-                    arguments.push((ArgumentPlace::Keyword(name.id.clone()), self.assumed(&keyword.value)))
-                }
+                Some(name) => give(ArgumentPlace::Keyword(name.id.clone()), &keyword.value),
                 None => open = true,
             }
         }
-        let on_self = on_self(&call.func);
-        calls.push(CallSite { arguments, open, partial, on_self, ..CallSite::of(targets, place) });
+        site.open |= open;
+        site.on_self = on_self(&call.func);
+        calls.push(site);
+    }
+
+    /// `f.defvjp(forward, backward)`: `forward` is called with what `f` is called with.
+    fn derivative_rule(&self, call: &ast::ExprCall, place: Place) -> Option<CallSite> {
+        let method = call.func.as_attribute_expr().filter(|method| method.attr.as_str() == "defvjp")?;
+        let forward = callbacks::argument(call, 0, "fwd")?;
+        let target =
+            self.targets(&method.value).into_iter().find(|target| target.document == self.document)?;
+        let module = parsed_module(self.db, self.model.python_file()).load(self.db);
+        let def = locate::function(self.db, self.document, &module, &target.path)?;
+        let parameters = def.parameters.iter_non_variadic_params().zip(0..);
+        let arguments = parameters.map(|(parameter, position)| {
+            let mut assumed = AssumedType::default();
+            match parameter.inferred_type(&self.model) {
+                Some(ty) => self.add_assumed(ty, &mut assumed),
+                None => assumed.unknown = true,
+            }
+            (ArgumentPlace::Position(position), assumed)
+        });
+        Some(CallSite {
+            arguments: arguments.collect(),
+            implicit: true,
+            ..CallSite::of(self.targets(forward), place)
+        })
     }
 
     pub(super) fn is_called(&self, called: &Called) -> bool {

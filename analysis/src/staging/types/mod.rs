@@ -25,8 +25,8 @@ pub use answers::{ArgumentPlace, CallSite, Facts, ScopeTypes, Target};
 use super::assumed::AssumedType;
 use super::callbacks;
 use super::facts::{Alternative, Binding, Fact, TensorKind};
-use super::index::{FunctionId, MODULE, file_index, function_ast, tree};
-use super::lambdas::{Called, LambdaStage};
+use super::index::{FileIndex, FunctionId, MODULE, Signature, file_index, function_ast, tree};
+use super::lambdas::{Called, LambdaStage, LambdaTypes};
 use super::place::Place;
 use super::roots::RootTarget;
 use crate::db::Db;
@@ -52,6 +52,7 @@ pub fn function_types<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Arc<Sc
             let mut types = inference.scope(number, &places.unwrap_or_default(), &expressions, &def.body);
             types.parameters = inference.parameters(def);
             types.rebound = inference.rebound(def);
+            types.defaults = inference.defaults(def);
             Arc::new(types)
         }
         None => Arc::default(),
@@ -95,15 +96,27 @@ impl<'db> Inference<'db> {
     }
 
     /// To the type engine an inserted annotation is a declaration, which outlasts such an assignment.
-    fn rebound(&self, def: &ast::StmtFunctionDef) -> Vec<Name> {
+    fn rebound(&self, def: &ast::StmtFunctionDef) -> Vec<(Name, AssumedType)> {
         use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
         struct Assignments<'a>(Vec<(&'a Name, &'a Expr)>);
+        impl<'a> Assignments<'a> {
+            fn assign(&mut self, target: &'a Expr, value: &'a Expr) {
+                match (target, value) {
+                    (Expr::Name(name), _) => self.0.push((&name.id, value)),
+                    (Expr::Tuple(targets), Expr::Tuple(values)) if targets.len() == values.len() => {
+                        targets.iter().zip(values).for_each(|(target, value)| self.assign(target, value));
+                    }
+                    _ => {}
+                }
+            }
+        }
         impl<'a> StatementVisitor<'a> for Assignments<'a> {
             fn visit_stmt(&mut self, statement: &'a Stmt) {
                 match statement {
                     Stmt::Assign(assign) => {
-                        let names = assign.targets.iter().filter_map(Expr::as_name_expr);
-                        self.0.extend(names.map(|name| (&name.id, assign.value.as_ref())));
+                        for target in &assign.targets {
+                            self.assign(target, &assign.value);
+                        }
                     }
                     Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
                     _ => walk_stmt(self, statement),
@@ -115,24 +128,45 @@ impl<'db> Inference<'db> {
         let mut rebound = Vec::new();
         for parameter in def.parameters.iter_non_variadic_params() {
             let name = &parameter.parameter.name.id;
-            let Some(own) = parameter.inferred_type(&self.model).map(|ty| self.fact(ty).binding()) else {
-                continue;
-            };
-            let differs = assignments.0.iter().any(|(target, value)| {
-                *target == name
-                    && self.type_of(value).is_some_and(|ty| {
-                        let value = self.fact(ty).binding();
-                        matches!(
-                            (own, value),
-                            (Binding::Staged, Binding::Python) | (Binding::Python, Binding::Staged)
-                        )
-                    })
-            });
-            if differs {
-                rebound.push(name.clone());
+            let Some(declared) = parameter.inferred_type(&self.model) else { continue };
+            let own = self.fact(declared).binding();
+            let mut others = AssumedType::default();
+            for (_, value) in assignments.0.iter().filter(|(target, _)| *target == name) {
+                let Some(ty) = self.type_of(value) else { continue };
+                match (own, self.fact(ty).binding()) {
+                    (Binding::Staged, Binding::Python) | (Binding::Python, Binding::Staged) => {
+                        others.unknown = true;
+                    }
+                    (Binding::Python, Binding::Python)
+                        if !ty.is_assignable_to(self.db, &self.env, declared) =>
+                    {
+                        self.add_assumed(ty, &mut others);
+                    }
+                    _ => {}
+                }
+            }
+            if others != AssumedType::default() {
+                rebound.push((name.clone(), others));
             }
         }
         rebound
+    }
+
+    fn defaults(&self, def: &ast::StmtFunctionDef) -> Vec<(u32, AssumedType)> {
+        let parameters = def.parameters.posonlyargs.iter().chain(&def.parameters.args);
+        let varargs = u32::from(def.parameters.vararg.is_some());
+        let positional = (def.parameters.posonlyargs.len() + def.parameters.args.len()) as u32;
+        let by_keyword = (positional + varargs..).zip(&def.parameters.kwonlyargs);
+        (0..)
+            .zip(parameters)
+            .chain(by_keyword)
+            .filter_map(|(position, parameter)| {
+                let default = parameter.default()?;
+                let assumed =
+                    matches!(default, Expr::Name(_) | Expr::Attribute(_)).then(|| self.assumed(default))?;
+                (!assumed.unknown && !assumed.is_empty()).then_some((position, assumed))
+            })
+            .collect()
     }
 
     /// In the order of [`super::index::Signature`].
@@ -152,6 +186,7 @@ impl<'db> Inference<'db> {
 
     /// `places` are those of `expressions` in the real text.
     fn scope(&self, scope: u32, places: &[Place], expressions: &[&Expr], body: &[Stmt]) -> ScopeTypes {
+        let named = named_lambdas(expressions, body);
         let mut types = ScopeTypes::default();
         let mut seen: FxHashMap<Type<'db>, u32> = FxHashMap::default();
         let index = file_index(self.db, self.document);
@@ -175,13 +210,22 @@ impl<'db> Inference<'db> {
                 host.extend(callbacks::host_function(call).map(Ranged::range));
                 let place = places.get(position).copied().unwrap_or_default();
                 let before = types.calls.len();
-                self.call(call, place, index, &mut types.calls);
+                let inner = expressions.get(position..).unwrap_or_default();
+                self.call(
+                    call,
+                    place,
+                    index,
+                    &|argument| lambda_of(argument, &named, (position, inner)),
+                    &mut types.calls,
+                );
+                self.named_lambda(call, &named, &mut types.lambdas);
+                self.applied_lambda(call, index, (position, inner), &mut types.lambdas);
+                self.applied(call, index.signatures.get(scope as usize), &mut types.applied);
                 let lambda = staged.iter().rfind(|(range, _)| range.contains_range(call.range()));
                 for call in types.calls.iter_mut().skip(before) {
                     call.lambda = lambda.map(|(_, stage)| *stage);
                 }
                 if let Some(called) = Called::of(&index.imports, call) {
-                    let inner = expressions.get(position..).unwrap_or_default();
                     self.lambdas(&called, call, (position, inner), &mut types.lambdas);
                     let is_staged = called.stage.filter(|_| self.is_called(&called));
                     staged.extend(
@@ -201,6 +245,71 @@ impl<'db> Inference<'db> {
         self.yields(expressions, &mut types);
         self.roots(scope, expressions, &mut types);
         types
+    }
+
+    /// `shift(x)`, where `shift = lambda a: a + 1`.
+    fn named_lambda(
+        &self,
+        call: &ast::ExprCall,
+        named: &FxHashMap<&Name, ExprId>,
+        lambdas: &mut Vec<LambdaTypes>,
+    ) {
+        let Some(id) = call.func.as_name_expr().and_then(|name| named.get(&name.id)).copied() else { return };
+        if !call.arguments.keywords.is_empty() || call.arguments.args.iter().any(Expr::is_starred_expr) {
+            return;
+        }
+        let arguments = call.arguments.args.iter().map(|argument| self.assumed(argument));
+        match lambdas.iter_mut().find(|types| types.id == id) {
+            Some(types) => {
+                types.parameters.iter_mut().zip(arguments).for_each(|(known, more)| known.join(&more))
+            }
+            None => lambdas.push(LambdaTypes { id, parameters: arguments.collect() }),
+        }
+    }
+
+    /// `sorted(xs, key=lambda x: …)`, `functools.reduce(lambda a, b: …, xs)`.
+    fn applied_lambda(
+        &self,
+        call: &ast::ExprCall,
+        index: &FileIndex,
+        inner: (usize, &[&Expr]),
+        lambdas: &mut Vec<LambdaTypes>,
+    ) {
+        let arguments = &*call.arguments.args;
+        let (function, parameters): (_, Vec<AssumedType>) = match resolve::applied_by_builtin(call) {
+            Some((function, iterables)) => (function, iterables.iter().map(|it| self.elements(it)).collect()),
+            None => match arguments {
+                [function @ Expr::Lambda(_), iterable, ..]
+                    if index.imports.resolve(&call.func).is_some_and(|name| name == "functools.reduce") =>
+                {
+                    (function, vec![self.elements(iterable); 2])
+                }
+                _ => return,
+            },
+        };
+        if function.is_lambda_expr()
+            && let Some(id) = lambda_of(function, &FxHashMap::default(), inner)
+        {
+            lambdas.push(LambdaTypes { id, parameters });
+        }
+    }
+
+    /// `f(x)`, where `f` is a parameter.
+    fn applied(
+        &self,
+        call: &ast::ExprCall,
+        signature: Option<&Signature>,
+        applied: &mut Vec<(u32, Vec<AssumedType>)>,
+    ) {
+        let (Expr::Name(name), Some(signature)) = (call.func.as_ref(), signature) else { return };
+        let parameter = signature.parameters.iter().position(|parameter| parameter.name == name.id);
+        if let Some(parameter) = parameter
+            && call.arguments.keywords.is_empty()
+            && !call.arguments.args.iter().any(Expr::is_starred_expr)
+        {
+            let arguments = call.arguments.args.iter().map(|argument| self.assumed(argument));
+            applied.push((parameter as u32, arguments.collect()));
+        }
     }
 
     fn returns(&self, body: &[Stmt], types: &mut ScopeTypes) {
@@ -279,6 +388,50 @@ impl<'db> Inference<'db> {
                 types.roots.push((position as u32, target));
             }
         }
+    }
+}
+
+/// The lambdas that a body binds to a name, once.
+fn named_lambdas<'a>(expressions: &[&Expr], body: &'a [Stmt]) -> FxHashMap<&'a Name, ExprId> {
+    use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
+    #[derive(Default)]
+    struct Bound<'a>(FxHashMap<&'a Name, Vec<&'a Expr>>);
+    impl<'a> StatementVisitor<'a> for Bound<'a> {
+        fn visit_stmt(&mut self, statement: &'a Stmt) {
+            match statement {
+                Stmt::Assign(assign) => {
+                    for name in assign.targets.iter().filter_map(Expr::as_name_expr) {
+                        self.0.entry(&name.id).or_default().push(&assign.value);
+                    }
+                }
+                Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
+                _ => walk_stmt(self, statement),
+            }
+        }
+    }
+    let mut bound = Bound::default();
+    bound.visit_body(body);
+    let number = |value: &Expr| expressions.iter().position(|expression| std::ptr::eq(*expression, value));
+    let lambdas = bound.0.into_iter().filter_map(|(name, values)| match values.as_slice() {
+        [value @ Expr::Lambda(_)] => Some((name, ExprId(number(value)? as u32))),
+        _ => None,
+    });
+    lambdas.collect()
+}
+
+/// The lambda that an argument is, or names; `inner` are the expressions from the call on.
+fn lambda_of(
+    argument: &Expr,
+    named: &FxHashMap<&Name, ExprId>,
+    (position, inner): (usize, &[&Expr]),
+) -> Option<ExprId> {
+    match argument {
+        Expr::Lambda(_) => {
+            let distance = inner.iter().position(|expression| std::ptr::eq(*expression, argument))?;
+            Some(ExprId((position + distance) as u32))
+        }
+        Expr::Name(name) => named.get(&name.id).copied(),
+        _ => None,
     }
 }
 

@@ -15,6 +15,7 @@ use ty_python_semantic::types::{Type, TypeDefinition, TypeDetail};
 
 use super::Inference;
 use crate::staging::assumed::AssumedType;
+use crate::staging::facts::{Alternative, Library};
 
 const ANY: &str = "{typing:Any}";
 
@@ -22,11 +23,57 @@ impl<'db> Inference<'db> {
     /// The type of an expression, as an annotation.
     pub(super) fn assumed(&self, expression: &Expr) -> AssumedType {
         let mut assumed = AssumedType::default();
+        if let Expr::Lambda(lambda) = expression {
+            return self.callable_by(lambda);
+        }
+        if self.negates_tensor(expression) {
+            return AssumedType::class("tensorflow", "Tensor");
+        }
         match self.type_of(expression) {
             Some(ty) => self.add_assumed(ty, &mut assumed),
             None => assumed.unknown = true,
         }
-        assumed
+        let is_vague = assumed.unknown || assumed.alternatives().any(|alternative| alternative.contains(ANY));
+        match expression {
+            Expr::Dict(dict) if is_vague => self.dict_of(dict).unwrap_or(assumed),
+            _ => assumed,
+        }
+    }
+
+    /// `lambda x: x > 0` -> `Callable[..., Tensor]`.
+    fn callable_by(&self, lambda: &ast::ExprLambda) -> AssumedType {
+        let result = self.assumed(&lambda.body);
+        match result.is_empty() {
+            true => AssumedType::unknown(),
+            false => AssumedType::of(format!("{{typing:Callable}}[..., {}]", union_of(&result))),
+        }
+    }
+
+    /// What a declaration says of a dictionary (`options: dict[str, Any]`) ty believes of the literal that
+    /// is given for it; the literal may tell more.
+    fn dict_of(&self, dict: &ast::ExprDict) -> Option<AssumedType> {
+        let (mut keys, mut values) = (AssumedType::default(), AssumedType::default());
+        for item in &dict.items {
+            keys.join(&self.assumed(item.key.as_ref()?));
+            values.join(&self.assumed(&item.value));
+        }
+        let is_known = |elements: &AssumedType| !elements.unknown && !elements.is_empty();
+        (is_known(&keys) && is_known(&values))
+            .then(|| AssumedType::of(format!("dict[{}, {}]", union_of(&keys), union_of(&values))))
+    }
+
+    /// `not t`, which AutoGraph makes an operator on Tensors.
+    fn negates_tensor(&self, expression: &Expr) -> bool {
+        let Expr::UnaryOp(ast::ExprUnaryOp { op: ast::UnaryOp::Not, operand, .. }) = expression else {
+            return false;
+        };
+        self.type_of(operand).is_some_and(|ty| {
+            let fact = self.fact(ty);
+            let of_tensorflow = |alternative: &Alternative| {
+                matches!(alternative, Alternative::Tensor { library: Library::Tensorflow, .. })
+            };
+            fact.is_tensor() && fact.alternatives.iter().all(of_tensorflow)
+        })
     }
 
     pub(super) fn add_assumed(&self, ty: Type<'db>, assumed: &mut AssumedType) {
@@ -50,11 +97,15 @@ impl<'db> Inference<'db> {
             Type::TypeAlias(alias) => self.add_assumed(alias.value_type(self.db), assumed),
             Type::TypeIs(_) | Type::TypeGuard(_) => assumed.insert("bool"),
             Type::FunctionLiteral(_) | Type::ClassLiteral(_) | Type::ModuleLiteral(_) => {
-                match self.type_of_definition(ty) {
+                match self.type_of_definition(ty).or_else(|| self.callable_giving(ty)) {
                     Some(text) => assumed.insert(text),
                     None => assumed.unknown = true,
                 }
             }
+            Type::BoundMethod(_) | Type::Callable(_) => match self.callable_giving(ty) {
+                Some(text) => assumed.insert(text),
+                None => assumed.unknown = true,
+            },
             _ => match self.annotation(ty) {
                 Some(text) => assumed.insert(text),
                 None => assumed.unknown = true,
@@ -63,7 +114,7 @@ impl<'db> Inference<'db> {
     }
 
     /// `TypeOf[module.function]`: the one way to write the type of a function or class object.
-    fn type_of_definition(&self, ty: Type<'db>) -> Option<String> {
+    pub(super) fn type_of_definition(&self, ty: Type<'db>) -> Option<String> {
         let definition = ty.definition(self.db, &self.env)?;
         let name = match definition {
             TypeDefinition::Module(module) => format!("{{{}:}}", module.name(self.db)),
@@ -118,7 +169,22 @@ impl<'db> Inference<'db> {
         Some(function.path.qualname.clone())
     }
 
+    /// `Callable[..., T]`, of a function that cannot be named from outside: it is local to another.
+    fn callable_giving(&self, ty: Type<'db>) -> Option<String> {
+        let result = self.written(ty, |label| {
+            let arrow = after_parameters(label)?;
+            // Places in the text stay what they are.
+            Some(format!("({:1$}{2})", "", arrow.saturating_sub(1), label.get(arrow..)?))
+        })?;
+        Some(format!("{{typing:Callable}}[..., {result}]"))
+    }
+
     fn annotation(&self, ty: Type<'db>) -> Option<String> {
+        self.written(ty, |label| Some(label.to_owned()))
+    }
+
+    /// The part of the notation of `ty` that `part` takes, as an annotation.
+    fn written(&self, ty: Type<'db>, part: impl Fn(&str) -> Option<String>) -> Option<String> {
         let details = ty.display(self.db, &self.env).to_string_parts();
         let mut names: FxHashMap<TextRange, Type<'db>> = FxHashMap::default();
         for (range, detail) in details.targets.iter().zip(&details.details) {
@@ -128,7 +194,7 @@ impl<'db> Inference<'db> {
         }
         // `float*` is how ty writes a float that is no int. One blank keeps the other places.
         let label = details.label.replace("float*", "float ").replace("complex*", "complex ");
-        let parsed = ruff_python_parser::parse_expression(&label).ok()?;
+        let parsed = ruff_python_parser::parse_expression(&part(&label)?).ok()?;
         let text = self.rewrite(parsed.expr(), &names)?;
         (text != ANY).then_some(text)
     }
@@ -148,7 +214,7 @@ impl<'db> Inference<'db> {
             },
             Expr::Subscript(subscript) => {
                 if subscript.value.as_name_expr().is_some_and(|name| name.id == "Literal") {
-                    return widened(&subscript.slice);
+                    return widened(&subscript.slice).or_else(|| self.enum_class(&subscript.slice, names));
                 }
                 let value = self.rewrite(&subscript.value, names)?;
                 format!("{value}[{}]", self.rewrite(&subscript.slice, names)?)
@@ -172,6 +238,15 @@ impl<'db> Inference<'db> {
         })
     }
 
+    /// `Literal[Mode.FAST, Mode.SLOW]` -> `Mode`.
+    fn enum_class(&self, slice: &Expr, names: &FxHashMap<TextRange, Type<'db>>) -> Option<String> {
+        let first = match slice {
+            Expr::Tuple(tuple) => tuple.elts.first()?,
+            other => other,
+        };
+        self.rewrite(&first.as_attribute_expr()?.value, names)
+    }
+
     fn rewrite_name(&self, ty: Type<'db>, expression: &Expr) -> Option<String> {
         match ty {
             Type::Dynamic(_) | Type::Divergent(_) | Type::Never | Type::TypeVar(_) => Some(ANY.to_owned()),
@@ -188,6 +263,35 @@ impl<'db> Inference<'db> {
             _ => None,
         }
     }
+}
+
+fn union_of(assumed: &AssumedType) -> String {
+    let mut parts: Vec<&str> = assumed.alternatives().map(Name::as_str).collect();
+    if assumed.unknown {
+        parts.push(ANY);
+    }
+    parts.join(" | ")
+}
+
+/// Where the result begins in `def step(x: int) -> bool` or `(x: int) -> bool`.
+fn after_parameters(label: &str) -> Option<usize> {
+    let mut depth = 0usize;
+    for (position, c) in label.char_indices() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => {
+                depth = depth.saturating_sub(1);
+                let rest = label.get(position + 1..)?;
+                if depth == 0
+                    && let Some(result) = rest.strip_prefix(" -> ")
+                {
+                    return Some(label.len() - result.len());
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// `Literal[1, 2]` -> `int`: a value seen at one call is not a promise about the next.

@@ -30,6 +30,17 @@ impl<'db> Inference<'db> {
         targets
     }
 
+    /// The functions that `expression` is and that only the function around them can name.
+    pub(super) fn local_functions(&self, expression: &Expr) -> Vec<Target> {
+        let mut targets = Vec::new();
+        if let Some(ty @ Type::FunctionLiteral(_)) = self.type_of(expression)
+            && self.type_of_definition(ty).is_none()
+        {
+            self.add_definition(ty, false, &mut targets);
+        }
+        targets
+    }
+
     /// The method of that name of an object of the project.
     pub(super) fn methods(&self, object: &Expr, name: &str) -> Vec<Target> {
         let mut targets = Vec::new();

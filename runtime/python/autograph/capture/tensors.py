@@ -5,7 +5,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..errors import StagingError
-from . import composites, inplace, schemas, scalars, spans, views
+from . import composites, inplace, layouts, recurrent, scalars, schemas, spans, views
 from .aliases import Step, View
 from .record import INT, ListType
 
@@ -43,10 +43,19 @@ class Recorder(TorchDispatchMode):
                 return inplace.functionalize(staging, func, args, kwargs)
         args = schemas.in_order(func, args, kwargs)
         fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in args]
+        if layouts.takes_contiguous(func):
+            fakes = [_contiguous(staging, fake) if isinstance(fake, torch.Tensor) else fake for fake in fakes]
         result = compute(staging, func, fakes)
         if schemas.is_view(func):
             return _view(staging, func, fakes, result)
         return emit(staging, func, fakes, result)
+
+
+def _contiguous(staging, fake):
+    """The tensor or a copy: how it will lie is not known."""
+    with staging.quiet():
+        made = fake.clone(memory_format=torch.contiguous_format)
+    return emit(staging, aten.contiguous.default, [fake, torch.contiguous_format], made)
 
 
 def _stays_whole(func, args, kwargs):
@@ -268,5 +277,5 @@ _SPECIAL = {
     aten.mkldnn_rnn_layer.default: _onednn_layer,
     aten.cosine_similarity.default: _under_mode(_cosine_similarity),
     aten.native_batch_norm.default: _under_mode(_batch_norm),
-    **{func: _under_mode(function) for func, function in composites.SPECIAL.items()},
+    **{func: _under_mode(function) for func, function in {**composites.SPECIAL, **recurrent.SPECIAL}.items()},
 }

@@ -159,11 +159,27 @@ def _quantified(function, name, values):
 
 
 def sorted_(values, /, *, key=None, reverse=False):
-    if is_staged_tensor(values) and key is None:
-        if values.dim() != 1:
-            raise StagingError("`sorted` of a tensor that has not one dimension", spans.current())
-        return list_(values.sort(descending=bool(reverse), stable=True).values)
-    return sorted(values, key=key, reverse=reverse)
+    """By tensors of no dimension: rows of a tensor, or what a list holds, all of one structure."""
+    in_graph = is_staged_tensor(values) or isinstance(values, List) and values.value is not None
+    values = values if in_graph else list(values)
+    keys = values if key is None else list_(map_(key, values))
+    if not in_graph and not any(map(is_staged_tensor, keys)):
+        return list_(values[index] for index in sorted(range(len(values)), key=keys.__getitem__, reverse=reverse))
+    order = _stacked(keys)
+    if order.dim() != 1:
+        raise StagingError("`sorted` by tensors that have a dimension", spans.current())
+    order = order.argsort(descending=bool(reverse), stable=True)
+    if in_graph:
+        return list_(_stacked(values)[order])
+    leaves, structures = zip(*map(pytree.tree_flatten, values))
+    if any(structure != structures[0] for structure in structures):
+        raise StagingError("`sorted` of values that differ in their structure", spans.current())
+    rows = zip(*(torch.stack(column)[order] for column in zip(*leaves)))
+    return list_(pytree.tree_unflatten(row, structures[0]) for row in rows)
+
+
+def _stacked(values):
+    return values if isinstance(values, torch.Tensor) else torch.stack(values)
 
 
 def map_(function, *values):
@@ -255,44 +271,7 @@ def list_(*args):
     return List(*args) if current() is not None else list(*args)
 
 
-def grad_and_value(function, argnums=0, has_aux=False):
-    """`torch.func.grad_and_value`."""
-    if current() is None:
-        return torch.func.grad_and_value(function, argnums, has_aux)
-    return lambda *args, **kwargs: _derived(function, argnums, has_aux, args, kwargs)
-
-
-def grad(function, argnums=0, has_aux=False):
-    """`torch.func.grad`."""
-    if current() is None:
-        return torch.func.grad(function, argnums, has_aux)
-
-    def derived(*args, **kwargs):
-        gradient, value = _derived(function, argnums, has_aux, args, kwargs)
-        return (gradient, value[1]) if has_aux else gradient
-
-    return derived
-
-
-def _derived(function, argnums, has_aux, args, kwargs):
-    if torch._C._functorch.peek_interpreter_stack() is not None:
-        raise StagingError("a gradient inside of a transform of torch.func cannot be staged", spans.current())
-    from ..gradients import grad as gradient_of
-    from .calls import call
-
-    numbers = (argnums,) if isinstance(argnums, int) else argnums
-    args = [pytree.tree_map_only(torch.Tensor, torch.clone, a) if i in numbers else a for i, a in enumerate(args)]
-    with torch.enable_grad():
-        value = call(function, tuple(args), kwargs)
-    output = value[0] if has_aux else value
-    leaves, structure = pytree.tree_flatten([args[i] for i in numbers])
-    found = gradient_of(current(), (output,), leaves, materialize_grads=True, create_graph=True)
-    gradients = pytree.tree_unflatten(list(found), structure)
-    return (gradients[0] if isinstance(argnums, int) else tuple(gradients)), value
-
-
 OVERLOADS = {
-    torch.func.grad: grad, torch.func.grad_and_value: grad_and_value,
     builtins.len: len_, builtins.int: int_, builtins.float: float_, builtins.bool: bool_, builtins.round: round_,
     builtins.abs: abs_, builtins.max: max_, builtins.min: min_, builtins.sum: sum_, builtins.any: any_,
     builtins.all: all_, builtins.sorted: sorted_, builtins.map: map_, builtins.filter: filter_,

@@ -8,9 +8,12 @@ import torch
 
 from .. import conversion
 from ..staging import current
-from . import builtins, mathematics, optimizers, randomness, recursion
+from . import builtins, derivatives, mathematics, optimizers, randomness, recursion
 
-OVERLOADS = {**builtins.OVERLOADS, **mathematics.OVERLOADS, **optimizers.OVERLOADS, **randomness.OVERLOADS}
+OVERLOADS = {
+    **builtins.OVERLOADS, **derivatives.OVERLOADS, **mathematics.OVERLOADS, **optimizers.OVERLOADS,
+    **randomness.OVERLOADS,
+}  # fmt: skip
 
 
 #: The code of the wrapper that torch puts around some of its functions once its compiler has been imported.

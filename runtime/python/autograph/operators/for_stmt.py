@@ -12,6 +12,7 @@ from ..errors import StagingError
 from ..staging import current, is_staged
 from . import ranges
 from . import specs
+from .builtins import max_, min_
 from .carry import Carry, first_round
 from .if_exp import and_
 from .if_stmt import staged_if
@@ -27,7 +28,8 @@ def for_stmt(iter_, extra_test, body, get_state, set_state, symbol_names, opts):
         over = _in_graph(staging, iter_, body)
         if over is not None:
             must = _must_stage(over)
-            if _staged(staging, over, must, extra_test, body, get_state, set_state, symbol_names):
+            most = opts.get("maximum_iterations") if must else None
+            if _staged(staging, over, must, extra_test, body, get_state, set_state, symbol_names, most):
                 return None
             staging.unrolled.add(body.__code__)
             if not isinstance(iter_, range):
@@ -54,9 +56,11 @@ def _elements(over):
     return (over.at(i) for i in range(start, stop, step))
 
 
-def _staged(staging, over, must, extra_test, body, get_state, set_state, names, start=None):
-    """Records the loop. False if it has to be unrolled instead."""
+def _staged(staging, over, must, extra_test, body, get_state, set_state, names, most, start=None):
+    """Records the loop, of so many rounds at most. False if it has to be unrolled instead."""
     first, stop, step = over.bounds()
+    if most is not None:
+        stop = min_(stop, first + most * step) if step > 0 else max_(stop, first + most * step)
     peeled, start = start is not None, first if start is None else start
     if not must and (len(range(start, stop, step)) <= UNROLLED or body.__code__ in staging.unrolled):
         return False
@@ -81,7 +85,7 @@ def _staged(staging, over, must, extra_test, body, get_state, set_state, names, 
             going = and_(lambda: going, extra_test)
         first_round(staging, going if isinstance(going, bool) else condition(staging, going, "the loop"), unsettled)
         body(over.at(start))
-        return _staged(staging, over, must, extra_test, body, get_state, set_state, names, start + step)
+        return _staged(staging, over, must, extra_test, body, get_state, set_state, names, most, start + step)
     except (StagingError, TypeError, IndexError, KeyError, ValueError, RuntimeError):
         set_state(init)
         if must:

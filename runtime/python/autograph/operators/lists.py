@@ -241,6 +241,22 @@ class List(list):
         self.value = self.spec = None
         super().clear()
 
+    def reverse(self):
+        self._become(self[::-1])
+
+    def sort(self, *, key=None, reverse=False):
+        from .builtins import sorted_
+
+        self._become(sorted_(self, key=key, reverse=reverse))
+
+    def _become(self, other):
+        self._changing()
+        if isinstance(other, List) and other.value is not None:
+            self._into_graph()
+            self.value, self.spec = other.value, other.spec
+        else:
+            super().__setitem__(slice(None), list(other))
+
 
 def _in_python(name):
     method = getattr(list, name)
@@ -255,7 +271,7 @@ def _in_python(name):
     return changed
 
 
-for _name in ("sort", "reverse", "remove", "__imul__"):
+for _name in ("remove", "__imul__"):
     setattr(List, _name, _in_python(_name))
 
 

@@ -1,5 +1,7 @@
-"""`while`: in Python as long as the condition is Python's; from the round on where it is staged, in the graph."""
+"""`while`: in Python as long as the condition is Python's; from the round on where it is staged, in the graph. There
+`set_loop_options(maximum_iterations=n)` makes it a `for` over `n` rounds that has a condition."""
 
+from ..capture import scalars
 from ..staging import current, is_staged
 from . import specs
 from .carry import Carry, first_round
@@ -10,7 +12,8 @@ def while_stmt(test, body, get_state, set_state, symbol_names, opts):
     while True:
         going = _going(test)
         if is_staged(going):
-            return _staged(current(), test, body, get_state, set_state, symbol_names)
+            most = opts.get("maximum_iterations")
+            return _staged(current(), test, body, get_state, set_state, symbol_names, most)
         if not going:
             return None
         body()
@@ -30,25 +33,29 @@ def _going(test):
     return going
 
 
-def _staged(staging, test, body, get_state, set_state, names, peeled=False):
+def _staged(staging, test, body, get_state, set_state, names, most, peeled=False):
     names, get_state, set_state = variables(names, get_state, set_state)
     init = get_state()
     carry = Carry(staging, names, init)
     try:
-        block = carry.trace(body, get_state, set_state)
+        block = carry.trace(lambda *round: body(), get_state, set_state, () if most is None else ("int",))
     except specs.Unsettled as unsettled:
         set_state(init)
         if peeled:
             raise
         first_round(staging, condition(staging, test(), "the loop"), unsettled)
         body()
-        return _staged(staging, test, body, get_state, set_state, names, peeled=True)
+        most = None if most is None else most - 1
+        return _staged(staging, test, body, get_state, set_state, names, most, peeled=True)
     set_state(init)
     tested = carry.test(test, get_state, set_state)
     set_state(init)
-    if tested is None:
-        tested = _always(staging, carry)
-    outputs = staging.emit("while", carry.operands(), carry.types, [tested, block.region])
+    if most is not None:
+        rounds = [0, scalars.lower(staging, most), 1]
+        regions = [block.region] if tested is None else [block.region, tested]
+        outputs = staging.emit("for", [*rounds, *carry.operands()], carry.types, regions)
+    else:
+        outputs = staging.emit("while", carry.operands(), carry.types, [tested or _always(staging, carry), block.region])
     carry.leave(outputs, set_state)
     return None
 

@@ -12,7 +12,8 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
             let sizes = if bias == Operand::None { bias } else { r.emit.sizes(&bias)? };
             let mut operands = vec![r.operand(0), r.operand(1), sizes];
             operands.extend((3..9).map(|index| r.operand(index)));
-            kernel(r, "convolution_backward.default", operands, [0, 1, 2])
+            let g = r.g()?;
+            kernel(r, "convolution_backward.default", g, operands, [0, 1, 2])
         },
         "max_pool2d_with_indices.default" => |r| {
             r.only_before(1)?;

@@ -1,7 +1,7 @@
 //! Layers that normalize, and dropout.
 
 use super::{Derivative, Rule};
-use crate::autodiff::expression::Expr;
+use crate::autodiff::expression::{Expr, Typing};
 use crate::ir::operand::Operand;
 use crate::ir::types::Type;
 
@@ -11,13 +11,17 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
             r.only_before(1)?;
             let (x, shape, weight, bias) = (r.operand(0), r.operand(1), r.operand(2), r.operand(3));
             let operands = vec![x, shape, r.output(1), r.output(2), weight, bias];
-            kernel(r, "native_layer_norm_backward.default", operands, [0, 2, 3])
+            let g = r.g()?;
+            kernel(r, "native_layer_norm_backward.default", g, operands, [0, 2, 3])
         },
         "native_group_norm.default" => |r| {
             r.only_before(1)?;
             let mut operands = vec![r.operand(0), r.output(1), r.output(2), r.operand(1)];
             operands.extend((3..7).map(|index| r.operand(index)));
-            kernel(r, "native_group_norm_backward.default", operands, [0, 1, 2])
+            // The kernel takes it for granted.
+            let format = Operand::MemoryFormat("contiguous_format".into());
+            let g = Expr::call("contiguous.default", vec![r.g()?, format.into()], Typing::Like(0));
+            kernel(r, "native_group_norm_backward.default", g, operands, [0, 1, 2])
         },
         "native_batch_norm.default"
         | "_native_batch_norm_legit.default"
@@ -53,12 +57,18 @@ fn batch(r: &mut Rule, statistics: Option<usize>) -> Option<()> {
     let (x, weight) = (r.operand(0), r.operand(1));
     let operands =
         vec![x, weight, mean, variance, r.output(1), r.output(2), r.operand(training), r.operand(eps)];
-    kernel(r, "native_batch_norm_backward.default", operands, [0, 1, 2])
+    let g = r.g()?;
+    kernel(r, "native_batch_norm_backward.default", g, operands, [0, 1, 2])
 }
 
 /// `kernel(g, …, mask)`: the gradients of three operands, of which only those are computed that are wanted.
-pub(super) fn kernel(r: &mut Rule, name: &str, operands: Vec<Operand>, places: [usize; 3]) -> Option<()> {
-    let g = r.g()?;
+pub(super) fn kernel(
+    r: &mut Rule,
+    name: &str,
+    g: Expr,
+    operands: Vec<Operand>,
+    places: [usize; 3],
+) -> Option<()> {
     let g = r.put(g);
     let wanted = places.map(|place| r.wants(place));
     let types = places.map(|place| if r.wants(place) { r.emit.ty(&r.operand(place)) } else { Type::None });

@@ -3,8 +3,8 @@ import torch
 
 from main_calls import calls
 
-MODULES = ("attention", "exported", "layers", "losses", "numerics", "recurrent", "reinforce", "sampling",
-           "scripted", "state", "training", "vision")
+MODULES = ("attention", "exported", "hosted", "layers", "losses", "numerics", "pipelines", "recurrent", "reinforce",
+           "rollout", "sampling", "scripted", "state", "training", "vision")
 
 
 def seeded(module, seed):

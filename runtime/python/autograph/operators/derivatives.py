@@ -1,0 +1,127 @@
+"""The transforms of `torch.func` that differentiate: in a graph, which is differentiated itself."""
+
+import functools
+
+import torch
+from torch.utils import _pytree as pytree
+
+from ..capture import spans
+from ..errors import StagingError
+from ..staging import current
+
+
+OVERLOADS = {}
+
+
+def _staged(transform):
+    """Torch's own where nothing is staged."""
+    own = getattr(torch.func, transform.__name__)
+
+    @functools.wraps(transform)
+    def chosen(*args, **kwargs):
+        return (own if current() is None else transform)(*args, **kwargs)
+
+    OVERLOADS[own] = chosen
+    return transform
+
+
+@_staged
+def grad(function, argnums=0, has_aux=False):
+    def derived(*args, **kwargs):
+        gradient, value = grad_and_value(function, argnums, has_aux)(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return derived
+
+
+@_staged
+def grad_and_value(function, argnums=0, has_aux=False):
+    def derived(*args, **kwargs):
+        point = _Point(function, args, kwargs, argnums, has_aux)
+        found = point.pulled_back(point.value, None)
+        return point.as_arguments(found), ((point.value, point.aux) if has_aux else point.value)
+
+    return derived
+
+
+@_staged
+def jacrev(function, argnums=0, has_aux=False, *, chunk_size=None):
+    """A gradient for each element of what the function returns."""
+
+    def derived(*args, **kwargs):
+        point = _Point(function, args, kwargs, argnums, has_aux)
+        found = pytree.tree_map(lambda output: point.as_arguments(_jacobian(point, output)), point.value)
+        return (found, point.aux) if has_aux else found
+
+    return derived
+
+
+@_staged
+def jacfwd(function, argnums=0, has_aux=False, *, randomness="error"):
+    """The same numbers as `jacrev`."""
+    return jacrev(function, argnums, has_aux)
+
+
+@_staged
+def hessian(function, argnums=0):
+    return jacfwd(jacrev(function, argnums), argnums)
+
+
+@_staged
+def vjp(function, *primals, has_aux=False):
+    point = _Point(function, primals, {}, tuple(range(len(primals))), has_aux)
+
+    def pulled_back(cotangents):
+        return point.as_arguments(point.pulled_back(point.value, cotangents))
+
+    return (point.value, pulled_back, point.aux) if has_aux else (point.value, pulled_back)
+
+
+@_staged
+def jvp(function, primals, tangents, *, strict=False, has_aux=False):
+    """What is pulled back depends linearly on the cotangents: its own derivative by them pushes forward."""
+    point = _Point(function, primals, {}, tuple(range(len(primals))), has_aux)
+    outputs, structure = pytree.tree_flatten(point.value)
+    cotangents = [torch.zeros_like(output) for output in outputs]
+    back = point.pulled_back(outputs, cotangents)
+    pushed = _gradient(back, cotangents, pytree.tree_leaves(tangents))
+    pushed = pytree.tree_unflatten(list(pushed), structure)
+    return (point.value, pushed, point.aux) if has_aux else (point.value, pushed)
+
+
+class _Point:
+    """A call of the function, differentiable by these of its arguments."""
+
+    def __init__(self, function, args, kwargs, argnums, has_aux):
+        from .calls import call
+
+        if torch._C._functorch.peek_interpreter_stack() is not None:
+            raise StagingError("a gradient inside of a transform of torch.func cannot be staged", spans.current())
+        self.is_single = isinstance(argnums, int)
+        numbers = [number % len(args) for number in ((argnums,) if self.is_single else argnums)]
+        args = [pytree.tree_map_only(torch.Tensor, torch.clone, a) if i in numbers else a for i, a in enumerate(args)]
+        with torch.enable_grad():
+            value = call(function, tuple(args), kwargs)
+        self.value, self.aux = value if has_aux else (value, None)
+        self.inputs, self._structure = pytree.tree_flatten([args[i] for i in numbers])
+
+    def pulled_back(self, value, cotangents):
+        """The gradients of the inputs."""
+        seeds = None if cotangents is None else pytree.tree_leaves(cotangents)
+        return _gradient(pytree.tree_leaves(value), self.inputs, seeds)
+
+    def as_arguments(self, found):
+        """Something for each input, in the structure of the arguments."""
+        found = pytree.tree_unflatten(list(found), self._structure)
+        return found[0] if self.is_single else tuple(found)
+
+
+def _gradient(outputs, inputs, seeds):
+    from ..gradients import grad as gradient_of
+
+    return gradient_of(current(), outputs, inputs, seeds, materialize_grads=True, create_graph=True)
+
+
+def _jacobian(point, output):
+    rows = [point.pulled_back(element, None) for element in output.reshape(-1)]
+    return [torch.stack(row).reshape(*output.shape, *row[0].shape) for row in zip(*rows)]

@@ -1,0 +1,62 @@
+"""How tensors lie in memory: torch's code asks, and some kernels take it for granted."""
+
+import torch
+import torch.nn.functional as F
+
+import autograph as ag
+from oracle import assert_same
+
+
+def test_an_argument_that_lies_in_another_way():
+    """`contiguous` copies one of them, and shares the memory of the other."""
+
+    def f(x):
+        x = x + 0
+        y = x.contiguous()
+        y += 1
+        return x, y, F.group_norm(x[None], 1)
+
+    def g(direction, magnitude):
+        return torch._weight_norm(direction, magnitude, 0)
+
+    rows = torch.arange(12.0).reshape(3, 4)
+    columns = torch.arange(12.0).reshape(4, 3).T
+    assert_same(f, (rows,), (columns,), (torch.arange(24.0).reshape(3, 8)[:, ::2],))
+    assert_same(g, (rows, torch.ones(3, 1)), (columns, torch.ones(3, 1)))
+
+
+def test_a_size_that_is_open_of_tensors_that_lie_in_another_way():
+    """The trace for any size is for tensors of the same order of dimensions."""
+
+    @ag.function
+    def f(x):
+        return F.group_norm(x, 2).contiguous().view(-1)
+
+    for count in (2, 3, 5):
+        for x in (torch.randn(count, 4, 3), torch.randn(count, 3, 4).transpose(1, 2), torch.randn(4, count, 6)[..., ::2]):
+            x = x if x.shape[1] == 4 else x.transpose(0, 1)
+            torch.testing.assert_close(f(x), F.group_norm(x, 2).reshape(-1))
+
+
+def test_a_variable_of_a_loop_that_lies_in_another_way():
+    def f(x, n):
+        for _ in range(n):
+            x = F.group_norm(x, 2)
+            x = (x.permute(0, 1, 3, 2).contiguous() * 2).permute(0, 1, 3, 2)
+        return x
+
+    assert_same(f, (torch.randn(2, 4, 3, 5), torch.tensor(3)))
+
+
+def test_a_gradient_that_lies_in_another_way():
+    """The derivative of `y * weights` lies as the weights do."""
+    weights = torch.randn(5, 3, 4, 2).permute(3, 2, 1, 0)
+    x = torch.randn(2, 4, 3, 5, requires_grad=True)
+    layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(5, 5))
+
+    def f(x):
+        return (F.group_norm(layer(x), 2) * weights).sum()
+
+    wanted = [x, *layer.parameters()]
+    expected = torch.autograd.grad(f(x), wanted)
+    torch.testing.assert_close(torch.autograd.grad(ag.function(f)(x), wanted), expected)
