@@ -19,8 +19,8 @@ def mark(staging, value, spec=""):
 
 
 def shown(text):
-    """A text in a message: what the values are is not known yet."""
-    return _MARK.sub("…", text)
+    """A text, or what `repr` makes of it, in a message: what the values are is not known yet."""
+    return re.sub(r"(\ue000|\\ue000)[0-9]+(\ue001|\\ue001)", "…", text)
 
 
 def assembled(staging, text):
