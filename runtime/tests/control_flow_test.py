@@ -461,3 +461,13 @@ def test_texts_that_are_returned():
         return f"{n} of {x.sum():.1f}", {"n": str(n)}, "plain"
 
     assert_same(f, (t(3, -4),), (t(5, 1),))
+
+    @ag.function
+    def other(x):
+        text = "none"
+        if x.sum() > 0:
+            text = f"{int(x[0])}"
+        return text
+
+    with pytest.raises(ag.StagingError, match="`text` is of different kinds in the branches: '…' and 'none'"):
+        other(t(1))

@@ -6,13 +6,14 @@ import types
 
 import torch
 
-from .capture import spans
+from .capture import spans, texts
 
 
 class AutographError(Exception):
     """An error at a place of the user's code."""
 
     def __init__(self, message, span=None):
+        message = texts.shown(message)
         super().__init__(message)
         self.message = message
         self.span = span

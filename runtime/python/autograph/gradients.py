@@ -158,7 +158,7 @@ def _count(arg):
 
 def _captured(op, args, types, results, fixed):
     from .capture import lower, views
-    from .capture.tensors import Recorder
+    from .capture.tensors import Recorder, contiguous
     from .staging import Staging, staging_of
 
     staging = Staging("formula")
@@ -177,7 +177,8 @@ def _captured(op, args, types, results, fixed):
             types = [views.result_type(output) for output in outputs]
             seeds = [staging.emit("list.get", [seeds[0], i], [type])[0] for i, type in enumerate(types)]
         followed = [
-            (output, staging.fresh(seed))
+            # Torch's code would make them so where its kernels need it, but for the stand-ins it sees no need.
+            (output, contiguous(staging, staging.fresh(seed)))
             for output, seed in zip(outputs, seeds)
             if output.requires_grad and (output.is_floating_point() or output.is_complex())
         ]

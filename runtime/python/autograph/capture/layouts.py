@@ -11,9 +11,7 @@ aten = torch.ops.aten
 #: Below autograd they are only called with contiguous tensors, or remember which layout they met.
 _TAKE_IT_FOR_GRANTED = {
     aten.native_group_norm.default,
-    aten.native_group_norm_backward.default,
     aten._weight_norm_interface.default,
-    aten._weight_norm_interface_backward.default,
     aten._embedding_bag.default,
     aten._embedding_bag_forward_only.default,
     aten._linalg_det.default,

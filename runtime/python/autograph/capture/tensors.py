@@ -44,14 +44,14 @@ class Recorder(TorchDispatchMode):
         args = schemas.in_order(func, args, kwargs)
         fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in args]
         if layouts.takes_contiguous(func):
-            fakes = [_contiguous(staging, fake) if isinstance(fake, torch.Tensor) else fake for fake in fakes]
+            fakes = [contiguous(staging, fake) if isinstance(fake, torch.Tensor) else fake for fake in fakes]
         result = compute(staging, func, fakes)
         if schemas.is_view(func):
             return _view(staging, func, fakes, result)
         return emit(staging, func, fakes, result)
 
 
-def _contiguous(staging, fake):
+def contiguous(staging, fake):
     """The tensor or a copy: how it will lie is not known."""
     with staging.quiet():
         made = fake.clone(memory_format=torch.contiguous_format)

@@ -18,6 +18,11 @@ def mark(staging, value, spec=""):
     return f"\ue000{len(staging.formatted) - 1}\ue001"
 
 
+def shown(text):
+    """A text, or what `repr` makes of it, in a message: what the values are is not known yet."""
+    return re.sub(r"(\ue000|\\ue000)[0-9]+(\ue001|\\ue001)", "…", text)
+
+
 def assembled(staging, text):
     """The operand that a text is: itself, or what a call of Python makes of it when the graph runs."""
     fixed = _MARK.split(text)
