@@ -11,7 +11,7 @@ use crate::rules::context::Report;
 use crate::rules::declare::declare_rule;
 use crate::rules::guards::guarded;
 use crate::staging::construct::Construct;
-use crate::staging::facts::Binding;
+use crate::staging::facts::{Alternative, Binding};
 use crate::syntax::qname::QName;
 
 declare_rule! {
@@ -96,8 +96,10 @@ impl<'a> Statements<'_, 'a> {
         let ctx = self.ctx;
         let Expr::Subscript(item) = target else { return };
         // `x["boxes"] = …` says that `x` is a dict, whatever its type.
+        let is_text = |key: &Alternative| matches!(key, Alternative::Str(_));
         if !ctx.python_fact(&item.value).is_tensor()
             || item.slice.is_string_literal_expr()
+            || ctx.fact(&item.slice).alternatives.iter().any(is_text)
             || guarded(ctx, statement.range())
         {
             return;
