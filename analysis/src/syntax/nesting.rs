@@ -10,6 +10,9 @@ use ruff_python_parser::{Mode, lexer};
 /// generated code.
 const LIMIT: usize = 2_000;
 
+/// What an `and` or `or` counts for: the type engine takes seconds for a condition of three hundred.
+const CONDITION: usize = 12;
+
 /// More blocks, or more brackets, inside each other are no Python: CPython refuses to compile them.
 const BLOCKS: usize = 100;
 const BRACKETS: usize = 200;
@@ -45,7 +48,7 @@ const MARKS: [Mark; 256] = {
 /// A cheap over-approximation on bytes, so that ordinary files are not lexed twice. String contents
 /// may make it say yes; then the lexer decides.
 fn looks_deep(bytes: &[u8]) -> bool {
-    const SEGMENT: usize = LIMIT;
+    const SEGMENT: usize = LIMIT / 2;
     const INDENTATION: usize = 200;
     // Where the present segment begins, which an operator chain cannot leave.
     let (mut brackets, mut segment) = (0usize, 0usize);
@@ -96,7 +99,7 @@ fn is_deep(text: &str) -> bool {
                     chained -= chains.pop().unwrap_or(0) + 1;
                 }
                 // A call or subscript after it continues the chain: `f()()()`.
-                bump(&mut chains, &mut chained);
+                bump(&mut chains, &mut chained, 1);
             }
             TokenKind::Comma | TokenKind::Newline | TokenKind::Semi => {
                 if let Some(last) = chains.last_mut() {
@@ -104,7 +107,8 @@ fn is_deep(text: &str) -> bool {
                     *last = 0;
                 }
             }
-            _ if kind.is_operator() || kind.is_keyword() => bump(&mut chains, &mut chained),
+            TokenKind::And | TokenKind::Or => bump(&mut chains, &mut chained, CONDITION),
+            _ if kind.is_operator() || kind.is_keyword() => bump(&mut chains, &mut chained, 1),
             _ => {}
         }
         if blocks > BLOCKS || chains.len() > BRACKETS + 1 || blocks + chained > LIMIT {
@@ -113,10 +117,10 @@ fn is_deep(text: &str) -> bool {
     }
 }
 
-fn bump(chains: &mut [usize], chained: &mut usize) {
+fn bump(chains: &mut [usize], chained: &mut usize, by: usize) {
     if let Some(last) = chains.last_mut() {
-        *last += 1;
-        *chained += 1;
+        *last += by;
+        *chained += by;
     }
 }
 
@@ -139,6 +143,8 @@ mod tests {
         assert!(is_too_deep(&format!("x = {}1\n", "1 + ".repeat(50_000))));
         assert!(is_too_deep(&format!("x = {}1\n", "not ".repeat(50_000))));
         assert!(is_too_deep(&format!("x = a{}\n", "()".repeat(50_000))));
+        assert!(is_too_deep(&format!("x = a{}\n", " and a".repeat(300))));
+        assert!(!is_too_deep(&format!("x = a{}\n", " and a".repeat(100))));
         let blocks: String = (0..300).map(|n| format!("{}if x:\n", " ".repeat(n))).collect();
         assert!(is_too_deep(&blocks));
     }
