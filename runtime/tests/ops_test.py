@@ -169,7 +169,7 @@ def gradients(result, prepared, tensors, wanted=None):
         if isinstance(tensor, torch.Tensor) and (tensor.is_floating_point() or tensor.is_complex()):
             # They lie as no result does, and so does the gradient that arrives.
             weights = torch.ones_like(tensor.detach()).flatten().cumsum(0).cos()
-            weights = weights.reshape(tensor.shape[::-1]).permute(*reversed(range(tensor.dim())))
+            weights = weights.reshape(tensor.shape[::-1]).permute(tuple(reversed(range(tensor.dim()))))
             product = (tensor * weights).sum()
             product = product.real + 2 * product.imag if product.is_complex() else product
             total = product if total is None else total + product
