@@ -100,6 +100,8 @@ impl<'a> Statements<'_, 'a> {
         if !ctx.python_fact(&item.value).is_tensor()
             || item.slice.is_string_literal_expr()
             || ctx.fact(&item.slice).alternatives.iter().any(is_text)
+            // A constant of another file, of whatever type: perhaps the name of an entry.
+            || item.slice.is_attribute_expr() && ctx.fact(&item.slice).alternatives.is_empty()
             || guarded(ctx, statement.range())
         {
             return;
