@@ -153,8 +153,7 @@ fn drawn(ctx: &FunctionContext, call: &ast::ExprCall) {
         return;
     }
     let name = ctx.text(call.func.as_ref());
-    let message =
-        format!("`{name}` runs once, while the graph is traced: its value is a constant of the graph");
+    let message = format!("`{name}` runs once, while the graph is traced, and not each time the graph runs");
     ctx.report(&RUNS_WHILE_TRACING, call.range(), message).help(help).emit();
 }
 
