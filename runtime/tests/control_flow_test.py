@@ -249,6 +249,17 @@ def test_print(capfd):
     assert lines == ["sum 3.0", "sum 3.0"]
 
 
+def test_print_as_python_does(capsys):
+    def f(x):
+        print("sum", x.sum(), sep="=", end=";")
+        print([x[0]], {"k": x[1]}, (x,), str(x.sum()), f"{x.sum()} {x.sum()!r}")
+        return x
+
+    assert_same(f, (t(1, 2),))
+    eager, staged = capsys.readouterr().out.splitlines()
+    assert eager == staged
+
+
 def test_kinds_that_do_not_fit_are_named():
     def f(x):
         if x.sum() > 0:
@@ -471,3 +482,27 @@ def test_texts_that_are_returned():
 
     with pytest.raises(ag.StagingError, match="`text` is of different kinds in the branches: '…' and 'none'"):
         other(t(1))
+
+
+def test_slices_of_a_length_that_only_the_graph_knows_are_assigned():
+    def f(x, n):
+        y = x * 1
+        y[:n] = x[-n:] * x[0]
+        y[n:] = x[n:] * x[n:] + y[n:].detach()
+        y[1:n] = 3
+        return y
+
+    def misfit(x, n):
+        y = x * 1
+        y[:n] = x
+        return y
+
+    x = torch.arange(1.0, 7.0)
+    assert_same(f, (x, torch.tensor(2)), (x, torch.tensor(4)))
+    assert_same(misfit, (x, torch.tensor(3)))
+    gradients = []
+    for function in (f, ag.function(f)):
+        leaf = x.clone().requires_grad_()
+        function(leaf, torch.tensor(4)).sum().backward()
+        gradients.append(leaf.grad)
+    assert_equal(*gradients)

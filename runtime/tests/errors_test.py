@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import autograph as ag
-from oracle import t
+from oracle import assert_equal, assert_same, t
 
 
 def staging_error(function, *args):
@@ -84,6 +84,27 @@ def test_kinds_name_variable_and_types():
 
     message = staging_error(f, t(1))
     assert "`s`" in message and "'text'" in message and "float32" in message
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        lambda x: ValueError(f"sum {x.sum()}", x, 3),
+        lambda x: KeyError(("a", x)),
+        lambda x: ValueError("none", None, [x, f"{x}"], {"k": x}),
+        lambda x: ValueError(),
+    ],
+)
+def test_arguments_of_an_exception(error):
+    def f(x):
+        if x.sum() > 0:
+            raise error(x)
+        return x
+
+    assert_same(f, (t(1, 2),), (t(-1, 2),), (t(-1, -2),))
+    with pytest.raises(type(error(t()))) as caught:
+        ag.function(f)(t(1, 2))
+    assert_equal(caught.value.args, error(t(1, 2)).args)
 
 
 def test_try_around_a_staged_raise():

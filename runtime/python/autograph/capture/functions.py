@@ -109,6 +109,10 @@ def _format(staging, func, tensor, spec="", **_):
     return texts.mark(staging, tensor, spec)
 
 
+def _repr(staging, func, tensor, **_):
+    return texts.mark(staging, tensor, None)
+
+
 def _refused(what):
     def special(staging, func, tensor, *args, **kwargs):
         raise StagingError(f"{what}, but it is only known when the graph runs", spans.current())
@@ -237,7 +241,7 @@ SPECIAL = {
     T.item: _item,
     T.tolist: _tolist,
     T.__format__: _format,
-    T.__repr__: _format,
+    T.__repr__: _repr,
     T.numpy: _refused("`numpy()` needs the data of a tensor"),
     T.__array__: _refused("numpy needs the data of a tensor"),
     T.__bool__: _refused("Python needs to know whether a tensor is true"),

@@ -84,10 +84,20 @@ def copy(staging, target, source):
         return target
     if given.dtype != fake.dtype or given.device != fake.device:
         given = given.to(device=fake.device, dtype=fake.dtype)
-    if tuple(given.shape) != tuple(fake.shape):
+    if not all(type(n) is int for n in (*given.shape, *fake.shape)):
+        given = _expanded(staging, given, fake)
+    elif given.shape != fake.shape:
         given = given.expand(fake.shape)
     assign(staging, target, staging.value_of(given))
     return target
+
+
+def _expanded(staging, given, fake):
+    """`y[n:] = y[n:] * 2`: whether the sizes fit is only known when the graph runs."""
+    if [str(n) for n in given.shape] == [str(n) for n in fake.shape]:
+        return given
+    args = [staging.value_of(given), [staging.operand(n) for n in fake.shape], False]
+    return staging.fresh(staging.emit("aten.expand.default", args, [views.result_type(fake)])[0])
 
 
 def _reshaped(staging, func, ordered):

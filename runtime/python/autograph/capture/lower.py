@@ -98,7 +98,7 @@ class _Lowering:
         if node.op == "gradient":
             self.gradient(node)
             return
-        if node.op == "print" and self.is_repeated:
+        if "print" in (node.op, node.extra) and self.is_repeated:
             return
         regions = [self.region(region) for region in node.regions]
         types = [str(value.type) for value in node.outputs]

@@ -13,7 +13,7 @@ _MARK = re.compile("\ue000([0-9]+)\ue001")
 
 
 def mark(staging, value, spec=""):
-    """What stands in a text for a value of the graph."""
+    """What stands in a text for a value of the graph; without a spec, for its `repr`."""
     staging.formatted.append((staging.operand(value), spec))
     return f"\ue000{len(staging.formatted) - 1}\ue001"
 
@@ -34,7 +34,7 @@ def assembled(staging, text):
     texts = fixed[::2]
 
     def formatted(*values):
-        made = [format(value, spec) for value, spec in zip(values, specs)]
+        made = [repr(value) if spec is None else format(value, spec) for value, spec in zip(values, specs)]
         return ("".join(a + b for a, b in zip(texts, [*made, ""])),)
 
     staging.callbacks.append(formatted)

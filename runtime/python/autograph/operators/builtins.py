@@ -221,12 +221,13 @@ def collected(values, add):
     return made
 
 
-def print_(*objects, **kwargs):
-    """Each time the graph runs: also where nothing that is printed is staged."""
+def print_(*objects, sep=" ", end="\n", file=None, flush=False):
+    """Each time the graph runs: also where nothing that is printed is staged. A graph separates by spaces and ends
+    lines: all else is for Python to print."""
     staging = current()
     if staging is None:
-        return print(*objects, **kwargs)
-    if kwargs.get("file") is not None:
+        return print(*objects, sep=sep, end=end, file=file, flush=flush)
+    if file is not None:
         raise StagingError("`print` to a file cannot be staged", spans.current())
     parts = [
         staging.operand(part)
@@ -234,8 +235,20 @@ def print_(*objects, **kwargs):
         else texts.assembled(staging, str(part))
         for part in objects
     ]
-    staging.emit("print", parts, [], extra=kwargs)
+    if (sep, end) in (_USUAL, (None, None)):
+        staging.emit("print", parts, [])
+        return None
+
+    def shown(*values):
+        print(*values, sep=sep, end=end, flush=flush)
+        return ()
+
+    staging.callbacks.append(shown)
+    staging.emit(f"python {len(staging.callbacks) - 1}", parts, [], extra="print")
     return None
+
+
+_USUAL = " ", "\n"
 
 
 _PARAMETER = torch.nn.Parameter(torch.empty(0))

@@ -3,6 +3,7 @@
 from contextlib import contextmanager
 
 import torch
+from torch.utils import _pytree as pytree
 
 from ..capture import scalars, spans, texts
 from ..capture.aliases import Base, cell_state, set_cell_state
@@ -114,10 +115,11 @@ def raised(staging, error):
     if not innermost:
         raise error
     not_caught(staging)
-    simple = all(isinstance(arg, (str, int, float, bool)) or scalars.is_staged(arg) for arg in error.args)
-    parts = error.args if simple else [str(error)]
-    kind = type(error)
-    if _has_own_init(kind):
+    kind, parts = type(error), error.args
+    if not all(isinstance(part, (str, int, float, bool, torch.Tensor)) or is_staged(part) for part in parts):
+        kind = Filled(error)
+        parts = kind.parts
+    elif _has_own_init(kind):
         kind = Remade(error, len(parts))
         parts = [*parts, *kind.later.values()]
     parts = [texts.assembled(staging, part) if isinstance(part, str) else staging.operand(part) for part in parts]
@@ -130,6 +132,33 @@ def _has_own_init(kind):
 
 def _is_own(kind):
     return kind.__module__ != "builtins"
+
+
+class Filled:
+    """An exception some of whose arguments are no operands of a graph: `KeyError(("a", x))`, `ValueError(None, x)`."""
+
+    def __init__(self, error):
+        self.__name__ = type(error).__name__
+        self.kind = type(error)
+        self.leaves, self.structure = pytree.tree_flatten(_of_python(error.args))
+        of_graph = [isinstance(leaf, (str, torch.Tensor)) or is_staged(leaf) for leaf in self.leaves]
+        self.places = [place for place, found in enumerate(of_graph) if found]
+        self.parts = [self.leaves[place] for place in self.places]
+
+    def __call__(self, *parts):
+        leaves = list(self.leaves)
+        for place, part in zip(self.places, parts):
+            leaves[place] = part
+        made = BaseException.__new__(self.kind)
+        made.args = tuple(pytree.tree_unflatten(leaves, self.structure))
+        return made
+
+
+def _of_python(value):
+    """With Python's own lists."""
+    if isinstance(value, List) and value.value is None:
+        return [_of_python(item) for item in value]
+    return tuple(map(_of_python, value)) if type(value) is tuple else value
 
 
 class Remade:
