@@ -105,7 +105,12 @@ def lying_otherwise(tensor):
         return tensor
     if tensor.dim() == 1:
         return torch.stack([tensor, tensor], 1)[:, 0]
-    return tensor.permute(*reversed(range(tensor.dim()))).contiguous().permute(*reversed(range(tensor.dim())))
+    return turned(turned(tensor).contiguous())
+
+
+def turned(tensor):
+    """The last dimension first."""
+    return tensor.permute(tuple(reversed(range(tensor.dim()))))
 
 
 class Compared:
@@ -169,7 +174,7 @@ def gradients(result, prepared, tensors, wanted=None):
         if isinstance(tensor, torch.Tensor) and (tensor.is_floating_point() or tensor.is_complex()):
             # They lie as no result does, and so does the gradient that arrives.
             weights = torch.ones_like(tensor.detach()).flatten().cumsum(0).cos()
-            weights = weights.reshape(tensor.shape[::-1]).permute(tuple(reversed(range(tensor.dim()))))
+            weights = turned(weights.reshape(tensor.shape[::-1]))
             product = (tensor * weights).sum()
             product = product.real + 2 * product.imag if product.is_complex() else product
             total = product if total is None else total + product

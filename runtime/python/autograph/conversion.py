@@ -151,11 +151,10 @@ def _entries(path, source):
 
 def _entry_of(code, entries):
     """The entry of a code object: by its line and name, lambdas by their column."""
-    name = "<lambda>" if code.co_name == "<lambda>" else code.co_name
     last = max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno)
     candidates = []
     for line in range(code.co_firstlineno, last + 1):
-        candidates = [e for e in entries.get(line, ()) if e["qualname"].rpartition(".")[2] == name]
+        candidates = [e for e in entries.get(line, ()) if e["qualname"].rpartition(".")[2] == code.co_name]
         if candidates:
             break
     if len(candidates) <= 1:

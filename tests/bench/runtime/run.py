@@ -67,11 +67,11 @@ def alone():
                 print(f"| {name} | {type(error).__name__}: {str(error).splitlines()[0][:150]} |", flush=True)
                 held = False
                 continue
-            all = sum(others, first)
-            held &= all.difference <= TOLERANCE and all.ratio >= 1
+            total = sum(others, first)
+            held &= total.difference <= TOLERANCE and total.ratio >= 1
             print(
-                f"| {name} | {min(all.eager):.3f} | {min(all.staged):.3f} | {all.ratio:.2f} | {all.bound:.2f} | "
-                f"{len(all.eager)} | {all.staging:.0f} | {all.difference:.1e} |",
+                f"| {name} | {min(total.eager):.3f} | {min(total.staged):.3f} | {total.ratio:.2f} | {total.bound:.2f} | "
+                f"{len(total.eager)} | {total.staging:.0f} | {total.difference:.1e} |",
                 flush=True,
             )
     return held

@@ -235,7 +235,7 @@ def print_(*objects, sep=" ", end="\n", file=None, flush=False):
         else texts.assembled(staging, str(part))
         for part in objects
     ]
-    if (sep, end) in (_USUAL, (None, None)):
+    if sep in (" ", None) and end in ("\n", None):
         staging.emit("print", parts, [])
         return None
 
@@ -246,9 +246,6 @@ def print_(*objects, sep=" ", end="\n", file=None, flush=False):
     staging.callbacks.append(shown)
     staging.emit(f"python {len(staging.callbacks) - 1}", parts, [], extra="print")
     return None
-
-
-_USUAL = " ", "\n"
 
 
 _PARAMETER = torch.nn.Parameter(torch.empty(0))
