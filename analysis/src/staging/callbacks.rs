@@ -7,6 +7,7 @@
 use ruff_python_ast::{self as ast, Expr};
 
 use super::dialect::Dialect;
+use super::index::last_name;
 
 /// What the function given as an argument is called with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,24 +99,16 @@ impl Caller {
 /// The function that a call lets run on the host, on values, where it is made on the spot:
 /// `io_callback(partial(log, name="x"), None, x)`. Packages wrap these calls, so they are known by their last name.
 pub fn host_function(call: &ast::ExprCall) -> Option<&Expr> {
-    let keyword = match last_name(&call.func)? {
+    let keyword = match last_name(&call.func)?.as_str() {
         "io_callback" | "pure_callback" | "debug_callback" => "callback",
         "py_function" | "numpy_function" => "func",
         _ => return None,
     };
     argument(call, 0, keyword).filter(|function| match function {
         Expr::Lambda(_) => true,
-        Expr::Call(call) => last_name(&call.func) == Some("partial"),
+        Expr::Call(call) => last_name(&call.func).is_some_and(|name| name == "partial"),
         _ => false,
     })
-}
-
-fn last_name(callee: &Expr) -> Option<&str> {
-    match callee {
-        Expr::Name(name) => Some(&name.id),
-        Expr::Attribute(attribute) => Some(&attribute.attr.id),
-        _ => None,
-    }
 }
 
 /// The argument at a position or keyword; nothing when a `*args` may stand there.

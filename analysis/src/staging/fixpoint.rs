@@ -216,18 +216,9 @@ impl Fixpoint {
         for (scope, types) in answers {
             changed |= self.absorb_roots(db, *scope, types);
             changed |= self.absorb_calls(db, *scope, types);
-            if self.lambdas.get(scope).map_or(&[][..], Vec::as_slice) != types.lambdas {
-                self.lambdas.insert(*scope, types.lambdas.clone());
-                changed = true;
-            }
-            if self.applied.get(scope).map_or(&[][..], Vec::as_slice) != types.applied {
-                self.applied.insert(*scope, types.applied.clone());
-                changed = true;
-            }
-            if self.defaults.get(scope).map_or(&[][..], Vec::as_slice) != types.defaults {
-                self.defaults.insert(*scope, types.defaults.clone());
-                changed = true;
-            }
+            changed |= learn(&mut self.lambdas, *scope, &types.lambdas);
+            changed |= learn(&mut self.applied, *scope, &types.applied);
+            changed |= learn(&mut self.defaults, *scope, &types.defaults);
             for (name, others) in &types.rebound {
                 let known = self.rebound.entry((*scope, name.clone())).or_default();
                 let before = known.clone();
@@ -511,6 +502,15 @@ fn is_chosen_at_run_time(targets: &[Target]) -> bool {
     let [first, rest @ ..] = targets else { return false };
     let name = |target: &Target| target.path.qualname.rsplit('.').next().unwrap_or_default().to_owned();
     rest.iter().any(|target| target.document != first.document && name(target) == name(first))
+}
+
+/// Puts what a scope answers in the place of what it answered before. Returns whether it is something else.
+fn learn<T: Clone + PartialEq>(known: &mut BTreeMap<Scope, Vec<T>>, scope: Scope, answer: &[T]) -> bool {
+    let differs = known.get(&scope).map_or(&[][..], Vec::as_slice) != answer;
+    if differs {
+        known.insert(scope, answer.to_vec());
+    }
+    differs
 }
 
 /// The framework's own code, where it is the project: AutoGraph leaves TensorFlow as it is, Dynamo and TorchScript have

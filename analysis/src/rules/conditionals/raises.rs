@@ -5,6 +5,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use crate::rules::FunctionContext;
 use crate::staging::construct::{Construct, ConstructNode};
+use crate::staging::index::last_name;
 use crate::syntax::blocks;
 
 /// The `raise` statements that tracing a branch of a staged `if` certainly gets to.
@@ -67,14 +68,5 @@ fn catches(caught: &Expr, names: &[&str]) -> bool {
         Expr::Tuple(tuple) => tuple.elts.iter().any(|caught| catches(caught, names)),
         _ => last_name(caught)
             .is_some_and(|caught| matches!(caught, "Exception" | "BaseException") || names.contains(&caught)),
-    }
-}
-
-/// `NotFoundError` of `tf.errors.NotFoundError`.
-fn last_name(expression: &Expr) -> Option<&str> {
-    match expression {
-        Expr::Name(name) => Some(name.id.as_str()),
-        Expr::Attribute(attribute) => Some(attribute.attr.as_str()),
-        _ => None,
     }
 }

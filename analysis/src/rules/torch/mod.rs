@@ -27,6 +27,7 @@ use super::tracing::{self, Certainty, Decision, Origin};
 use crate::diagnostic::Severity;
 use crate::staging::construct::{ConstructKind, ConstructNode};
 use crate::staging::dialect::RootKind;
+use crate::staging::index::last_name;
 
 /// torch.compile traces it, and splits the graph where it cannot go on.
 fn compiles(ctx: &FunctionContext) -> bool {
@@ -97,12 +98,9 @@ fn is_graph_assert(decision: &Decision) -> bool {
 /// is compiled. The question is known by its name: packages wrap it, since it has moved between modules.
 fn is_provided_for(ctx: &FunctionContext, range: TextRange) -> bool {
     let asks = ctx.expressions().into_iter().any(|expression| {
-        let name = match expression {
-            Expr::Name(name) => name.id.as_str(),
-            Expr::Attribute(attribute) => attribute.attr.as_str(),
-            _ => return false,
-        };
-        matches!(name.trim_start_matches('_'), "is_compiling" | "is_dynamo_compiling" | "is_exporting")
+        last_name(expression).is_some_and(|name| {
+            matches!(name.trim_start_matches('_'), "is_compiling" | "is_dynamo_compiling" | "is_exporting")
+        })
     });
     asks || asks_around(ctx, range)
 }
