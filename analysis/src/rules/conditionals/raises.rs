@@ -1,5 +1,6 @@
 //! `raise` in the branches of a staged `if`, and who catches it.
 
+use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, ExceptHandler, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
@@ -43,7 +44,7 @@ fn reached(block: &[Stmt]) -> Option<&ast::StmtRaise> {
 /// What a `raise` raises: `ValueError` of `raise ValueError("…")`.
 pub(super) fn raised(raise: &ast::StmtRaise) -> Option<&str> {
     let exception = raise.exc.as_deref()?;
-    last_name(exception.as_call_expr().map_or(exception, |call| &call.func))
+    last_name(exception.as_call_expr().map_or(exception, |call| &call.func)).map(Name::as_str)
 }
 
 /// The innermost `except` clause of this function that catches what is raised at `range`, an exception
@@ -66,7 +67,7 @@ pub(super) fn handler<'a>(
 fn catches(caught: &Expr, names: &[&str]) -> bool {
     match caught {
         Expr::Tuple(tuple) => tuple.elts.iter().any(|caught| catches(caught, names)),
-        _ => last_name(caught)
+        _ => last_name(caught).map(Name::as_str)
             .is_some_and(|caught| matches!(caught, "Exception" | "BaseException") || names.contains(&caught)),
     }
 }
