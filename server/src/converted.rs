@@ -5,7 +5,7 @@ mod output;
 mod side_by_side;
 mod source_map;
 
-use ag_analysis::convert::{Characters, Converter, Place, Reason, SourceMap};
+use ag_convert::{Characters, Converter, Place, Reason, SourceMap};
 pub(crate) use output::Output;
 use ruff_source_file::LineIndex;
 

@@ -1,6 +1,6 @@
 //! Which files a run is about: those named, and the Python files of the folders named.
 
-use ag_analysis::config::{Exclusion, Settings};
+use ag_project::config::{Exclusion, Settings};
 use ignore::{DirEntry, WalkBuilder};
 use ruff_db::system::{SystemPath, SystemPathBuf};
 

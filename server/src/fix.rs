@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use ag_analysis::check::Finding;
-use ag_analysis::diagnostic::{Applicability, Edit};
+use ag_db::diagnostic::{Applicability, Edit};
+use ag_db::finding::Finding;
 use anyhow::Context;
 use ruff_db::source::SourceText;
 use ruff_db::system::{SystemPath, SystemPathBuf};
@@ -59,7 +59,7 @@ pub(crate) fn fix(session: &mut Session, least: Applicability) -> Fixed {
         for (_, document, after, ..) in &round {
             session.engine.set_source(*document, after.clone());
         }
-        session.settle();
+        session.analyze();
         let mut checked = session.check();
         for (path, document, after, before, count) in round {
             let broken = |checked: &[Checked]| {
@@ -70,7 +70,7 @@ pub(crate) fn fix(session: &mut Session, least: Applicability) -> Fixed {
                     "{path}: the fixes would break its syntax, so they are not applied; this is a bug in ag-lsp"
                 ));
                 session.engine.set_source(document, before);
-                session.settle();
+                session.analyze();
                 checked = session.check();
                 spoiled.insert(path);
                 continue;

@@ -4,7 +4,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ag_analysis::config::{self, Settings};
+use ag_project::config;
+use ag_project::config::Settings;
 use ruff_db::system::{OsSystem, SystemPath};
 
 /// What `pip` calls the runtime.

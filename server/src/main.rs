@@ -1,7 +1,7 @@
 //! The binary `ag-lsp`: what the process is given, and what it answers with.
 //!
 //! Only this crate knows terminals, output formats and exit codes; what is right and wrong about a
-//! program it asks of `ag_analysis`.
+//! program it asks of `ag-project`.
 
 mod cli;
 mod converted;

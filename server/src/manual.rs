@@ -1,6 +1,6 @@
 //! The manual page of a rule, in Markdown: for terminals, documentation and SARIF.
 
-use ag_analysis::rules::{FixAvailability, Rule};
+use ag_rules::{FixAvailability, Rule};
 
 /// The page from its title on.
 pub(crate) fn page(rule: &Rule) -> String {

@@ -16,7 +16,7 @@ pub(crate) mod source;
 mod statistics;
 mod summary;
 
-use ag_analysis::diagnostic::{Applicability, Severity};
+use ag_db::diagnostic::{Applicability, Severity};
 use clap::ValueEnum;
 
 pub(crate) use collect::collect;

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::Arc;
 
-use ag_analysis::check::Finding;
-use ag_analysis::config::{Options, Settings};
-use ag_analysis::engine::{Engine, environment};
-use ag_analysis::project::Document;
+use ag_db::Document;
+use ag_db::finding::Finding;
+use ag_project::config::{Options, Settings};
+use ag_project::{Engine, environment};
 use anyhow::Context;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use ruff_db::system::{OsSystem, SystemPath, SystemPathBuf};
@@ -102,7 +102,7 @@ impl Session {
         if let Some(stdin) = stdin {
             session.read_stdin(stdin)?;
         }
-        session.settle();
+        session.analyze();
         if session.inputs.is_empty() && session.unreadable.is_empty() && verbosity >= 0 {
             printer::warning("no Python files found");
         }
@@ -135,10 +135,11 @@ impl Session {
     }
 
     /// Brings the engine to rest after a text was set.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn analyze(&mut self) {
         let progress = Progress::new(self.quiet);
         let engine = &mut self.engine;
-        self.pool.install(|| engine.settle(&|done, total| progress.update("Looking for roots", done, total)));
+        self.pool
+            .install(|| engine.analyze(&|done, total| progress.update("Looking for roots", done, total)));
     }
 
     /// Asks something about every document that the run is about, in parallel; sorted by path.

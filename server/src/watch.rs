@@ -48,7 +48,7 @@ pub(crate) fn watch(
             continue;
         }
         if update(&mut session, &changed) {
-            session.settle();
+            session.analyze();
         } else {
             match open() {
                 Ok(opened) => session = opened,

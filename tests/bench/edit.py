@@ -79,7 +79,7 @@ def analysis(folder, path, texts, staged):
     files = [versions / f"{number:02}" for number in range(len(texts))]
     for file, text in zip(files, texts):
         file.write_text(text)
-    command = [installed.own("examples/edit", "-p", "ag-analysis", "--example", "edit"), path, *files]
+    command = [installed.own("examples/edit", "-p", "ag-project", "--example", "edit"), path, *files]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     answers = done.stdout.splitlines()
     assert len(answers) == EDITS, done.stderr

@@ -1,6 +1,6 @@
-//! `convert`: the functions of a source as `ag-analysis` converts them.
+//! `convert`: the functions of a source as `ag-convert` converts them.
 
-use ag_analysis::convert::{Characters, Converter, Dialect, Features, Kind, Options, SpanKind};
+use ag_convert::{Characters, Converter, Dialect, Features, Kind, Options, SpanKind};
 use pyo3::exceptions::{PySyntaxError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

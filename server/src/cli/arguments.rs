@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
-use ag_analysis::config::Options;
-use ag_analysis::staging::dialect::Dialect;
+use ag_index::dialect::Dialect;
+use ag_project::config::Options;
 use clap::{Args, ValueEnum};
 use ruff_db::system::{SystemPath, SystemPathBuf};
 

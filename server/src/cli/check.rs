@@ -3,9 +3,10 @@
 use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 
-use ag_analysis::config::{Options, Selector};
-use ag_analysis::diagnostic::{Applicability, Severity};
-use ag_analysis::suppress;
+use ag_db::diagnostic::{Applicability, Severity};
+use ag_project::config::Options;
+use ag_rules::selection::Selector;
+use ag_rules::suppress;
 use clap::Args;
 use ruff_python_ast::PySourceType;
 

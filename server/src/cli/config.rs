@@ -1,6 +1,6 @@
 //! `ag-lsp config`: the options, explained from the same source as the JSON schema.
 
-use ag_analysis::config::Options;
+use ag_project::config::Options;
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value};
 

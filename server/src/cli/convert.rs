@@ -3,8 +3,9 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use ag_analysis::config::Settings;
-use ag_analysis::convert::{self, Converter, Dialect, Features, Pass, View};
+use ag_convert as convert;
+use ag_convert::{Converter, Dialect, Features, Pass, View};
+use ag_project::config::Settings;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};

@@ -1,6 +1,6 @@
 //! `ag-lsp explain`: the manual page of a rule.
 
-use ag_analysis::rules::{FixAvailability, Rule, registry};
+use ag_rules::{FixAvailability, Rule, registry};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ struct Item {
 }
 
 fn rule(text: &str) -> Result<&'static Rule, String> {
-    registry::find(text).ok_or_else(|| match text.parse::<ag_analysis::config::Selector>() {
+    registry::find(text).ok_or_else(|| match text.parse::<ag_rules::selection::Selector>() {
         Ok(_) => "this stands for several rules: name one".to_owned(),
         Err(error) => error.to_string(),
     })

@@ -1,7 +1,7 @@
 //! What is derived from the code and shipped: completions, schema, manual, catalogue.
 
-use ag_analysis::config::Options;
-use ag_analysis::rules::registry;
+use ag_project::config::Options;
+use ag_rules::registry;
 use clap::Args;
 use clap_complete::Shell;
 

@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
-use ag_analysis::check::{Note, StagedConstruct, StagedFunction, StagedParameter};
-use ag_analysis::config::Options;
-use ag_analysis::engine::Engine;
-use ag_analysis::staging::construct::ConstructKind;
-use ag_analysis::staging::facts::Binding;
+use ag_db::finding::Note;
+use ag_index::facts::Binding;
+use ag_project::Engine;
+use ag_project::config::Options;
+use ag_staging::construct::ConstructKind;
+use ag_staging::staged::{StagedConstruct, StagedFunction, StagedParameter};
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
 use ruff_text_size::TextRange;

@@ -1,6 +1,7 @@
 //! The JSON of `ag-lsp convert`: an entry for each function, method and lambda.
 
-use ag_analysis::convert::{self, Characters, Kind, SpanKind};
+use ag_convert as convert;
+use ag_convert::{Characters, Kind, SpanKind};
 use ruff_source_file::LineIndex;
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! Original and converted code in two columns.
 
-use ag_analysis::convert::{SourceMap, SpanKind};
+use ag_convert::{SourceMap, SpanKind};
 use ruff_source_file::LineIndex;
 use ruff_text_size::TextSize;
 

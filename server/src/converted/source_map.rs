@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ag_analysis::convert::{SourceMap, Span, SpanKind};
+use ag_convert::{SourceMap, Span, SpanKind};
 use oxc_sourcemap::SourceMapBuilder;
 use ruff_source_file::{LineIndex, PositionEncoding};
 use ruff_text_size::TextSize;

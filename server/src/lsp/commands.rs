@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use ag_analysis::ide::symbols::Symbol;
+use ag_ide::symbols::Symbol;
 use serde::{Deserialize, Serialize};
 use tower_lsp::lsp_types::{CodeActionKind, Command, Position, Url};
 

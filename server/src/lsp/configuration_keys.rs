@@ -1,6 +1,6 @@
 //! Completion of keys in `ag-lsp.toml`, and in the table `[tool.ag-lsp]` of `pyproject.toml`.
 
-use ag_analysis::config::Options;
+use ag_project::config::Options;
 use serde_json::Value;
 
 /// A key of the configuration.

@@ -8,8 +8,9 @@
 
 use std::borrow::Cow;
 
-use ag_analysis::convert::View;
-use ag_analysis::ide::converted::{self, Converted};
+use ag_convert::View;
+use ag_ide::converted;
+use ag_ide::converted::Converted;
 use tower_lsp::lsp_types::Url;
 
 use super::documents;

@@ -1,8 +1,8 @@
 //! Findings as the client shows them.
 
-use ag_analysis::check::{Finding, Note};
-use ag_analysis::diagnostic::Severity;
-use ag_analysis::rules::registry;
+use ag_db::diagnostic::Severity;
+use ag_db::finding::{Finding, Note};
+use ag_rules::registry;
 use tower_lsp::lsp_types::{
     CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag,
     NumberOrString, Range, Url,

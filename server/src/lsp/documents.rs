@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ag_analysis::engine::Engine;
+use ag_project::Engine;
 use ruff_db::system::{SystemPath, SystemPathBuf};
 use ruff_text_size::{TextRange, TextSize};
 use rustc_hash::FxHashMap;

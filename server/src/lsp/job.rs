@@ -2,7 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 
-use ag_analysis::db::Cancelled;
+use ag_db::Cancelled;
 use tokio::sync::oneshot;
 use tower_lsp::jsonrpc::{Error, ErrorCode, Result};
 use tower_lsp::lsp_types::MessageType;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use ag_analysis::check::Note;
-use ag_analysis::ide::hover::Paragraph;
+use ag_db::finding::Note;
+use ag_ide::hover::Paragraph;
 use tower_lsp::lsp_types::{MarkupContent, MarkupKind};
 
 use super::places::Places;

@@ -1,6 +1,6 @@
 //! The section `ag-lsp` of an editor's configuration.
 
-use ag_analysis::config::Options;
+use ag_project::config::Options;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -120,7 +120,7 @@ impl Owner {
                 self.handle(message);
             }
             if self.reported != self.revision {
-                self.settle();
+                self.analyze();
                 self.reported = self.revision;
                 self.report();
             }
@@ -136,7 +136,7 @@ impl Owner {
             }
             Message::Ask(job) if job.is_pointless() => {}
             Message::Ask(job) => {
-                self.settle();
+                self.analyze();
                 let snapshot = self.snapshot();
                 self.workers.spawn(move || job.run(snapshot));
             }
@@ -156,7 +156,7 @@ impl Owner {
     }
 
     /// Gives the engines the texts as they are now, and brings them to rest.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn analyze(&mut self) {
         if let Err(panic) = panics::catch(|| self.open_projects()) {
             self.recover(&panic);
         }
@@ -176,7 +176,7 @@ impl Owner {
             let pool = if project.fresh { &self.settlers } else { &self.settler };
             let start = Instant::now();
             let settled = panics::catch(|| {
-                pool.install(|| engine.settle(&|done, total| progress.update(done, total)));
+                pool.install(|| engine.analyze(&|done, total| progress.update(done, total)));
             });
             if let Err(panic) = settled {
                 self.outbox.log(MessageType::ERROR, format!("{panic}; this is a bug in ag-lsp"));

@@ -1,6 +1,6 @@
 //! Where a document's findings and notes are for the client; lines are counted once for all of them.
 
-use ag_analysis::check;
+use ag_db::finding;
 use tower_lsp::lsp_types::Location;
 
 use super::documents::{self, Face};
@@ -18,12 +18,12 @@ impl<'a> Places<'a> {
     }
 
     /// Whether a place is in the document itself.
-    pub(crate) fn is_here(&self, place: &check::Location) -> bool {
+    pub(crate) fn is_here(&self, place: &finding::Location) -> bool {
         place.file == self.spot.engine.file(self.spot.document)
     }
 
     /// None for what the client cannot open: a model of a library.
-    pub(crate) fn location(&self, place: &check::Location) -> Option<Location> {
+    pub(crate) fn location(&self, place: &finding::Location) -> Option<Location> {
         if self.is_here(place) {
             let face = self.faces.iter().find(|face| face.holds(place.range.start()))?;
             return Some(Location::new(face.part.uri.clone(), face.range(place.range)));

@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use ag_analysis::config::{self, ConfigFile, Exclusion, Settings};
-use ag_analysis::engine::{Engine, Environment, environment};
+use ag_project::config;
+use ag_project::config::{ConfigFile, Exclusion, Settings};
+use ag_project::{Engine, Environment, environment};
 use ruff_db::system::{OsSystem, SystemPath, SystemPathBuf};
 
 use super::options::EditorOptions;

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ag_analysis::engine::{Engine, Environment};
-use ag_analysis::project::Document;
+use ag_db::Document;
+use ag_project::{Engine, Environment};
 use ruff_db::files::File;
 use ruff_db::system::{SystemPath, SystemPathBuf};
 use ruff_text_size::TextSize;

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ag_analysis::check::{Finding, Note};
-use ag_analysis::diagnostic::Severity;
-use ag_analysis::rules::registry;
+use ag_db::diagnostic::Severity;
+use ag_db::finding::{Finding, Note};
+use ag_rules::registry;
 use ruff_db::files::File;
 use ruff_text_size::TextRange;
 

@@ -1,6 +1,6 @@
 //! `model.py:12:5: error[AG101] message`: a line for each finding, without its reasons.
 
-use ag_analysis::diagnostic::Severity;
+use ag_db::diagnostic::Severity;
 use anstyle::{AnsiColor, Style};
 
 use super::{Report, Violation, fixable};

@@ -1,6 +1,6 @@
 //! The source with the finding underlined, the reasons, the advice, and the fix as a diff.
 
-use ag_analysis::diagnostic::{Applicability, Severity};
+use ag_db::diagnostic::{Applicability, Severity};
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Patch, Renderer, Snippet};
 use ruff_text_size::{TextRange, TextSize};
 

@@ -1,6 +1,6 @@
 //! GitHub Actions' workflow commands: annotations in the diff of a pull request.
 
-use ag_analysis::diagnostic::Severity;
+use ag_db::diagnostic::Severity;
 
 use super::{Report, Violation};
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ag_analysis::diagnostic::Severity;
+use ag_db::diagnostic::Severity;
 use serde_json::json;
 
 use super::source::Position;

@@ -73,7 +73,7 @@ fn item(violation: &Violation) -> Item<'_> {
 }
 
 fn fix(fix: &Fix) -> FixItem<'_> {
-    use ag_analysis::diagnostic::Applicability;
+    use ag_db::diagnostic::Applicability;
     let applicability = match fix.applicability {
         Applicability::Safe => "safe",
         Applicability::Unsafe => "unsafe",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ag_analysis::diagnostic::Severity;
+use ag_db::diagnostic::Severity;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use super::{Report, Violation};

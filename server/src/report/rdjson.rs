@@ -1,6 +1,6 @@
 //! Reviewdog's diagnostic format; its columns count bytes of UTF-8.
 
-use ag_analysis::diagnostic::Severity;
+use ag_db::diagnostic::Severity;
 use ruff_text_size::TextSize;
 use serde_json::{Value, json};
 

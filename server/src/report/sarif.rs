@@ -1,7 +1,7 @@
 //! SARIF 2.1.0, for code scanning.
 
-use ag_analysis::diagnostic::Severity;
-use ag_analysis::rules::{Rule, registry};
+use ag_db::diagnostic::Severity;
+use ag_rules::{Rule, registry};
 use serde_json::{Value, json};
 
 use super::{Fix, Place, Remark, Report, Violation, pretty};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ag_analysis::engine::Engine;
+use ag_project::Engine;
 use ruff_db::files::File;
 use ruff_db::system::{SystemPath, SystemPathBuf};
 use ruff_notebook::NotebookIndex;

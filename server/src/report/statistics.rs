@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ag_analysis::diagnostic::Applicability;
+use ag_db::diagnostic::Applicability;
 use serde::Serialize;
 
 use super::{Format, Report, pretty};

@@ -1,6 +1,6 @@
 //! The closing sentence for people: "Found 2 errors, 1 warning (1 fixable with --fix)."
 
-use ag_analysis::diagnostic::{Applicability, Severity};
+use ag_db::diagnostic::{Applicability, Severity};
 
 use super::{Report, Violation};
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ag_analysis::diagnostic::{Applicability, Severity};
+use ag_db::diagnostic::{Applicability, Severity};
 use clap::ValueEnum;
 use ruff_db::system::{SystemPath, SystemPathBuf};
 use ruff_text_size::{TextRange, TextSize};

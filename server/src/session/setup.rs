@@ -1,6 +1,7 @@
 //! Where the project is and how it is set up.
 
-use ag_analysis::config::{self, ConfigFile, Options, Settings};
+use ag_project::config;
+use ag_project::config::{ConfigFile, Options, Settings};
 use anyhow::Context;
 use ruff_db::system::{System, SystemPath, SystemPathBuf};
 

@@ -3,7 +3,8 @@
 
 use std::borrow::Cow;
 
-use ag_analysis::ide::calls::{self, Caller, Calls};
+use ag_ide::calls;
+use ag_ide::calls::{Caller, Calls};
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{
     CallHierarchyIncomingCall, CallHierarchyIncomingCallsParams, CallHierarchyItem,

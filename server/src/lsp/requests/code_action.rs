@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 
-use ag_analysis::check::Finding;
-use ag_analysis::diagnostic::{Applicability, Edit};
-use ag_analysis::ide::actions::{self, ActionKind};
-use ag_analysis::ide::symbols;
+use ag_db::diagnostic::{Applicability, Edit};
+use ag_db::finding::Finding;
+use ag_ide::actions;
+use ag_ide::actions::ActionKind;
+use ag_ide::symbols;
 use serde::{Deserialize, Serialize};
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::lsp_types::{

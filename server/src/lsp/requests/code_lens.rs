@@ -1,7 +1,7 @@
 //! `textDocument/codeLens`: over each root, its converted code, why it is staged, and its graph; where a program starts,
 //! that it can be run.
 
-use ag_analysis::ide::{programs, symbols};
+use ag_ide::{programs, symbols};
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{CodeLens, CodeLensParams};
 

@@ -1,6 +1,6 @@
 //! `textDocument/completion`: rules, where a comment suppresses them; keys, in a file of configuration.
 
-use ag_analysis::ide::completion;
+use ag_ide::completion;
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{
     CompletionItem, CompletionItemKind, CompletionParams, CompletionResponse, CompletionTextEdit,
@@ -24,7 +24,7 @@ fn rules(snapshot: &Snapshot, params: &CompletionParams) -> Option<Vec<Completio
     let face = spot.face()?;
     let completion = completion::completion(spot.engine.db(), spot.document, face.offset(at.position))?;
     let range = face.range(completion.range);
-    let item = |rule: &&'static ag_analysis::rules::Rule| CompletionItem {
+    let item = |rule: &&'static ag_rules::Rule| CompletionItem {
         label: rule.code.to_owned(),
         kind: Some(CompletionItemKind::CONSTANT),
         detail: Some(rule.summary.to_owned()),

@@ -1,7 +1,7 @@
 //! `ag-lsp/convertedDocument`: converted code with its map to the source.
 
-use ag_analysis::convert::SpanKind;
-use ag_analysis::ide::converted;
+use ag_convert::SpanKind;
+use ag_ide::converted;
 use serde::{Deserialize, Serialize};
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{Position, Range, TextDocumentIdentifier, Url};

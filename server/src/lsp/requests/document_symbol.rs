@@ -1,6 +1,6 @@
 //! `textDocument/documentSymbol`: the staged functions; in a converted document, what it defines.
 
-use ag_analysis::ide::{converted, symbols};
+use ag_ide::{converted, symbols};
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{DocumentSymbol, DocumentSymbolParams, DocumentSymbolResponse, Range, SymbolKind};
 

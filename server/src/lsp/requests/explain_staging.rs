@@ -1,6 +1,6 @@
 //! `ag-lsp/explainStaging`: every decision of a function with its reason.
 
-use ag_analysis::ide::{hover, symbols};
+use ag_ide::{hover, symbols};
 use serde::{Deserialize, Serialize};
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{Position, TextDocumentIdentifier};

@@ -1,6 +1,6 @@
 //! `textDocument/foldingRange` in a converted document: its functions and classes.
 
-use ag_analysis::ide::converted;
+use ag_ide::converted;
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{FoldingRange, FoldingRangeParams};
 

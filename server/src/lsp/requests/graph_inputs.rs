@@ -1,6 +1,6 @@
 //! `ag-lsp/graphInputs`: the function whose graph is asked for, and with which inputs it could be staged.
 
-use ag_analysis::ide::{inputs, symbols};
+use ag_ide::{inputs, symbols};
 use serde::{Deserialize, Serialize};
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{Position, TextDocumentIdentifier};

@@ -1,6 +1,6 @@
 //! `textDocument/hover`: what is known at a place.
 
-use ag_analysis::ide::hover;
+use ag_ide::hover;
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{Hover, HoverContents, HoverParams};
 

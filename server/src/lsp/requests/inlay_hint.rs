@@ -1,6 +1,7 @@
 //! `textDocument/inlayHint`: `staged` and `python` behind decisions, assumed types of parameters.
 
-use ag_analysis::ide::hints::{self, HintKind};
+use ag_ide::hints;
+use ag_ide::hints::HintKind;
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{InlayHint, InlayHintKind, InlayHintLabel, InlayHintParams, InlayHintTooltip};
 

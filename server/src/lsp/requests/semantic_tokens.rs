@@ -1,7 +1,8 @@
 //! `textDocument/semanticTokens`: names of staged values, with the modifier `staged`. The rest of the
 //! language is another server's to colour.
 
-use ag_analysis::ide::tokens::{self, Token, TokenKind};
+use ag_ide::tokens;
+use ag_ide::tokens::{Token, TokenKind};
 use ruff_text_size::TextRange;
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{

@@ -1,7 +1,7 @@
 //! `workspace/textDocumentContent`: documents that exist in this server only, which are converted code
 //! and the pages of rules.
 
-use ag_analysis::rules::registry;
+use ag_rules::registry;
 use serde::{Deserialize, Serialize};
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::lsp_types::Url;

@@ -1,0 +1,160 @@
+//! The functions of a source: where each stands, and what it takes from around it.
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+use rustc_hash::FxHashSet;
+
+use super::scope::Scope;
+use ag_syntax::functions::keyword_start;
+
+/// What can be converted on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Function,
+    Method,
+    Lambda,
+}
+
+/// A function, method or lambda of a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Classes and functions around it and its name, joined with dots; a lambda is `<lambda>`.
+    pub qualname: String,
+    pub kind: Kind,
+    /// With its decorators.
+    pub range: TextRange,
+    /// Where `def`, `async` or `lambda` stands.
+    pub start: TextSize,
+    /// Of `f` in `def f`, or of the whole lambda.
+    pub name_range: TextRange,
+    /// The variables of enclosing functions that it uses; `__class__` for a method with `super()`.
+    pub free_variables: Vec<Name>,
+}
+
+/// A place with its syntax.
+pub(super) struct Entry<'t> {
+    pub(super) place: Place,
+    pub(super) node: Node<'t>,
+    /// The class whose body it stands in, directly or through functions.
+    pub(super) class: Option<Name>,
+    /// Whether no function is around it, so that a module is converted by converting it.
+    pub(super) is_outermost: bool,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Node<'t> {
+    Function(&'t ast::StmtFunctionDef),
+    Lambda(&'t ast::ExprLambda),
+}
+
+/// All of a module, in the order in which they start.
+pub(super) fn collect<'t>(text: &'t str, body: &'t [Stmt]) -> Vec<Entry<'t>> {
+    let mut collector = Collector { text, ..Collector::default() };
+    collector.visit_body(body);
+    collector.entries.sort_by_key(|entry| entry.place.range.start());
+    collector.entries
+}
+
+#[derive(Default)]
+struct Collector<'t> {
+    text: &'t str,
+    entries: Vec<Entry<'t>>,
+    path: Vec<Name>,
+    /// The classes around, and `None` for a function.
+    class: Option<Name>,
+    is_class_body: bool,
+    /// What the functions around bind.
+    enclosing: Vec<FxHashSet<Name>>,
+}
+
+impl<'t> Collector<'t> {
+    fn add(
+        &mut self,
+        name: &str,
+        kind: Kind,
+        range: TextRange,
+        name_range: TextRange,
+        node: Node<'t>,
+        scope: &Scope,
+    ) {
+        let mut qualname = String::new();
+        for part in &self.path {
+            qualname.push_str(part);
+            qualname.push('.');
+        }
+        qualname.push_str(name);
+        let mut free: Vec<Name> = scope
+            .free()
+            .filter(|name| self.enclosing.iter().any(|bound| bound.contains(*name)))
+            .cloned()
+            .collect();
+        if scope.needs_class && self.class.is_some() {
+            free.push(Name::new_static("__class__"));
+        }
+        let start = match node {
+            Node::Function(def) => keyword_start(self.text, def),
+            Node::Lambda(lambda) => lambda.start(),
+        };
+        free.sort_unstable();
+        free.dedup();
+        self.entries.push(Entry {
+            place: Place { qualname, kind, range, start, name_range, free_variables: free },
+            node,
+            class: self.class.clone(),
+            is_outermost: self.enclosing.is_empty(),
+        });
+    }
+
+    fn within(&mut self, name: Name, scope: Scope, walk: impl FnOnce(&mut Self)) {
+        self.path.push(name);
+        self.enclosing.push(scope.bound);
+        let is_class_body = std::mem::replace(&mut self.is_class_body, false);
+        walk(self);
+        self.is_class_body = is_class_body;
+        self.enclosing.pop();
+        self.path.pop();
+    }
+}
+
+impl<'t> SourceOrderVisitor<'t> for Collector<'t> {
+    fn visit_stmt(&mut self, statement: &'t Stmt) {
+        match statement {
+            Stmt::FunctionDef(def) => {
+                def.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
+                self.visit_parameters(&def.parameters);
+                let scope = Scope::of_function(def);
+                let kind = if self.is_class_body { Kind::Method } else { Kind::Function };
+                self.add(&def.name.id, kind, def.range, def.name.range, Node::Function(def), &scope);
+                self.within(def.name.id.clone(), scope, |collector| collector.visit_body(&def.body));
+            }
+            Stmt::ClassDef(class) => {
+                class.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
+                class.arguments.iter().for_each(|arguments| self.visit_arguments(arguments));
+                let name = class.name.id.clone();
+                self.path.push(name.clone());
+                let outer = (self.class.replace(name), std::mem::replace(&mut self.is_class_body, true));
+                self.visit_body(&class.body);
+                (self.class, self.is_class_body) = outer;
+                self.path.pop();
+            }
+            _ => source_order::walk_stmt(self, statement),
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'t Expr) {
+        match expression {
+            Expr::Lambda(lambda) => {
+                lambda.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
+                let scope = Scope::of_lambda(lambda);
+                let range = expression.range();
+                self.add("<lambda>", Kind::Lambda, range, range, Node::Lambda(lambda), &scope);
+                let name = Name::new_static("<lambda>");
+                self.within(name, scope, |collector| collector.visit_expr(&lambda.body));
+            }
+            _ => source_order::walk_expr(self, expression),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The salsa database of ruff's files and of the queries of this workspace's crates.
+//!
+//! Cloning a [`Database`] gives a snapshot that another thread may query. Setting an input waits
+//! until every snapshot is dropped or has unwound, so never keep one where inputs are set.
+
+use std::panic::RefUnwindSafe;
+use std::sync::{Arc, LazyLock};
+
+use ruff_db::files::Files;
+use ruff_db::system::System;
+use ruff_db::vendored::VendoredFileSystem;
+
+/// How a query ends when an input is set while it runs.
+pub use salsa::Cancelled;
+
+/// A file system that snapshots may share.
+pub type SharedSystem = Arc<dyn System + Send + Sync + RefUnwindSafe>;
+
+/// Called for every query that is executed, not for one that is reused. Tests of incrementality use it.
+pub type QueryListener = Box<dyn Fn(&salsa::Event) + Send + Sync>;
+
+/// The database that queries of this workspace take.
+#[salsa::db]
+pub trait Db: ruff_db::Db {}
+
+#[salsa::db]
+#[derive(Clone)]
+pub struct Database {
+    storage: salsa::Storage<Self>,
+    files: Files,
+    system: SharedSystem,
+}
+
+impl Database {
+    pub fn new(system: SharedSystem, listener: Option<QueryListener>) -> Self {
+        let listener = listener.map(|listener| -> Box<dyn Fn(salsa::Event) + Send + Sync> {
+            Box::new(move |event| listener(&event))
+        });
+        Self { storage: salsa::Storage::new(listener), files: Files::default(), system }
+    }
+
+    /// The file system, to be shared with another database.
+    pub fn shared_system(&self) -> SharedSystem {
+        Arc::clone(&self.system)
+    }
+}
+
+#[salsa::db]
+impl salsa::Database for Database {}
+
+#[salsa::db]
+impl ruff_db::Db for Database {
+    /// The user's database has no bundled files.
+    fn vendored(&self) -> &VendoredFileSystem {
+        static NONE: LazyLock<VendoredFileSystem> = LazyLock::new(VendoredFileSystem::default);
+        &NONE
+    }
+
+    fn system(&self) -> &dyn System {
+        &*self.system
+    }
+
+    fn files(&self) -> &Files {
+        &self.files
+    }
+}
+
+#[salsa::db]
+impl Db for Database {}

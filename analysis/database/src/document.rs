@@ -1,0 +1,53 @@
+//! The inputs: a project and its documents.
+
+use std::sync::Arc;
+
+use ruff_db::files::File;
+use ruff_db::source::{SourceText, source_text};
+use ruff_db::system::SystemPathBuf;
+use ruff_python_ast::PySourceType;
+use rustc_hash::FxHashMap;
+use salsa::Durability;
+
+use crate::Db;
+
+/// A Python file, stub or notebook that is analyzed. Its text is that of an editor where one has it open
+/// ([`File::source_text_override`]), else that on disk.
+#[salsa::input(debug)]
+pub struct Document {
+    #[returns(copy)]
+    pub file: File,
+    /// An editor has it open: edits and requests are expected.
+    #[returns(copy)]
+    pub open: bool,
+}
+
+impl Document {
+    /// A document as it is on disk. Its durability is high: queries that depend on files on disk alone are
+    /// not validated again after an edit.
+    pub fn of(db: &dyn Db, file: File) -> Self {
+        Self::builder(file, false).durability(Durability::HIGH).new(db)
+    }
+}
+
+/// The documents that are analyzed together.
+#[salsa::input(singleton, debug)]
+pub struct Project {
+    #[returns(ref)]
+    pub root: SystemPathBuf,
+    /// The folders that module names count from; the first one that contains a file names its module.
+    #[returns(ref)]
+    pub import_roots: Arc<[SystemPathBuf]>,
+    #[returns(ref)]
+    pub documents: Arc<FxHashMap<File, Document>>,
+}
+
+/// The text of a document; for a notebook, its code cells joined.
+pub fn text(db: &dyn Db, document: Document) -> SourceText {
+    source_text(db, document.file(db))
+}
+
+/// Module, stub or notebook.
+pub fn source_type(db: &dyn Db, document: Document) -> PySourceType {
+    document.file(db).source_type(db)
+}

@@ -1,0 +1,43 @@
+//! A finding at its place in a file, as reports and editors show it.
+
+use ag_syntax::edits::Edit;
+use ruff_db::files::File;
+use ruff_text_size::TextRange;
+
+use crate::diagnostic::{Applicability, Severity};
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Location {
+    pub file: File,
+    pub range: TextRange,
+}
+
+/// A step of a why-chain, or a second place of a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Note {
+    pub message: String,
+    pub location: Option<Location>,
+}
+
+/// A repair; edits are in the finding's file, sorted, without overlap.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FindingFix {
+    pub message: String,
+    pub applicability: Applicability,
+    pub edits: Vec<Edit>,
+}
+
+/// A diagnostic at its place in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Finding {
+    pub code: &'static str,
+    pub name: &'static str,
+    pub severity: Severity,
+    pub message: String,
+    pub location: Location,
+    pub labels: Vec<Note>,
+    pub why: Vec<Note>,
+    pub help: Option<String>,
+    pub fix: Option<FindingFix>,
+}

@@ -1,0 +1,183 @@
+//! Nested scopes: what functions, lambdas, classes and comprehensions take from the scope around them.
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::visitor::source_order::SourceOrderVisitor;
+use ruff_python_ast::{self as ast, Expr};
+
+use super::{Accesses, DefKind, Item, Walker, Write};
+use crate::scope;
+use ag_syntax::qname::QName;
+
+/// Into how many nested functions, lambdas, classes and comprehensions the walk goes.
+const MAX_DEPTH: u32 = 64;
+
+impl<'a> Walker<'a> {
+    pub(super) fn function(&mut self, node: &'a ast::StmtFunctionDef) {
+        for decorator in &node.decorator_list {
+            self.read(&decorator.expression);
+        }
+        self.defaults(&node.parameters);
+        let inner = of_function(&node.parameters, self.depth, |walker| walker.body(&node.body));
+        self.found.captures.extend(inner.free);
+        self.closure_writes(inner.writes);
+        self.found.too_deep |= inner.too_deep;
+        self.write_identifier(&node.name, DefKind::Function, None);
+    }
+
+    pub(super) fn lambda(&mut self, node: &'a ast::ExprLambda) {
+        for name in self.lambda_scope(node) {
+            self.load(name);
+        }
+    }
+
+    pub(super) fn named_lambda(&mut self, node: &'a ast::ExprLambda) {
+        let free = self.lambda_scope(node);
+        self.found.captures.extend(free);
+    }
+
+    /// What a lambda reads when it is called.
+    fn lambda_scope(&mut self, node: &'a ast::ExprLambda) -> Vec<QName> {
+        static NO_PARAMETERS: std::sync::LazyLock<ast::Parameters> =
+            std::sync::LazyLock::new(Default::default);
+        let parameters = node.parameters.as_deref();
+        if let Some(parameters) = parameters {
+            self.defaults(parameters);
+        }
+        let parameters = parameters.unwrap_or(&NO_PARAMETERS);
+        let inner = of_function(parameters, self.depth, |walker| walker.read(&node.body));
+        self.found.too_deep |= inner.too_deep;
+        self.closure_writes(inner.writes);
+        inner.free
+    }
+
+    fn defaults(&mut self, parameters: &'a ast::Parameters) {
+        for parameter in parameters.iter() {
+            if let Some(default) = parameter.default() {
+                self.read(default);
+            }
+        }
+    }
+
+    /// The body of a class runs at once; its methods run later and do not see its names.
+    pub(super) fn class(&mut self, node: &'a ast::StmtClassDef) {
+        for decorator in &node.decorator_list {
+            self.read(&decorator.expression);
+        }
+        if let Some(arguments) = &node.arguments {
+            self.children(true, |children| children.visit_arguments(arguments));
+        }
+        let inner = of_class(self.depth, |walker| walker.body(&node.body));
+        for name in inner.free {
+            self.load(name);
+        }
+        self.found.captures.extend(inner.captures);
+        self.closure_writes(inner.writes);
+        self.found.too_deep |= inner.too_deep;
+        self.write_identifier(&node.name, DefKind::Class, None);
+    }
+
+    /// The iterable of the first clause belongs to this scope, a walrus too.
+    pub(super) fn comprehension(
+        &mut self,
+        elements: &[&'a Expr],
+        generators: &'a [ast::Comprehension],
+        certain: bool,
+    ) {
+        if let Some(first) = generators.first() {
+            self.stack.push(Item::Expression(&first.iter, certain));
+        }
+        let inner = of_comprehension(self.depth, |walker| {
+            for element in elements {
+                walker.read(element);
+            }
+            for (index, generator) in generators.iter().enumerate() {
+                for condition in &generator.ifs {
+                    walker.read(condition);
+                }
+                walker.bind(&generator.target, None, DefKind::ForTarget);
+                if index > 0 {
+                    walker.read(&generator.iter);
+                }
+            }
+        });
+        for name in inner.free {
+            self.load(name);
+        }
+        self.found.captures.extend(inner.captures);
+        self.found.writes.extend(inner.writes);
+        self.found.too_deep |= inner.too_deep;
+    }
+
+    fn closure_writes(&mut self, writes: Vec<Write>) {
+        let writes =
+            writes.into_iter().map(|write| Write { kind: DefKind::Closure, certain: false, ..write });
+        self.found.writes.extend(writes);
+    }
+}
+
+/// What a nested scope has to do with the scope around it.
+#[derive(Default)]
+struct Inner {
+    /// Read from it: at once by classes and comprehensions, when called by functions.
+    free: Vec<QName>,
+    /// Read by functions within a class or comprehension.
+    captures: Vec<QName>,
+    /// Bound in it: `nonlocal` names, attributes of free names, the walrus of a comprehension.
+    writes: Vec<Write>,
+    too_deep: bool,
+}
+
+/// Of a `def` or lambda.
+fn of_function<'a>(parameters: &'a ast::Parameters, depth: u32, walk: impl FnOnce(&mut Walker<'a>)) -> Inner {
+    let mut found = collect(depth, walk);
+    let free = std::mem::take(&mut found.captures);
+    found.reads.extend(free);
+    let own = scope::parameters(parameters).cloned().collect();
+    enclosed(found, own)
+}
+
+/// Of a class, whose methods do not see its own names.
+fn of_class<'a>(depth: u32, walk: impl FnOnce(&mut Walker<'a>)) -> Inner {
+    let mut found = collect(depth, walk);
+    let captures = std::mem::take(&mut found.captures);
+    Inner { captures, ..enclosed(found, Vec::new()) }
+}
+
+/// Of a comprehension: its targets are its own, a walrus binds outside.
+fn of_comprehension<'a>(depth: u32, walk: impl FnOnce(&mut Walker<'a>)) -> Inner {
+    let mut found = collect(depth, walk);
+    let outside = |write: &Write| write.kind == DefKind::Walrus;
+    let mut walrus: Vec<Write> = found.writes.extract_if(.., |write| outside(write)).collect();
+    let mut inner = enclosed(found, Vec::new());
+    inner.writes.append(&mut walrus);
+    for write in &mut inner.writes {
+        write.certain = false;
+    }
+    inner
+}
+
+fn collect<'a>(depth: u32, walk: impl FnOnce(&mut Walker<'a>)) -> Accesses {
+    if depth >= MAX_DEPTH {
+        return Accesses { too_deep: true, ..Accesses::default() };
+    }
+    let mut walker = Walker::nested(depth + 1);
+    walk(&mut walker);
+    walker.finish()
+}
+
+/// Takes from the accesses of a scope those that concern names which are not its own.
+fn enclosed(found: Accesses, mut own: Vec<Name>) -> Inner {
+    let declared = |name: &Name| found.globals.contains(name) || found.nonlocals.contains(name);
+    let bound = found.writes.iter().filter(|write| write.name.is_simple() && write.kind != DefKind::Closure);
+    own.extend(bound.map(|write| write.name.root_name()).filter(|name| !declared(name)).cloned());
+    own.sort_unstable();
+    let outer = |name: &QName| {
+        own.binary_search(name.root_name()).is_err() && !found.globals.contains(name.root_name())
+    };
+    Inner {
+        free: found.reads.into_iter().filter(outer).collect(),
+        captures: found.captures.into_iter().filter(outer).collect(),
+        writes: found.writes.into_iter().filter(|write| outer(&write.name)).collect(),
+        too_deep: found.too_deep,
+    }
+}

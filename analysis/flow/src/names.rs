@@ -1,0 +1,159 @@
+//! The names of one function, numbered in their order, and sets of them.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
+
+use super::bits;
+use ag_syntax::qname::QName;
+
+/// A name by its rank in the function's [`Names`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct NameId(pub(super) u32);
+
+/// All names a function reads or binds, sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Names {
+    sorted: Vec<QName>,
+    /// Those with a variable among their keys: `d[i]`.
+    keyed: Vec<NameId>,
+}
+
+/// The ranks of names that are yet to be looked up many times.
+pub(super) struct Ranks {
+    names: IndexSet<QName, FxBuildHasher>,
+    /// By position in `names`.
+    ranks: Vec<NameId>,
+}
+
+impl Ranks {
+    pub(super) fn of(&self, name: &QName) -> Option<NameId> {
+        self.ranks.get(self.names.get_index_of(name)?).copied()
+    }
+}
+
+impl Names {
+    pub(super) fn new<'a>(all: impl Iterator<Item = &'a QName>) -> (Self, Ranks) {
+        let mut names = IndexSet::<QName, FxBuildHasher>::default();
+        for name in all {
+            if !names.contains(name) {
+                names.insert(name.clone());
+            }
+        }
+        let mut positions: Vec<usize> = (0..names.len()).collect();
+        positions.sort_unstable_by(|&a, &b| names[a].cmp(&names[b]));
+        let mut ranks = vec![NameId(0); names.len()];
+        for (rank, &position) in positions.iter().enumerate() {
+            ranks[position] = NameId(rank as u32);
+        }
+        let sorted: Vec<QName> = positions.iter().map(|&position| names[position].clone()).collect();
+        let keyed = sorted
+            .iter()
+            .enumerate()
+            .filter(|(_, name)| name.key_names().next().is_some())
+            .map(|(index, _)| NameId(index as u32))
+            .collect();
+        (Self { sorted, keyed }, Ranks { names, ranks })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.sorted.len()
+    }
+
+    pub(super) fn id(&self, name: &QName) -> Option<NameId> {
+        self.sorted.binary_search(name).ok().map(|index| NameId(index as u32))
+    }
+
+    pub(super) fn get(&self, id: NameId) -> Option<&QName> {
+        self.sorted.get(id.0 as usize)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (NameId, &QName)> {
+        self.sorted.iter().enumerate().map(|(index, name)| (NameId(index as u32), name))
+    }
+
+    /// A bound for the number of names that binding `bound` concerns, itself included, and for
+    /// the work to list them.
+    pub(super) fn dependents_cost(&self, bound: NameId) -> usize {
+        1 + self.keyed.len() + self.extensions(bound).count()
+    }
+
+    fn extensions(&self, bound: NameId) -> impl Iterator<Item = NameId> + '_ {
+        let name = self.get(bound);
+        (bound.0 + 1..self.len() as u32).map(NameId).take_while(move |&id| {
+            matches!((name, self.get(id)), (Some(name), Some(longer)) if name.is_prefix_of(longer))
+        })
+    }
+
+    /// The longer names that denote something else once `bound` is bound anew: `a.b`, `d[a]` of `a`.
+    pub(super) fn dependents(&self, bound: NameId) -> impl Iterator<Item = NameId> + '_ {
+        let name = self.get(bound);
+        let keyed = self.keyed.iter().copied().filter(move |&id| {
+            matches!((name, self.get(id)), (Some(name), Some(item))
+                if item.depends_on(name) && !name.is_prefix_of(item))
+        });
+        self.extensions(bound).chain(keyed)
+    }
+}
+
+/// A set of names, in order.
+#[derive(Clone)]
+pub struct NameSet<'a> {
+    names: &'a Names,
+    members: Cow<'a, [u64]>,
+}
+
+impl<'a> NameSet<'a> {
+    pub(super) fn new(names: &'a Names, members: impl Into<Cow<'a, [u64]>>) -> Self {
+        Self { names, members: members.into() }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &'a QName> + '_ {
+        bits::iter(&self.members).filter_map(|id| self.names.get(NameId(id)))
+    }
+
+    pub fn contains(&self, name: &QName) -> bool {
+        self.names.id(name).is_some_and(|id| bits::contains(&self.members, id.0))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.members.iter().all(|word| *word == 0)
+    }
+
+    pub fn to_set(&self) -> BTreeSet<QName> {
+        self.iter().cloned().collect()
+    }
+
+    /// The names of both sets, which must be of one function.
+    pub fn union(mut self, other: &NameSet<'_>) -> Self {
+        bits::union(self.members.to_mut(), &other.members);
+        self
+    }
+}
+
+impl PartialEq for NameSet<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+impl Eq for NameSet<'_> {}
+
+/// As a Python programmer would list them: `a, a.b, d['k']`.
+impl fmt::Display for NameSet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, name) in self.iter().enumerate() {
+            let comma = if index > 0 { ", " } else { "" };
+            write!(f, "{comma}{name}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for NameSet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{{{self}}}")
+    }
+}

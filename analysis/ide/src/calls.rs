@@ -1,0 +1,98 @@
+//! What is staged from a function, and from where it is staged.
+
+use ruff_text_size::{TextRange, TextSize};
+
+use super::function::StagedHere;
+use super::words;
+use ag_db::Db;
+use ag_db::{Document, Project};
+use ag_index::index::{FunctionId, file_index};
+use ag_staging::queries;
+use ag_syntax::functions::FunctionPath;
+
+/// A staged function, somewhere in the project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    pub document: Document,
+    pub path: FunctionPath,
+    pub detail: String,
+    pub range: TextRange,
+    pub name_range: TextRange,
+}
+
+/// A function with the places of calls: in its own code when it calls, in the asking function's when it
+/// is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calls {
+    pub function: Caller,
+    pub places: Vec<TextRange>,
+}
+
+/// The staged function around an offset.
+pub fn function_at(db: &dyn Db, document: Document, offset: TextSize) -> Option<Caller> {
+    Some(caller(document, &StagedHere::at(db, document, offset)?))
+}
+
+fn caller(document: Document, here: &StagedHere) -> Caller {
+    Caller {
+        document,
+        path: here.entry.path.clone(),
+        detail: words::stage(here.stage),
+        range: here.entry.range,
+        name_range: here.entry.name_range,
+    }
+}
+
+/// The functions of the project that a staged function calls, and so stages.
+pub fn outgoing(db: &dyn Db, from: &Caller) -> Vec<Calls> {
+    let mut calls: Vec<Calls> = Vec::new();
+    for (document, path, place) in targets(db, from.document, &from.path) {
+        if let Some(known) =
+            calls.iter_mut().find(|it| it.function.document == document && it.function.path == path)
+        {
+            known.places.push(place);
+        } else if let Some(here) = staged(db, document, &path) {
+            calls.push(Calls { function: caller(document, &here), places: vec![place] });
+        }
+    }
+    calls
+}
+
+/// The staged functions of the project that call a function.
+pub fn incoming(db: &dyn Db, to: &Caller) -> Vec<Calls> {
+    let Some(project) = Project::try_get(db) else { return Vec::new() };
+    let mut documents: Vec<Document> = project.documents(db).values().copied().collect();
+    documents.sort_by(|a, b| a.file(db).path(db).as_str().cmp(b.file(db).path(db).as_str()));
+    let mut calls = Vec::new();
+    for document in documents {
+        for here in StagedHere::all(db, document) {
+            let places: Vec<TextRange> = targets(db, document, &here.entry.path)
+                .into_iter()
+                .filter(|(target, path, _)| *target == to.document && *path == to.path)
+                .map(|(.., place)| place)
+                .collect();
+            if !places.is_empty() {
+                calls.push(Calls { function: caller(document, &here), places });
+            }
+        }
+    }
+    calls
+}
+
+fn staged<'db>(db: &'db dyn Db, document: Document, path: &FunctionPath) -> Option<StagedHere<'db>> {
+    let (_, entry) = file_index(db, document).definitions.find(path)?;
+    let here = StagedHere::at(db, document, entry.name_range.start())?;
+    (here.entry.path == *path).then_some(here)
+}
+
+/// What a staged function calls, with the place of each call in the file.
+fn targets(db: &dyn Db, document: Document, path: &FunctionPath) -> Vec<(Document, FunctionPath, TextRange)> {
+    let Some((_, entry)) = file_index(db, document).definitions.find(path) else { return Vec::new() };
+    let types = queries::types(db, FunctionId::new(db, document, path.clone()));
+    types
+        .calls
+        .iter()
+        .flat_map(|call| call.targets.iter().map(|target| (target, call.place.range + entry.range.start())))
+        .map(|(target, place)| (target.document, target.path.clone(), place))
+        .collect()
+}

@@ -1,0 +1,102 @@
+//! Converted code, for people who read it beside the original.
+
+use ruff_text_size::{TextRange, TextSize};
+
+use ag_convert::{Converter, Dialect, Options, SourceMap, View};
+use ag_db::Db;
+use ag_db::{Document, source_type, text};
+use ag_index::assumptions::Stage;
+use ag_index::index::{file_index, parse};
+use ag_staging::results::stages_of;
+use ag_syntax::functions::Definitions;
+
+/// The converted text of a document, or of one function of it.
+#[derive(Clone, Debug)]
+pub struct Converted {
+    pub text: String,
+    pub map: SourceMap,
+    /// The functions that are left as they are, and why.
+    pub kept: Vec<Kept>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    pub qualname: String,
+    /// In the original text.
+    pub range: TextRange,
+    pub message: String,
+}
+
+/// Converts a document; `None` when it has no such function, or nests too deeply.
+pub fn converted(db: &dyn Db, document: Document, function: Option<&str>, view: View) -> Option<Converted> {
+    let source = text(db, document);
+    let options = Options { view, dialect: dialect(db, document, function), ..Options::default() };
+    let converter = Converter::new(source.as_str(), source_type(db, document), &options).ok()?;
+    let kept = |place: ag_convert::Place, reason: Option<ag_convert::Reason>| {
+        reason.map(|reason| Kept {
+            qualname: place.qualname,
+            range: place.name_range,
+            message: reason.to_string(),
+        })
+    };
+    Some(match function {
+        Some(qualname) => {
+            let (place, reason, text, map) = converter.function_in_place(qualname)?;
+            Converted { text, map, kept: kept(place, reason).into_iter().collect() }
+        }
+        None => {
+            let module = converter.module();
+            let kept =
+                module.functions.into_iter().filter_map(|(place, reason)| kept(place, reason)).collect();
+            Converted { text: module.text, map: module.map, kept }
+        }
+    })
+}
+
+/// The operators are those of the dialect that stages the function, or anything in the file.
+fn dialect(db: &dyn Db, document: Document, function: Option<&str>) -> Dialect {
+    let own = |stage: &Stage| stage.dialect == ag_index::dialect::Dialect::Autograph;
+    let stages = stages_of(db, document);
+    let is_own = match function {
+        Some(qualname) => stages.iter().any(|(path, stage)| path.qualname == qualname && own(stage)),
+        None => !stages.is_empty() && stages.values().all(own),
+    };
+    if is_own { Dialect::AutoGraph } else { Dialect::TensorFlow }
+}
+
+/// The qualified name of the innermost function around an offset.
+pub fn function_at(db: &dyn Db, document: Document, offset: TextSize) -> Option<String> {
+    let index = file_index(db, document);
+    let number = index.definitions.function_at(offset)?;
+    Some(index.definitions.functions.get(number as usize)?.path.qualname.to_string())
+}
+
+/// A function or class of a text that is no document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    pub name: String,
+    pub range: TextRange,
+    pub name_range: TextRange,
+    pub is_class: bool,
+}
+
+/// What a converted text defines, in its order.
+pub fn outline(text: &str) -> Vec<Definition> {
+    let Some(parsed) = parse(text, ruff_python_ast::PySourceType::Python) else { return Vec::new() };
+    let definitions = Definitions::collect(text, parsed.suite());
+    let functions = definitions.functions.into_iter().map(|entry| Definition {
+        name: entry.path.qualname.to_string(),
+        range: entry.range,
+        name_range: entry.name_range,
+        is_class: false,
+    });
+    let classes = definitions.classes.into_iter().map(|entry| Definition {
+        name: entry.qualname.to_string(),
+        range: entry.range,
+        name_range: entry.name_range,
+        is_class: true,
+    });
+    let mut outline: Vec<Definition> = functions.chain(classes).collect();
+    outline.sort_by_key(|definition| definition.range.start());
+    outline
+}

@@ -1,0 +1,117 @@
+//! The staged function around an offset, with what its queries know.
+
+use ruff_python_ast::Expr;
+use ruff_text_size::{Ranged, TextRange, TextSize};
+
+use ag_db::Db;
+use ag_db::Document;
+use ag_db::diagnostic::Step;
+use ag_db::finding::Note;
+use ag_index::assumptions::Stage;
+use ag_index::facts::Fact;
+use ag_index::index::{FileIndex, FunctionId, Signature, file_index, function_ast};
+use ag_staging::construct::Construct;
+use ag_staging::queries;
+use ag_staging::results::stages_of;
+use ag_staging::why::Reasons;
+use ag_syntax::expressions;
+use ag_syntax::functions::FunctionEntry;
+
+/// A staged function of a document.
+pub struct StagedHere<'db> {
+    db: &'db dyn Db,
+    document: Document,
+    function: FunctionId<'db>,
+    pub entry: &'db FunctionEntry,
+    pub signature: &'db Signature,
+    pub stage: &'db Stage,
+}
+
+impl<'db> StagedHere<'db> {
+    /// The innermost function around an offset, if it is staged.
+    pub fn at(db: &'db dyn Db, document: Document, offset: TextSize) -> Option<Self> {
+        let index = file_index(db, document);
+        let number = index.definitions.function_at(offset)?;
+        Self::new(db, document, index, number)
+    }
+
+    /// The staged functions of a document in source order.
+    pub fn all(db: &'db dyn Db, document: Document) -> impl Iterator<Item = Self> {
+        let index = file_index(db, document);
+        (0..index.definitions.functions.len())
+            .filter_map(move |number| Self::new(db, document, index, number as u32))
+    }
+
+    fn new(db: &'db dyn Db, document: Document, index: &'db FileIndex, number: u32) -> Option<Self> {
+        let entry = index.definitions.functions.get(number as usize)?;
+        let stage = stages_of(db, document).get(&entry.path)?;
+        Some(Self {
+            db,
+            document,
+            function: FunctionId::new(db, document, entry.path.clone()),
+            entry,
+            signature: index.signatures.get(number as usize)?,
+            stage,
+        })
+    }
+
+    /// What ranges of the function count from.
+    pub fn base(&self) -> TextSize {
+        self.entry.range.start()
+    }
+
+    pub fn constructs(&self) -> &'db [Construct] {
+        queries::constructs(self.db, self.function)
+    }
+
+    pub fn fact(&self, expression: &Expr) -> Option<&'db Fact> {
+        queries::facts(self.db, self.function).get(expressions::id(expression)?)
+    }
+
+    /// The expressions of the function's own code, outer ones first.
+    pub fn expressions(&self) -> Vec<&'db Expr> {
+        function_ast(self.db, self.function)
+            .as_ref()
+            .map(|ast| expressions::of_function(ast.def()))
+            .unwrap_or_default()
+    }
+
+    /// The innermost expression at an offset that counts from the `def`.
+    pub fn expression_at(&self, offset: TextSize) -> Option<&'db Expr> {
+        let around = self.expressions().into_iter().filter(|it| it.range().contains_inclusive(offset));
+        around.min_by_key(|expression| expression.range().len())
+    }
+
+    /// The code of a range that counts from the `def`.
+    pub fn text(&self, range: TextRange) -> &'db str {
+        let ast = function_ast(self.db, self.function).as_ref();
+        ast.and_then(|ast| ast.text.get(std::ops::Range::<usize>::from(range))).unwrap_or_default()
+    }
+
+    /// Why an expression has its binding time.
+    pub fn why(&self, expression: &Expr) -> Vec<Note> {
+        let (Some(ast), Some(flow)) =
+            (function_ast(self.db, self.function), queries::flow(self.db, self.function))
+        else {
+            return Vec::new();
+        };
+        let reasons = Reasons {
+            document: self.document,
+            path: &self.entry.path,
+            ast,
+            flow,
+            stage: self.stage,
+            lookup: &|expression| self.fact(expression),
+        };
+        self.notes(&reasons.of_expression(expression))
+    }
+
+    pub fn notes(&self, steps: &[Step]) -> Vec<Note> {
+        ag_index::locate::notes(self.db, steps)
+    }
+
+    /// What makes it staged: the decorator, the call.
+    pub fn cause(&self) -> Option<ag_db::finding::Location> {
+        ag_index::locate::locate(self.db, self.stage.cause.as_ref()?)
+    }
+}

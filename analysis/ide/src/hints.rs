@@ -1,0 +1,108 @@
+//! Words shown within the code: `staged` or `python` behind what is decided, and the assumed type of a
+//! parameter.
+
+use ruff_text_size::{TextRange, TextSize};
+
+use super::function::StagedHere;
+use super::words;
+use ag_db::Db;
+use ag_db::Document;
+use ag_db::finding::Note;
+use ag_index::assumptions::Source;
+use ag_index::facts::Binding;
+use ag_staging::construct::ConstructKind;
+
+/// Longer types are cut.
+const MAX_TYPE: usize = 32;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HintKind {
+    /// A decision that the graph takes, or may take.
+    Staged,
+    /// A decision that Python takes.
+    Python,
+    /// The type that a parameter is assumed to have.
+    Assumed,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// It stands behind this.
+    pub offset: TextSize,
+    pub kind: HintKind,
+    pub label: String,
+    pub summary: String,
+    pub why: Vec<Note>,
+}
+
+/// The hints of a range of a document, in source order.
+pub fn hints(
+    db: &dyn Db,
+    document: Document,
+    range: TextRange,
+    wanted: &dyn Fn(HintKind) -> bool,
+) -> Vec<Hint> {
+    let mut hints = Vec::new();
+    for here in StagedHere::all(db, document) {
+        if here.entry.range.intersect(range).is_none() {
+            continue;
+        }
+        if wanted(HintKind::Assumed) {
+            hints.extend(parameters(&here));
+        }
+        hints.extend(decisions(&here).filter(|hint| wanted(hint.kind)));
+    }
+    hints.retain(|hint| range.contains_inclusive(hint.offset));
+    hints.sort_by_key(|hint| hint.offset);
+    hints
+}
+
+fn parameters(here: &StagedHere) -> Vec<Hint> {
+    let assumed =
+        |(syntax, parameter): (&ag_index::index::ParameterSyntax, &ag_index::assumptions::Parameter)| {
+            let by_us = matches!(parameter.source, Source::CallSites | Source::Default | Source::Assumption);
+            let shown = cut(&parameter.shown)?;
+            (by_us && !syntax.annotated).then(|| Hint {
+                offset: syntax.name_range.end(),
+                kind: HintKind::Assumed,
+                label: format!(": {shown}"),
+                summary: format!("`{}: {}` is assumed", parameter.name, parameter.shown),
+                why: here.notes(&parameter.why),
+            })
+        };
+    here.signature.parameters.iter().zip(&here.stage.parameters).filter_map(assumed).collect()
+}
+
+/// Statements and conditional expressions; the operators within their tests would only repeat them.
+fn decisions(here: &StagedHere) -> impl Iterator<Item = Hint> {
+    here.constructs().iter().filter_map(|construct| {
+        match construct.kind {
+            ConstructKind::And | ConstructKind::Or | ConstructKind::Not | ConstructKind::CompareChain => {
+                return None;
+            }
+            _ => {}
+        }
+        let kind = match construct.binding {
+            Binding::Staged | Binding::Mixed => HintKind::Staged,
+            Binding::Python => HintKind::Python,
+            Binding::Unknown => return None,
+        };
+        Some(Hint {
+            offset: construct.test_range.end() + here.base(),
+            kind,
+            label: construct.binding.as_str().to_owned(),
+            summary: words::decision(construct.kind, construct.binding, here.stage),
+            why: here.notes(&construct.why),
+        })
+    })
+}
+
+fn cut(shown: &str) -> Option<String> {
+    if shown.is_empty() {
+        return None;
+    }
+    Some(match shown.char_indices().nth(MAX_TYPE) {
+        Some((end, _)) => format!("{}…", &shown[..end]),
+        None => shown.to_owned(),
+    })
+}

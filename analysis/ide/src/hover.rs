@@ -1,0 +1,236 @@
+//! What is known at a place: a decision and why it is staged, a value, a call, a function, a suppression.
+
+use ruff_python_ast::Expr;
+use ruff_text_size::{Ranged, TextLen, TextRange, TextSize};
+
+use super::converted::converted;
+use super::function::StagedHere;
+use super::{library, words};
+use ag_convert::View;
+use ag_db::Db;
+use ag_db::finding::Note;
+use ag_db::{Document, source_type, text};
+use ag_index::facts::{Binding, Fact};
+use ag_rules::Rule;
+use ag_rules::suppress;
+use ag_staging::binding;
+use ag_staging::construct::{Construct, ConstructKind};
+
+/// Longer code is cut in the middle of a hover.
+const MAX_TEXT: usize = 60;
+/// Lines of converted code that a hover shows.
+const MAX_LINES: usize = 40;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hover {
+    pub range: TextRange,
+    pub paragraphs: Vec<Paragraph>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Paragraph {
+    /// Markdown.
+    Text(String),
+    /// Python.
+    Code(String),
+    /// The steps of a why-chain.
+    Why(Vec<Note>),
+}
+
+pub fn hover(db: &dyn Db, document: Document, offset: TextSize) -> Option<Hover> {
+    if let Some(hover) = suppression(db, document, offset) {
+        return Some(hover);
+    }
+    let here = StagedHere::at(db, document, offset)?;
+    if here.entry.name_range.contains_inclusive(offset) {
+        let mut paragraphs = function(&here);
+        paragraphs.extend(code(db, document, &here));
+        return Some(Hover { range: here.entry.name_range, paragraphs });
+    }
+    if let Some(hover) = parameter(&here, offset) {
+        return Some(hover);
+    }
+    let offset = offset.checked_sub(here.base())?;
+    let decision = decision_at(&here, offset);
+    let expression = here.expression_at(offset);
+    let mut paragraphs = Vec::new();
+    let mut range = None;
+    if let Some(expression) = expression
+        && let Some(mut about) = value(&here, expression, offset)
+    {
+        paragraphs.append(&mut about);
+        range = Some(expression.range());
+    }
+    if let Some(decision) = decision {
+        paragraphs.push(Paragraph::Text(words::decision(decision.kind, decision.binding, here.stage)));
+        let why = Paragraph::Why(here.notes(&decision.why));
+        if !paragraphs.contains(&why) {
+            paragraphs.push(why);
+        }
+        range = range.or(Some(decision.test_range));
+    }
+    Some(Hover { range: range? + here.base(), paragraphs })
+}
+
+/// The explanation of a whole function: how it is staged, and every decision with its reason.
+pub fn explanation(db: &dyn Db, document: Document, offset: TextSize) -> Option<Hover> {
+    let here = StagedHere::at(db, document, offset)?;
+    let mut paragraphs = function(&here);
+    for construct in here.constructs() {
+        let test = one_line(here.text(construct.test_range));
+        let decision = words::decision(construct.kind, construct.binding, here.stage);
+        paragraphs.push(Paragraph::Text(format!("`{} {test}` — {decision}", construct.kind.as_str())));
+        paragraphs.push(Paragraph::Why(here.notes(&construct.why)));
+    }
+    Some(Hover { range: here.entry.name_range, paragraphs })
+}
+
+fn function(here: &StagedHere) -> Vec<Paragraph> {
+    let name = &here.entry.path.qualname;
+    let stage = words::stage(here.stage);
+    let conversion = words::conversion(here.stage);
+    let mut paragraphs = vec![Paragraph::Text(format!("`{name}` is {stage}. {conversion}"))];
+    let count = |binding| here.constructs().iter().filter(|it| it.binding == binding).count();
+    let counts: Vec<String> = [Binding::Staged, Binding::Python, Binding::Mixed, Binding::Unknown]
+        .into_iter()
+        .map(|binding| (binding, count(binding)))
+        .filter(|(_, count)| *count > 0)
+        .map(|(binding, count)| format!("{count} {}", binding.as_str()))
+        .collect();
+    if !counts.is_empty() {
+        paragraphs.push(Paragraph::Text(format!("Decisions: {}.", counts.join(", "))));
+    }
+    let parameters: Vec<String> = here
+        .stage
+        .parameters
+        .iter()
+        .filter(|parameter| !parameter.shown.is_empty())
+        .map(|parameter| {
+            format!("- `{}: {}` — {}", parameter.name, parameter.shown, parameter.binding.as_str())
+        })
+        .collect();
+    if !parameters.is_empty() {
+        paragraphs.push(Paragraph::Text(parameters.join("\n")));
+    }
+    if let Some(location) = here.cause() {
+        let message = match here.stage.root {
+            Some(_) => "made a root here".to_owned(),
+            None => "called here".to_owned(),
+        };
+        paragraphs.push(Paragraph::Why(vec![Note { message, location: Some(location) }]));
+    }
+    paragraphs
+}
+
+/// The simplified converted code of a function that is converted.
+fn code(db: &dyn Db, document: Document, here: &StagedHere) -> Option<Paragraph> {
+    if !here.stage.converts {
+        return None;
+    }
+    let converted = converted(db, document, Some(&here.entry.path.qualname), View::Simplified)?;
+    let mut lines = converted.text.lines();
+    let mut code = lines.by_ref().take(MAX_LINES).collect::<Vec<_>>().join("\n");
+    if lines.next().is_some() {
+        code.push_str("\n…");
+    }
+    Some(Paragraph::Code(code))
+}
+
+fn parameter(here: &StagedHere, offset: TextSize) -> Option<Hover> {
+    let position =
+        here.signature.parameters.iter().position(|it| it.name_range.contains_inclusive(offset))?;
+    let parameter = here.stage.parameters.get(position)?;
+    if parameter.why.is_empty() {
+        return None;
+    }
+    let verdict = format!("`{}: {}` — **{}**", parameter.name, parameter.shown, parameter.binding.as_str());
+    Some(Hover {
+        range: here.signature.parameters[position].name_range,
+        paragraphs: vec![Paragraph::Text(verdict), Paragraph::Why(here.notes(&parameter.why))],
+    })
+}
+
+/// The decision whose keyword or tested expression is at an offset; the innermost if several are.
+fn decision_at<'db>(here: &StagedHere<'db>, offset: TextSize) -> Option<&'db Construct> {
+    let is_there = |construct: &&Construct| {
+        let keyword = match construct.kind {
+            ConstructKind::If | ConstructKind::While | ConstructKind::For | ConstructKind::Assert => {
+                let word = here.text(construct.range).split_whitespace().next().unwrap_or_default();
+                TextRange::at(construct.range.start(), word.text_len())
+            }
+            _ => construct.test_range,
+        };
+        keyword.contains_inclusive(offset) || construct.test_range.contains_inclusive(offset)
+    };
+    here.constructs().iter().filter(is_there).min_by_key(|construct| construct.test_range.len())
+}
+
+/// A value of which something is known; of the called function, what the call does.
+fn value(here: &StagedHere, expression: &Expr, offset: TextSize) -> Option<Vec<Paragraph>> {
+    let code = one_line(here.text(expression.range()));
+    let called = here.expressions().into_iter().find_map(|outer| match outer {
+        Expr::Call(call) if call.func.range() == expression.range() => Some(call),
+        Expr::Call(call)
+            if expression.range().contains_range(call.range()) && call.func.range().contains(offset) =>
+        {
+            Some(call)
+        }
+        _ => None,
+    });
+    if let Some(call) = called {
+        let meaning = match call.func.as_ref() {
+            Expr::Name(name) => library::builtin(&name.id, here.stage),
+            _ => None,
+        };
+        let callee = here.fact(&call.func).and_then(Fact::callee);
+        let meaning = meaning.or_else(|| library::function(&callee?.module, &callee?.qualname));
+        return meaning.map(|meaning| vec![Paragraph::Text(format!("`{code}(…)` — {meaning}"))]);
+    }
+    let fact = here.fact(expression)?;
+    let binding = binding::of_test(expression, &|it| here.fact(it));
+    if binding == Binding::Unknown
+        || fact.never
+        || matches!(
+            expression,
+            Expr::NumberLiteral(_) | Expr::StringLiteral(_) | Expr::BooleanLiteral(_) | Expr::NoneLiteral(_)
+        )
+    {
+        return None;
+    }
+    let verdict = format!("`{code}: {}` — **{}**", fact.shown, binding.as_str());
+    Some(vec![Paragraph::Text(verdict), Paragraph::Why(here.why(expression))])
+}
+
+/// The rules that a suppression comment names.
+fn suppression(db: &dyn Db, document: Document, offset: TextSize) -> Option<Hover> {
+    let source = text(db, document);
+    if !suppress::may_occur(source.as_str()) {
+        return None;
+    }
+    let (range, rules) = suppress::named_at(source.as_str(), source_type(db, document), offset)?;
+    let mut paragraphs: Vec<Paragraph> = rules
+        .into_iter()
+        .map(|rule| {
+            let summary = format!("**{}** `{}` — {}.", rule.code, rule.name, rule.summary);
+            Paragraph::Text(format!("{summary}\n\n{}", docs(rule)))
+        })
+        .collect();
+    if paragraphs.is_empty() {
+        paragraphs.push(Paragraph::Text("Suppresses every finding here.".to_owned()));
+    }
+    Some(Hover { range, paragraphs })
+}
+
+/// A doc comment, whose lines start with a space each.
+fn docs(rule: &Rule) -> String {
+    let lines = rule.docs.lines().map(|line| line.strip_prefix(' ').unwrap_or(line));
+    lines.collect::<Vec<_>>().join("\n").trim_end().to_owned()
+}
+
+fn one_line(code: &str) -> String {
+    let words = code.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(MAX_TEXT) {
+        Some((cut, _)) => format!("{}…", &words[..cut]),
+        None => words,
+    }
+}

@@ -1,0 +1,246 @@
+//! With what a function of the runtime could be staged: an input for each parameter that wants one, as `ag-lsp graph`
+//! takes it. A proposal for a person to correct; read from the calls in the file, else from annotations.
+//!
+//! ```python
+//! @ag.function
+//! def step(x, rate: float, count=3): ...       # x=f32[32,10] rate=1.0
+//!
+//! step(torch.zeros(32, 10), 0.1)               # x=f32[32,10] rate=0.1
+//! ```
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::visitor::{self, Visitor};
+use ruff_python_ast::{self as ast, Expr, ModModule, Stmt};
+use ruff_text_size::{Ranged, TextSize};
+use rustc_hash::FxHashMap;
+
+use super::function::StagedHere;
+use ag_db::Db;
+use ag_db::{Document, text};
+use ag_index::index::{DefaultValue, ParameterKind, ParameterSyntax, file_index, last_name, tree};
+use ag_syntax::imports::Imports;
+
+/// What a tensor is taken to be of which nothing is known.
+const TENSOR: &str = "f32[2,3]";
+/// A name that stands for another name, and so on: no further than this.
+const DEPTH: usize = 4;
+
+/// `x=f32[32,10]` for each parameter without a default; `None` where there is no such staged function.
+pub fn proposed(db: &dyn Db, document: Document, qualname: &str) -> Option<Vec<String>> {
+    let here = StagedHere::all(db, document).find(|here| here.entry.path.qualname == qualname)?;
+    let parsed = tree(db, document)?;
+    let source = text(db, document);
+    let calls = Calls::collect(parsed.syntax(), &file_index(db, document).imports, source.as_str());
+    let function = parameters_at(parsed.syntax(), here.entry.range.start());
+    let bound = usize::from(here.entry.class.is_some() && !here.signature.is_static);
+    let wanted = |parameter: &&ParameterSyntax| {
+        parameter.default == DefaultValue::Absent
+            && !matches!(parameter.kind, ParameterKind::VarArgs | ParameterKind::VarKeywords)
+    };
+    let parameters = here.signature.parameters.iter().skip(bound);
+    let proposals = parameters.enumerate().filter(|(_, parameter)| wanted(parameter)).map(|(place, it)| {
+        let name = qualname.rsplit('.').next().unwrap_or(qualname);
+        let annotation = function.and_then(|parameters| parameters.find(&it.name)?.annotation());
+        let value = calls.argument(name, place, &it.name).or_else(|| annotation.and_then(annotated));
+        format!("{}={}", it.name, value.as_deref().unwrap_or(TENSOR))
+    });
+    Some(proposals.collect())
+}
+
+fn parameters_at(module: &ModModule, start: TextSize) -> Option<&ast::Parameters> {
+    struct Finder<'a>(TextSize, Option<&'a ast::Parameters>);
+    impl<'a> Visitor<'a> for Finder<'a> {
+        fn visit_stmt(&mut self, statement: &'a Stmt) {
+            // The slice of a function starts at its `def`, behind its decorators.
+            if let Stmt::FunctionDef(def) = statement
+                && def.range().contains(self.0)
+                && def.name.start() > self.0
+                && def.decorator_list.iter().all(|decorator| decorator.end() <= self.0)
+            {
+                self.1 = Some(&def.parameters);
+            }
+            visitor::walk_stmt(self, statement);
+        }
+    }
+    let mut finder = Finder(start, None);
+    finder.visit_body(&module.body);
+    finder.1
+}
+
+/// What Python alone needs: a number, a flag, a text.
+fn annotated(annotation: &Expr) -> Option<String> {
+    let value = match last_name(annotation)?.as_str() {
+        "int" => "1",
+        "float" => "1.0",
+        "bool" => "True",
+        "str" => "''",
+        _ => return None,
+    };
+    Some(value.to_owned())
+}
+
+/// The calls of a file, and what its names are bound to.
+struct Calls<'a> {
+    imports: &'a Imports,
+    source: &'a str,
+    calls: Vec<&'a ast::ExprCall>,
+    /// `None` for a name that is bound more than once.
+    values: FxHashMap<&'a Name, Option<&'a Expr>>,
+}
+
+impl<'a> Calls<'a> {
+    fn collect(module: &'a ModModule, imports: &'a Imports, source: &'a str) -> Self {
+        let mut calls = Self { imports, source, calls: Vec::new(), values: FxHashMap::default() };
+        calls.visit_body(&module.body);
+        calls
+    }
+
+    /// What the first call that tells gives for a parameter.
+    fn argument(&self, function: &str, place: usize, parameter: &str) -> Option<String> {
+        let calls = self.calls.iter().filter(|call| last_name(&call.func).is_some_and(|it| it == function));
+        calls
+            .filter_map(|call| self.described(call.arguments.find_argument_value(parameter, place)?, 0))
+            .next()
+    }
+
+    /// `torch.zeros(32, 10)` -> `f32[32,10]`, `(1, 2)` -> `(1, 2)`.
+    fn described(&self, expression: &Expr, depth: usize) -> Option<String> {
+        match expression {
+            Expr::Call(call) => self.tensor(call, depth),
+            Expr::Name(name) if depth < DEPTH => self.described((*self.values.get(&name.id)?)?, depth + 1),
+            literal if is_literal(literal) => {
+                let text = self.source.get(std::ops::Range::<usize>::from(literal.range()))?;
+                (!text.contains('\n')).then(|| text.to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    /// A tensor that torch is asked for.
+    fn tensor(&self, call: &ast::ExprCall, depth: usize) -> Option<String> {
+        let maker = self.imports.resolve(&call.func)?;
+        let given = &call.arguments.args;
+        let (sizes, made) = match maker.strip_prefix("torch.")? {
+            "zeros" | "ones" | "empty" | "rand" | "randn" => (self.sizes(given, depth)?, "f32"),
+            "full" => (self.sizes(given.get(..1)?, depth)?, kind(given.get(1)?)?),
+            "randint" => {
+                let size = call.arguments.find_keyword("size").map(|keyword| &keyword.value);
+                let size =
+                    size.or_else(|| given.iter().find(|it| it.is_tuple_expr() || it.is_list_expr()))?;
+                (self.sizes(std::slice::from_ref(size), depth)?, "i64")
+            }
+            "arange" if given.len() == 1 => (self.sizes(given, depth)?, "i64"),
+            "eye" => (self.sizes(&[given.first()?.clone(), given.first()?.clone()], depth)?, "f32"),
+            "tensor" => nested(given.first()?)?,
+            _ => return None,
+        };
+        let stated = call.arguments.find_keyword("dtype").map(|keyword| &keyword.value);
+        let dtype = match stated {
+            Some(stated) => dtype(self.imports.resolve(stated)?.strip_prefix("torch.")?)?,
+            None => made,
+        };
+        let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+        Some(format!("{dtype}[{}]", sizes.join(",")))
+    }
+
+    /// `(32, 10)` or `((32, 10),)`.
+    fn sizes(&self, given: &[Expr], depth: usize) -> Option<Vec<u64>> {
+        let given = match given {
+            [Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. })] => elts,
+            given => given,
+        };
+        given.iter().map(|size| self.size(size, depth)).collect()
+    }
+
+    fn size(&self, expression: &Expr, depth: usize) -> Option<u64> {
+        match expression {
+            Expr::NumberLiteral(literal) => match &literal.value {
+                ast::Number::Int(value) => value.as_u64(),
+                _ => None,
+            },
+            Expr::Name(name) if depth < DEPTH => self.size((*self.values.get(&name.id)?)?, depth + 1),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Visitor<'a> for Calls<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        if let Stmt::Assign(assignment) = statement
+            && let [Expr::Name(name)] = &assignment.targets[..]
+        {
+            let value = Some(&*assignment.value);
+            self.values.entry(&name.id).and_modify(|known| *known = None).or_insert(value);
+        }
+        visitor::walk_stmt(self, statement);
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if let Expr::Call(call) = expression {
+            self.calls.push(call);
+        }
+        visitor::walk_expr(self, expression);
+    }
+}
+
+fn is_literal(expression: &Expr) -> bool {
+    match expression {
+        Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
+            elts.iter().all(is_literal)
+        }
+        Expr::UnaryOp(operation) => operation.op == ast::UnaryOp::USub && is_literal(&operation.operand),
+        literal => literal.is_literal_expr() && !literal.is_ellipsis_literal_expr(),
+    }
+}
+
+/// The sizes and the element type of `[[1.0, 2.0]]`.
+fn nested(data: &Expr) -> Option<(Vec<u64>, &'static str)> {
+    let (Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. })) = data else {
+        return Some((Vec::new(), kind(data)?));
+    };
+    let kinds: Option<Vec<_>> = elts.iter().map(nested).collect();
+    let kinds = kinds?;
+    // One float makes all of them floats.
+    let (mut sizes, kind) = kinds.iter().find(|(_, kind)| *kind == "f32").or(kinds.first())?.clone();
+    sizes.insert(0, elts.len() as u64);
+    Some((sizes, kind))
+}
+
+/// The element type of a tensor that has this number in it.
+fn kind(expression: &Expr) -> Option<&'static str> {
+    match expression {
+        Expr::BooleanLiteral(_) => Some("bool"),
+        Expr::NumberLiteral(literal) => match literal.value {
+            ast::Number::Int(_) => Some("i64"),
+            ast::Number::Float(_) => Some("f32"),
+            ast::Number::Complex { .. } => Some("c64"),
+        },
+        Expr::UnaryOp(operation) if operation.op == ast::UnaryOp::USub => kind(&operation.operand),
+        // `float(i)`
+        Expr::Call(call) => match last_name(&call.func)?.as_str() {
+            "float" => Some("f32"),
+            "int" => Some("i64"),
+            "bool" => Some("bool"),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn dtype(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "float32" | "float" => "f32",
+        "float64" | "double" => "f64",
+        "float16" | "half" => "f16",
+        "bfloat16" => "bf16",
+        "int64" | "long" => "i64",
+        "int32" | "int" => "i32",
+        "int16" | "short" => "i16",
+        "int8" => "i8",
+        "uint8" => "u8",
+        "bool" => "bool",
+        "complex64" => "c64",
+        "complex128" => "c128",
+        _ => return None,
+    })
+}

@@ -1,0 +1,102 @@
+//! The ways in which libraries stage Python: who starts staging, and what a staged condition means.
+
+use crate::assumed::AssumedType;
+use serde::{Deserialize, Serialize};
+
+/// A family of staging libraries that share roots and meaning.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// `tf.function` and what it converts; Keras 2.
+    Tensorflow,
+    /// Keras 3 methods reached through Keras: traced, but *not* converted.
+    Keras,
+    /// The bundled runtime: `import autograph as ag`.
+    Autograph,
+    /// `torch.compile`, `torch.export`, `torch.jit.script`.
+    Torch,
+    /// `jax.jit` and the bodies of `jax.lax` control flow.
+    Jax,
+    /// `qjit(autograph=True)` and malt.
+    Pennylane,
+}
+
+impl Dialect {
+    pub const ALL: [Self; 6] =
+        [Self::Tensorflow, Self::Keras, Self::Autograph, Self::Torch, Self::Jax, Self::Pennylane];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tensorflow => "tensorflow",
+            Self::Keras => "keras",
+            Self::Autograph => "autograph",
+            Self::Torch => "torch",
+            Self::Jax => "jax",
+            Self::Pennylane => "pennylane",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|dialect| dialect.as_str() == name)
+    }
+
+    /// Whether Python control flow on a Tensor is converted (AutoGraph), rather than refused.
+    pub fn converts(self) -> bool {
+        matches!(self, Self::Tensorflow | Self::Autograph | Self::Pennylane)
+    }
+
+    /// The annotation for a parameter about which nothing else speaks: (module, name).
+    pub fn tensor_class(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Tensorflow | Self::Keras => ("tensorflow", "Tensor"),
+            Self::Autograph => ("autograph", "Tensor"),
+            Self::Torch => ("torch", "Tensor"),
+            Self::Jax | Self::Pennylane => ("jax", "Array"),
+        }
+    }
+}
+
+impl Dialect {
+    /// What an argument of staged code is taken for: a Tensor, or a structure of them.
+    pub fn assumed_argument(self) -> AssumedType {
+        match self {
+            Self::Tensorflow | Self::Keras => AssumedType::of("ag_argument_"),
+            dialect => {
+                let (module, class) = dialect.tensor_class();
+                AssumedType::class(module, class)
+            }
+        }
+    }
+}
+
+/// How a function comes to be staged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RootKind {
+    /// `@tf.function`, `tf.function(f)`, `@ag.function`.
+    Function,
+    /// `tf.autograph.to_graph(f)`, `@tf.autograph.experimental.…`, `@ag.convert()`.
+    Convert,
+    /// `Dataset.map(f)`, `filter`, `reduce`, `scan`, …
+    DatasetCallback,
+    /// A body of `tf.cond`, `tf.while_loop`, `tf.map_fn`, `tf.scan`, `jax.lax.cond`, `scan`, …
+    ControlFlowBody,
+    /// `Layer.call`, `Model.train_step`, `Loss.call`, … found by their class.
+    KerasMethod,
+    /// `@torch.compile`, `torch.compile(f)`.
+    TorchCompile,
+    /// `torch.export.export(m, …)`.
+    TorchExport,
+    /// `@torch.jit.script`, `torch.jit.script(f)`.
+    TorchScript,
+    /// `@jax.jit`, `jax.jit(f)`, `partial(jax.jit, …)`, `pmap`.
+    JaxJit,
+    /// `jax.vmap(f)`: only what depends on a mapped argument is traced.
+    JaxVmap,
+    /// `qjit(autograph=True)`.
+    Qjit,
+    /// Named in the configuration (`roots = ["pkg.mod.f"]`) or `--roots all`.
+    Configured,
+}

@@ -1,0 +1,326 @@
+//! What is known of a value: our own words, without any type of the inference engine.
+//!
+//! A [`Fact`] lists the alternatives a value may be at run time. Its [`Binding`] says in which
+//! time it lives: staged (the value is in the graph), python (it is known while tracing), mixed
+//! (now this, now that) or unknown.
+
+use ruff_python_ast::name::Name;
+
+use crate::dialect::Dialect;
+
+/// In which time an expression is evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Binding {
+    Staged,
+    Python,
+    Mixed,
+    Unknown,
+}
+
+impl Binding {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Staged => "staged",
+            Self::Python => "python",
+            Self::Mixed => "mixed",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// The binding of a value that may be either.
+    pub fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (a, b) if a == b => a,
+            (Self::Mixed, _) | (_, Self::Mixed) => Self::Mixed,
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+            _ => Self::Mixed,
+        }
+    }
+}
+
+/// What kind of staged object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TensorKind {
+    Tensor,
+    Variable,
+    Ragged,
+    Sparse,
+    /// `tf.data.Dataset`: a `for` over it is staged; a test of it is Python.
+    Dataset,
+    /// An iterator over a Dataset.
+    Iterator,
+    TensorArray,
+}
+
+impl TensorKind {
+    /// Whether a condition on it is staged.
+    pub fn is_tensor(self) -> bool {
+        matches!(self, Self::Tensor | Self::Variable | Self::Ragged | Self::Sparse)
+    }
+
+    /// Whether a `for` over it is staged.
+    pub fn stages_iteration(self) -> bool {
+        self.is_tensor() && self != Self::Sparse || matches!(self, Self::Dataset | Self::Iterator)
+    }
+}
+
+/// Whose Tensor it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Library {
+    Tensorflow,
+    Torch,
+    Jax,
+    /// Of a library that runs on several others, or has Tensors of its own.
+    Other,
+}
+
+impl Library {
+    pub fn of_package(package: &str) -> Self {
+        match package {
+            "tensorflow" | "tf_keras" => Self::Tensorflow,
+            "torch" => Self::Torch,
+            "jax" | "jaxlib" => Self::Jax,
+            _ => Self::Other,
+        }
+    }
+
+    /// The others compute such a Tensor while they trace, as any host value.
+    fn is_staged_in(self, dialect: Dialect) -> bool {
+        match dialect {
+            Dialect::Tensorflow => matches!(self, Self::Tensorflow | Self::Other),
+            // With the backend of JAX, Keras traces arrays.
+            Dialect::Keras => self != Self::Torch,
+            Dialect::Torch => matches!(self, Self::Torch | Self::Other),
+            Dialect::Jax => matches!(self, Self::Jax | Self::Other),
+            Dialect::Autograph | Dialect::Pennylane => true,
+        }
+    }
+}
+
+/// One thing a value may be.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Alternative {
+    Tensor {
+        kind: TensorKind,
+        dtype: Option<DType>,
+        library: Library,
+    },
+    None,
+    Bool(Option<bool>),
+    Int(Option<i64>),
+    Float,
+    Str(Option<Name>),
+    /// `list`, `tuple`, `dict`, `set`, … `staged` when its type mentions Tensors.
+    Container {
+        class: Name,
+        staged: bool,
+    },
+    /// A function, method or class of known definition: `tensorflow.cond`, `model.Net.step`.
+    Callable(Callee),
+    Module(Name),
+    /// An instance of a class: its module and name.
+    Instance {
+        module: Name,
+        class: Name,
+    },
+}
+
+/// A definition that a callee expression refers to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Callee {
+    pub kind: CalleeKind,
+    /// `tensorflow`, `model`; the module of the definition.
+    pub module: Name,
+    /// `cond`, `Net.step`.
+    pub qualname: Name,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CalleeKind {
+    Function,
+    /// Bound: the first parameter is already given.
+    Method,
+    Class,
+}
+
+/// Element types of Tensors, as far as rules need them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DType {
+    Bool,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt64,
+    Float16,
+    BFloat16,
+    Float32,
+    Float64,
+    Complex64,
+    Complex128,
+    String,
+}
+
+impl DType {
+    const NAMES: [(Self, &'static str); 16] = [
+        (Self::Bool, "bool"),
+        (Self::Int8, "int8"),
+        (Self::Int16, "int16"),
+        (Self::Int32, "int32"),
+        (Self::Int64, "int64"),
+        (Self::UInt8, "uint8"),
+        (Self::UInt16, "uint16"),
+        (Self::UInt32, "uint32"),
+        (Self::UInt64, "uint64"),
+        (Self::Float16, "float16"),
+        (Self::BFloat16, "bfloat16"),
+        (Self::Float32, "float32"),
+        (Self::Float64, "float64"),
+        (Self::Complex64, "complex64"),
+        (Self::Complex128, "complex128"),
+        (Self::String, "string"),
+    ];
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(dtype, _)| *dtype)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES.iter().find(|(dtype, _)| *dtype == self).map_or("?", |(_, name)| name)
+    }
+
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::Float16 | Self::BFloat16 | Self::Float32 | Self::Float64)
+    }
+
+    pub fn is_integer(self) -> bool {
+        matches!(
+            self,
+            Self::Int8
+                | Self::Int16
+                | Self::Int32
+                | Self::Int64
+                | Self::UInt8
+                | Self::UInt16
+                | Self::UInt32
+                | Self::UInt64
+        )
+    }
+}
+
+/// What is known of one expression's value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Fact {
+    pub alternatives: Vec<Alternative>,
+    /// Something of the type could not be known.
+    pub unknown: bool,
+    /// It is the argument of a root, taken for a Tensor: a loop over it counts as staged.
+    pub argument: bool,
+    /// The engine says that no value gets here (unreachable, or a contradiction).
+    pub never: bool,
+    /// The type in Python's notation, for people: `Tensor[float32] | None`.
+    pub shown: Name,
+}
+
+impl Fact {
+    /// Whether something of it is a Tensor of a library that does not stage in `dialect`.
+    pub fn is_foreign_to(&self, dialect: Dialect) -> bool {
+        let foreign = |alternative: &Alternative| matches!(alternative, Alternative::Tensor { library, .. } if !library.is_staged_in(dialect));
+        self.alternatives.iter().any(foreign)
+    }
+
+    /// The same with the Tensors of other libraries as the host values that they are there.
+    pub fn seen_in(&self, dialect: Dialect) -> Self {
+        let seen = |alternative: &Alternative| match alternative {
+            Alternative::Tensor { library, .. } if !library.is_staged_in(dialect) => {
+                Alternative::Instance { module: Name::empty(), class: self.shown.clone() }
+            }
+            other => other.clone(),
+        };
+        Self { alternatives: self.alternatives.iter().map(seen).collect(), ..self.clone() }
+    }
+
+    pub fn unknown() -> Self {
+        Self { unknown: true, shown: Name::new_static("Unknown"), ..Self::default() }
+    }
+
+    /// The binding of a *test* of this value. A Dataset in an `if` is Python.
+    pub fn binding(&self) -> Binding {
+        self.binding_where(|kind| kind.is_tensor())
+    }
+
+    /// The binding of a `for` over this value.
+    pub fn iteration_binding(&self) -> Binding {
+        match self.binding_where(TensorKind::stages_iteration) {
+            // `Tensor | Unknown` may as well be a list of Tensors.
+            Binding::Staged if self.unknown && !self.argument => Binding::Unknown,
+            binding => binding,
+        }
+    }
+
+    fn binding_where(&self, staged: impl Fn(TensorKind) -> bool) -> Binding {
+        let (mut is_staged, mut is_python) = (false, false);
+        for alternative in &self.alternatives {
+            match alternative {
+                Alternative::Tensor { kind, .. } if staged(*kind) => is_staged = true,
+                _ => is_python = true,
+            }
+        }
+        match (is_staged, is_python) {
+            (true, true) => Binding::Mixed,
+            // `Tensor | Unknown`: what is known is staged.
+            (true, false) => Binding::Staged,
+            (false, _) if self.unknown || self.never => Binding::Unknown,
+            (false, true) => Binding::Python,
+            (false, false) => Binding::Unknown,
+        }
+    }
+
+    /// Certainly a Tensor, nothing else possible.
+    pub fn is_tensor(&self) -> bool {
+        !self.unknown && self.binding() == Binding::Staged
+    }
+
+    /// Possibly a Tensor.
+    pub fn may_be_tensor(&self) -> bool {
+        matches!(self.binding(), Binding::Staged | Binding::Mixed)
+    }
+
+    /// The element type, when all Tensor alternatives agree on one.
+    pub fn dtype(&self) -> Option<DType> {
+        let mut dtypes = self.alternatives.iter().filter_map(|alternative| match alternative {
+            Alternative::Tensor { kind, dtype, .. } if kind.is_tensor() => Some(*dtype),
+            _ => None,
+        });
+        let first = dtypes.next()??;
+        dtypes.all(|dtype| dtype == Some(first)).then_some(first)
+    }
+
+    pub fn is_none(&self) -> bool {
+        !self.unknown && matches!(self.alternatives.as_slice(), [Alternative::None])
+    }
+
+    pub fn may_be_none(&self) -> bool {
+        self.alternatives.contains(&Alternative::None)
+    }
+
+    /// The kind of Tensor-like object, when there is exactly one alternative.
+    pub fn tensor_kind(&self) -> Option<TensorKind> {
+        match self.alternatives.as_slice() {
+            [Alternative::Tensor { kind, .. }] if !self.unknown => Some(*kind),
+            _ => None,
+        }
+    }
+
+    /// The definition this callable certainly is.
+    pub fn callee(&self) -> Option<&Callee> {
+        match self.alternatives.as_slice() {
+            [Alternative::Callable(callee)] => Some(callee),
+            _ => None,
+        }
+    }
+}

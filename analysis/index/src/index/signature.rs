@@ -1,0 +1,239 @@
+//! How a function is called, and what its body does to the outside: from syntax alone.
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+
+use crate::index::last_name;
+
+/// How a function is called and what its body does to the outside, from syntax alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Signature {
+    pub parameters: Vec<ParameterSyntax>,
+    /// Where ` -> T` is inserted: after the closing parenthesis.
+    pub returns_at: TextSize,
+    /// The annotation that the user wrote there.
+    pub return_annotation: Option<TextRange>,
+    /// Where the body starts.
+    pub body_at: TextSize,
+    pub is_generator: bool,
+    pub is_static: bool,
+    pub is_property: bool,
+    /// `self.x = …` occurs in it.
+    pub sets_attributes: bool,
+    /// The attributes that its own code sets or deletes.
+    pub stores: Vec<Name>,
+    /// Its own code imports, or says `global` or `nonlocal`.
+    pub rebinds: bool,
+    /// It decides on something that is not Python on its face: see [`crate::index::plain::is_plainly_python`].
+    pub tests_values: bool,
+    /// It stands under a test of a constant of the file that is `False`: nobody ever defines it.
+    pub is_dead: bool,
+    /// Names of decorators that stop conversion: `do_not_convert`, `lru_cache`, …
+    pub decorators: Vec<Name>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParameterSyntax {
+    pub name: Name,
+    pub name_range: TextRange,
+    pub kind: ParameterKind,
+    pub annotated: bool,
+    /// The annotation, if an assumption may stand in its place.
+    pub annotation: Option<Annotation>,
+    pub default: DefaultValue,
+    /// The body uses it as no Tensor can be used, or as a flag: `x["key"]`, `x.items()`, `x == "sum"`,
+    /// `isinstance(x, dict)`, `if x:`.
+    pub used_as_python: bool,
+}
+
+/// An annotation that the user wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    pub range: TextRange,
+    /// `"Tensor"`, within quotes.
+    pub quoted: bool,
+    /// It leaves open what calls may tell: `dict[str, Any]`, `Callable`, `list`.
+    pub vague: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParameterKind {
+    PositionalOnly,
+    Positional,
+    KeywordOnly,
+    VarArgs,
+    VarKeywords,
+}
+
+/// The type of a default value as far as the literal tells; a fact of every call that omits the argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DefaultValue {
+    Absent,
+    None,
+    Bool(bool),
+    /// Its annotation: `int`, `str`, `tuple[int, ...]`.
+    Literal(Name),
+    Other,
+}
+
+impl Signature {
+    /// Its own code binds what others see: see [`crate::index::closed`].
+    pub fn reaches_out(&self) -> bool {
+        self.rebinds || !self.stores.is_empty()
+    }
+}
+
+impl Signature {
+    pub(super) fn of(def: &ast::StmtFunctionDef) -> Self {
+        let decorators: Vec<Name> = def
+            .decorator_list
+            .iter()
+            .filter_map(|decorator| {
+                let expression = match &decorator.expression {
+                    Expr::Call(call) => &call.func,
+                    other => other,
+                };
+                last_name(expression).cloned()
+            })
+            .collect();
+        let parameters = &def.parameters;
+        let plain = |list: &[ast::ParameterWithDefault], kind: ParameterKind| {
+            list.iter()
+                .map(|parameter| ParameterSyntax {
+                    name: parameter.parameter.name.id.clone(),
+                    name_range: parameter.parameter.name.range(),
+                    kind,
+                    annotated: parameter.parameter.annotation.is_some(),
+                    annotation: parameter.parameter.annotation.as_deref().map(Annotation::of),
+                    default: DefaultValue::of(parameter.default()),
+                    used_as_python: false,
+                })
+                .collect::<Vec<_>>()
+        };
+        let variadic = |parameter: Option<&ast::Parameter>, kind: ParameterKind| {
+            parameter.map(|parameter| ParameterSyntax {
+                name: parameter.name.id.clone(),
+                name_range: parameter.name.range(),
+                kind,
+                annotated: parameter.annotation.is_some(),
+                annotation: None,
+                default: DefaultValue::Absent,
+                used_as_python: false,
+            })
+        };
+        let mut all = plain(&parameters.posonlyargs, ParameterKind::PositionalOnly);
+        all.extend(plain(&parameters.args, ParameterKind::Positional));
+        all.extend(variadic(parameters.vararg.as_deref(), ParameterKind::VarArgs));
+        all.extend(plain(&parameters.kwonlyargs, ParameterKind::KeywordOnly));
+        all.extend(variadic(parameters.kwarg.as_deref(), ParameterKind::VarKeywords));
+        Self {
+            parameters: all,
+            returns_at: parameters.end(),
+            body_at: def.body.first().map_or(def.end(), Ranged::start),
+            return_annotation: def.returns.as_ref().map(|annotation| annotation.range()),
+            is_generator: false,
+            is_static: decorators.iter().any(|name| name == "staticmethod"),
+            is_property: decorators
+                .iter()
+                .any(|name| matches!(name.as_str(), "property" | "cached_property")),
+            sets_attributes: false,
+            stores: Vec::new(),
+            rebinds: false,
+            tests_values: false,
+            is_dead: false,
+            decorators,
+        }
+    }
+}
+
+impl Annotation {
+    fn of(annotation: &Expr) -> Self {
+        Self {
+            range: annotation.range(),
+            quoted: annotation.is_string_literal_expr(),
+            vague: is_vague(annotation),
+        }
+    }
+}
+
+fn is_vague(annotation: &Expr) -> bool {
+    const OPEN: &[&str] = &[
+        "Any",
+        "object",
+        "Callable",
+        "dict",
+        "Dict",
+        "Mapping",
+        "list",
+        "List",
+        "tuple",
+        "Tuple",
+        "set",
+        "Set",
+        "Sequence",
+        "Iterable",
+        "Iterator",
+        "Collection",
+    ];
+    match annotation {
+        Expr::Name(_) | Expr::Attribute(_) => {
+            last_name(annotation).is_some_and(|name| OPEN.contains(&name.as_str()))
+        }
+        Expr::Subscript(subscript) => is_vague(&subscript.slice),
+        Expr::Tuple(tuple) => tuple.elts.iter().any(is_vague),
+        Expr::List(list) => list.elts.iter().any(is_vague),
+        Expr::BinOp(operation) => is_vague(&operation.left) || is_vague(&operation.right),
+        _ => false,
+    }
+}
+
+impl DefaultValue {
+    fn of(default: Option<&Expr>) -> Self {
+        match default {
+            None => Self::Absent,
+            Some(Expr::NoneLiteral(_)) => Self::None,
+            Some(Expr::BooleanLiteral(literal)) => Self::Bool(literal.value),
+            Some(expression) => literal_type(expression).map_or(Self::Other, Self::Literal),
+        }
+    }
+
+    /// The annotation of its type.
+    pub fn annotation(&self) -> Option<&str> {
+        match self {
+            Self::None => Some("None"),
+            Self::Bool(_) => Some("bool"),
+            Self::Literal(annotation) => Some(annotation),
+            Self::Absent | Self::Other => None,
+        }
+    }
+}
+
+/// `3` -> `int`, `(1, 2)` -> `tuple[int, int]`, `["a"]` -> `list[str]`.
+fn literal_type(expression: &Expr) -> Option<Name> {
+    Some(match expression {
+        Expr::BooleanLiteral(_) => Name::new_static("bool"),
+        Expr::StringLiteral(_) | Expr::FString(_) => Name::new_static("str"),
+        Expr::NumberLiteral(literal) => match literal.value {
+            ast::Number::Int(_) => Name::new_static("int"),
+            ast::Number::Float(_) => Name::new_static("float"),
+            ast::Number::Complex { .. } => Name::new_static("complex"),
+        },
+        Expr::UnaryOp(operation) if operation.op == ast::UnaryOp::USub => {
+            return literal_type(&operation.operand);
+        }
+        Expr::Tuple(tuple) => {
+            let elements: Option<Vec<_>> = tuple.elts.iter().map(literal_type).collect();
+            match elements?.as_slice() {
+                [] => Name::new_static("tuple[()]"),
+                elements => Name::new(format!("tuple[{}]", elements.join(", "))),
+            }
+        }
+        Expr::List(list) => {
+            let first = literal_type(list.elts.first()?)?;
+            let uniform = list.elts.iter().all(|element| literal_type(element).as_ref() == Some(&first));
+            Name::new(if uniform { format!("list[{first}]") } else { "list".to_owned() })
+        }
+        _ => return None,
+    })
+}

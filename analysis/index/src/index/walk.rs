@@ -1,0 +1,316 @@
+//! The one walk over a file's tree that fills its index.
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::index::OVERLOADED_BUILTINS;
+use crate::index::plain::{PYTHON_METHODS, is_plainly_python, names_python_class};
+use crate::index::{FileIndex, MODULE, Signature, last_name};
+use crate::lambdas;
+use crate::lambdas::{Called, LambdaSyntax};
+use crate::roots;
+use ag_syntax::expressions::ExprId;
+
+/// Modules of Keras with names that went with version 3, or raise there.
+const ONLY_KERAS2: [(&str, &str); 4] = [
+    ("keras.optimizers", "legacy"),
+    ("keras.backend", "learning_phase"),
+    ("keras.layers", "experimental"),
+    ("keras", "experimental"),
+];
+
+/// Fills an index that has the file's definitions and imports.
+pub(super) fn fill(index: FileIndex, body: &[Stmt]) -> FileIndex {
+    let mut walk = Walk {
+        index,
+        scope: MODULE,
+        next: 0,
+        counters: FxHashMap::default(),
+        awaited: FxHashMap::default(),
+        called: FxHashMap::default(),
+        switched_off: FxHashSet::default(),
+        dead: Vec::new(),
+    };
+    walk.visit_body(body);
+    walk.index
+}
+
+struct Walk {
+    index: FileIndex,
+    scope: u32,
+    next: u32,
+    /// How many expressions of each scope have been met: the numbering of
+    /// [`ag_syntax::expressions`].
+    counters: FxHashMap<u32, u32>,
+    /// Expressions that root sites refer to and that are not numbered yet.
+    awaited: FxHashMap<*const Expr, Vec<(usize, Awaited)>>,
+    /// Lambdas that libraries call and that are not met yet; whether what they call is staged.
+    called: FxHashMap<*const ast::ExprLambda, bool>,
+    /// Names of the file that are `False` so far: `JAX_MODE = False`.
+    switched_off: FxHashSet<Name>,
+    /// The bodies of `if JAX_MODE:`.
+    dead: Vec<TextRange>,
+}
+
+#[derive(Clone, Copy)]
+enum Awaited {
+    Function,
+    Receiver,
+}
+
+impl Walk {
+    fn signature(&mut self) -> Option<&mut Signature> {
+        self.index.signatures.get_mut(self.scope as usize)
+    }
+
+    fn function(&mut self, def: &ast::StmtFunctionDef) {
+        let function = self.next;
+        self.next += 1;
+        for decorator in &def.decorator_list {
+            if let Some(site) = roots::of_decorator(&self.index.imports, decorator, function, self.scope) {
+                self.index.roots.push(site);
+            }
+            self.visit_expr(&decorator.expression);
+        }
+        for parameter in def.parameters.iter() {
+            if let Some(default) = parameter.default() {
+                self.visit_expr(default);
+            }
+        }
+        if let Some(slot) = self.index.signatures.get_mut(function as usize) {
+            *slot = Signature::of(def);
+            slot.is_dead = self.dead.iter().any(|body| body.contains_range(def.range()));
+        }
+        let outer = std::mem::replace(&mut self.scope, function);
+        self.visit_body(&def.body);
+        self.scope = outer;
+    }
+
+    fn call(&mut self, call: &ast::ExprCall) {
+        if let Some(name) = last_name(&call.func) {
+            self.index.calls.insert((self.scope, name.clone()));
+        }
+        match call.func.as_ref() {
+            Expr::Attribute(attribute) if PYTHON_METHODS.contains(&attribute.attr.as_str()) => {
+                self.python_use(&attribute.value);
+            }
+            Expr::Name(name) if name.id == "isinstance" => {
+                if let [tested, classes] = &*call.arguments.args
+                    && names_python_class(classes)
+                {
+                    self.python_use(tested);
+                }
+            }
+            _ => {}
+        }
+        for keyword in call.arguments.keywords.iter().filter(|keyword| keyword.arg.is_none()) {
+            self.python_use(&keyword.value);
+        }
+        if let Expr::Name(name) = call.func.as_ref()
+            && self.scope != MODULE
+            && OVERLOADED_BUILTINS.contains(&name.id.as_str())
+            && self.index.imports.get(&name.id).is_none()
+        {
+            self.index.builtin_calls.push((self.scope, name.range()));
+        }
+        if let Some(called) = Called::of(&self.index.imports, call) {
+            let stages = called.stage.is_some();
+            self.called.extend(called.lambdas.into_iter().map(|lambda| (std::ptr::from_ref(lambda), stages)));
+        }
+        for argument in call.arguments.iter_source_order() {
+            if let Expr::Lambda(lambda) = argument.value() {
+                self.called.entry(std::ptr::from_ref(lambda)).or_insert(false);
+            }
+        }
+        for found in roots::of_call(&self.index.imports, call, self.scope) {
+            let site = self.index.roots.len();
+            if let Some(function) = found.function {
+                self.awaited.entry(function).or_default().push((site, Awaited::Function));
+            }
+            if let Some(receiver) = found.receiver {
+                self.awaited.entry(receiver).or_default().push((site, Awaited::Receiver));
+            }
+            self.index.roots.push(found.site);
+        }
+    }
+
+    fn switch(&mut self, assign: &ast::StmtAssign) {
+        let is_false = assign.value.as_boolean_literal_expr().is_some_and(|literal| !literal.value);
+        for name in assign.targets.iter().filter_map(Expr::as_name_expr) {
+            if is_false {
+                self.switched_off.insert(name.id.clone());
+            } else {
+                self.switched_off.remove(&name.id);
+            }
+        }
+    }
+
+    fn stores(&mut self, attribute: &Name) {
+        if let Some(signature) = self.signature()
+            && !signature.stores.contains(attribute)
+        {
+            signature.stores.push(attribute.clone());
+        }
+    }
+
+    /// `name` is used in a way that only Python objects allow.
+    fn python_use(&mut self, name: &Expr) {
+        let Some(name) = name.as_name_expr() else { return };
+        if let Some(signature) = self.signature() {
+            for parameter in &mut signature.parameters {
+                parameter.used_as_python |= parameter.name == name.id;
+            }
+        }
+    }
+
+    /// A bare name that is tested is a flag as often as a Tensor.
+    fn flag_use(&mut self, test: &Expr) {
+        match test {
+            Expr::Name(_) => self.python_use(test),
+            Expr::UnaryOp(operation) if operation.op == ast::UnaryOp::Not => {
+                self.flag_use(&operation.operand)
+            }
+            Expr::BoolOp(operation) => operation.values.iter().for_each(|value| self.flag_use(value)),
+            _ => {}
+        }
+    }
+
+    fn test(&mut self, test: &Expr) {
+        self.flag_use(test);
+        if !is_plainly_python(test)
+            && let Some(signature) = self.signature()
+        {
+            signature.tests_values = true;
+        }
+    }
+
+    fn targets(&mut self, targets: &[Expr]) {
+        let sets = targets.iter().any(|target| match target {
+            Expr::Attribute(attribute) => {
+                attribute.value.as_name_expr().is_some_and(|name| name.id == "self")
+            }
+            Expr::Tuple(tuple) => tuple.elts.iter().any(|element| {
+                element
+                    .as_attribute_expr()
+                    .and_then(|attribute| attribute.value.as_name_expr())
+                    .is_some_and(|name| name.id == "self")
+            }),
+            _ => false,
+        });
+        if sets && let Some(signature) = self.signature() {
+            signature.sets_attributes = true;
+        }
+    }
+}
+
+impl<'a> SourceOrderVisitor<'a> for Walk {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        if self.scope == MODULE {
+            self.index.statements.push(statement.start());
+        }
+        if let Stmt::Global(_) | Stmt::Nonlocal(_) | Stmt::Import(_) | Stmt::ImportFrom(_) = statement
+            && let Some(signature) = self.signature()
+        {
+            signature.rebinds = true;
+        }
+        match statement {
+            Stmt::FunctionDef(def) => self.function(def),
+            Stmt::Assign(assign) => {
+                self.targets(&assign.targets);
+                if self.scope == MODULE {
+                    self.switch(assign);
+                }
+                if let Expr::Lambda(lambda) = &*assign.value {
+                    self.called.entry(std::ptr::from_ref(lambda)).or_insert(false);
+                }
+                source_order::walk_stmt(self, statement);
+            }
+            Stmt::If(node) => {
+                self.test(&node.test);
+                if node.test.as_name_expr().is_some_and(|name| self.switched_off.contains(&name.id))
+                    && let (Some(first), Some(last)) = (node.body.first(), node.body.last())
+                {
+                    self.dead.push(TextRange::new(first.start(), last.end()));
+                }
+                for clause in &node.elif_else_clauses {
+                    clause.test.iter().for_each(|test| self.test(test));
+                }
+                source_order::walk_stmt(self, statement);
+            }
+            Stmt::While(node) => {
+                self.test(&node.test);
+                source_order::walk_stmt(self, statement);
+            }
+            Stmt::For(node) => {
+                if !is_plainly_python(&node.iter)
+                    && let Some(signature) = self.signature()
+                {
+                    signature.tests_values = true;
+                }
+                source_order::walk_stmt(self, statement);
+            }
+            Stmt::Assert(node) => {
+                self.test(&node.test);
+                source_order::walk_stmt(self, statement);
+            }
+            Stmt::AnnAssign(assign) => {
+                self.targets(std::slice::from_ref(&assign.target));
+                source_order::walk_stmt(self, statement);
+            }
+            _ => source_order::walk_stmt(self, statement),
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        let counter = self.counters.entry(self.scope).or_default();
+        let id = ExprId(*counter);
+        *counter += 1;
+        for (site, awaited) in self.awaited.remove(&std::ptr::from_ref(expression)).unwrap_or_default() {
+            match awaited {
+                Awaited::Function => self.index.roots[site].expression = Some(id),
+                Awaited::Receiver => self.index.roots[site].receiver = Some(id),
+            }
+        }
+        match expression {
+            Expr::Call(call) => self.call(call),
+            Expr::Lambda(lambda) => {
+                if let Some(stages) = self.called.remove(&std::ptr::from_ref(lambda)) {
+                    let (scope, uses) = (self.scope, lambdas::uses(lambda));
+                    self.index.lambdas.push(LambdaSyntax { scope, id, uses, stages });
+                }
+            }
+            Expr::If(conditional) => self.test(&conditional.test),
+            Expr::Attribute(attribute) if !attribute.ctx.is_load() => self.stores(&attribute.attr.id),
+            Expr::Attribute(attribute)
+                if ONLY_KERAS2.iter().any(|(_, name)| *name == attribute.attr.as_str()) =>
+            {
+                let resolved = self.index.imports.resolve(expression);
+                self.index.names_keras2 |= resolved.is_some_and(|resolved| {
+                    ONLY_KERAS2.iter().any(|(module, name)| {
+                        resolved.strip_suffix(name).and_then(|rest| rest.strip_suffix('.')) == Some(module)
+                    })
+                });
+            }
+            Expr::Compare(compare)
+                if compare.comparators.iter().any(|side| matches!(side, Expr::StringLiteral(_))) =>
+            {
+                self.python_use(&compare.left);
+            }
+            Expr::Subscript(subscript) if subscript.slice.is_string_literal_expr() => {
+                self.python_use(&subscript.value);
+            }
+            Expr::Yield(_) | Expr::YieldFrom(_) => {
+                if let Some(signature) = self.signature() {
+                    signature.is_generator = true;
+                }
+            }
+            _ => {}
+        }
+        source_order::walk_expr(self, expression);
+    }
+
+    fn visit_annotation(&mut self, _annotation: &'a Expr) {}
+}

@@ -1,0 +1,191 @@
+//! Lambdas, by what they are called with: by libraries (`dataset.map(lambda x: …)`, `jax.vmap(lambda row: …)`), by the
+//! function that they are given to, and by the name that they have.
+//!
+//! The parameters of a lambda cannot be annotated. So in the ghost view each use of one is replaced by a name
+//! that the end of the file declares:
+//!
+//! ```python
+//! ds.map(lambda x: x + 1 if x > 0 else x)                 # the real text
+//! ds.map(lambda x: ag_v0 + 1 if ag_v0 > 0 else ag_v0)     # the ghost view
+//! ag_v0: "ag_m0.Tensor"
+//! ```
+//!
+//! A lambda has no name to be staged under: its decisions count to the function around it, and what it calls
+//! is staged as the library stages it.
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::{Ranged, TextRange};
+
+use crate::assumed::AssumedType;
+use crate::callbacks;
+use crate::callbacks::Caller;
+use crate::dialect::{Dialect, RootKind};
+use crate::roots;
+use ag_syntax::expressions::ExprId;
+use ag_syntax::imports::Imports;
+
+/// A lambda that a library calls, and where its body uses its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LambdaSyntax {
+    /// The function around it, or [`crate::index::MODULE`].
+    pub scope: u32,
+    pub id: ExprId,
+    /// (Position of the parameter, place of the name.)
+    pub uses: Vec<(usize, TextRange)>,
+    /// What it calls is staged by the library.
+    pub stages: bool,
+}
+
+/// What a lambda is called with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LambdaTypes {
+    pub id: ExprId,
+    pub parameters: Vec<AssumedType>,
+}
+
+/// How a library stages a lambda.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LambdaStage {
+    pub dialect: Dialect,
+    pub kind: RootKind,
+    pub converts: bool,
+}
+
+/// Who calls the lambdas of a call.
+pub enum By<'a> {
+    /// `lax.scan(lambda carry, x: …, init, xs)`
+    Caller(&'static Caller),
+    /// `dataset.map(lambda x: …)`, if this is a Dataset.
+    Dataset(&'a Expr),
+    /// `jax.vmap(lambda x: …)`: with Tensors.
+    Wrapper(Dialect),
+}
+
+/// The lambdas of a call that a library will call.
+pub struct Called<'a> {
+    pub lambdas: Vec<&'a ast::ExprLambda>,
+    pub by: By<'a>,
+    /// `jax.grad(lambda x: …)` alone does not stage.
+    pub stage: Option<LambdaStage>,
+}
+
+impl<'a> Called<'a> {
+    pub fn of(imports: &Imports, call: &'a ast::ExprCall) -> Option<Self> {
+        if !call.arguments.iter_source_order().any(|argument| holds_lambda(argument.value())) {
+            return None;
+        }
+        if let Some(name) = imports.resolve(&call.func) {
+            if let Some(caller) = callbacks::caller(&name) {
+                let lambdas =
+                    caller.functions_of(call).into_iter().filter_map(Expr::as_lambda_expr).collect();
+                let kind = RootKind::ControlFlowBody;
+                let stage = LambdaStage { dialect: caller.dialect, kind, converts: caller.converts };
+                // `tf.cond` in eager code runs its bodies eagerly.
+                let stage = Some(stage).filter(|stage| stage.dialect != Dialect::Tensorflow);
+                return Some(Self { lambdas, by: By::Caller(caller), stage });
+            }
+            let (dialect, kind) = roots::wrapper(&name)?;
+            let is_static = |keyword: &ast::Keyword| {
+                keyword
+                    .arg
+                    .as_ref()
+                    .is_some_and(|name| name.starts_with("static_") || name.as_str() == "in_axes")
+            };
+            if call.arguments.keywords.iter().any(is_static) || call.arguments.args.len() > 1 {
+                return None;
+            }
+            let lambda = call.arguments.args.first()?.as_lambda_expr()?;
+            let stage = kind.map(|kind| LambdaStage { dialect, kind, converts: dialect.converts() });
+            return Some(Self { lambdas: vec![lambda], by: By::Wrapper(dialect), stage });
+        }
+        let method = callbacks::dataset_method(call).filter(|_| imports.uses("tensorflow"))?;
+        let (dialect, kind) = (Dialect::Tensorflow, RootKind::DatasetCallback);
+        Some(Self {
+            lambdas: vec![method.function.as_lambda_expr()?],
+            by: By::Dataset(method.receiver),
+            stage: Some(LambdaStage { dialect, kind, converts: true }),
+        })
+    }
+}
+
+fn holds_lambda(argument: &Expr) -> bool {
+    match argument {
+        Expr::Lambda(_) => true,
+        Expr::List(list) => list.elts.iter().any(Expr::is_lambda_expr),
+        Expr::Tuple(tuple) => tuple.elts.iter().any(Expr::is_lambda_expr),
+        Expr::Dict(dict) => dict.items.iter().any(|item| item.value.is_lambda_expr()),
+        _ => false,
+    }
+}
+
+/// The parameters that calls by position fill.
+pub fn parameters(lambda: &ast::ExprLambda) -> impl Iterator<Item = &Name> {
+    let parameters = lambda.parameters.iter().flat_map(|list| list.posonlyargs.iter().chain(&list.args));
+    parameters
+        .take_while(|parameter| parameter.default.is_none())
+        .map(|parameter| &parameter.parameter.name.id)
+}
+
+/// Where the body of a lambda uses its parameters.
+pub fn uses(lambda: &ast::ExprLambda) -> Vec<(usize, TextRange)> {
+    let mut uses = Uses { names: parameters(lambda).collect(), found: Vec::new() };
+    uses.visit_expr(&lambda.body);
+    uses.found
+}
+
+struct Uses<'a> {
+    names: Vec<&'a Name>,
+    found: Vec<(usize, TextRange)>,
+}
+
+impl Uses<'_> {
+    fn rebinds(&self, name: &Name) -> bool {
+        self.names.contains(&name)
+    }
+}
+
+impl<'a> SourceOrderVisitor<'a> for Uses<'_> {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        // What binds a name of its own, and anew, is left as it is.
+        let generators = match expression {
+            Expr::Name(name) => {
+                if name.ctx.is_load()
+                    && let Some(position) = self.names.iter().position(|known| **known == name.id)
+                {
+                    self.found.push((position, name.range()));
+                }
+                return;
+            }
+            Expr::Lambda(inner) => {
+                let mut bound = inner.parameters.iter().flat_map(|parameters| parameters.iter());
+                if bound.any(|parameter| self.rebinds(&parameter.name().id)) {
+                    return;
+                }
+                &[][..]
+            }
+            Expr::ListComp(node) => &node.generators[..],
+            Expr::SetComp(node) => &node.generators[..],
+            Expr::DictComp(node) => &node.generators[..],
+            Expr::Generator(node) => &node.generators[..],
+            _ => &[][..],
+        };
+        let mut targets = Targets(Vec::new());
+        generators.iter().for_each(|generator| targets.visit_expr(&generator.target));
+        if !targets.0.iter().any(|name| self.rebinds(name)) {
+            source_order::walk_expr(self, expression);
+        }
+    }
+}
+
+struct Targets<'a>(Vec<&'a Name>);
+
+impl<'a> SourceOrderVisitor<'a> for Targets<'a> {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if let Expr::Name(name) = expression {
+            self.0.push(&name.id);
+        }
+        source_order::walk_expr(self, expression);
+    }
+}

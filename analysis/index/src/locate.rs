@@ -1,0 +1,30 @@
+//! From spans, which count from a function or statement, to places in a file.
+
+use ag_db::Db;
+use ag_db::diagnostic::{Anchor, Span, Step};
+use ag_db::finding::{Location, Note};
+use ruff_text_size::TextSize;
+
+use crate::index::file_index;
+
+/// The steps of a why-chain at their places.
+pub fn notes(db: &dyn Db, why: &[Step]) -> Vec<Note> {
+    why.iter()
+        .map(|step| Note {
+            message: step.message.clone(),
+            location: step.span.as_ref().and_then(|span| locate(db, span)),
+        })
+        .collect()
+}
+
+/// A span's place in its file as the file is now.
+pub fn locate(db: &dyn Db, span: &Span) -> Option<Location> {
+    let file = span.document.file(db);
+    let index = file_index(db, span.document);
+    let start = match &span.anchor {
+        Anchor::File => TextSize::default(),
+        Anchor::Statement(number) => *index.statements.get(*number as usize)?,
+        Anchor::Function(path) => index.definitions.find(path)?.1.range.start(),
+    };
+    Some(Location { file, range: span.range + start })
+}

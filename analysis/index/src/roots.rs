@@ -1,0 +1,522 @@
+//! Where staging starts: decorators, calls and Keras methods, found from syntax and imports.
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::{Ranged, TextRange};
+
+use crate::assumptions::RootOptions;
+use crate::callbacks;
+use crate::dialect::{Dialect, RootKind};
+use crate::index::FileIndex;
+use ag_syntax::expressions::ExprId;
+use ag_syntax::imports::Imports;
+
+/// A place that makes a function a root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RootSite {
+    pub target: RootTarget,
+    /// The function around it, or [`crate::index::MODULE`].
+    pub scope: u32,
+    pub dialect: Dialect,
+    pub kind: RootKind,
+    /// The decorator or call, or the method's name.
+    pub range: TextRange,
+    /// AutoGraph converts the function.
+    pub converts: bool,
+    pub options: RootOptions,
+    /// The number of the expression that refers to the function, within `scope`.
+    pub expression: Option<ExprId>,
+    /// The number of the expression that must be a Dataset for this to be a root.
+    pub receiver: Option<ExprId>,
+}
+
+/// The function that becomes a root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RootTarget {
+    /// A function of the same file, by index.
+    Own(u32),
+    /// What the expression refers to: by name when it is one, else by its type.
+    Reference(Reference),
+}
+
+/// What an expression that should be a function spells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reference {
+    Name(Name),
+    /// `self.method`.
+    SelfAttribute(Name),
+    Other,
+}
+
+/// A root site whose expressions have no numbers yet.
+pub struct Found {
+    pub site: RootSite,
+    pub function: Option<*const Expr>,
+    pub receiver: Option<*const Expr>,
+    is_lambda: bool,
+}
+
+/// How a public name makes roots.
+struct RootMaker {
+    name: &'static str,
+    dialect: Dialect,
+    kind: RootKind,
+}
+
+const fn maker(name: &'static str, dialect: Dialect, kind: RootKind) -> RootMaker {
+    RootMaker { name, dialect, kind }
+}
+
+/// What `tff.tensorflow.computation` is called inside of its package.
+const TFF_COMPUTATION: &str =
+    "tensorflow_federated.python.core.environments.tensorflow_frontend.tensorflow_computation.tf_computation";
+
+/// Usable as decorators and as calls whose first argument is the function.
+static MAKERS: &[RootMaker] = &[
+    maker("tensorflow.function", Dialect::Tensorflow, RootKind::Function),
+    maker("tensorflow.autograph.to_graph", Dialect::Tensorflow, RootKind::Convert),
+    // Wrappers of `tf.function` that libraries publish.
+    maker("tf_agents.utils.common.function", Dialect::Tensorflow, RootKind::Function),
+    maker("tf_agents.utils.common.function_in_tf1", Dialect::Tensorflow, RootKind::Function),
+    maker("tensorflow_federated.tensorflow.computation", Dialect::Tensorflow, RootKind::Function),
+    maker(TFF_COMPUTATION, Dialect::Tensorflow, RootKind::Function),
+    maker("autograph.convert", Dialect::Autograph, RootKind::Convert),
+    maker("autograph.function", Dialect::Autograph, RootKind::Function),
+    maker("autograph.to_graph", Dialect::Autograph, RootKind::Convert),
+    maker("torch.compile", Dialect::Torch, RootKind::TorchCompile),
+    maker("torch.jit.script", Dialect::Torch, RootKind::TorchScript),
+    maker("torch.jit.script_method", Dialect::Torch, RootKind::TorchScript),
+    maker("torch.jit.script_if_tracing", Dialect::Torch, RootKind::TorchScript),
+    maker("torch.jit._script_if_tracing", Dialect::Torch, RootKind::TorchScript),
+    maker("torch.export.export", Dialect::Torch, RootKind::TorchExport),
+    maker("torch.export", Dialect::Torch, RootKind::TorchExport),
+    maker("jax.jit", Dialect::Jax, RootKind::JaxJit),
+    maker("jax.pmap", Dialect::Jax, RootKind::JaxJit),
+    maker("jax.vmap", Dialect::Jax, RootKind::JaxVmap),
+    maker("jax.experimental.pjit.pjit", Dialect::Jax, RootKind::JaxJit),
+    maker("equinox.filter_jit", Dialect::Jax, RootKind::JaxJit),
+    maker("flax.nnx.jit", Dialect::Jax, RootKind::JaxJit),
+    maker("pennylane.qjit", Dialect::Pennylane, RootKind::Qjit),
+    maker("catalyst.qjit", Dialect::Pennylane, RootKind::Qjit),
+    maker("malt.to_graph", Dialect::Pennylane, RootKind::Convert),
+    maker("malt.convert", Dialect::Pennylane, RootKind::Convert),
+];
+
+fn maker_of(imports: &Imports, expression: &Expr) -> Option<&'static RootMaker> {
+    maker_named(&imports.resolve(expression)?)
+}
+
+/// The dialect of a function that wraps another one, and how it stages it: not at all, if it is transparent.
+pub fn wrapper(name: &str) -> Option<(Dialect, Option<RootKind>)> {
+    match maker_named(name) {
+        Some(maker) if maker.dialect != Dialect::Torch => Some((maker.dialect, Some(maker.kind))),
+        Some(_) => None,
+        None => TRANSPARENT.contains(&name).then_some((Dialect::Jax, None)),
+    }
+}
+
+fn maker_named(name: &str) -> Option<&'static RootMaker> {
+    MAKERS.iter().find(|maker| maker.name == name)
+}
+
+/// `@tf.function`, `@tf.function(jit_compile=True)`, `@partial(jax.jit, static_argnums=0)`.
+pub fn of_decorator(
+    imports: &Imports,
+    decorator: &ast::Decorator,
+    function: u32,
+    scope: u32,
+) -> Option<RootSite> {
+    let (maker, arguments) = match &decorator.expression {
+        Expr::Call(call) if is_partial(imports, &call.func) => {
+            (maker_of(imports, call.arguments.args.first()?)?, Some(&call.arguments))
+        }
+        Expr::Call(call) => (maker_of(imports, &call.func)?, Some(&call.arguments)),
+        other => (maker_of(imports, other)?, None),
+    };
+    site(maker, arguments, RootTarget::Own(function), decorator.range(), scope)
+}
+
+/// `tf.function(f)`, `jax.jit(partial(f, …))`, `tf.function(jit_compile=True)(f)`, `lax.scan(f, …)`,
+/// `dataset.map(f)`.
+///
+/// A lambda has no name to be staged under; its decisions count to the function around it.
+pub fn of_call(imports: &Imports, call: &ast::ExprCall, scope: u32) -> Vec<Found> {
+    let mut found = all_of_call(imports, call, scope);
+    found.retain(|found| !found.is_lambda);
+    found
+}
+
+fn all_of_call(imports: &Imports, call: &ast::ExprCall, scope: u32) -> Vec<Found> {
+    let found = |site: RootSite, function: &Expr, receiver: Option<&Expr>| Found {
+        site,
+        function: Some(std::ptr::from_ref(function)),
+        receiver: receiver.map(std::ptr::from_ref),
+        is_lambda: function.is_lambda_expr(),
+    };
+    let callee = imports.resolve(&call.func);
+    if let Some(maker) = callee.as_deref().and_then(maker_named) {
+        const KEYWORDS: [&str; 7] = ["func", "fun", "f", "fn", "obj", "mod", "model"];
+        let function = call.arguments.args.first().or_else(|| {
+            KEYWORDS.iter().find_map(|keyword| Some(&call.arguments.find_keyword(keyword)?.value))
+        });
+        let Some(function) = function.map(|function| innermost(imports, function)) else {
+            return Vec::new();
+        };
+        let target = RootTarget::Reference(reference(function));
+        let site = site(maker, Some(&call.arguments), target, call.range(), scope);
+        return site.map(|site| found(site, function, None)).into_iter().collect();
+    }
+    // `tf.function(jit_compile=True)(f)`
+    if let Expr::Call(inner) = call.func.as_ref()
+        && let Some(maker) = maker_of(imports, &inner.func)
+        && inner.arguments.args.is_empty()
+        && let Some(function) = call.arguments.args.first()
+    {
+        let function = innermost(imports, function);
+        let target = RootTarget::Reference(reference(function));
+        let site = site(maker, Some(&inner.arguments), target, call.range(), scope);
+        return site.map(|site| found(site, function, None)).into_iter().collect();
+    }
+    let plain = |function: &Expr, dialect, kind, converts| RootSite {
+        target: RootTarget::Reference(reference(function)),
+        scope,
+        dialect,
+        kind,
+        range: call.range(),
+        converts,
+        options: RootOptions::default(),
+        expression: None,
+        receiver: None,
+    };
+    if let Some(caller) = callee.as_deref().and_then(callbacks::caller) {
+        return caller
+            .functions_of(call)
+            .into_iter()
+            .map(|function| {
+                let function = innermost(imports, function);
+                let site = plain(function, caller.dialect, RootKind::ControlFlowBody, caller.converts);
+                found(site, function, None)
+            })
+            .collect();
+    }
+    if let Some(method) = callbacks::dataset_method(call)
+        && imports.uses("tensorflow")
+    {
+        let function = innermost(imports, method.function);
+        let site = plain(function, Dialect::Tensorflow, RootKind::DatasetCallback, true);
+        return vec![found(site, function, Some(method.receiver))];
+    }
+    Vec::new()
+}
+
+/// The function that wrappers wrap: `functools.partial(f, …)`, `jax.grad(f)` -> `f`.
+fn innermost<'a>(imports: &Imports, mut expression: &'a Expr) -> &'a Expr {
+    while let Expr::Call(call) = expression
+        && (is_partial(imports, &call.func)
+            || maker_of(imports, &call.func).is_some()
+            || is_transparent(imports, &call.func))
+        && let Some(inner) = call.arguments.args.first()
+    {
+        expression = inner;
+    }
+    expression
+}
+
+/// `f` -> Name, `self.f` -> `SelfAttribute`.
+pub fn reference(expression: &Expr) -> Reference {
+    match expression {
+        Expr::Name(name) => Reference::Name(name.id.clone()),
+        Expr::Attribute(attribute) => match attribute.value.as_ref() {
+            Expr::Name(name) if name.id == "self" => Reference::SelfAttribute(attribute.attr.id.clone()),
+            _ => Reference::Other,
+        },
+        _ => Reference::Other,
+    }
+}
+
+fn is_partial(imports: &Imports, callee: &Expr) -> bool {
+    imports.resolve(callee).is_some_and(|name| name == "functools.partial" || name == "jax.tree_util.Partial")
+}
+
+/// Transformations that stage what they are given only when staged themselves: `jax.jit(jax.grad(f))`.
+const TRANSPARENT: [&str; 8] = [
+    "jax.grad",
+    "jax.value_and_grad",
+    "jax.vmap",
+    "jax.jacfwd",
+    "jax.jacrev",
+    "jax.hessian",
+    "jax.checkpoint",
+    "jax.remat",
+];
+
+fn is_transparent(imports: &Imports, callee: &Expr) -> bool {
+    imports.resolve(callee).is_some_and(|name| TRANSPARENT.contains(&name.as_str()))
+}
+
+fn site(
+    maker: &RootMaker,
+    arguments: Option<&ast::Arguments>,
+    target: RootTarget,
+    range: TextRange,
+    scope: u32,
+) -> Option<RootSite> {
+    let mut options = RootOptions::default();
+    let mut converts = maker.dialect.converts();
+    let mut autograph = None;
+    for keyword in arguments.iter().flat_map(|arguments| arguments.keywords.iter()) {
+        let value = &keyword.value;
+        let Some(name) = &keyword.arg else {
+            // `jax.jit(f, **options)`
+            options.more_static = Some(Name::empty());
+            continue;
+        };
+        match name.as_str() {
+            "autograph" => autograph = boolean(value),
+            "input_signature" => options.input_signature = !value.is_none_literal_expr(),
+            "experimental_autograph_options" => options.features = attribute_names(value),
+            "fullgraph" => options.full_graph = boolean(value) == Some(true),
+            "static_argnames" | "static_argnums" | "static_broadcasted_argnums" => match literals(value) {
+                Some(literals) => options.static_parameters.extend(literals),
+                None => options.more_static = Some(variable(value)),
+            },
+            "in_axes" => options.static_parameters.extend(unmapped(value)),
+            "disable" if boolean(value) == Some(true) => return None,
+            _ => {}
+        }
+    }
+    if maker.name == "equinox.filter_jit" {
+        // Whatever is no array stays as it is.
+        options.more_static = Some(Name::empty());
+    }
+    if maker.kind == RootKind::JaxVmap
+        && let Some(in_axes) = arguments.and_then(|arguments| arguments.args.get(1))
+    {
+        options.static_parameters.extend(unmapped(in_axes));
+    }
+    match maker.kind {
+        RootKind::Qjit => {
+            // Without `autograph=True` qjit traces Python as it is.
+            converts = autograph == Some(true);
+        }
+        _ if autograph == Some(false) => converts = false,
+        _ => {}
+    }
+    Some(RootSite {
+        target,
+        scope,
+        dialect: maker.dialect,
+        kind: maker.kind,
+        range,
+        converts,
+        options,
+        expression: None,
+        receiver: None,
+    })
+}
+
+fn boolean(value: &Expr) -> Option<bool> {
+    value.as_boolean_literal_expr().map(|literal| literal.value)
+}
+
+/// `Feature.ALL`, `[Feature.LISTS, Feature.ASSERT_STATEMENTS]` -> the last names; a variable stays for
+/// [`name_features`].
+fn attribute_names(value: &Expr) -> Vec<Name> {
+    let elements: &[Expr] = match value {
+        Expr::List(list) => &list.elts,
+        Expr::Tuple(tuple) => &tuple.elts,
+        Expr::Set(set) => &set.elts,
+        Expr::NoneLiteral(_) => &[],
+        other => std::slice::from_ref(other),
+    };
+    let name = |element: &Expr| match element {
+        Expr::Attribute(attribute) => attribute.attr.id.clone(),
+        Expr::Name(name) => name.id.clone(),
+        _ => Name::new_static("ALL"),
+    };
+    elements.iter().map(name).collect()
+}
+
+/// Puts in the features that the module gives a name, `OPTIONAL = tf.autograph.experimental.Feature.LISTS`;
+/// any other variable may hold all of them.
+pub fn name_features(index: &mut FileIndex, body: &[ast::Stmt]) {
+    const FEATURES: [&str; 7] = [
+        "ALL",
+        "AUTO_CONTROL_DEPS",
+        "ASSERT_STATEMENTS",
+        "BUILTIN_FUNCTIONS",
+        "EQUALITY_OPERATORS",
+        "LISTS",
+        "NAME_SCOPES",
+    ];
+    let constant = |name: &Name| assigned(body, name).map(attribute_names);
+    for features in index.roots.iter_mut().map(|site| &mut site.options.features) {
+        *features = features
+            .iter()
+            .flat_map(|name| constant(name).unwrap_or_else(|| vec![name.clone()]))
+            .map(|name| if FEATURES.contains(&name.as_str()) { name } else { Name::new_static("ALL") })
+            .collect();
+    }
+}
+
+/// Puts in the static arguments that the module gives a name, `STATIC = ("mode",)`.
+pub fn name_static_parameters(index: &mut FileIndex, body: &[ast::Stmt]) {
+    for options in index.roots.iter_mut().map(|site| &mut site.options) {
+        let constant = options.more_static.as_ref().filter(|name| !name.is_empty());
+        if let Some(named) = constant.and_then(|name| literals(assigned(body, name)?)) {
+            options.static_parameters.extend(named);
+            options.more_static = None;
+        }
+    }
+}
+
+/// What the module gives a name last.
+fn assigned<'a>(body: &'a [ast::Stmt], name: &Name) -> Option<&'a Expr> {
+    let mut assignments = body.iter().rev().filter_map(ast::Stmt::as_assign_stmt);
+    assignments.find_map(|assign| match assign.targets.as_slice() {
+        [Expr::Name(target)] if target.id == *name => Some(&*assign.value),
+        _ => None,
+    })
+}
+
+/// The name of a variable; empty for any other expression.
+fn variable(value: &Expr) -> Name {
+    value.as_name_expr().map_or_else(Name::empty, |name| name.id.clone())
+}
+
+/// Names and numbers of static arguments, numbers as text: `(0, "mode")` -> `0`, `mode`. None, where it
+/// takes more than the literals to tell.
+fn literals(value: &Expr) -> Option<Vec<Name>> {
+    let elements: &[Expr] = match value {
+        Expr::List(list) => &list.elts,
+        Expr::Tuple(tuple) => &tuple.elts,
+        Expr::Set(set) => &set.elts,
+        Expr::NoneLiteral(_) => &[],
+        other => std::slice::from_ref(other),
+    };
+    let literal = |element: &Expr| match element {
+        Expr::StringLiteral(literal) => Some(Name::new(literal.value.to_str())),
+        Expr::NumberLiteral(literal) => match &literal.value {
+            ast::Number::Int(number) => Some(Name::new(number.to_string())),
+            _ => None,
+        },
+        _ => None,
+    };
+    elements.iter().map(literal).collect()
+}
+
+/// The numbers of the arguments that `vmap` passes on as they are: `in_axes=(0, None)` -> `1`.
+fn unmapped(value: &Expr) -> Vec<Name> {
+    let elements: &[Expr] = match value {
+        Expr::List(list) => &list.elts,
+        Expr::Tuple(tuple) => &tuple.elts,
+        _ => return Vec::new(),
+    };
+    elements
+        .iter()
+        .enumerate()
+        .filter(|(_, element)| element.is_none_literal_expr())
+        .map(|(position, _)| Name::new(position.to_string()))
+        .collect()
+}
+
+/// Keras classes and the methods that Keras calls while tracing.
+const KERAS_METHODS: &[(&str, &[&str])] = &[
+    ("Layer", &["call"]),
+    ("Model", &["call", "train_step", "test_step", "predict_step", "compute_loss"]),
+    ("Sequential", &["train_step", "test_step", "predict_step"]),
+    ("Loss", &["call"]),
+    ("Metric", &["update_state", "result"]),
+    ("Cell", &["call"]),
+];
+
+/// Adds the methods of the file's Keras classes; bases are followed within the file, and from file to file by
+/// [`ag_staging::hierarchy`].
+pub fn add_methods(index: &mut FileIndex) {
+    if index.definitions.classes.is_empty()
+        || !(index.imports.uses("keras")
+            || index.imports.uses("tf_keras")
+            || index.imports.uses("tensorflow"))
+    {
+        return;
+    }
+    let mut sites = Vec::new();
+    for class in 0..index.definitions.classes.len() {
+        let Some(keras) = keras_base(index, class, 0) else { continue };
+        sites.extend(keras_methods(index, class, keras));
+    }
+    // A `@tf.function` on the method itself is said before and wins.
+    index.roots.extend(sites);
+}
+
+/// The Keras library and the methods of a class that Keras calls while tracing.
+pub type KerasClass = (&'static str, &'static [&'static str]);
+
+/// The sites of a class's methods.
+pub fn keras_methods(
+    index: &FileIndex,
+    class: usize,
+    (library, methods): KerasClass,
+) -> impl Iterator<Item = RootSite> + '_ {
+    let own = index.definitions.classes.get(class).into_iter().flat_map(|class| &class.methods);
+    let traced = own.filter(move |method| methods.contains(&index.short_name(**method)));
+    traced.filter_map(move |method| {
+        let entry = index.definitions.functions.get(*method as usize)?;
+        Some(RootSite {
+            target: RootTarget::Own(*method),
+            scope: crate::index::MODULE,
+            dialect: if library == "tf_keras" { Dialect::Tensorflow } else { Dialect::Keras },
+            kind: RootKind::KerasMethod,
+            range: entry.name_range,
+            converts: library == "tf_keras",
+            options: RootOptions::default(),
+            expression: None,
+            receiver: None,
+        })
+    })
+}
+
+/// The Keras class that a file's class derives from.
+fn keras_base(index: &FileIndex, class: usize, depth: usize) -> Option<KerasClass> {
+    if depth > 8 {
+        return None;
+    }
+    let entry = index.definitions.classes.get(class)?;
+    entry.bases.iter().find_map(|base| {
+        let (head, tail) = base.split_once('.').map_or((&**base, None), |(head, tail)| (head, Some(tail)));
+        if let Some(imported) = index.imports.get(head) {
+            return match tail {
+                Some(tail) => keras_class(&format!("{imported}.{tail}")),
+                None => keras_class(imported),
+            };
+        }
+        if tail.is_some() {
+            return None;
+        }
+        let base_class =
+            index.definitions.classes[..class].iter().rposition(|candidate| candidate.qualname == head)?;
+        keras_base(index, base_class, depth + 1)
+    })
+}
+
+/// The Keras class of a dotted name: `keras.Layer`, `tf_keras.layers.Dense`.
+pub fn keras_class(dotted: &str) -> Option<KerasClass> {
+    let dotted = dotted.replace("tensorflow.keras", "keras");
+    let library = match dotted.split('.').next()? {
+        "keras" => "keras",
+        "tf_keras" => "tf_keras",
+        _ => return None,
+    };
+    let name = dotted.rsplit('.').next()?;
+    let (_, methods) = KERAS_METHODS.iter().find(|(class, _)| *class == name).or_else(|| {
+        // Concrete layers, metrics and losses: `keras.layers.Dense`.
+        let class = match dotted.rsplit('.').nth(1)? {
+            "layers" => "Layer",
+            "metrics" => "Metric",
+            "losses" => "Loss",
+            _ => return None,
+        };
+        KERAS_METHODS.iter().find(|(known, _)| *known == class)
+    })?;
+    Some((library, *methods))
+}

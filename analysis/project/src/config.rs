@@ -1,0 +1,179 @@
+//! The settings of a project: `[tool.ag-lsp]` in `pyproject.toml`, or `ag-lsp.toml`.
+//!
+//! [`Options`] is what a file or a command line says, key by key (and the source of the JSON
+//! schema); [`Settings`] is what all of it means together.
+
+mod discovery;
+mod error;
+mod options;
+
+use ag_rules::selection::{RuleTable, Selection, Selector};
+use ag_staging::options::StagingOptions;
+pub use discovery::{ConfigFile, closest, project_root};
+pub use error::ConfigError;
+pub use options::Options;
+
+use std::borrow::Cow;
+
+use globset::{Glob, GlobMatcher, GlobSet, GlobSetBuilder};
+use ruff_db::system::{SystemPath, SystemPathBuf};
+
+use ag_index::dialect::Dialect;
+
+/// Folders that hold no code of the project.
+pub const DEFAULT_EXCLUDE: &[&str] = &[
+    ".bzr",
+    ".direnv",
+    ".eggs",
+    ".git",
+    ".git-rewrite",
+    ".hg",
+    ".ipynb_checkpoints",
+    ".mypy_cache",
+    ".nox",
+    ".pants.d",
+    ".pytest_cache",
+    ".pytype",
+    ".ruff_cache",
+    ".svn",
+    ".tox",
+    ".venv",
+    ".vscode",
+    "__pycache__",
+    "__pypackages__",
+    "_build",
+    "buck-out",
+    "build",
+    "dist",
+    "node_modules",
+    "site-packages",
+    "venv",
+];
+
+/// Everything a run is told, resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Which rules run, and how severe they are.
+    pub rules: RuleTable,
+    /// Rules switched off for files that match a glob, relative to the project's root.
+    pub per_file_ignores: Vec<(String, Vec<Selector>)>,
+    /// Dialects that are looked for; all by default.
+    pub dialects: Vec<Dialect>,
+    /// Functions that are roots by configuration: `pkg.module.function`, `pkg.module.Class.method`.
+    pub roots: Vec<String>,
+    /// Every function of the given files is a root (`--roots all`).
+    pub all_roots: bool,
+    /// Types are followed through a large project as through a small one.
+    pub thorough: bool,
+    /// Import roots inside the project; when there are none, the root and `src/`.
+    pub src: Vec<SystemPathBuf>,
+    /// A virtual environment or an interpreter; by default the active one, then `.venv`.
+    pub python: Option<SystemPathBuf>,
+    /// Globs of files and folders that are passed over.
+    pub exclude: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            rules: RuleTable::default(),
+            per_file_ignores: Vec::new(),
+            dialects: Dialect::ALL.to_vec(),
+            roots: Vec::new(),
+            all_roots: false,
+            thorough: false,
+            src: Vec::new(),
+            python: None,
+            exclude: DEFAULT_EXCLUDE.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+impl Settings {
+    /// What the analysis of staging needs to know.
+    pub fn staging(&self) -> StagingOptions {
+        StagingOptions {
+            dialects: self.dialects.clone(),
+            roots: self.roots.clone(),
+            all_roots: self.all_roots,
+            thorough: self.thorough,
+        }
+    }
+
+    /// The meaning of options, the strongest last; relative paths count from `root`.
+    pub fn resolve(layers: &[Options], root: &SystemPath) -> Self {
+        let selections: Vec<Selection> = layers.iter().map(Options::selection).collect();
+        let mut settings = Self { rules: RuleTable::resolve(&selections), ..Self::default() };
+        let mut extend_exclude = Vec::new();
+        for layer in layers {
+            if let Some(dialects) = &layer.dialects {
+                settings.dialects.clone_from(dialects);
+            }
+            if let Some(thorough) = layer.thorough {
+                settings.thorough = thorough;
+            }
+            if let Some(roots) = &layer.roots {
+                settings.roots.clone_from(roots);
+            }
+            if let Some(src) = &layer.src {
+                settings.src = src.iter().map(|path| SystemPath::absolute(path, root)).collect();
+            }
+            if let Some(python) = &layer.python {
+                settings.python = Some(SystemPath::absolute(python, root));
+            }
+            if let Some(exclude) = &layer.exclude {
+                settings.exclude.clone_from(exclude);
+            }
+            extend_exclude.extend_from_slice(&layer.extend_exclude);
+            let ignores = &layer.per_file_ignores;
+            settings
+                .per_file_ignores
+                .extend(ignores.iter().map(|(glob, rules)| (glob.clone(), rules.clone())));
+        }
+        settings.exclude.append(&mut extend_exclude);
+        settings
+    }
+
+    /// The rules for one file, given by its path relative to the project's root.
+    pub fn rules_for(&self, relative: &SystemPath) -> Cow<'_, RuleTable> {
+        let mut rules = Cow::Borrowed(&self.rules);
+        for (glob, ignored) in &self.per_file_ignores {
+            if parse_glob(glob).is_some_and(|glob| matches(&glob.compile_matcher(), relative)) {
+                rules.to_mut().switch_off(ignored);
+            }
+        }
+        rules
+    }
+}
+
+/// The files and folders that are passed over, compiled for a walk.
+#[derive(Clone, Debug)]
+pub struct Exclusion(GlobSet);
+
+impl Exclusion {
+    pub fn new(settings: &Settings) -> Self {
+        let mut globs = GlobSetBuilder::new();
+        for glob in settings.exclude.iter().filter_map(|glob| parse_glob(glob)) {
+            globs.add(glob);
+        }
+        Self(globs.build().unwrap_or_else(|_| GlobSet::empty()))
+    }
+
+    /// Whether a walk leaves out this file or folder, given by its path relative to the project's root.
+    pub fn covers(&self, relative: &SystemPath) -> bool {
+        self.0.is_match(relative.as_std_path())
+            || relative.file_name().is_some_and(|name| self.0.is_match(name))
+    }
+}
+
+/// Options refuse a wrong glob when they are read, so that `None` does not happen later.
+fn parse_glob(glob: &str) -> Option<Glob> {
+    Glob::new(glob.strip_suffix('/').unwrap_or(glob)).ok()
+}
+
+/// `tests/*` and `*_test.py` alike: a glob is tried on the path, on the name, and on the folders above.
+fn matches(glob: &GlobMatcher, relative: &SystemPath) -> bool {
+    relative.ancestors().any(|path| {
+        glob.is_match(path.as_std_path()) || path.file_name().is_some_and(|name| glob.is_match(name))
+    })
+}

@@ -1,0 +1,242 @@
+//! A project's files in, findings and stages out.
+//!
+//! An [`Engine`] owns the database. Files are added, [`Engine::analyze`] runs the analysis, then every
+//! question is a query. A clone is a snapshot for another thread; drop it before the next edit.
+
+use std::panic::RefUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ag_db::finding::Finding;
+use ag_db::{Database, Document, Project, QueryListener, text};
+use ag_index::index::file_index;
+use ag_rules::findings::{self, FileRules};
+use ag_staging::analysis::{Run, RunCache};
+use ag_staging::results::stages_of;
+use ag_staging::staged::{self, StagedFunction};
+use ag_types::stubs::{self, WithStubs};
+use ag_types::{Environment, Oracle};
+use ruff_db::Db as _;
+use ruff_db::files::{File, system_path_to_file};
+use ruff_db::source::{SourceText, source_text};
+use ruff_db::system::{System, SystemPath, SystemPathBuf};
+use rustc_hash::FxHashMap;
+use salsa::{Durability, Setter};
+
+use crate::config::Settings;
+use crate::import_roots;
+
+/// Why an engine could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    #[error("the import search paths cannot be used: {0}")]
+    SearchPaths(String),
+}
+
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) db: Database,
+    pub(crate) project: Project,
+    settings: Arc<Settings>,
+    /// The project's documents, ordered by path.
+    documents: Arc<[Document]>,
+    environment: Environment,
+    /// One for all clones: it is asked by runs of the analysis alone.
+    pub(crate) oracle: Arc<Mutex<Oracle>>,
+    cache: Arc<RunCache>,
+}
+
+impl Engine {
+    /// An engine without files. `root` is what relative settings and module names count from.
+    pub fn open(
+        system: impl System + Clone + RefUnwindSafe + 'static,
+        root: &SystemPath,
+        settings: Settings,
+        environment: Environment,
+    ) -> Result<Self, EngineError> {
+        Self::open_with_listener(system, root, settings, environment, None)
+    }
+
+    /// [`Self::open`], with a listener for every query that is executed.
+    pub fn open_with_listener(
+        system: impl System + Clone + RefUnwindSafe + 'static,
+        root: &SystemPath,
+        settings: Settings,
+        environment: Environment,
+        listener: Option<QueryListener>,
+    ) -> Result<Self, EngineError> {
+        let db = Database::new(Arc::new(WithStubs::new(system)), listener);
+        let project = Project::builder(root.to_path_buf(), Arc::default(), Arc::default());
+        let project = project.durability(Durability::HIGH).new(&db);
+        let oracle = Arc::new(Mutex::new(Oracle::new(db.shared_system())));
+        let mut engine = Self {
+            db,
+            project,
+            settings: Arc::new(settings),
+            documents: Arc::default(),
+            environment,
+            oracle,
+            cache: Arc::default(),
+        };
+        engine.set_import_roots(&[])?;
+        Ok(engine)
+    }
+
+    /// Runs the analysis after texts were set. `progress` is called from any thread with the number of files
+    /// indexed so far, and of all.
+    pub fn analyze(&mut self, progress: &(dyn Fn(usize, usize) + Sync)) {
+        let mut oracle = self.oracle.lock().unwrap_or_else(PoisonError::into_inner);
+        let run = Run {
+            db: &self.db,
+            oracle: &mut *oracle,
+            documents: &self.documents,
+            options: self.settings.staging(),
+            progress,
+        };
+        let (results, cache) = run.analyze(&self.cache);
+        drop(oracle);
+        self.cache = Arc::new(cache);
+        results.publish(&mut self.db);
+    }
+
+    /// Adds files to be analysed. Unreadable ones become findings, not errors.
+    pub fn add_files(&mut self, paths: impl IntoIterator<Item = SystemPathBuf>) -> Result<(), EngineError> {
+        let paths: Vec<_> = paths.into_iter().collect();
+        self.set_import_roots(&paths)?;
+        let mut documents = FxHashMap::clone(self.project.documents(&self.db));
+        for path in paths {
+            let absolute = SystemPath::absolute(&path, self.db.system().current_directory());
+            let Ok(file) = system_path_to_file(&self.db, &absolute) else { continue };
+            documents.entry(file).or_insert_with(|| Document::of(&self.db, file));
+        }
+        self.set_documents(documents);
+        Ok(())
+    }
+
+    pub(crate) fn set_documents(&mut self, documents: FxHashMap<File, Document>) {
+        let mut ordered: Vec<_> = documents.values().copied().collect();
+        ordered.sort_by_cached_key(|document| self.path(document.file(&self.db)));
+        self.documents = ordered.into();
+        self.project.set_documents(&mut self.db).to(Arc::new(documents));
+    }
+
+    /// Replaces the text of a file, as an editor or standard input has it.
+    pub fn set_text(&mut self, path: &SystemPath, text: String) {
+        let absolute = SystemPath::absolute(path, self.db.system().current_directory());
+        let document = self.document(&absolute).unwrap_or_else(|| self.add_virtual(&absolute));
+        let before = ag_db::text(&self.db, document);
+        let before = if before.read_error().is_some() { self.blank().unwrap_or(before) } else { before };
+        self.set_source(document, before.with_text(text, &ruff_diagnostics::SourceMap::default()));
+    }
+
+    /// A text that was read without error, to make others of: an error would go on to them.
+    pub(crate) fn blank(&self) -> Option<SourceText> {
+        let model = system_path_to_file(&self.db, stubs::builtins()).ok()?;
+        Some(source_text(&self.db, model))
+    }
+
+    /// Replaces the text of a document by one made from [`Self::text`], so that a notebook keeps its cells.
+    pub fn set_source(&mut self, document: Document, source: SourceText) {
+        let file = document.file(&self.db);
+        file.set_source_text_override(&mut self.db).with_durability(Durability::LOW).to(Some(source));
+    }
+
+    /// A document that is not on disk.
+    pub(crate) fn add_virtual(&mut self, path: &SystemPath) -> Document {
+        let virtual_path = ruff_db::system::SystemVirtualPath::new(path.as_str());
+        let file = self.db.files().virtual_file(&self.db, virtual_path).file();
+        let mut documents = FxHashMap::clone(self.project.documents(&self.db));
+        let document = *documents.entry(file).or_insert_with(|| Document::of(&self.db, file));
+        self.set_documents(documents);
+        document
+    }
+
+    fn set_import_roots(&mut self, files: &[SystemPathBuf]) -> Result<(), EngineError> {
+        let known = self.project.import_roots(&self.db);
+        let root = self.project.root(&self.db);
+        let roots = import_roots::of(self.db.system(), root, &self.settings, files, known);
+        if roots == **known && !roots.is_empty() {
+            return Ok(());
+        }
+        let mut oracle = self.oracle.lock().unwrap_or_else(PoisonError::into_inner);
+        oracle
+            .set_search_paths(&roots, &self.environment)
+            .map_err(|error| EngineError::SearchPaths(error.to_string()))?;
+        drop(oracle);
+        self.project.set_import_roots(&mut self.db).with_durability(Durability::HIGH).to(roots.into());
+        Ok(())
+    }
+
+    /// The documents, ordered by path.
+    pub fn documents(&self) -> Vec<Document> {
+        self.documents.to_vec()
+    }
+
+    pub fn document(&self, path: &SystemPath) -> Option<Document> {
+        let absolute = SystemPath::absolute(path, self.db.system().current_directory());
+        let file = system_path_to_file(&self.db, &absolute).ok();
+        let file = file.or_else(|| {
+            let path = ruff_db::system::SystemVirtualPath::new(absolute.as_str());
+            self.db.files().try_virtual_file(path).map(|file| file.file())
+        })?;
+        self.project.documents(&self.db).get(&file).copied()
+    }
+
+    pub fn file(&self, document: Document) -> File {
+        document.file(&self.db)
+    }
+
+    /// The path of a file, for people; that of a bundled model for library code.
+    pub fn path(&self, file: File) -> SystemPathBuf {
+        SystemPathBuf::from(file.path(&self.db).as_str())
+    }
+
+    /// The text of a file.
+    pub fn text(&self, file: File) -> SourceText {
+        source_text(&self.db, file)
+    }
+
+    /// The text of a document with what is assumed as annotations, for debugging an assumption.
+    pub fn annotated(&self, document: Document) -> SourceText {
+        let oracle = self.oracle.lock().unwrap_or_else(PoisonError::into_inner);
+        oracle.annotated(document).unwrap_or_else(|| text(&self.db, document))
+    }
+
+    /// All findings of a document by the settings, in source order.
+    pub fn findings(&self, document: Document) -> Vec<Finding> {
+        let file = self.path(document.file(&self.db));
+        let path = file.strip_prefix(self.project.root(&self.db)).unwrap_or(&file);
+        let rules = FileRules { project: &self.settings.rules, file: &self.settings.rules_for(path) };
+        findings::findings(&self.db, &rules, document)
+    }
+
+    /// The staged functions of a document with all decisions.
+    pub fn stages(&self, document: Document) -> Vec<StagedFunction> {
+        staged::stages(&self.db, document)
+    }
+
+    /// How many functions of the project are roots.
+    pub fn root_count(&self) -> usize {
+        self.documents()
+            .iter()
+            .flat_map(|document| stages_of(&self.db, *document).values())
+            .filter(|stage| stage.root.is_some())
+            .count()
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The database, for queries that this facade does not offer.
+    pub fn db(&self) -> &Database {
+        &self.db
+    }
+
+    /// How many scopes of all kinds the files have; for progress and statistics.
+    pub fn function_count(&self) -> usize {
+        self.documents()
+            .iter()
+            .map(|document| file_index(&self.db, *document).definitions.functions.len())
+            .sum()
+    }
+}

@@ -1,0 +1,123 @@
+//! Classes are followed from file to file: to their Keras base, whichever Keras that is, and to the methods that
+//! override. Calls are not followed into the framework itself.
+
+use ag_index::dialect::RootKind;
+use ag_project::config::Settings;
+use ag_project::{Engine, Environment};
+use ag_staging::staged::StagedFunction;
+use ruff_db::system::{InMemorySystem, MemoryFileSystem, SystemPath};
+
+/// The staged functions of some files.
+fn stages(files: &[(&str, &str)]) -> Vec<StagedFunction> {
+    let root = SystemPath::new("/project");
+    let memory = MemoryFileSystem::with_current_directory(root);
+    for (name, text) in files {
+        memory.write_file_all(root.join(name), text).expect("memory is writable");
+    }
+    let system = InMemorySystem::from_memory_fs(memory);
+    let mut engine =
+        Engine::open(system, root, Settings::default(), Environment::default()).expect("the engine opens");
+    engine.add_files(files.iter().map(|(name, _)| root.join(name))).expect("the files are readable");
+    engine.analyze(&|_, _| {});
+    engine.documents().into_iter().flat_map(|document| engine.stages(document)).collect()
+}
+
+/// The names of the staged functions with the kinds of their roots.
+fn staged(files: &[(&str, &str)]) -> Vec<(String, Option<RootKind>)> {
+    let functions = stages(files).into_iter();
+    functions.map(|function| (function.qualname.to_string(), function.stage.root)).collect()
+}
+
+fn converts(files: &[(&str, &str)], name: &str) -> bool {
+    stages(files).iter().any(|function| function.qualname == name && function.stage.converts)
+}
+
+#[test]
+fn a_layer_of_the_projects_own_layer_is_a_keras_layer() {
+    let base = "import tf_keras\n\nclass Base(tf_keras.layers.Layer):\n    pass\n";
+    let package = "from .base import Base\n";
+    let net = "\
+from layers import Base
+
+class Block(Base):
+    def call(self, x):
+        return x
+
+class Plain:
+    def call(self, x):
+        return x
+";
+    let files = [("layers/base.py", base), ("layers/__init__.py", package), ("net.py", net)];
+    assert_eq!(staged(&files), [("Block.call".to_owned(), Some(RootKind::KerasMethod))]);
+}
+
+#[test]
+fn a_call_on_self_stages_the_overriding_methods_of_other_files() {
+    let trainer = "\
+import tensorflow as tf
+
+class Trainer:
+    @tf.function
+    def train(self, x):
+        return self.step(x)
+
+    def step(self, x):
+        raise NotImplementedError
+";
+    let scaled = "\
+import trainer
+
+class Scaled(trainer.Trainer):
+    def step(self, x):
+        return x * 2
+
+    def report(self):
+        return self
+";
+    let found = staged(&[("trainer.py", trainer), ("scaled.py", scaled)]);
+    assert!(found.contains(&("Scaled.step".to_owned(), None)), "{found:?}");
+    assert!(!found.iter().any(|(name, _)| name == "Scaled.report"), "{found:?}");
+}
+
+/// `tf.keras` is Keras 3 since TensorFlow 2.16; a project that names what only Keras 2 has was written for that.
+#[test]
+fn the_project_tells_which_keras_it_was_written_for() {
+    let layer = "\
+import tensorflow as tf
+
+class Gate(tf.keras.layers.Layer):
+    def call(self, x):
+        return x
+";
+    let training = "\
+import tensorflow as tf
+
+def optimizer():
+    return tf.keras.optimizers.legacy.SGD()
+";
+    assert!(!converts(&[("layer.py", layer)], "Gate.call"));
+    assert!(converts(&[("layer.py", layer), ("training.py", training)], "Gate.call"));
+}
+
+#[test]
+fn what_staged_code_calls_of_the_framework_itself_is_not_staged() {
+    let serialization = "def save(obj, file):\n    pass\n";
+    let program = "\
+import torch
+from torch.serialization import save
+from tools import double
+
+@torch.jit.script
+def keep(x: torch.Tensor, name: str):
+    save(double(x), name)
+";
+    let files = [
+        ("torch/__init__.py", ""),
+        ("torch/serialization.py", serialization),
+        ("tools.py", "def double(x):\n    return x * 2\n"),
+        ("program.py", program),
+    ];
+    let mut names: Vec<_> = staged(&files).into_iter().map(|(name, _)| name).collect();
+    names.sort();
+    assert_eq!(names, ["double", "keep"]);
+}

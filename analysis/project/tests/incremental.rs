@@ -1,0 +1,329 @@
+//! An edit re-runs what it touches and nothing else, and what is found never depends on the edits before.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use ag_db::finding::Finding;
+use ag_index::index::FunctionId;
+use ag_project::config::Settings;
+use ag_project::{Engine, Environment};
+use ag_rules::selection::RuleTable;
+use ag_staging::staged::StagedFunction;
+use fastrand::Rng;
+use ruff_db::system::{InMemorySystem, MemoryFileSystem, SystemPath, SystemPathBuf};
+use salsa::EventKind;
+use salsa::plumbing::FromId;
+
+/// The queries about one function. Not among them: its slice and its types under new assumptions, which
+/// are compared by value so that nothing behind them re-runs.
+const QUERIES: [&str; 6] = ["function_ast", "stage", "flow", "facts", "constructs", "function_diagnostics"];
+
+const MODEL: &str = "\
+import tensorflow as tf
+from data import scale
+
+LIMIT = 10.0
+
+@tf.function
+def g(x):
+    if tf.reduce_sum(x) > LIMIT:
+        x = x - 1.0
+    return x
+
+class Model(tf.Module):
+    def __init__(self):
+        self.rate = 0.1
+
+    @tf.function
+    def f(self, x, flag=False):
+        if x > 0.0:
+            y = x * self.rate
+        if flag:
+            x = helper(x)
+        return x
+
+def helper(x):
+    while x > 1.0:
+        x = x / 2.0
+    return x
+
+def eager(x):
+    return [value + 1 for value in x]
+";
+
+const DATA: &str = "\
+import tensorflow as tf
+from model import Model
+
+def scale(x):
+    return x / 255.0
+
+def main():
+    model = Model()
+    model.f(tf.constant(1.0), True)
+";
+
+/// A file that no other speaks back to.
+const LAYERS: &str = "\
+import tensorflow as tf
+
+SCALES = {\"small\": 0.5}
+
+class Gate(tf.keras.layers.Layer):
+    \"\"\"Scales its input.\"\"\"
+
+    def __init__(self, units, rate=0.1):
+        super().__init__()
+        self.units = units
+        self.rate = rate
+        self.norm = None
+
+    def build(self, shape):
+        self.norm = tf.Variable(1.0)
+        self.inner = Inner()
+
+    @property
+    def factor(self):
+        return self.norm * self.rate
+
+    def call(self, x, training=False):
+        if self.rate > 0.0:
+            x = x * self.factor
+        if self.norm > 0.0:
+            y = self.inner(x)
+        return x
+
+class Inner(tf.keras.layers.Layer):
+    def call(self, x):
+        if x > 0.0:
+            self.last = x
+        return x
+
+class Loop:
+    def __init__(self, gate):
+        self.gate = gate
+        self.steps = 0
+
+    def __call__(self, x):
+        return self.gate(x)
+
+@tf.function
+def step(x, loop=Loop(Gate(3))):
+    y = loop(x)
+    if y > 0.0:
+        z = total(y)
+    if loop.steps > SCALES[\"small\"]:
+        x = x + 1.0
+    return x
+
+def total(x):
+    def inner(value):
+        return tf.reduce_sum(value)
+    return inner(x)
+
+def main():
+    global COUNT
+    COUNT = tf.constant(1)
+    step(tf.constant(1.0))
+    Gate(4)(COUNT)
+";
+
+/// Random edits: so many sequences of so many.
+const SEQUENCES: usize = 3;
+const EDITS: usize = 12;
+
+/// An engine that notes which of the queries about functions are executed: `flow(Model.f)`.
+struct Watched {
+    engine: Engine,
+    executed: Arc<Mutex<Vec<(String, salsa::Id)>>>,
+}
+
+impl Watched {
+    fn open(files: &[(&str, &str)]) -> Self {
+        let executed = Arc::<Mutex<Vec<_>>>::default();
+        let noted = Arc::clone(&executed);
+        let listener = move |event: &salsa::Event| {
+            if let EventKind::WillExecute { database_key } = event.kind {
+                let shown = format!("{database_key:?}");
+                let query = shown.split('(').next().unwrap_or_default().to_owned();
+                noted.lock().expect("not poisoned").push((query, database_key.key_index()));
+            }
+        };
+        let mut engine = open(files, Some(Box::new(listener)));
+        // An editor has them open: that a file may now be edited is news to all that depends on it, once.
+        for (name, text) in files {
+            engine.set_editor_text(&root().join(*name), (*text).to_owned());
+        }
+        ask(&mut engine);
+        Self { engine, executed }
+    }
+
+    /// What an edit executes of [`QUERIES`], until everything is known again.
+    fn edit(&mut self, file: &str, from: &str, to: &str) -> BTreeSet<String> {
+        let path = root().join(file);
+        let document = self.engine.document(&path).expect("the file is known");
+        let text = self.engine.text(self.engine.file(document)).as_str().to_owned();
+        assert!(text.contains(from), "{from:?} is in {file}");
+        self.executed.lock().expect("not poisoned").clear();
+        self.engine.set_editor_text(&path, text.replacen(from, to, 1));
+        ask(&mut self.engine);
+        let executed = self.executed.lock().expect("not poisoned");
+        let about_functions = executed.iter().filter(|(query, _)| QUERIES.contains(&query.as_str()));
+        let db = self.engine.db();
+        about_functions
+            .map(|(query, id)| format!("{query}({})", FunctionId::from_id(*id).path(db).qualname))
+            .collect()
+    }
+}
+
+fn root() -> &'static SystemPath {
+    SystemPath::new("/project")
+}
+
+fn open(files: &[(&str, impl AsRef<str>)], listener: Option<ag_db::QueryListener>) -> Engine {
+    let memory = MemoryFileSystem::with_current_directory(root());
+    for (name, text) in files {
+        memory.write_file_all(root().join(*name), text.as_ref()).expect("memory is writable");
+    }
+    let settings = Settings { rules: RuleTable::all(), ..Settings::default() };
+    let system = InMemorySystem::from_memory_fs(memory);
+    let mut engine = Engine::open_with_listener(system, root(), settings, Environment::default(), listener)
+        .expect("the engine opens");
+    engine.add_files(files.iter().map(|(name, _)| root().join(*name))).expect("the files are readable");
+    engine
+}
+
+/// Everything that the engine says, by path.
+fn ask(engine: &mut Engine) -> Vec<(SystemPathBuf, Vec<Finding>, Vec<StagedFunction>)> {
+    engine.analyze(&|_, _| {});
+    let documents = engine.documents().into_iter();
+    let said =
+        |document| (engine.path(engine.file(document)), engine.findings(document), engine.stages(document));
+    documents.map(said).collect()
+}
+
+fn none() -> BTreeSet<String> {
+    BTreeSet::new()
+}
+
+fn of(function: &str, executed: &BTreeSet<String>) -> Vec<String> {
+    executed.iter().filter(|query| query.ends_with(&format!("({function})"))).cloned().collect()
+}
+
+#[test]
+fn an_edit_in_one_function_re_runs_that_function() {
+    let mut watched = Watched::open(&[("model.py", MODEL), ("data.py", DATA)]);
+    let executed = watched.edit("model.py", "x = x - 1.0", "x = x - 2.0 * x");
+    assert!(executed.contains("flow(g)") && executed.contains("function_diagnostics(g)"), "{executed:?}");
+    assert_eq!(executed.iter().filter(|query| !query.ends_with("(g)")).count(), 0, "{executed:?}");
+}
+
+/// `g` and the statements between move `Model.f`, its decorator, and the places that its whys name.
+#[test]
+fn text_above_a_function_re_runs_nothing() {
+    let mut watched = Watched::open(&[("model.py", MODEL), ("data.py", DATA)]);
+    assert_eq!(
+        watched.edit("model.py", "@tf.function\ndef g", "# A comment.\n\n@tf.function\ndef g"),
+        none()
+    );
+    assert_eq!(
+        watched.edit("model.py", "    @tf.function\n", "\n    # Another.\n    @tf.function\n"),
+        none()
+    );
+    assert_eq!(watched.edit("data.py", "\ndef main", "# Above a call of `f`.\n\ndef main"), none());
+}
+
+#[test]
+fn an_edit_in_unstaged_code_re_runs_nothing() {
+    let mut watched = Watched::open(&[("model.py", MODEL), ("data.py", DATA)]);
+    assert_eq!(watched.edit("model.py", "value + 1", "value + 2"), none());
+}
+
+/// With a Tensor the flag's `if` is staged, and so the findings in `f` are others.
+#[test]
+fn another_type_at_a_call_in_another_file_re_runs_the_callee() {
+    let mut watched = Watched::open(&[("model.py", MODEL), ("data.py", DATA)]);
+    let executed = watched.edit("data.py", "True", "tf.constant(True)");
+    let f = of("Model.f", &executed);
+    assert!(
+        f.contains(&"stage(Model.f)".to_owned()) && f.contains(&"facts(Model.f)".to_owned()),
+        "{executed:?}"
+    );
+    assert!(!f.contains(&"flow(Model.f)".to_owned()), "its text is the same: {executed:?}");
+    assert_eq!(of("g", &executed), ["stage(g)"], "looked up, and found equal");
+}
+
+/// What a method stores is seen by the others.
+#[test]
+fn another_attribute_type_re_runs_its_readers() {
+    let mut watched = Watched::open(&[("model.py", MODEL), ("data.py", DATA)]);
+    let executed = watched.edit("model.py", "self.rate = 0.1", "self.rate = tf.Variable(0.1)");
+    assert!(executed.contains("facts(Model.f)"), "{executed:?}");
+}
+
+#[test]
+fn what_is_found_does_not_depend_on_the_edits_before() {
+    let seed = std::env::var("AG_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
+    println!("AG_FUZZ_SEED={seed}");
+    let mut rng = Rng::with_seed(seed);
+    let mut compared = 0;
+    let projects: [&[(&str, &str)]; 2] =
+        [&[("model.py", MODEL), ("data.py", DATA)], &[("layers.py", LAYERS)]];
+    for project in projects.repeat(SEQUENCES) {
+        let mut texts: Vec<(&str, String)> =
+            project.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();
+        let mut edited = open(&texts, None);
+        ask(&mut edited);
+        for _ in 0..EDITS {
+            let file = rng.usize(..texts.len());
+            let (name, text) = &mut texts[file];
+            *text = changed(text, &mut rng);
+            edited.set_text(&root().join(*name), text.clone());
+            // Some edits come before the one before is answered.
+            if rng.u8(..4) == 0 {
+                continue;
+            }
+            let fresh = ask(&mut open(&texts, None));
+            assert_eq!(ask(&mut edited), fresh, "AG_FUZZ_SEED={seed}, in\n{texts:#?}");
+            compared += 1;
+        }
+    }
+    println!("{compared} states");
+}
+
+/// A line less, a line twice, another line, or a word in another's place.
+fn changed(text: &str, rng: &mut Rng) -> String {
+    const STATEMENTS: [&str; 12] = [
+        "x = tf.constant(True)",
+        "# Words.",
+        "self.rate = tf.constant(2.0)",
+        "if x > 2.0: z = g(x)",
+        "return helper(x)",
+        "flag = (",
+        "scale(x)",
+        "import data",
+        "self.norm = tf.Variable(2.0)",
+        "y = self(x)",
+        "y = Gate(x).inner(x)",
+        "z = Loop(self).gate.norm",
+    ];
+    let mut lines: Vec<String> = text.lines().map(ToOwned::to_owned).collect();
+    let at = rng.usize(..lines.len().max(1)).min(lines.len().saturating_sub(1));
+    let Some(line) = lines.get(at).cloned() else { return MODEL.to_owned() };
+    let indentation = " ".repeat(line.len() - line.trim_start().len());
+    match rng.u8(..6) {
+        0 => {
+            lines.remove(at);
+        }
+        1 => lines.insert(at, line),
+        2 | 3 => lines.insert(at, indentation + STATEMENTS[rng.usize(..STATEMENTS.len())]),
+        _ => {
+            let words: Vec<&str> =
+                text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
+            let (from, to) = (words[rng.usize(..words.len())], words[rng.usize(..words.len())]);
+            return text.replacen(from, to, 1 + rng.usize(..3));
+        }
+    }
+    lines.join("\n") + "\n"
+}

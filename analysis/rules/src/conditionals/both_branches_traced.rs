@@ -1,0 +1,158 @@
+//! Python effects in a branch of a staged `if`: they happen whichever branch is taken.
+
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::branches::condition;
+use super::raises;
+use crate::FunctionContext;
+use crate::declare::declare_rule;
+use crate::effects;
+use crate::effects::Mutation;
+use crate::guards::asks_for_eager;
+use ag_db::diagnostic::Severity;
+use ag_index::facts::Alternative;
+use ag_staging::construct::{Construct, ConstructKind};
+use ag_syntax::qname::QName;
+
+declare_rule! {
+    /// ## What it does
+    /// Finds `raise`, and changes of Python lists, dicts and sets, in the branches of a staged `if`; also calls of
+    /// functions that make such changes, count up an attribute or bind a global.
+    ///
+    /// ## Why is this bad?
+    /// A staged `if` is traced, not run: Python goes through **both** branches, once, while it builds the graph. A
+    /// `raise` in either of them always fires, so that the function can never be used (an error). A list gets what
+    /// both branches append, and never anything while the graph runs (a warning).
+    ///
+    /// ## Example
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def root(x: tf.Tensor):
+    ///     if x < 0.0:
+    ///         raise ValueError("negative")
+    ///     return tf.sqrt(x)
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def root(x: tf.Tensor):
+    ///     tf.debugging.assert_non_negative(x, "negative")
+    ///     return tf.sqrt(x)
+    /// ```
+    ///
+    /// ## What TensorFlow says
+    /// For `raise`: the exception itself, while tracing. For the others: nothing.
+    pub(crate) static BOTH_BRANCHES_TRACED = {
+        code: "AG110", name: "both-branches-traced",
+        summary: "a Python effect in a branch of a staged `if` happens whichever branch is taken",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Tensorflow], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    if !ctx.converts() {
+        return;
+    }
+    for (construct, raise) in raises::in_staged_branches(ctx) {
+        let names: Vec<&str> = raises::raised(raise).into_iter().collect();
+        // A `raise` that is caught is silent.
+        if raises::handler(ctx, raise.range(), &names).is_none() && !asks_for_eager(ctx, raise.range()) {
+            let message = format!(
+                "this `raise` always fires: both branches of the staged `if` are traced, whether or not {} holds",
+                condition(ctx, construct),
+            );
+            ctx.report(&BOTH_BRANCHES_TRACED, raise.range(), message)
+                .why(construct.why.clone())
+                .help("check Tensors with `tf.debugging.Assert` and its relatives, which run in the graph")
+                .emit();
+        }
+    }
+    for mutation in effects::mutations(&ctx.def().body) {
+        if let Some(construct) = staged_if_around(ctx, &mutation) {
+            let object = ctx.text(mutation.object.range());
+            let what = match mutation.method {
+                Some(method) => format!("`{object}.{method}` runs"),
+                None => format!("`{object}` is changed"),
+            };
+            report(ctx, construct, mutation.range, &what);
+        }
+    }
+    Calls { ctx }.visit_body(&ctx.def().body);
+}
+
+/// The calls in the branches of a staged `if` to functions that change what is not their own.
+struct Calls<'c, 'a> {
+    ctx: &'c FunctionContext<'a>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Calls<'_, 'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        if !matches!(statement, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
+            source_order::walk_stmt(self, statement);
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        source_order::walk_expr(self, expression);
+        let Expr::Call(call) = expression else { return };
+        let region = self.ctx.staged_region(call.range()).filter(|region| region.kind == ConstructKind::If);
+        let Some(construct) = region.filter(|_| self.ctx.staged_loop(call.range()).is_none()) else { return };
+        let Some(callee) = self.ctx.callee(call) else { return };
+        let Some(effect) = effects::outward(callee.def()) else { return };
+        let change = callee.text.get(std::ops::Range::<usize>::from(effect)).unwrap_or_default();
+        let what = match change.contains('\n') {
+            true => format!("`{}` changes a Python object", self.ctx.text(call.func.range())),
+            false => format!("`{change}` in `{}` runs", callee.def().name),
+        };
+        report(self.ctx, construct, call.range(), &what);
+    }
+}
+
+/// The staged `if` whose branches change an object that is older than the `if`.
+fn staged_if_around<'a>(ctx: &FunctionContext<'a>, mutation: &Mutation) -> Option<&'a Construct> {
+    let construct = ctx.staged_region(mutation.range)?;
+    let converted = |feature: &ag_index::assumptions::RootOptions| {
+        feature.features.iter().any(|name| name == "LISTS" || name == "ALL")
+    };
+    let is_list_operation = matches!(mutation.method, Some("append" | "pop"));
+    if construct.kind != ConstructKind::If || is_list_operation && converted(&ctx.stage.options) {
+        return None;
+    }
+    let fact = ctx.fact(mutation.object);
+    let is_container = |alternative: &Alternative| matches!(alternative, Alternative::Container { .. });
+    if fact.unknown || fact.alternatives.is_empty() || !fact.alternatives.iter().all(is_container) {
+        return None;
+    }
+    let name = QName::from_expr(mutation.object)?;
+    let definitions = ctx.flow.definitions_of(mutation.object.range(), &name);
+    let is_older = |outer: &Construct| {
+        !definitions.is_empty()
+            && definitions.iter().all(|definition| !outer.range.contains_range(definition.range))
+    };
+    // What is older than a staged loop around it is the loop's affair.
+    let in_loop = ctx.staged_loop(mutation.range).is_some_and(is_older);
+    (is_older(construct) && !in_loop).then_some(construct)
+}
+
+fn report(ctx: &FunctionContext, construct: &Construct, range: TextRange, what: &str) {
+    let message = format!(
+        "{what} once, while the branch is traced, whether or not {} holds",
+        condition(ctx, construct),
+    );
+    ctx.report(&BOTH_BRANCHES_TRACED, range, message)
+        .severity(Severity::Warning)
+        .why(construct.why.clone())
+        .help("bind a Tensor in both branches instead, or keep the state in a `tf.Variable` or `tf.TensorArray`")
+        .emit();
+}

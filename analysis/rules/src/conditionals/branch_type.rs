@@ -1,0 +1,85 @@
+//! Functions and objects as what a branch of a staged `if` gives.
+
+use ruff_text_size::TextRange;
+
+use super::branches::{Outcome, framework, outcomes};
+use super::values::Value;
+use crate::FunctionContext;
+use crate::declare::declare_rule;
+
+declare_rule! {
+    /// ## What it does
+    /// Finds names that a branch of a staged `if` binds to something that no graph can hold, and that are used after
+    /// the `if`: a function, class or module, a set, an object of a plain class.
+    ///
+    /// ## Why is this bad?
+    /// Which branch is taken is known only when the graph runs, and a graph chooses between Tensors, not between
+    /// Python objects.
+    ///
+    /// ## Example
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def activate(x: tf.Tensor):
+    ///     if tf.reduce_mean(x) > 0.0:
+    ///         f = tf.nn.relu
+    ///     else:
+    ///         f = tf.nn.tanh
+    ///     return f(x)
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def activate(x: tf.Tensor):
+    ///     if tf.reduce_mean(x) > 0.0:
+    ///         y = tf.nn.relu(x)
+    ///     else:
+    ///         y = tf.nn.tanh(x)
+    ///     return y
+    /// ```
+    ///
+    /// ## What TensorFlow says
+    /// > To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes or None
+    /// > values; found return value of type function, which is not a Tensor or ExtensionType.
+    pub(crate) static BRANCH_TYPE = {
+        code: "AG106", name: "branch-type",
+        summary: "a branch of a staged `if` gives something that is no Tensor",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Tensorflow, Autograph], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    // The innermost `if` is the one that is refused.
+    let mut blamed: Vec<(String, TextRange)> = Vec::new();
+    for Outcome { construct, place, subject, main, orelse } in outcomes(ctx).into_iter().rev() {
+        if main.value.holds_none() || orelse.value.holds_none() {
+            continue;
+        }
+        let (side, foreign) = match (&main.value, &orelse.value) {
+            (Value::Foreign(foreign), _) => (&main, foreign),
+            (_, Value::Foreign(foreign)) => (&orelse, foreign),
+            _ => continue,
+        };
+        if blamed.iter().any(|(name, range)| *name == subject && construct.range.contains_range(*range)) {
+            continue;
+        }
+        let message = format!(
+            "{subject} is {foreign}; a staged `if` of {} can only choose between Tensors and structures of them",
+            framework(ctx),
+        );
+        let mut report = ctx.report(&BRANCH_TYPE, place, message).why(construct.why.clone());
+        for origin in side.origins.iter().filter(|origin| **origin != place) {
+            report = report.label(ctx.span(*origin), format!("{foreign} here"));
+        }
+        report.help("do in the branches what is done with it afterwards").emit();
+        blamed.push((subject, construct.range));
+    }
+}

@@ -1,0 +1,153 @@
+//! What the two branches of a staged `if` or ternary leave behind, side by side.
+
+use ruff_text_size::{Ranged, TextRange};
+
+use super::returns;
+use super::values::Value;
+use crate::FunctionContext;
+use ag_flow::{Def, DefKind};
+use ag_index::dialect::Dialect;
+use ag_staging::construct::{Construct, ConstructNode};
+use ag_syntax::qname::QName;
+
+/// A value that both branches give.
+pub(super) struct Outcome<'a> {
+    pub(super) construct: &'a Construct,
+    /// Where it is reported: the head of the `if`, or the ternary.
+    pub(super) place: TextRange,
+    /// "`y`", "the returned value".
+    pub(super) subject: String,
+    pub(super) main: Side,
+    pub(super) orelse: Side,
+}
+
+pub(super) struct Side {
+    pub(super) value: Value,
+    /// Where the value comes from.
+    pub(super) origins: Vec<TextRange>,
+}
+
+/// The outcomes of all staged `if` statements and ternaries of a converted function.
+pub(super) fn outcomes<'a>(ctx: &FunctionContext<'a>) -> Vec<Outcome<'a>> {
+    let mut outcomes = Vec::new();
+    if !ctx.converts() {
+        return outcomes;
+    }
+    for (construct, node) in ctx.staged() {
+        match node {
+            ConstructNode::If(..) => {
+                variables(ctx, construct, &mut outcomes);
+                outcomes.extend(returned(ctx, construct, node));
+            }
+            ConstructNode::IfExp(ternary) => {
+                let side = |expression| Side {
+                    value: Value::of_expression(ctx, expression),
+                    origins: vec![expression.range()],
+                };
+                outcomes.push(Outcome {
+                    construct,
+                    place: construct.range,
+                    subject: "the value of this conditional expression".to_owned(),
+                    main: side(&*ternary.body),
+                    orelse: side(&*ternary.orelse),
+                });
+            }
+            _ => {}
+        }
+    }
+    outcomes
+}
+
+fn variables<'a>(ctx: &FunctionContext<'a>, construct: &'a Construct, outcomes: &mut Vec<Outcome<'a>>) {
+    let Some(stmt) = ctx.flow.cfg.statement_at(construct.range.start()) else { return };
+    let Some(variables) = ctx.flow.block_variables(stmt) else { return };
+    for variable in variables.outputs() {
+        let main = ctx.flow.definitions_after_body(stmt, &variable.name);
+        let orelse = ctx.flow.definitions_after_orelse(stmt, &variable.name);
+        if let (Some(main), Some(orelse)) =
+            (side(ctx, &variable.name, &main), side(ctx, &variable.name, &orelse))
+        {
+            let subject = format!("`{}`", variable.name);
+            outcomes.push(Outcome { construct, place: head(construct), subject, main, orelse });
+        }
+    }
+}
+
+/// What the definitions at the end of a branch bind; `None` when the end is not reached, or reached
+/// without a value.
+fn side(ctx: &FunctionContext, name: &QName, definitions: &[&Def]) -> Option<Side> {
+    if definitions.is_empty() || definitions.iter().any(|definition| !definition.kind.defines()) {
+        return None;
+    }
+    let value = |definition: &&Def| match definition.name == *name {
+        // `x["k"]` of a parameter: the parameter is known, its items are not.
+        true if matches!(definition.kind, DefKind::Parameter(_)) && !name.is_simple() => Value::Unknown,
+        true => Value::of_definition(ctx, definition),
+        // Binding `a` gives another `a.b`, of which nothing is known.
+        false => Value::Unknown,
+    };
+    let bound = |definition: &&&Def| !matches!(definition.kind, DefKind::Parameter(_) | DefKind::Outer);
+    Some(Side {
+        value: Value::join(definitions.iter().map(value)),
+        origins: definitions.iter().filter(bound).map(|definition| definition.range).collect(),
+    })
+}
+
+/// The value that the function returns, where both branches return one.
+fn returned<'a>(
+    ctx: &FunctionContext<'a>,
+    construct: &'a Construct,
+    node: ConstructNode<'a>,
+) -> Option<Outcome<'a>> {
+    let ConstructNode::If(statement, clause) = node else { return None };
+    if in_loop(ctx, construct) {
+        return None;
+    }
+    let (main, orelse) = returns::branches(ctx, statement, clause)?;
+    let side = |branch: &returns::Branch| {
+        let returns = branch.returns();
+        let value = |statement: &&ruff_python_ast::StmtReturn| {
+            statement.value.as_deref().map_or(Value::None, |value| Value::of_expression(ctx, value))
+        };
+        (!returns.is_empty() && !branch.raises()).then(|| Side {
+            value: Value::join(returns.iter().map(value)),
+            origins: returns.iter().map(|statement| statement.range()).collect(),
+        })
+    };
+    Some(Outcome {
+        construct,
+        place: head(construct),
+        subject: "the returned value".to_owned(),
+        main: side(&main)?,
+        orelse: side(&orelse)?,
+    })
+}
+
+/// Whether an `if` stands in a loop: `return` and `break` are the loop's affair there.
+pub(super) fn in_loop(ctx: &FunctionContext, construct: &Construct) -> bool {
+    ctx.enclosing(construct.range).any(|outer| outer.kind.is_loop())
+}
+
+/// `if x > 0`, without the branches.
+pub(super) fn head(construct: &Construct) -> TextRange {
+    TextRange::new(construct.range.start(), construct.test_range.end())
+}
+
+/// The condition as it is written, if it is short; else in a word.
+pub(super) fn condition(ctx: &FunctionContext, construct: &Construct) -> String {
+    const LONGEST: usize = 40;
+    let text = ctx.text(construct.test_range);
+    match text.len() <= LONGEST && !text.contains('\n') {
+        true => format!("`{text}`"),
+        false => "the condition".to_owned(),
+    }
+}
+
+/// Who asks for all this.
+pub(super) fn framework(ctx: &FunctionContext) -> &'static str {
+    match ctx.dialect() {
+        Dialect::Tensorflow | Dialect::Keras => "TensorFlow",
+        Dialect::Pennylane => "Catalyst",
+        _ => "AutoGraph",
+    }
+}

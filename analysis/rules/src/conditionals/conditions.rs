@@ -1,0 +1,55 @@
+//! What a staged condition tests, operand by operand.
+
+use ruff_python_ast::{self as ast, Expr};
+
+use super::values::Value;
+use crate::FunctionContext;
+use ag_index::facts::{Binding, DType};
+use ag_staging::construct::{Construct, ConstructNode};
+
+/// The tests of staged `if`, `while` and ternaries of a converted function.
+pub(super) fn staged_tests<'c, 'a>(
+    ctx: &'c FunctionContext<'a>,
+) -> impl Iterator<Item = (&'a Construct, &'a Expr)> + 'c {
+    ctx.staged().filter(|_| ctx.converts()).filter_map(|(construct, node)| match node {
+        ConstructNode::If(..) | ConstructNode::While(_) | ConstructNode::IfExp(_) => {
+            Some((construct, node.test()?))
+        }
+        _ => None,
+    })
+}
+
+/// The operands of `and` and `or` in a test that are tested as they are: neither a comparison nor
+/// negated.
+pub(super) fn tested(test: &Expr) -> Vec<&Expr> {
+    match test {
+        Expr::BoolOp(operation) => operation.values.iter().flat_map(tested).collect(),
+        Expr::Compare(_) | Expr::If(_) | Expr::UnaryOp(ast::ExprUnaryOp { op: ast::UnaryOp::Not, .. }) => {
+            Vec::new()
+        }
+        _ => vec![test],
+    }
+}
+
+/// The dtype of an expression that is certainly a Tensor, if it is known not to be `bool`.
+pub(super) fn wrong_dtype(ctx: &FunctionContext, expression: &Expr) -> Option<DType> {
+    let fact = ctx.fact(expression);
+    if fact.unknown || fact.binding() != Binding::Staged {
+        return None;
+    }
+    let dtype = fact.dtype().or_else(|| match Value::of_fact(ctx, ctx.python_fact(expression)) {
+        // A Python number that has become a Tensor by effect.
+        Value::Leaf(dtype) => dtype,
+        _ => None,
+    })?;
+    (dtype != DType::Bool).then_some(dtype)
+}
+
+/// What a value of this dtype is compared with in the place of a test of truth.
+pub(super) fn zero(dtype: DType) -> &'static str {
+    match dtype {
+        DType::String => "\"\"",
+        dtype if dtype.is_float() => "0.0",
+        _ => "0",
+    }
+}

@@ -1,0 +1,162 @@
+//! A guard on the dynamic shape that cannot protect its branch from the static one.
+
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::branches::condition;
+use crate::FunctionContext;
+use crate::declare::declare_rule;
+use ag_staging::construct::{Construct, ConstructNode};
+
+declare_rule! {
+    /// ## What it does
+    /// Finds staged `if` statements that test `tf.shape(x)`, `tf.size(x)` or `tf.rank(x)`, and in their branches an item
+    /// `x[4]` or a matrix product of `x` that only fits some shapes.
+    ///
+    /// ## Why is this bad?
+    /// Both branches are traced. Where the shape of `x` is known by then, TensorFlow checks the item and the product
+    /// against it, also in the branch that would not be taken. `x.shape` is a Python value: a test of it is decided
+    /// before the branches are traced. (Where the shape is *not* known while tracing, the code is right as it is, so
+    /// this is for information.)
+    ///
+    /// ## Example
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def fifth(x: tf.Tensor):
+    ///     if tf.shape(x)[0] > 4:
+    ///         return x[4]
+    ///     return x[0]
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def fifth(x: tf.Tensor):
+    ///     if x.shape[0] > 4:
+    ///         return x[4]
+    ///     return x[0]
+    /// ```
+    ///
+    /// ## What TensorFlow says
+    /// > slice index 4 of dimension 0 out of bounds.
+    pub(crate) static STATIC_SHAPE_GUARD = {
+        code: "AG112", name: "static-shape-guard",
+        summary: "a test of `tf.shape(x)` does not protect its branch while tracing",
+        severity: Info, default: true, since: "0.1.0",
+        dialects: [Tensorflow], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    if !ctx.converts() {
+        return;
+    }
+    for (construct, node) in ctx.staged() {
+        let (ConstructNode::If(..), Some(test), Some((body, orelse))) = (node, node.test(), node.branches())
+        else {
+            continue;
+        };
+        let mut guarded = Guarded { ctx, names: Vec::new() };
+        guarded.visit_expr(test);
+        if guarded.names.is_empty() {
+            continue;
+        }
+        let mut uses = Uses { ctx, names: guarded.names, found: Vec::new() };
+        uses.visit_body(body);
+        uses.visit_body(orelse.unwrap_or_default());
+        for (range, name) in uses.found {
+            report(ctx, construct, range, name);
+        }
+    }
+}
+
+fn report(ctx: &FunctionContext, construct: &Construct, range: TextRange, name: &str) {
+    let message = format!(
+        "this is checked while tracing if the shape of `{name}` is known by then, even when {} does not hold",
+        condition(ctx, construct),
+    );
+    ctx.report(&STATIC_SHAPE_GUARD, range, message)
+        .why(construct.why.clone())
+        .help(format!("where the shape is static, test `{name}.shape`, which Python decides"))
+        .emit();
+}
+
+/// The names whose shape a test asks for.
+struct Guarded<'c, 'a> {
+    ctx: &'c FunctionContext<'a>,
+    names: Vec<&'a str>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Guarded<'_, 'a> {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if let Expr::Call(call) = expression
+            && let Some(function) = self.ctx.resolve(&call.func)
+            && matches!(function.as_str(), "tensorflow.shape" | "tensorflow.size" | "tensorflow.rank")
+        {
+            let name = call.arguments.args.first().and_then(Expr::as_name_expr);
+            self.names.extend(name.map(|name| name.id.as_str()));
+        }
+        source_order::walk_expr(self, expression);
+    }
+}
+
+/// Items and matrix products of these names.
+struct Uses<'c, 'a> {
+    ctx: &'c FunctionContext<'a>,
+    names: Vec<&'a str>,
+    found: Vec<(TextRange, &'a str)>,
+}
+
+impl<'a> Uses<'_, 'a> {
+    fn guarded(&self, expression: &'a Expr) -> Option<&'a str> {
+        let name = expression.as_name_expr()?.id.as_str();
+        self.names.contains(&name).then_some(name)
+    }
+}
+
+impl<'a> SourceOrderVisitor<'a> for Uses<'_, 'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        if !matches!(statement, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
+            source_order::walk_stmt(self, statement);
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        let name = match expression {
+            // The first item is what the other branch falls back to.
+            Expr::Subscript(subscript) if is_far_item(&subscript.slice) => self.guarded(&subscript.value),
+            Expr::BinOp(ast::ExprBinOp { left, op: ast::Operator::MatMult, right, .. }) => {
+                self.guarded(left).filter(|_| self.guarded(right).is_some())
+            }
+            Expr::Call(call) => match (self.ctx.resolve(&call.func).as_deref(), &*call.arguments.args) {
+                (Some("tensorflow.matmul" | "tensorflow.linalg.matmul"), [left, right, ..]) => {
+                    self.guarded(left).filter(|_| self.guarded(right).is_some())
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        self.found.extend(name.map(|name| (expression.range(), name)));
+        source_order::walk_expr(self, expression);
+    }
+}
+
+/// An item by a literal number that not every dimension has.
+fn is_far_item(index: &Expr) -> bool {
+    match index {
+        Expr::NumberLiteral(number) => match &number.value {
+            ast::Number::Int(int) => int.as_i64().is_some_and(|index| index > 0),
+            _ => false,
+        },
+        Expr::Tuple(tuple) => tuple.elts.iter().any(is_far_item),
+        _ => false,
+    }
+}

@@ -1,0 +1,351 @@
+//! What a rule may ask: one staged function with all facts about it, or one file with its imports.
+//!
+//! All ranges that a rule sees in a [`FunctionContext`] count from the function's `def`; what it
+//! reports is moved to its place in the file later.
+
+use std::cell::RefCell;
+use std::sync::{Arc, LazyLock};
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{self as ast, Expr, ModModule};
+use ruff_python_parser::Parsed;
+use ruff_text_size::{Ranged, TextRange};
+
+use super::{Rule, classes};
+use ag_db::Db;
+use ag_db::Document;
+use ag_db::diagnostic::{Anchor, Applicability, Diagnostic, Edit, Fix, Label, Span, Step, Why};
+use ag_flow::{Def, DefKind, Flow};
+use ag_index::assumptions::{Parameter, Stage};
+use ag_index::dialect::{Dialect, RootKind};
+use ag_index::facts::{Binding, Fact};
+use ag_index::index::{FunctionId, function_ast};
+use ag_staging::construct::{Construct, ConstructKind, ConstructNode};
+
+use ag_index::answers::{Facts, ScopeTypes};
+use ag_index::modules::module_name;
+use ag_staging::why::Reasons;
+use ag_syntax::expressions;
+use ag_syntax::functions::{FunctionAst, FunctionPath};
+use ag_syntax::imports::Imports;
+use ag_syntax::statements;
+
+static UNKNOWN: LazyLock<Fact> = LazyLock::new(Fact::unknown);
+
+/// A function that is staged: a root, or called from one.
+pub struct FunctionContext<'a> {
+    pub db: &'a dyn Db,
+    pub document: Document,
+    pub path: FunctionPath,
+    pub ast: &'a FunctionAst,
+    pub flow: &'a Flow,
+    /// How it is staged, and what is assumed of its parameters.
+    pub stage: &'a Stage,
+    pub constructs: &'a [Construct],
+    /// The syntax of `constructs`, index by index.
+    pub nodes: Vec<ConstructNode<'a>>,
+    pub facts: &'a Facts,
+    /// What the type checker says, before the effects of staging.
+    pub types: &'a ScopeTypes,
+    pub imports: &'a Imports,
+    pub diagnostics: RefCell<Vec<Diagnostic>>,
+}
+
+impl<'a> FunctionContext<'a> {
+    pub fn def(&self) -> &'a ast::StmtFunctionDef {
+        self.ast.def()
+    }
+
+    /// The source text of a node.
+    pub fn text(&self, node: impl Ranged) -> &'a str {
+        &self.ast.text[node.range()]
+    }
+
+    pub fn dialect(&self) -> Dialect {
+        self.stage.dialect
+    }
+
+    /// Why this function is staged; `None` when it is only reached from a root.
+    pub fn root(&self) -> Option<RootKind> {
+        self.stage.root
+    }
+
+    /// Whether AutoGraph converts this function: staged `if`, `while`, `for` become graph operations.
+    pub fn converts(&self) -> bool {
+        self.stage.converts
+    }
+
+    /// Whether it runs where objects are made, once and for all: in `__init__`, `build`, or called from there.
+    pub fn makes_objects(&self) -> bool {
+        let makes = |name: &str| matches!(name, "__init__" | "__post_init__" | "build");
+        let caller = self.stage.cause.as_ref().and_then(|cause| match &cause.anchor {
+            Anchor::Function(path) => path.qualname.rsplit('.').next(),
+            Anchor::Statement(_) | Anchor::File => None,
+        });
+        makes(&self.def().name) || self.root().is_none() && caller.is_some_and(makes)
+    }
+
+    pub fn parameter(&self, name: &str) -> Option<&'a Parameter> {
+        self.stage.parameters.iter().find(|parameter| parameter.name == name)
+    }
+
+    /// What is known of an expression of this function (not of one in a nested `def`).
+    pub fn fact(&self, expression: &Expr) -> &'a Fact {
+        expressions::id(expression).and_then(|id| self.facts.get(id)).unwrap_or(&UNKNOWN)
+    }
+
+    /// The same as Python would have it: `count += 1` stays an `int` in a staged loop.
+    pub fn python_fact(&self, expression: &Expr) -> &'a Fact {
+        expressions::id(expression).and_then(|id| self.types.facts.get(id)).unwrap_or(&UNKNOWN)
+    }
+
+    /// What is known of the value that a definition binds, as Python has it; of `x += e` only that it
+    /// is bound.
+    pub fn fact_of(&self, definition: &Def) -> &'a Fact {
+        let fact = match definition.kind {
+            DefKind::Parameter(position) => self.types.parameters.get(position as usize),
+            DefKind::AugAssign | DefKind::Undefined | DefKind::Delete => None,
+            _ => expressions::at(self.def(), definition.range).map(|bound| self.python_fact(bound)),
+        };
+        fact.unwrap_or(&UNKNOWN)
+    }
+
+    /// The right side of the assignment that a definition is.
+    pub fn value_of(&self, definition: &Def) -> Option<&'a Expr> {
+        let assigns = matches!(definition.kind, DefKind::Assign | DefKind::AugAssign | DefKind::Walrus);
+        expressions::at(self.def(), definition.value.filter(|_| assigns)?)
+    }
+
+    /// Whether objects of a class are certainly neither Tensors nor structures of Tensors: a class of
+    /// this file that inherits from nothing else.
+    pub fn is_plain_class(&self, module: &str, class: &str) -> bool {
+        classes::plain_classes(self.db, self.document).iter().any(|plain| plain == class)
+            && module_name(self.db, self.document).as_ref().is_none_or(|own| *own == module)
+    }
+
+    /// The function of the project that a call certainly runs, where it is known by its name.
+    pub fn callee(&self, call: &ast::ExprCall) -> Option<&'a FunctionAst> {
+        let site = self.types.calls.iter().find(|site| site.place.range == call.range() && !site.implicit)?;
+        let [target] = site.targets.as_slice() else { return None };
+        let function = FunctionId::new(self.db, target.document, target.path.clone());
+        function_ast(self.db, function).as_ref()
+    }
+
+    /// The binding time of an expression's value; `not`, `and`, `or` and comparisons are judged by
+    /// their operands, as AutoGraph does.
+    pub fn binding(&self, expression: &Expr) -> Binding {
+        ag_staging::binding::of_test(expression, &|expression| Some(self.fact(expression)))
+    }
+
+    /// Why an expression has its binding time.
+    pub fn why(&self, expression: &Expr) -> Why {
+        let reasons = Reasons {
+            document: self.document,
+            path: &self.path,
+            ast: self.ast,
+            flow: self.flow,
+            stage: self.stage,
+            lookup: &|expression| Some(self.fact(expression)),
+        };
+        reasons.of_expression(expression)
+    }
+
+    /// The imported name an expression spells: `tf.print` -> `tensorflow.print`, `jit` -> `jax.jit`.
+    pub fn resolve(&self, expression: &Expr) -> Option<Name> {
+        self.imports.resolve(expression)
+    }
+
+    /// `resolve` of a call's callee: `resolve_call(call) == Some("tensorflow.range")`.
+    pub fn resolve_call(&self, expression: &Expr) -> Option<Name> {
+        self.resolve(&expression.as_call_expr()?.func)
+    }
+
+    /// The builtin function or class that a name means here: `bool`, `range`.
+    pub fn builtin(&self, expression: &'a Expr) -> Option<&'a str> {
+        let name = expression.as_name_expr()?;
+        let shadowed = self.flow.scope().is_local(&name.id) || self.imports.get(&name.id).is_some();
+        let elsewhere = self
+            .fact(expression)
+            .callee()
+            .is_some_and(|callee| !matches!(callee.module.as_str(), "builtins" | "__builtins__" | ""));
+        (!shadowed && !elsewhere).then_some(name.id.as_str())
+    }
+
+    /// Every expression that this function evaluates, lambdas and comprehensions included.
+    pub fn expressions(&self) -> Vec<&'a Expr> {
+        expressions::of_function(self.def())
+    }
+
+    /// Every statement, those within compound statements included; not those of nested functions.
+    pub fn statements(&self) -> Vec<&'a ast::Stmt> {
+        statements::of_function(self.def())
+    }
+
+    /// The outermost expression of exactly this range.
+    pub fn expression_at(&self, range: TextRange) -> Option<&'a Expr> {
+        expressions::at(self.def(), range)
+    }
+
+    /// All decisions with their syntax.
+    pub fn decisions(&self) -> impl Iterator<Item = (&'a Construct, ConstructNode<'a>)> + '_ {
+        self.constructs.iter().zip(self.nodes.iter().copied())
+    }
+
+    /// The decisions that are certainly staged.
+    pub fn staged(&self) -> impl Iterator<Item = (&'a Construct, ConstructNode<'a>)> + '_ {
+        self.decisions().filter(|(construct, _)| construct.binding == Binding::Staged)
+    }
+
+    /// Staged `if`/`elif` statements.
+    pub fn staged_ifs(&self) -> impl Iterator<Item = (&'a Construct, &'a ast::StmtIf, usize)> + '_ {
+        self.staged().filter_map(|(construct, node)| match node {
+            ConstructNode::If(statement, clause) => Some((construct, statement, clause)),
+            _ => None,
+        })
+    }
+
+    /// Staged `while` and `for` statements.
+    pub fn staged_loops(&self) -> impl Iterator<Item = (&'a Construct, ConstructNode<'a>)> + '_ {
+        self.staged().filter(|(construct, _)| construct.kind.is_loop())
+    }
+
+    /// The innermost staged `if`, `while` or `for` whose *body* contains `range`.
+    pub fn staged_region(&self, range: TextRange) -> Option<&'a Construct> {
+        self.enclosing(range).find(|construct| construct.binding == Binding::Staged)
+    }
+
+    /// The innermost staged loop whose body contains `range`.
+    pub fn staged_loop(&self, range: TextRange) -> Option<&'a Construct> {
+        self.enclosing(range)
+            .find(|construct| construct.binding == Binding::Staged && construct.kind.is_loop())
+    }
+
+    /// The statement constructs (`if`, `while`, `for`) around `range`, innermost first; a test
+    /// is not inside its own construct.
+    pub fn enclosing(&self, range: TextRange) -> impl Iterator<Item = &'a Construct> + '_ {
+        self.constructs.iter().rev().filter(move |construct| {
+            matches!(construct.kind, ConstructKind::If | ConstructKind::While | ConstructKind::For)
+                && construct.range.contains_range(range)
+                && construct.range != range
+                && !construct.test_range.contains_range(range)
+                && construct.test_range.end() <= range.start()
+        })
+    }
+
+    /// A place in this function.
+    pub fn span(&self, range: TextRange) -> Span {
+        Span { document: self.document, anchor: Anchor::Function(self.path.clone()), range }
+    }
+
+    /// Reports a finding at `node`; finish it with the builder's methods.
+    pub fn report(&self, rule: &'static Rule, node: impl Ranged, message: impl Into<String>) -> Report<'_> {
+        Report {
+            sink: &self.diagnostics,
+            diagnostic: Some(diagnostic(rule, self.span(node.range()), message.into())),
+        }
+    }
+}
+
+/// A file with a root, or reached from one: text, syntax and imports.
+pub struct FileContext<'a> {
+    pub document: Document,
+    pub text: &'a str,
+    pub parsed: &'a Parsed<ModModule>,
+    pub imports: &'a Imports,
+    pub diagnostics: RefCell<Vec<Diagnostic>>,
+}
+
+impl FileContext<'_> {
+    pub fn text(&self, node: impl Ranged) -> &str {
+        &self.text[node.range()]
+    }
+
+    pub fn resolve(&self, expression: &Expr) -> Option<Name> {
+        self.imports.resolve(expression)
+    }
+
+    pub fn span(&self, range: TextRange) -> Span {
+        Span { document: self.document, anchor: Anchor::File, range }
+    }
+
+    pub fn report(&self, rule: &'static Rule, node: impl Ranged, message: impl Into<String>) -> Report<'_> {
+        Report {
+            sink: &self.diagnostics,
+            diagnostic: Some(diagnostic(rule, self.span(node.range()), message.into())),
+        }
+    }
+}
+
+fn diagnostic(rule: &'static Rule, span: Span, message: String) -> Diagnostic {
+    Diagnostic {
+        code: rule.code,
+        name: rule.name,
+        severity: rule.severity,
+        message,
+        span,
+        labels: Vec::new(),
+        why: Arc::from([]),
+        help: None,
+        fix: None,
+    }
+}
+
+/// A finding under construction; it is recorded when dropped.
+#[must_use = "ends the statement that reports"]
+pub struct Report<'a> {
+    sink: &'a RefCell<Vec<Diagnostic>>,
+    diagnostic: Option<Diagnostic>,
+}
+
+impl Report<'_> {
+    fn with(mut self, change: impl FnOnce(&mut Diagnostic)) -> Self {
+        if let Some(diagnostic) = &mut self.diagnostic {
+            change(diagnostic);
+        }
+        self
+    }
+
+    /// The chain of causes; usually `construct.why.clone()`.
+    pub fn why(self, why: Why) -> Self {
+        self.with(|diagnostic| diagnostic.why = why)
+    }
+
+    /// Adds one cause.
+    pub fn because(self, step: Step) -> Self {
+        self.with(|diagnostic| {
+            diagnostic.why = diagnostic.why.iter().cloned().chain([step]).collect();
+        })
+    }
+
+    /// A second place: "`y` is bound here only".
+    pub fn label(self, span: Span, message: impl Into<String>) -> Self {
+        self.with(|diagnostic| diagnostic.labels.push(Label { message: message.into(), span }))
+    }
+
+    /// What to write instead.
+    pub fn help(self, help: impl Into<String>) -> Self {
+        self.with(|diagnostic| diagnostic.help = Some(help.into()))
+    }
+
+    /// Less than the rule's own severity, where a case is not certain.
+    pub fn severity(self, severity: ag_db::diagnostic::Severity) -> Self {
+        self.with(|diagnostic| diagnostic.severity = severity)
+    }
+
+    pub fn fix(self, applicability: Applicability, message: impl Into<String>, edits: Vec<Edit>) -> Self {
+        self.with(|diagnostic| {
+            diagnostic.fix = Some(Fix { message: message.into(), applicability, edits });
+        })
+    }
+
+    /// Ends the report (the same as dropping it).
+    pub fn emit(self) {}
+}
+
+impl Drop for Report<'_> {
+    fn drop(&mut self) {
+        if let Some(diagnostic) = self.diagnostic.take() {
+            self.sink.borrow_mut().push(diagnostic);
+        }
+    }
+}

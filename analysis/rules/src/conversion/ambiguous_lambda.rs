@@ -1,0 +1,198 @@
+//! Two lambdas that AutoGraph cannot tell apart.
+
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::FxHashSet;
+
+use crate::FileContext;
+use crate::declare::declare_rule;
+use ag_index::callbacks;
+
+declare_rule! {
+    /// ## What it does
+    /// Finds lambdas that AutoGraph converts and that share a line with another lambda of the same parameters, when
+    /// they choose between values (`… if … else …`, `and`, `or`, `not`).
+    ///
+    /// ## Why is this bad?
+    /// Python remembers only the line of a lambda. AutoGraph looks for the lambda of the same parameters there; where
+    /// it finds two it gives up and leaves the lambda as it is, and a choice on a Tensor raises.
+    ///
+    /// ## Example
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    /// steps = [lambda x: x + 1 if x > 0 else x, lambda x: x - 1 if x > 0 else x]
+    /// up = tf.function(steps[0])
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    /// steps = [
+    ///     lambda x: x + 1 if x > 0 else x,
+    ///     lambda x: x - 1 if x > 0 else x,
+    /// ]
+    /// up = tf.function(steps[0])
+    /// ```
+    ///
+    /// ## What TensorFlow says
+    /// > could not parse the source code of <function <lambda>>: found multiple definitions with identical signatures
+    /// > at the location. This error may be avoided by defining each lambda on a single line and with unique argument
+    /// > names.
+    pub(crate) static AMBIGUOUS_LAMBDA = {
+        code: "AG008", name: "ambiguous-lambda",
+        summary: "AutoGraph cannot tell two lambdas on one line apart",
+        severity: Warning, default: true, since: "0.1.0",
+        dialects: [Tensorflow], fix: None,
+        check: File(check),
+    }
+}
+
+fn check(ctx: &FileContext) {
+    if !ctx.imports.uses("tensorflow") {
+        return;
+    }
+    let mut staged = StagedNames { ctx, names: FxHashSet::default() };
+    staged.visit_body(ctx.parsed.suite());
+    let mut lambdas = Lambdas { ctx, names: staged.names, is_converted: false, found: Vec::new() };
+    lambdas.visit_body(ctx.parsed.suite());
+    let found = lambdas.found;
+    for (position, (lambda, is_converted)) in found.iter().enumerate() {
+        let others = found.iter().enumerate().filter(|(other, _)| *other != position);
+        let same = others
+            .map(|(_, (other, _))| *other)
+            .find(|other| parameters(other) == parameters(lambda) && covers_line_of(ctx.text, other, lambda));
+        let Some(other) = same.filter(|_| *is_converted && chooses(&lambda.body)) else { continue };
+        ctx.report(
+            &AMBIGUOUS_LAMBDA,
+            lambda.range(),
+            "AutoGraph cannot tell this lambda from another one on its line, and leaves it as plain Python",
+        )
+        .label(ctx.span(other.range()), "the same parameters on the same line")
+        .help("write each lambda on a line of its own, or give the parameters other names")
+        .emit();
+    }
+}
+
+/// The parameters' names: what AutoGraph compares.
+fn parameters(lambda: &ast::ExprLambda) -> Vec<&str> {
+    lambda
+        .parameters
+        .iter()
+        .flat_map(|parameters| parameters.iter())
+        .map(|parameter| parameter.name().as_str())
+        .collect()
+}
+
+/// Whether `other` spans the line that `lambda` starts on.
+fn covers_line_of(text: &str, other: &ast::ExprLambda, lambda: &ast::ExprLambda) -> bool {
+    let between = |from: TextRange, to: TextRange| {
+        let gap = text.get(from.end().to_usize()..to.start().to_usize());
+        gap.is_some_and(|gap| !gap.contains('\n'))
+    };
+    let (a, b) = (other.range(), lambda.range());
+    a.contains(b.start()) || between(a, b) || {
+        // `other` begins later: on the line of `lambda`'s start.
+        let gap = text.get(b.start().to_usize()..a.start().to_usize());
+        a.start() >= b.start() && gap.is_some_and(|gap| !gap.contains('\n'))
+    }
+}
+
+/// Whether a lambda's value depends on a choice.
+fn chooses(body: &Expr) -> bool {
+    struct Choice(bool);
+    impl SourceOrderVisitor<'_> for Choice {
+        fn visit_expr(&mut self, expression: &Expr) {
+            match expression {
+                Expr::If(_) | Expr::BoolOp(_) => self.0 = true,
+                Expr::UnaryOp(operation) if operation.op == ast::UnaryOp::Not => self.0 = true,
+                Expr::Lambda(_) => {}
+                _ => source_order::walk_expr(self, expression),
+            }
+        }
+    }
+    let mut choice = Choice(false);
+    choice.visit_expr(body);
+    choice.0
+}
+
+/// The functions given to `tf.function`, `tf.autograph.to_graph` or a method of a Dataset.
+fn converted_argument<'a>(ctx: &FileContext, call: &'a ast::ExprCall) -> Option<&'a Expr> {
+    let callee = ctx.resolve(&call.func);
+    if callee
+        .is_some_and(|name| matches!(name.as_str(), "tensorflow.function" | "tensorflow.autograph.to_graph"))
+    {
+        return call.arguments.args.first();
+    }
+    callbacks::dataset_method(call).map(|method| method.function)
+}
+
+/// The names in what is converted: `steps` of `tf.function(steps[0])`.
+struct StagedNames<'c, 'a> {
+    ctx: &'c FileContext<'c>,
+    names: FxHashSet<&'a str>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for StagedNames<'_, 'a> {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if let Expr::Call(call) = expression
+            && let Some(mut function) = converted_argument(self.ctx, call)
+        {
+            while let Expr::Subscript(subscript) = function {
+                function = &subscript.value;
+            }
+            self.names.extend(function.as_name_expr().map(|name| name.id.as_str()));
+        }
+        source_order::walk_expr(self, expression);
+    }
+}
+
+/// All lambdas outside of converted functions, and whether AutoGraph converts them.
+struct Lambdas<'c, 'a> {
+    ctx: &'c FileContext<'c>,
+    names: FxHashSet<&'a str>,
+    is_converted: bool,
+    found: Vec<(&'a ast::ExprLambda, bool)>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Lambdas<'_, 'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            // A lambda in a converted function is converted with it.
+            Stmt::FunctionDef(def)
+                if def.decorator_list.iter().any(|decorator| {
+                    let callee =
+                        decorator.expression.as_call_expr().map_or(&decorator.expression, |call| &call.func);
+                    self.ctx.resolve(callee).is_some_and(|name| name == "tensorflow.function")
+                }) => {}
+            Stmt::Assign(assign) => {
+                let named = assign.targets.iter().filter_map(Expr::as_name_expr);
+                let is_converted = named.into_iter().any(|name| self.names.contains(name.id.as_str()));
+                let outer = std::mem::replace(&mut self.is_converted, is_converted);
+                source_order::walk_stmt(self, statement);
+                self.is_converted = outer;
+            }
+            _ => source_order::walk_stmt(self, statement),
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Lambda(lambda) => self.found.push((lambda, self.is_converted)),
+            Expr::Call(call) => {
+                if let Some(Expr::Lambda(lambda)) = converted_argument(self.ctx, call) {
+                    let position = self.found.len();
+                    source_order::walk_expr(self, expression);
+                    for (found, is_converted) in self.found.iter_mut().skip(position) {
+                        *is_converted |= std::ptr::eq(*found, lambda);
+                    }
+                    return;
+                }
+            }
+            _ => {}
+        }
+        source_order::walk_expr(self, expression);
+    }
+}

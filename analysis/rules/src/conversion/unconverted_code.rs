@@ -1,0 +1,212 @@
+//! A decision on a Tensor in code that AutoGraph leaves as it is.
+
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::Ranged;
+
+use super::unconverted::{may_be_flag, refusal};
+use crate::FunctionContext;
+use crate::declare::declare_rule;
+use crate::guards::guarded;
+use crate::tracing;
+use crate::tracing::Origin;
+use ag_db::diagnostic::Severity;
+use ag_index::assumptions::Unconverted;
+use ag_index::facts::{Alternative, TensorKind};
+use ag_staging::construct::ConstructNode;
+use ag_syntax::expressions;
+
+declare_rule! {
+    /// ## What it does
+    /// Finds `if`, `while`, `for`, conditional expressions, `and`, `or`, `not`, `assert` and chained comparisons
+    /// on Tensors in code that is traced but not converted:
+    ///
+    /// - methods that Keras 3 calls: `Layer.call`, `Model.train_step`, `Loss.call`, …
+    /// - functions that a library calls as they are: the bodies of `tf.cond`, `tf.while_loop`, `tf.scan` (but not
+    ///   those of `tf.map_fn` and of Datasets)
+    /// - methods that Python calls for a `with` or `for`: `__enter__`, `__next__`
+    /// - constructors, and functions with `functools.lru_cache` or `do_not_convert`
+    /// - functions with `autograph=False`, and all that is called from such code
+    ///
+    /// It also finds calls of functions with `functools.lru_cache` that are given Tensors.
+    ///
+    /// ## Why is this bad?
+    /// Only converted code can branch on a Tensor. Elsewhere Python asks the Tensor for its truth value, which it
+    /// does not have while a graph is traced. A `for` over a Dataset does not even raise: it is traced for ever.
+    ///
+    /// Functions written *inside* a converted function are converted with it, whoever calls them.
+    ///
+    /// ## Example
+    /// ```python
+    /// import keras
+    /// import tensorflow as tf
+    ///
+    ///
+    /// class Gate(keras.layers.Layer):
+    ///     def call(self, x: tf.Tensor):
+    ///         if tf.reduce_sum(x) > 0.0:
+    ///             return x * 2.0
+    ///         return x
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import keras
+    /// import tensorflow as tf
+    ///
+    ///
+    /// class Gate(keras.layers.Layer):
+    ///     @tf.function
+    ///     def call(self, x: tf.Tensor):
+    ///         if tf.reduce_sum(x) > 0.0:
+    ///             return x * 2.0
+    ///         return x
+    /// ```
+    ///
+    /// `tf.where` and `tf.cond` do without conversion.
+    ///
+    /// ## What TensorFlow says
+    /// > Using a symbolic `tf.Tensor` as a Python `bool` is not allowed.
+    ///
+    /// > Iterating over a symbolic `tf.Tensor` is not allowed.
+    ///
+    /// > Tensor is unhashable. Instead, use tensor.ref() as the key.
+    pub(crate) static UNCONVERTED_CODE = {
+        code: "AG014", name: "unconverted-code",
+        summary: "a decision on a Tensor in code that AutoGraph does not convert",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Tensorflow, Keras, Autograph, Pennylane], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    match ctx.stage.unconverted {
+        // What has a cache is never called with a Tensor: the call fails before.
+        None | Some(Unconverted::Syntax | Unconverted::Cached) => {}
+        Some(reason) => decisions(ctx, reason, UNCONVERTED_CODE.severity),
+    }
+    // Converted for one caller, and as it is for another.
+    if let Some(reason) = ctx.stage.also_unconverted {
+        decisions(ctx, reason, Severity::Warning);
+    }
+    cached_calls(ctx);
+}
+
+fn decisions(ctx: &FunctionContext, reason: Unconverted, most: Severity) {
+    let mut last = None;
+    for (construct, node) in ctx.staged() {
+        // The parts of a test that is reported already.
+        if last.is_some_and(|range| construct.range.intersect(range) == Some(construct.range)) {
+            continue;
+        }
+        if let ConstructNode::For(statement) = node
+            && !matches!(
+                ctx.fact(&statement.iter).tensor_kind(),
+                Some(TensorKind::Tensor | TensorKind::Variable | TensorKind::Dataset | TensorKind::Iterator)
+            )
+        {
+            continue;
+        }
+        last = Some(construct.test_range);
+        let assumed = node.test().is_some_and(|test| tracing::origin(ctx, test) == Origin::Assumed);
+        if node.test().is_some_and(|test| may_be_flag(ctx, test) || compares_objects(ctx, test))
+            || guarded(ctx, construct.test_range)
+        {
+            continue;
+        }
+        let name = ctx.def().name.as_str();
+        let message = format!("{}: {}", refusal(ctx, construct), because(reason, name));
+        let severity = if assumed { Severity::Warning } else { most };
+        let report = ctx.report(&UNCONVERTED_CODE, construct.test_range, message).severity(severity);
+        let report = match &ctx.stage.cause {
+            _ if ctx.stage.converts => report,
+            Some(cause) if reason == Unconverted::Caller => report.label(cause.clone(), "called here"),
+            Some(cause) if reason == Unconverted::Body => {
+                report.label(cause.clone(), "given to TensorFlow here")
+            }
+            Some(cause) if reason == Unconverted::Constructor => report.label(cause.clone(), "made here"),
+            _ => report,
+        };
+        report.why(construct.why.clone()).help(help(reason)).emit();
+    }
+}
+
+/// `a != b` in code for TensorFlow 1, where it tells whether these are two objects.
+fn compares_objects(ctx: &FunctionContext, test: &Expr) -> bool {
+    const REMOVED: [&str; 8] = [
+        "tensorflow.assign",
+        "tensorflow.assign_add",
+        "tensorflow.get_variable",
+        "tensorflow.get_collection",
+        "tensorflow.placeholder",
+        "tensorflow.variable_scope",
+        "tensorflow.log",
+        "tensorflow.to_float",
+    ];
+    let Expr::Compare(compare) = test else { return false };
+    compare.ops.iter().all(|op| matches!(op, ast::CmpOp::Eq | ast::CmpOp::NotEq))
+        && tracing::asks(ctx, &REMOVED)
+}
+
+fn because(reason: Unconverted, name: &str) -> String {
+    match reason {
+        Unconverted::Option => format!("`{name}` is staged with `autograph=False`"),
+        Unconverted::Keras => format!("Keras 3 calls `{name}` without converting it"),
+        Unconverted::Body => format!("TensorFlow calls `{name}` without converting it"),
+        Unconverted::Constructor => "constructors are not converted".to_owned(),
+        Unconverted::Protocol => format!("Python itself calls `{name}`, and it is not converted"),
+        Unconverted::DoNotConvert => format!("`{name}` is marked `do_not_convert`"),
+        Unconverted::Cached | Unconverted::Syntax | Unconverted::Caller => {
+            format!("`{name}` is called from code that is not converted")
+        }
+    }
+}
+
+fn help(reason: Unconverted) -> &'static str {
+    match reason {
+        Unconverted::Option => "remove `autograph=False`, or use `tf.cond`, `tf.where` or `tf.while_loop`",
+        Unconverted::Keras => {
+            "decorate the method with `@tf.function`, or use `keras.ops.cond`, `keras.ops.where` or `keras.ops.while_loop`"
+        }
+        Unconverted::Body => "define the function inside the converted function, or use `tf.cond` in it",
+        Unconverted::Constructor => "decide in a function, and give the result to the constructor",
+        Unconverted::Protocol => "call a function for it, in the body of the `with` or `for`",
+        Unconverted::DoNotConvert => "remove `do_not_convert`, or use `tf.cond` or `tf.where`",
+        Unconverted::Cached => "remove the cache: Tensors cannot be its keys",
+        Unconverted::Syntax | Unconverted::Caller => {
+            "decorate this function with `@tf.function`, or use `tf.cond` or `tf.where`"
+        }
+    }
+}
+
+/// `cached(x)`: the cache wants to hash the Tensor.
+fn cached_calls(ctx: &FunctionContext) {
+    for expression in expressions::of_function(ctx.def()) {
+        let Expr::Call(call) = expression else { continue };
+        let is_cached = matches!(
+            ctx.fact(&call.func).alternatives.as_slice(),
+            [Alternative::Instance { class, .. }] if class == "_lru_cache_wrapper"
+        );
+        if !is_cached {
+            continue;
+        }
+        let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
+        let Some(tensor) =
+            call.arguments.args.iter().chain(keywords).find(|argument| ctx.fact(argument).is_tensor())
+        else {
+            continue;
+        };
+        ctx.report(
+            &UNCONVERTED_CODE,
+            call.range(),
+            format!(
+                "`{}` caches its results by its arguments, and the Tensor `{}` cannot be a key",
+                ctx.text(call.func.as_ref()),
+                ctx.text(tensor)
+            ),
+        )
+        .why(ctx.why(tensor))
+        .help(help(Unconverted::Cached))
+        .emit();
+    }
+}

@@ -1,0 +1,88 @@
+//! An assignment expression keeps its function from being converted.
+
+use ruff_python_ast::Stmt;
+use ruff_text_size::{Ranged, TextRange};
+
+use super::unconverted;
+use crate::FunctionContext;
+use crate::declare::declare_rule;
+use ag_db::diagnostic::{Applicability, Edit};
+use ag_syntax::unsupported::Unsupported;
+use ag_syntax::{edits, statements};
+
+declare_rule! {
+    /// ## What it does
+    /// Finds assignment expressions (`:=`) in functions that AutoGraph converts.
+    ///
+    /// ## Why is this bad?
+    /// AutoGraph's analysis does not know assignment expressions and gives up on the whole function, which then runs
+    /// as plain Python: a decision on a Tensor raises. The finding stands at the first such decision; without one it
+    /// is a warning at the `:=`.
+    ///
+    /// ## Example
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def doubled(x: tf.Tensor):
+    ///     if (y := x * 2.0) > 4.0:
+    ///         x = y
+    ///     return x
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def doubled(x: tf.Tensor):
+    ///     y = x * 2.0
+    ///     if y > 4.0:
+    ///         x = y
+    ///     return x
+    /// ```
+    ///
+    /// ## Fix safety
+    /// Safe: the assignment is what the test does first. It is offered where that is so.
+    ///
+    /// ## What TensorFlow says
+    /// > AutoGraph could not transform <function doubled> and will run it as-is.
+    /// > Cause: (<gast.gast.NamedExpr object>, (y := (x * 2.0)))
+    pub(crate) static WALRUS = {
+        code: "AG005", name: "walrus",
+        summary: "an assignment expression `:=` keeps a function from being converted",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Tensorflow, Autograph, Pennylane], fix: Sometimes,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    let help = "assign in a statement of its own";
+    let Some((report, place)) = unconverted::check(ctx, &WALRUS, Unsupported::Walrus, "`:=`", help) else {
+        return;
+    };
+    match own_statement(ctx, place) {
+        Some(edits) => report.fix(Applicability::Safe, "Assign before the `if`", edits).emit(),
+        None => report.emit(),
+    }
+}
+
+/// `if (y := f(x)) > 0:` -> `y = f(x)`, `if (y) > 0:`, where the assignment is what the test does first.
+fn own_statement(ctx: &FunctionContext, place: TextRange) -> Option<Vec<Edit>> {
+    let node = statements::of_function(ctx.def())
+        .into_iter()
+        .filter_map(Stmt::as_if_stmt)
+        .find(|node| node.test.range().contains_range(place))?;
+    let named = ctx.expression_at(place)?.as_named_expr()?;
+    let before = ctx.ast.text.get(usize::from(node.test.start())..usize::from(place.start()))?;
+    // `if` may stand in a loop, but not under a condition of its own line.
+    if !before.chars().all(|c| c == '(' || c.is_whitespace()) {
+        return None;
+    }
+    let line = format!("{} = {}", ctx.text(named.target.as_ref()), ctx.text(named.value.as_ref()));
+    let assignment = edits::line_before(&ctx.ast.text, node.start(), &line)?;
+    Some(vec![assignment, Edit::replace(place, ctx.text(named.target.as_ref()))])
+}

@@ -1,0 +1,120 @@
+//! The findings of a document, with offsets into the file.
+
+use ag_db::diagnostic::{Diagnostic, Severity, Span};
+use ag_db::finding::{Finding, FindingFix, Location, Note};
+use ag_db::{Db, Document, text};
+use ag_index::index::{FunctionId, file_index, tree};
+use ag_index::locate::{locate, notes};
+use ag_staging::results::stages_of;
+use ag_syntax::edits::Edit;
+use ruff_db::files::File;
+use ruff_text_size::TextRange;
+
+use crate::registry;
+use crate::run::{file_diagnostics, function_diagnostics};
+use crate::selection::RuleTable;
+use crate::suppress;
+
+/// The rules that are enabled for a document.
+pub struct FileRules<'a> {
+    /// Those of the project: files that cannot be analyzed are reported by these.
+    pub project: &'a RuleTable,
+    /// Those that are left after per-file ignores.
+    pub file: &'a RuleTable,
+}
+
+/// All findings of a document, in source order: what the engine says, what the rules say by the
+/// settings, and suppressions applied.
+pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<Finding> {
+    let source = text(db, document);
+    let file = document.file(db);
+    let engine = |code: &str, range: TextRange, message: String| {
+        let rule = registry::find(code)?;
+        Some(Finding {
+            code: rule.code,
+            name: rule.name,
+            severity: rules.project.enabled(rule.code)?,
+            message,
+            location: Location { file, range },
+            labels: Vec::new(),
+            why: Vec::new(),
+            help: None,
+            fix: None,
+        })
+    };
+    if let Some(error) = source.read_error() {
+        return engine("AG901", TextRange::default(), error.to_string()).into_iter().collect();
+    }
+    let index = file_index(db, document);
+    if index.too_deep {
+        let message = "the file nests too deeply to be checked".to_owned();
+        return engine("AG904", TextRange::default(), message).into_iter().collect();
+    }
+    let mut found: Vec<Finding> = index
+        .syntax_errors
+        .iter()
+        .filter_map(|(range, message)| engine("AG900", *range, message.clone()))
+        .collect();
+    let stages = stages_of(db, document);
+    if !stages.is_empty() || !index.roots.is_empty() {
+        let mut diagnostics: Vec<&Diagnostic> = file_diagnostics(db, document).iter().collect();
+        for path in stages.keys() {
+            diagnostics.extend(function_diagnostics(db, FunctionId::new(db, document, path.clone())));
+        }
+        found.extend(diagnostics.into_iter().filter_map(|diagnostic| {
+            let severity = severity(rules.file, diagnostic)?;
+            resolve(db, file, diagnostic, severity)
+        }));
+    }
+    found.sort_by(|a, b| {
+        let key =
+            |finding: &Finding| (finding.location.range.start(), finding.code, finding.location.range.end());
+        key(a).cmp(&key(b)).then_with(|| a.message.cmp(&b.message))
+    });
+    found.dedup();
+    if suppress::may_occur(source.as_str())
+        && let Some(parsed) = tree(db, document)
+    {
+        found = suppress::apply(found, file, source.as_str(), &parsed, rules.file);
+    }
+    found
+}
+
+/// A configured severity wins; else a rule may speak more softly of a case that is not certain.
+fn severity(rules: &RuleTable, diagnostic: &Diagnostic) -> Option<Severity> {
+    let configured = rules.enabled(diagnostic.code)?;
+    let own = registry::find(diagnostic.code)?.severity;
+    Some(if configured == own { diagnostic.severity } else { configured })
+}
+
+/// Moves a diagnostic from its function to its place in the file.
+fn resolve(db: &dyn Db, file: File, diagnostic: &Diagnostic, severity: Severity) -> Option<Finding> {
+    let location = locate(db, &diagnostic.span)?;
+    if location.file != file {
+        return None;
+    }
+    let base = location.range.start() - diagnostic.span.range.start();
+    let note = |message: &str, span: Option<&Span>| Note {
+        message: message.to_owned(),
+        location: span.and_then(|span| locate(db, span)),
+    };
+    Some(Finding {
+        code: diagnostic.code,
+        name: diagnostic.name,
+        severity,
+        message: diagnostic.message.clone(),
+        labels: diagnostic.labels.iter().map(|label| note(&label.message, Some(&label.span))).collect(),
+        why: notes(db, &diagnostic.why),
+        help: diagnostic.help.clone(),
+        fix: diagnostic.fix.as_ref().map(|fix| {
+            let mut edits: Vec<Edit> = fix
+                .edits
+                .iter()
+                .map(|edit| Edit { range: edit.range + base, text: edit.text.clone() })
+                .collect();
+            edits.sort_by_key(|edit| (edit.range.start(), edit.range.end()));
+            FindingFix { message: fix.message.clone(), applicability: fix.applicability, edits }
+        }),
+        location,
+    })
+}

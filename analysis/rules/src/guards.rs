@@ -1,0 +1,144 @@
+//! Code that asks first whether it runs eagerly, leaves the graph, or expects to fail.
+
+use ruff_python_ast::{Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+
+use crate::FunctionContext;
+use ag_db::Db;
+use ag_db::diagnostic::{Anchor, Span};
+use ag_flow::{BlockKind, StatementKind};
+use ag_index::index::{FunctionId, function_ast};
+use ag_staging::queries;
+
+/// What a test mentions when it tells eager execution from a graph.
+const EAGER_TESTS: [&str; 9] = [
+    "executing_eagerly",
+    "inside_function",
+    "in_tf_function",
+    "EagerTensor",
+    "hasattr",
+    "is_symbolic",
+    "is_keras_tensor",
+    "is_tensor",
+    "ndarray",
+];
+
+/// Calls that are followed back to where somebody asks.
+const MAX_CALLERS: usize = 6;
+
+/// Whether `range` is under a test of eager execution or of the library that computes, in a
+/// `with tf.init_scope()`, or in the body of a `try`; or the whole function is called so.
+pub(super) fn guarded(ctx: &FunctionContext, range: TextRange) -> bool {
+    ctx.enclosing(range).any(|construct| mentions(ctx.text(construct.test_range)))
+        || escapes(ctx, range)
+        || is_called_eagerly(ctx)
+}
+
+/// Whether `range` is under a test of eager execution itself.
+pub(super) fn asks_for_eager(ctx: &FunctionContext, range: TextRange) -> bool {
+    ctx.enclosing(range).any(|construct| ctx.text(construct.test_range).contains("executing_eagerly"))
+}
+
+fn mentions(test: &str) -> bool {
+    EAGER_TESTS.iter().any(|word| test.contains(word)) || asks_for_library(test)
+}
+
+/// `keras.backend.backend() == "torch"`: Tensors there are of another library.
+fn asks_for_library(test: &str) -> bool {
+    test.contains("backend") && ["torch", "jax", "numpy"].iter().any(|library| test.contains(library))
+}
+
+/// Whether some caller on the way from the root asks first: `if in_graph(): return staged(x)`, then `eager(x)`.
+pub(super) fn is_called_eagerly(ctx: &FunctionContext) -> bool {
+    let mut cause = ctx.stage.cause.clone().filter(|_| ctx.root().is_none());
+    for _ in 0..MAX_CALLERS {
+        let Some(Span { document, anchor: Anchor::Function(path), range }) = cause else { return false };
+        let caller = FunctionId::new(ctx.db, document, path);
+        let Some(ast) = function_ast(ctx.db, caller) else { return false };
+        let asks =
+            |test: &Expr| mentions(&ast.text[test.range()]) || asks_elsewhere(ctx.db, caller, test.range());
+        if is_under(&ast.def().body, range, &asks, &asks) {
+            return true;
+        }
+        let stage = queries::stage(ctx.db, caller).as_ref();
+        cause = stage.filter(|stage| stage.root.is_none()).and_then(|stage| stage.cause.clone());
+    }
+    false
+}
+
+/// The test calls a function of the project that asks: `if self.uses_graph():`.
+fn asks_elsewhere<'db>(db: &'db dyn Db, function: FunctionId<'db>, test: TextRange) -> bool {
+    let calls = &queries::types(db, function).calls;
+    let targets =
+        calls.iter().filter(|call| test.contains_range(call.place.range)).flat_map(|call| &call.targets);
+    targets
+        .filter_map(|target| {
+            function_ast(db, FunctionId::new(db, target.document, target.path.clone())).as_ref()
+        })
+        .any(|called| mentions(&called.text))
+}
+
+/// Whether `range` is under an `if` with a test of the first kind, or behind one of the second kind that returns.
+pub(super) fn is_under(
+    body: &[Stmt],
+    range: TextRange,
+    over: &dyn Fn(&Expr) -> bool,
+    before: &dyn Fn(&Expr) -> bool,
+) -> bool {
+    for statement in body {
+        let Stmt::If(conditional) = statement else {
+            if statement.range().contains_range(range) {
+                return bodies(statement).into_iter().any(|body| is_under(body, range, over, before));
+            }
+            continue;
+        };
+        let elifs = &conditional.elif_else_clauses;
+        let clauses = std::iter::once((Some(&*conditional.test), &conditional.body))
+            .chain(elifs.iter().map(|clause| (clause.test.as_ref(), &clause.body)));
+        let mut asked = false;
+        for (test, body) in clauses {
+            if test.is_some_and(|test| test.range().contains_range(range)) {
+                return asked;
+            }
+            asked |= test.is_some_and(over);
+            if body.iter().any(|statement| statement.range().contains_range(range)) {
+                return asked || is_under(body, range, over, before);
+            }
+        }
+        let returns = matches!(conditional.body.last(), Some(Stmt::Return(_) | Stmt::Raise(_)));
+        if returns && conditional.range().end() <= range.start() && before(&conditional.test) {
+            return true;
+        }
+    }
+    false
+}
+
+fn bodies(statement: &Stmt) -> Vec<&[Stmt]> {
+    match statement {
+        Stmt::For(inner) => vec![&inner.body, &inner.orelse],
+        Stmt::While(inner) => vec![&inner.body, &inner.orelse],
+        Stmt::With(inner) => vec![&inner.body],
+        Stmt::Try(inner) => vec![&inner.body, &inner.orelse, &inner.finalbody],
+        _ => Vec::new(),
+    }
+}
+
+fn escapes(ctx: &FunctionContext, range: TextRange) -> bool {
+    let cfg = &ctx.flow.cfg;
+    let Some(mut inner) = cfg.statement_around(range) else { return false };
+    while let Some(outer) = cfg.statement(inner).and_then(|statement| statement.parent) {
+        let in_body = cfg.block(outer, BlockKind::Body).is_some_and(|body| body.contains(inner));
+        let escapes = match cfg.statement(outer).map(|statement| (statement.kind, statement.range)) {
+            Some((StatementKind::Try, _)) => true,
+            Some((StatementKind::With, range)) => {
+                ctx.text(range).lines().next().is_some_and(|head| head.contains("init_scope"))
+            }
+            _ => false,
+        };
+        if escapes && in_body {
+            return true;
+        }
+        inner = outer;
+    }
+    false
+}

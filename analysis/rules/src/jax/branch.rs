@@ -1,0 +1,189 @@
+//! Python decisions on tracers: `if`, ternaries, `and`, `or`, `not`, `assert`, `bool()`.
+
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::Ranged;
+
+use super::super::FunctionContext;
+use super::super::declare::declare_rule;
+use super::super::tracing::{self, Certainty, Decision};
+use super::{needs_truth, shown, weight};
+use ag_db::diagnostic::{Applicability, Edit};
+use ag_staging::construct::{ConstructKind, ConstructNode};
+
+declare_rule! {
+    /// ## What it does
+    /// Reports decisions that Python takes on a traced array: `if`, conditional expressions, `and`,
+    /// `or`, `not`, `assert`, conditions of comprehensions, and the builtins that decide inside:
+    /// `bool`, `any`, `all`, `max` and `min` of several values, `in` on a list or tuple.
+    ///
+    /// ## Why is this bad?
+    /// `jax.jit` runs the function once with tracers, which have a shape and a dtype and no value.
+    /// Python cannot know which way to go, so tracing stops with an exception.
+    ///
+    /// ## Example
+    /// ```python
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// @jax.jit
+    /// def relu(x):
+    ///     return x if x.sum() > 0 else jnp.zeros_like(x)
+    ///
+    /// relu(jnp.ones(3))
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// @jax.jit
+    /// def relu(x):
+    ///     return jnp.where(x.sum() > 0, x, jnp.zeros_like(x))
+    ///
+    /// relu(jnp.ones(3))
+    /// ```
+    /// `jax.lax.cond` evaluates one side only. A Python value that selects between versions of the
+    /// function belongs in `static_argnames`.
+    ///
+    /// ## Fix safety
+    /// Unsafe: `jnp.where` and `jnp.logical_and` evaluate all of their operands.
+    ///
+    /// ## What jax says
+    /// `TracerBoolConversionError: Attempted boolean conversion of traced array with shape bool[].`
+    pub(crate) static JAX_BRANCH = {
+        code: "AG501", name: "jax-branch",
+        summary: "Python decides on a traced array",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Jax], fix: Sometimes,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    for decision in tracing::decisions(ctx) {
+        if decision.construct.kind != ConstructKind::While && !tracing::is_made_before(ctx, decision.test) {
+            report(ctx, &decision);
+        }
+    }
+    for expression in ctx.expressions() {
+        if let Some((what, value)) = decided_inside(ctx, expression) {
+            ctx.report(
+                &JAX_BRANCH,
+                expression,
+                format!("{what} needs the truth of `{}`, which is traced and has no value yet", shown(ctx, value)),
+            )
+            .severity(needs_truth(ctx, value))
+            .why(ctx.why(value))
+            .help("Use the function of `jax.numpy` that works on arrays, such as `jnp.maximum`, `jnp.any` or `jnp.isin`")
+            .emit();
+        }
+    }
+}
+
+fn report(ctx: &FunctionContext, decision: &Decision) {
+    let kind = decision.construct.kind;
+    let (is, severity) = weight(ctx, decision);
+    let (test, what) = (shown(ctx, decision.test), tracing::spelled(kind));
+    let report = ctx
+        .report(
+            &JAX_BRANCH,
+            decision.test,
+            format!("`{test}` {is} traced; a tracer has no value for {what} to decide on"),
+        )
+        .severity(severity)
+        .why(decision.construct.why.clone());
+    match fix(ctx, decision) {
+        Some((message, edit)) => report.fix(Applicability::Unsafe, message, vec![edit]).emit(),
+        None => report.help(help(kind)).emit(),
+    }
+}
+
+fn help(kind: ConstructKind) -> &'static str {
+    match kind {
+        ConstructKind::And | ConstructKind::Or | ConstructKind::Not | ConstructKind::CompareChain => {
+            "Use `jnp.logical_and`, `jnp.logical_or` or `jnp.logical_not`"
+        }
+        ConstructKind::Assert => "Use `jax.experimental.checkify.check`, or check before the jitted call",
+        _ => {
+            "Use `jnp.where` or `jax.lax.cond`; make a Python value that selects behaviour a static argument"
+        }
+    }
+}
+
+/// `a if t else b` -> `jnp.where(t, a, b)`, `a and b` -> `jnp.logical_and(a, b)`.
+fn fix(ctx: &FunctionContext, decision: &Decision) -> Option<(&'static str, Edit)> {
+    let jnp = ctx.imports.local_name_of("jax.numpy")?;
+    let range = decision.construct.range;
+    match decision.node {
+        ConstructNode::IfExp(node) if decision.certainty == Certainty::Always => {
+            let numeric = |value: &Expr| tracing::is_tensor(ctx, value) || value.is_number_literal_expr();
+            if !numeric(&node.body) || !numeric(&node.orelse) {
+                return None;
+            }
+            let (test, body, orelse) = match &*node.test {
+                // `a if not t else b` is `b if t else a`.
+                Expr::UnaryOp(ast::ExprUnaryOp { op: ast::UnaryOp::Not, operand, .. }) => {
+                    (&**operand, &*node.orelse, &*node.body)
+                }
+                test => (test, &*node.body, &*node.orelse),
+            };
+            let chain = test.as_compare_expr().is_some_and(|compare| compare.ops.len() > 1);
+            if chain || matches!(test, Expr::BoolOp(_) | Expr::UnaryOp(_)) {
+                return None;
+            }
+            let [test, body, orelse] = [test, body, orelse].map(|part| ctx.text(part));
+            Some(("Use `jnp.where`", Edit::replace(range, format!("{jnp}.where({test}, {body}, {orelse})"))))
+        }
+        ConstructNode::BoolOp(node) => {
+            let [left, right] = node.values.as_slice() else { return None };
+            if !tracing::is_mask(ctx, left) || !tracing::is_mask(ctx, right) {
+                return None;
+            }
+            let (message, function) = match node.op {
+                ast::BoolOp::And => ("Use `jnp.logical_and`", "logical_and"),
+                ast::BoolOp::Or => ("Use `jnp.logical_or`", "logical_or"),
+            };
+            let (left, right) = (ctx.text(left), ctx.text(right));
+            Some((message, Edit::replace(range, format!("{jnp}.{function}({left}, {right})"))))
+        }
+        ConstructNode::Not(node) => {
+            let operand = ctx.text(&*node.operand);
+            Some(("Use `jnp.logical_not`", Edit::replace(range, format!("{jnp}.logical_not({operand})"))))
+        }
+        _ => None,
+    }
+}
+
+/// What asks for a truth value without saying so, and the value it asks about.
+fn decided_inside<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr)> {
+    match expression {
+        Expr::Call(call) => {
+            let name = ctx.builtin(&call.func)?;
+            let arguments = &call.arguments.args;
+            let value = match (name, &**arguments) {
+                ("bool", [value]) if tracing::is_tensor(ctx, value) => value,
+                ("any" | "all", [value]) if tracing::is_tensor(ctx, value) => value,
+                ("any" | "all", [Expr::Generator(generator)]) => &*generator.elt,
+                ("any" | "all", [Expr::ListComp(comprehension)]) => &*comprehension.elt,
+                ("max" | "min", [first, second, ..]) if call.arguments.keywords.is_empty() => {
+                    [first, second].into_iter().find(|value| tracing::is_tensor(ctx, value))?
+                }
+                _ => return None,
+            };
+            tracing::is_tensor(ctx, value).then(|| (format!("`{name}`"), value))
+        }
+        Expr::Compare(compare) => {
+            let (op, container) = (compare.ops.first()?, compare.comparators.first()?);
+            let several = match container {
+                Expr::List(list) => !list.elts.is_empty(),
+                Expr::Tuple(tuple) => !tuple.elts.is_empty(),
+                _ => false,
+            };
+            let searches = matches!(op, ast::CmpOp::In | ast::CmpOp::NotIn) && several;
+            (searches && tracing::is_tensor(ctx, &compare.left)).then(|| ("`in`".to_owned(), &*compare.left))
+        }
+        _ => None,
+    }
+    .filter(|(_, value)| !value.range().is_empty())
+}

@@ -1,0 +1,186 @@
+//! Tracers where Python wants a number: `int()`, `.item()`, `range()`, an index of a list, `math`.
+
+use ruff_python_ast::{self as ast, Expr};
+
+use super::super::FunctionContext;
+use super::super::declare::declare_rule;
+use super::super::tracing::{is_made_before, is_tensor};
+use super::{needs_value, shown};
+use ag_index::facts::{Alternative, Fact};
+
+declare_rule! {
+    /// ## What it does
+    /// Reports places where a traced array is made a Python number: `int(x)`, `float(x)`,
+    /// `complex(x)`, `x.item()`, `x.tolist()`, `range(x)`, functions of `math`, an index or slice of
+    /// a Python sequence, and number formats.
+    ///
+    /// ## Why is this bad?
+    /// `jax.jit` runs the function once with tracers, which have no values. There is no number to
+    /// give, so tracing stops with an exception.
+    ///
+    /// ## Example
+    /// ```python
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// @jax.jit
+    /// def normalise(x):
+    ///     return x / float(x.sum())
+    ///
+    /// normalise(jnp.ones(3))
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// @jax.jit
+    /// def normalise(x):
+    ///     return x / x.sum()
+    ///
+    /// normalise(jnp.ones(3))
+    /// ```
+    /// To convert a dtype, write `x.astype(int)`. A Python number that shapes the computation belongs
+    /// in `static_argnames`.
+    ///
+    /// ## What jax says
+    /// `ConcretizationTypeError: Abstract tracer value encountered where concrete value is expected`,
+    /// or `TracerIntegerConversionError: The __index__() method was called on traced array`.
+    pub(crate) static JAX_CONCRETIZE = {
+        code: "AG503", name: "jax-concretize",
+        summary: "a traced array is used as a Python number",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Jax], fix: None,
+        check: Function(check),
+    }
+}
+
+/// Those that call `__float__` or `__index__`.
+const MATH: [&str; 26] = [
+    "acos", "asin", "atan", "atan2", "ceil", "copysign", "cos", "cosh", "degrees", "erf", "exp", "expm1",
+    "floor", "fmod", "fsum", "hypot", "isfinite", "isinf", "isnan", "log", "log10", "log2", "pow", "sin",
+    "sqrt", "tan",
+];
+
+fn check(ctx: &FunctionContext) {
+    for expression in ctx.expressions() {
+        let Some((what, value, help)) = concretized(ctx, expression) else { continue };
+        if is_made_before(ctx, value) {
+            continue;
+        }
+        ctx.report(
+            &JAX_CONCRETIZE,
+            expression,
+            format!(
+                "{what} needs the number in `{}`, which is traced and has no value yet",
+                shown(ctx, value)
+            ),
+        )
+        .severity(needs_value(ctx, value))
+        .why(ctx.why(value))
+        .help(help)
+        .emit();
+    }
+}
+
+/// What needs a number, the Tensor it gets, and what to do.
+fn concretized<'a>(
+    ctx: &FunctionContext<'a>,
+    expression: &'a Expr,
+) -> Option<(String, &'a Expr, &'static str)> {
+    const STATIC: &str = "Make it a static argument (`static_argnames`), or use an operation of JAX";
+    match expression {
+        Expr::Call(call) => {
+            let first = call.arguments.args.first();
+            if let Some(name) = ctx.builtin(&call.func) {
+                let tensor = call.arguments.args.iter().find(|value| is_tensor(ctx, value))?;
+                return match name {
+                    "int" | "float" | "complex" => Some((
+                        format!("`{name}`"),
+                        tensor,
+                        "Keep the array; `x.astype(int)` and `x.astype(float)` convert its dtype",
+                    )),
+                    "range" => Some((
+                        "`range`".to_owned(),
+                        tensor,
+                        "Use `jax.lax.fori_loop`, or make the bound a static argument",
+                    )),
+                    _ => None,
+                };
+            }
+            if let Some(name) = ctx.resolve(&call.func)
+                && let Some(function) = name.strip_prefix("math.")
+            {
+                let tensor = call.arguments.args.iter().find(|value| is_tensor(ctx, value))?;
+                let certain = MATH.contains(&function);
+                return certain.then(|| {
+                    (format!("`math.{function}`"), tensor, "Use the function of the same name in `jax.numpy`")
+                });
+            }
+            let attribute = call.func.as_attribute_expr()?;
+            let method = attribute.attr.as_str();
+            if matches!(method, "item" | "tolist" | "tobytes") && is_tensor(ctx, &attribute.value) {
+                return Some((format!("`.{method}()`"), &attribute.value, "Keep the array"));
+            }
+            let formats = method == "format"
+                && attribute
+                    .value
+                    .as_string_literal_expr()
+                    .is_some_and(|text| text.value.to_str().contains("{:"));
+            let value = first.filter(|value| formats && is_tensor(ctx, value))?;
+            Some((
+                "the format".to_owned(),
+                value,
+                "Use `jax.debug.print`, which formats when the function runs",
+            ))
+        }
+        Expr::Subscript(subscript) if is_sequence(ctx.fact(&subscript.value)) => {
+            let index = match &*subscript.slice {
+                Expr::Slice(slice) => [&slice.lower, &slice.upper, &slice.step]
+                    .into_iter()
+                    .flatten()
+                    .map(|bound| &**bound)
+                    .find(|bound| is_tensor(ctx, bound))?,
+                index => Some(index).filter(|index| is_tensor(ctx, index))?,
+            };
+            let what = format!("the index of the Python sequence `{}`", shown(ctx, &subscript.value));
+            let help = match index {
+                _ if subscript.slice.is_slice_expr() => STATIC,
+                _ => "Make the sequence an array: `jnp.array(values)[i]`",
+            };
+            Some((what, index, help))
+        }
+        Expr::FString(string) => {
+            let value = formatted(ctx, string)?;
+            Some((
+                "the format".to_owned(),
+                value,
+                "Use `jax.debug.print`, which formats when the function runs",
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// Only a list, tuple, `range` or string: an index of it must be a number.
+fn is_sequence(fact: &Fact) -> bool {
+    !fact.unknown
+        && !fact.alternatives.is_empty()
+        && fact.alternatives.iter().all(|alternative| match alternative {
+            Alternative::Container { class, .. } => matches!(class.as_str(), "list" | "tuple"),
+            Alternative::Str(_) => true,
+            Alternative::Instance { module, class } => module == "builtins" && class == "range",
+            _ => false,
+        })
+}
+
+/// The Tensor under a format such as `:.3f`.
+fn formatted<'a>(ctx: &FunctionContext<'a>, string: &'a ast::ExprFString) -> Option<&'a Expr> {
+    string.value.f_strings().flat_map(|part| part.elements.iter()).find_map(|element| {
+        let interpolation = element.as_interpolation()?;
+        let has_format = interpolation.format_spec.as_ref().is_some_and(|spec| !spec.elements.is_empty());
+        (has_format && interpolation.conversion.is_none() && is_tensor(ctx, &interpolation.expression))
+            .then_some(&*interpolation.expression)
+    })
+}

@@ -1,0 +1,158 @@
+//! Assignment to an item of an array.
+
+use ruff_python_ast::{self as ast, Expr, Operator, Stmt};
+use ruff_text_size::Ranged;
+
+use super::super::FunctionContext;
+use super::super::declare::declare_rule;
+use super::super::tracing::{self, Origin, is_mask, is_tensor};
+use super::shown;
+use ag_db::diagnostic::{Applicability, Edit, Severity};
+
+declare_rule! {
+    /// ## What it does
+    /// Reports `x[i] = value` and `x[i] += value` on a JAX array.
+    ///
+    /// ## Why is this bad?
+    /// JAX arrays never change, traced or not. The assignment raises.
+    ///
+    /// ## Example
+    /// ```python
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// @jax.jit
+    /// def clear(x):
+    ///     x[0] = 0.0
+    ///     return x
+    ///
+    /// clear(jnp.ones(3))
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// @jax.jit
+    /// def clear(x):
+    ///     x = x.at[0].set(0.0)
+    ///     return x
+    ///
+    /// clear(jnp.ones(3))
+    /// ```
+    ///
+    /// ## Fix safety
+    /// Safe for a plain name: the assignment never worked, and other names for the array keep its old
+    /// value.
+    ///
+    /// ## What jax says
+    /// `TypeError: JAX arrays are immutable and do not support in-place item assignment. Instead of
+    /// x[idx] = y, use x = x.at[idx].set(y) or another .at[] method`
+    pub(crate) static JAX_SETITEM = {
+        code: "AG505", name: "jax-setitem",
+        summary: "an item of a JAX array is assigned to",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Jax], fix: Sometimes,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    for statement in ctx.statements() {
+        match statement {
+            Stmt::Assign(assign) => {
+                let only = assign.targets.len() == 1;
+                for target in &assign.targets {
+                    report(ctx, statement, target, only.then_some(("set", &*assign.value)));
+                }
+            }
+            Stmt::AugAssign(assign) => {
+                let method = match assign.op {
+                    Operator::Add => Some("add"),
+                    Operator::Mult => Some("multiply"),
+                    Operator::Div => Some("divide"),
+                    Operator::Pow => Some("power"),
+                    _ => None,
+                };
+                report(ctx, statement, &assign.target, method.map(|method| (method, &*assign.value)));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option<(&str, &Expr)>) {
+    let subscript = match target {
+        Expr::Subscript(subscript) => subscript,
+        Expr::Tuple(tuple) => {
+            return tuple.elts.iter().for_each(|target| report(ctx, statement, target, None));
+        }
+        Expr::List(list) => return list.elts.iter().for_each(|target| report(ctx, statement, target, None)),
+        _ => return,
+    };
+    // `state["speed"] = v` says that `state` is a dict; `count[...] += 1` is how a `Ref` is written to.
+    let other = match &*subscript.slice {
+        Expr::StringLiteral(_) => true,
+        Expr::EllipsisLiteral(_) => tracing::origin(ctx, &subscript.value) == Origin::Assumed,
+        _ => false,
+    };
+    if other || !is_tensor(ctx, &subscript.value) {
+        return;
+    }
+    let report = ctx
+        .report(
+            &JAX_SETITEM,
+            target,
+            format!("`{}` is a JAX array and cannot be changed in place", shown(ctx, &subscript.value)),
+        )
+        .severity(severity(ctx, &subscript.value))
+        .why(ctx.why(&subscript.value));
+    if is_mask(ctx, &subscript.slice) {
+        return report.help("Use `jnp.where(mask, value, x)`").emit();
+    }
+    match update {
+        Some((method, value)) if is_place(&subscript.value) => {
+            let applicability = match &*subscript.value {
+                Expr::Name(_) => Applicability::Safe,
+                _ => Applicability::Unsafe,
+            };
+            let text = rewritten(ctx, subscript, method, value);
+            let edit = Edit::replace(statement.range(), text);
+            report.fix(applicability, format!("Use `.at[…].{method}(…)`"), vec![edit]).emit();
+        }
+        _ => report.help("Use `x = x.at[i].set(value)`").emit(),
+    }
+}
+
+/// What is taken out of an argument about which nothing speaks may be an object that has items.
+fn severity(ctx: &FunctionContext, array: &Expr) -> Severity {
+    let item = match array {
+        Expr::Name(name) => ctx.parameter(&name.id).is_none(),
+        _ => true,
+    };
+    let assumed = item && tracing::origin(ctx, array) == Origin::Assumed;
+    if assumed { Severity::Info } else { Severity::Error }
+}
+
+/// `x[i] = v` -> `x = x.at[i].set(v)`.
+fn rewritten(ctx: &FunctionContext, subscript: &ast::ExprSubscript, method: &str, value: &Expr) -> String {
+    let array = ctx.text(&*subscript.value);
+    let index = ctx.text(&*subscript.slice);
+    let text = ctx.text(value);
+    let value = match value {
+        // `x[0] = a, b`
+        Expr::Tuple(tuple) if !tuple.parenthesized => format!("({text})"),
+        _ => text.to_owned(),
+    };
+    format!("{array} = {array}.at[{index}].{method}({value})")
+}
+
+/// A name, or an attribute of one: it can be assigned to again.
+fn is_place(expression: &Expr) -> bool {
+    match expression {
+        Expr::Name(_) => true,
+        Expr::Attribute(attribute) => is_place(&attribute.value),
+        _ => false,
+    }
+}

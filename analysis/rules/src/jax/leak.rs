@@ -1,0 +1,113 @@
+//! Traced arrays that are kept after tracing.
+
+use ruff_python_ast::{Expr, Stmt};
+
+use super::super::FunctionContext;
+use super::super::declare::declare_rule;
+use super::super::tracing::{self, Origin};
+use super::{outlives, shown, targets};
+use ag_index::facts::Alternative;
+
+declare_rule! {
+    /// ## What it does
+    /// Reports traced arrays that are stored where they outlive the trace: in a global or nonlocal
+    /// name, a list or dictionary from outside, or an attribute of a static `self`.
+    ///
+    /// ## Why is this bad?
+    /// What is stored is the tracer, not its value. The next use of it raises, far from the place
+    /// where it was stored.
+    ///
+    /// ## Example
+    /// ```python
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// history = []
+    ///
+    /// @jax.jit
+    /// def step(x):
+    ///     y = x * 2
+    ///     history.append(y)
+    ///     return y
+    ///
+    /// step(jnp.ones(3))
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// history = []
+    ///
+    /// @jax.jit
+    /// def step(x):
+    ///     return x * 2
+    ///
+    /// history.append(step(jnp.ones(3)))
+    /// ```
+    /// Inside `jax.lax.scan`, return what is to be kept as the second result of the body.
+    ///
+    /// ## What jax says
+    /// `UnexpectedTracerError: Encountered an unexpected tracer. A function transformed by JAX had a
+    /// side effect, allowing for a reference to an intermediate value … to escape the scope of the
+    /// transformation.`
+    pub(crate) static JAX_LEAK = {
+        code: "AG506", name: "jax-leak",
+        summary: "a traced array is stored outside of the traced function",
+        severity: Warning, default: true, since: "0.1.0",
+        dialects: [Jax], fix: None,
+        check: Function(check),
+    }
+}
+
+/// Methods that store their arguments.
+const STORING: [&str; 7] = ["add", "append", "appendleft", "extend", "insert", "setdefault", "update"];
+
+fn check(ctx: &FunctionContext) {
+    for statement in ctx.statements() {
+        for (target, value) in targets(statement) {
+            let place = match target {
+                Expr::Subscript(subscript) if is_container(ctx, &subscript.value) => &*subscript.value,
+                Expr::Name(_) | Expr::Attribute(_) => target,
+                _ => continue,
+            };
+            if outlives(ctx, place, target.is_subscript_expr()) && is_traced(ctx, value) {
+                report(ctx, target, value, place);
+            }
+        }
+        if let Stmt::Expr(expression) = statement
+            && let Expr::Call(call) = &*expression.value
+            && let Expr::Attribute(method) = &*call.func
+            && STORING.contains(&method.attr.as_str())
+            && is_container(ctx, &method.value)
+            && outlives(ctx, &method.value, true)
+            && let Some(value) = call.arguments.args.iter().find(|value| is_traced(ctx, value))
+        {
+            report(ctx, &expression.value, value, &method.value);
+        }
+    }
+}
+
+fn report(ctx: &FunctionContext, at: &Expr, value: &Expr, place: &Expr) {
+    ctx.report(
+        &JAX_LEAK,
+        at,
+        format!("`{}` is traced, and `{}` keeps it after tracing", shown(ctx, value), shown(ctx, place)),
+    )
+    .why(ctx.why(value))
+    .help("Return the value instead; the caller can store what the jitted function returns")
+    .emit();
+}
+
+fn is_traced(ctx: &FunctionContext, value: &Expr) -> bool {
+    let fact = ctx.fact(value);
+    let holds_tensors = !fact.unknown
+        && matches!(fact.alternatives.as_slice(), [Alternative::Container { staged: true, .. }])
+        && !value.is_name_expr();
+    holds_tensors || tracing::is_tensor(ctx, value) && tracing::origin(ctx, value) == Origin::Computed
+}
+
+fn is_container(ctx: &FunctionContext, expression: &Expr) -> bool {
+    matches!(ctx.fact(expression).alternatives.as_slice(), [Alternative::Container { .. }])
+}

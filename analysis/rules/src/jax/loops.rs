@@ -1,0 +1,72 @@
+//! `while` on tracers.
+
+use super::super::FunctionContext;
+use super::super::declare::declare_rule;
+use super::super::tracing;
+use super::{shown, weight};
+use ag_staging::construct::ConstructKind;
+
+declare_rule! {
+    /// ## What it does
+    /// Reports `while` loops whose condition is a traced array.
+    ///
+    /// ## Why is this bad?
+    /// `jax.jit` runs the function once with tracers, which have no values. How often the loop runs
+    /// is not known while tracing, so tracing stops with an exception.
+    ///
+    /// ## Example
+    /// ```python
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// @jax.jit
+    /// def halve(x):
+    ///     while jnp.abs(x) > 1:
+    ///         x = x / 2
+    ///     return x
+    ///
+    /// halve(jnp.array(8.0))
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import jax
+    /// import jax.numpy as jnp
+    /// from jax import lax
+    ///
+    /// @jax.jit
+    /// def halve(x):
+    ///     return lax.while_loop(lambda v: jnp.abs(v) > 1, lambda v: v / 2, x)
+    ///
+    /// halve(jnp.array(8.0))
+    /// ```
+    ///
+    /// ## What jax says
+    /// `TracerBoolConversionError: Attempted boolean conversion of traced array with shape bool[].`
+    pub(crate) static JAX_LOOP = {
+        code: "AG502", name: "jax-loop",
+        summary: "a `while` runs on a traced condition",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Jax], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    for decision in tracing::decisions(ctx) {
+        if decision.construct.kind != ConstructKind::While {
+            continue;
+        }
+        let test = shown(ctx, decision.test);
+        let (is, severity) = weight(ctx, &decision);
+        ctx.report(
+            &JAX_LOOP,
+            decision.test,
+            format!("`{test}` {is} traced; a tracer has no value for a `while` to run on"),
+        )
+        .severity(severity)
+        .why(decision.construct.why.clone())
+        .help("Use `jax.lax.while_loop`, or `jax.lax.fori_loop` when the number of rounds is known")
+        .emit();
+    }
+}

@@ -1,0 +1,178 @@
+//! NumPy functions on tracers.
+
+use ruff_python_ast::Expr;
+use ruff_text_size::Ranged;
+
+use super::super::FunctionContext;
+use super::super::declare::declare_rule;
+use super::super::tracing::{is_made_before, is_tensor};
+use super::{needs_value, shown};
+use ag_db::diagnostic::{Applicability, Edit};
+
+declare_rule! {
+    /// ## What it does
+    /// Reports NumPy functions that are given a traced array.
+    ///
+    /// ## Why is this bad?
+    /// NumPy computes at once and needs the values. A tracer has none, so tracing stops with an
+    /// exception. (Some NumPy functions only call the method of the same name, as `np.sum` does;
+    /// those work and are not reported.)
+    ///
+    /// ## Example
+    /// ```python
+    /// import jax
+    /// import jax.numpy as jnp
+    /// import numpy as np
+    ///
+    /// @jax.jit
+    /// def wave(x):
+    ///     return np.sin(x)
+    ///
+    /// wave(jnp.ones(3))
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// @jax.jit
+    /// def wave(x):
+    ///     return jnp.sin(x)
+    ///
+    /// wave(jnp.ones(3))
+    /// ```
+    ///
+    /// ## Fix safety
+    /// Unsafe: dtypes follow the rules of JAX, which computes in 32 bits unless told otherwise.
+    ///
+    /// ## What jax says
+    /// `TracerArrayConversionError: The numpy.ndarray conversion method __array__() was called on
+    /// traced array with shape float32[3]`
+    pub(crate) static JAX_NUMPY = {
+        code: "AG504", name: "jax-numpy",
+        summary: "NumPy is given a traced array",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Jax], fix: Sometimes,
+        check: Function(check),
+    }
+}
+
+/// NumPy functions that convert their arguments with `__array__`, tried with NumPy 2 and jax 0.10.
+const CONVERTING: &[&str] = &[
+    "abs",
+    "absolute",
+    "add",
+    "allclose",
+    "arctan",
+    "arctan2",
+    "array",
+    "asarray",
+    "atleast_1d",
+    "atleast_2d",
+    "broadcast_to",
+    "ceil",
+    "clip",
+    "concatenate",
+    "copy",
+    "cos",
+    "cosh",
+    "cross",
+    "diag",
+    "diff",
+    "divide",
+    "dot",
+    "einsum",
+    "exp",
+    "expand_dims",
+    "expm1",
+    "float32",
+    "float64",
+    "floor",
+    "full_like",
+    "greater",
+    "greater_equal",
+    "hstack",
+    "int32",
+    "int64",
+    "interp",
+    "isclose",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "less",
+    "less_equal",
+    "linalg.norm",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "matmul",
+    "maximum",
+    "median",
+    "meshgrid",
+    "minimum",
+    "multiply",
+    "nonzero",
+    "ones_like",
+    "outer",
+    "pad",
+    "percentile",
+    "power",
+    "ravel",
+    "roll",
+    "sign",
+    "sin",
+    "sinh",
+    "sort",
+    "sqrt",
+    "square",
+    "stack",
+    "subtract",
+    "tan",
+    "tanh",
+    "tile",
+    "trace",
+    "unique",
+    "vstack",
+    "where",
+    "zeros_like",
+];
+
+fn check(ctx: &FunctionContext) {
+    for expression in ctx.expressions() {
+        let Expr::Call(call) = expression else { continue };
+        let Some(name) = ctx.resolve(&call.func) else { continue };
+        let Some(function) = name.strip_prefix("numpy.") else { continue };
+        if !CONVERTING.contains(&function) {
+            continue;
+        }
+        let values = call.arguments.args.iter().take(2).flat_map(|argument| match argument {
+            Expr::List(list) => list.elts.as_slice(),
+            Expr::Tuple(tuple) => tuple.elts.as_slice(),
+            other => std::slice::from_ref(other),
+        });
+        let Some(value) = values.into_iter().find(|value| is_tensor(ctx, value)) else { continue };
+        if is_made_before(ctx, value) {
+            continue;
+        }
+        let report = ctx
+            .report(
+                &JAX_NUMPY,
+                expression,
+                format!("`numpy.{function}` needs the values of `{}`, which is traced", shown(ctx, value)),
+            )
+            .severity(needs_value(ctx, value))
+            .why(ctx.why(value));
+        match ctx.imports.local_name_of("jax.numpy") {
+            Some(jnp) => {
+                let edit = Edit::replace(call.func.range(), format!("{jnp}.{function}"));
+                report.fix(Applicability::Unsafe, "Use `jax.numpy`", vec![edit]).emit();
+            }
+            None => report.help(format!("Use `jax.numpy.{function}`")).emit(),
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Which staged loops go over the batches of a distributed dataset.
+
+use super::carried::StagedLoop;
+use ag_index::facts::Alternative;
+
+/// `for batch in strategy.experimental_distribute_dataset(dataset)`; a loop over `iter(…)` of it is an
+/// ordinary one.
+pub(super) fn iterates(staged: &StagedLoop) -> bool {
+    let Some(iterable) = staged.iterable() else { return false };
+    let fact = staged.ctx.python_fact(iterable);
+    let datasets =
+        fact.alternatives.iter().filter(|alternative| matches!(alternative, Alternative::Tensor { .. }));
+    datasets.count() == 1 && fact.shown.starts_with("DistributedDataset")
+}

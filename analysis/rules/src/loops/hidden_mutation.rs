@@ -1,0 +1,206 @@
+//! AG212: a call in a staged loop that changes something behind the loop's back.
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{Expr, ExprCall, Stmt, StmtFunctionDef};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::carried::{StagedLoop, staged_loops};
+use crate::FunctionContext;
+use crate::declare::declare_rule;
+use ag_syntax::qname::QName;
+
+declare_rule! {
+    /// ## What it does
+    /// Reports a call in a staged loop of a function that counts in a `nonlocal` or `global` name, or
+    /// in an attribute of its object.
+    ///
+    /// ## Why is this bad?
+    /// A staged loop carries what its own body binds. It does not look into the functions that it
+    /// calls: their changes of outside names happen once, while the loop is traced.
+    ///
+    /// ## Example
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// class Meter:
+    ///     def __init__(self):
+    ///         self.seen = 0
+    ///
+    ///     def note(self):
+    ///         self.seen += 1
+    ///
+    ///     @tf.function
+    ///     def watch(self, values):
+    ///         for v in values:
+    ///             self.note()
+    ///         return self.seen
+    ///
+    ///
+    /// meter = Meter()
+    /// meter.watch(tf.constant([1, 2, 3]))  # 1
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// class Meter:
+    ///     @tf.function
+    ///     def watch(self, values):
+    ///         seen = 0
+    ///         for v in values:
+    ///             seen += 1
+    ///         return seen
+    ///
+    ///
+    /// meter = Meter()
+    /// meter.watch(tf.constant([1, 2, 3]))  # 3
+    /// ```
+    ///
+    /// ## What TensorFlow says
+    /// Nothing: the result is wrong.
+    pub(crate) static HIDDEN_MUTATION = {
+        code: "AG212", name: "hidden-mutation",
+        summary: "a call in a staged loop changes a variable that the loop does not carry",
+        severity: Warning, default: true, since: "0.1.0",
+        dialects: [Tensorflow, Autograph], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    let mut reported: Vec<TextRange> = Vec::new();
+    for staged in staged_loops(ctx) {
+        let mut calls = Calls { found: Vec::new() };
+        calls.visit_body(staged.body());
+        for call in calls.found {
+            let changed = inner(ctx, call).or_else(|| other(ctx, call));
+            let changed = changed.and_then(|names| names.into_iter().find(|name| !staged.carries(name)));
+            if let Some(name) = changed.filter(|_| !reported.contains(&call.range())) {
+                reported.push(call.range());
+                report(&staged, call, &name);
+            }
+        }
+    }
+}
+
+fn report(staged: &StagedLoop, call: &ExprCall, name: &QName) {
+    let ctx = staged.ctx;
+    ctx.report(
+        &HIDDEN_MUTATION,
+        call,
+        format!(
+            "`{}` changes `{name}`, which this staged loop does not carry: it changes once, in the trace",
+            ctx.text(&*call.func)
+        ),
+    )
+    .label(ctx.span(staged.head()), "the staged loop")
+    .why(staged.construct.why.clone())
+    .help(format!("return the new value and bind it in the loop, or make `{name}` a `tf.Variable`"))
+    .emit();
+}
+
+/// The names that a function nested in this one changes.
+fn inner(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName>> {
+    let name = call.func.as_name_expr()?;
+    let definitions = ctx.flow.definitions_of(name.range(), &QName::simple(name.id.clone()));
+    let [definition] = definitions.as_slice() else { return None };
+    let mut nested = Nested { name: definition.range, found: None };
+    nested.visit_body(&ctx.def().body);
+    Some(changes(nested.found?, None))
+}
+
+/// The names that another function of the project changes, in words of the caller.
+fn other(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName>> {
+    let callee = ctx.callee(call)?.def();
+    let receiver = call.func.as_attribute_expr().and_then(|attribute| QName::from_expr(&attribute.value));
+    let own = callee.parameters.args.first().map(|parameter| &parameter.parameter.name.id);
+    Some(changes(callee, receiver.as_ref().zip(own)))
+}
+
+/// What a function changes relative to its value before: `n += 1` of an outer name, `self.n += 1`.
+fn changes(def: &StmtFunctionDef, receiver: Option<(&QName, &Name)>) -> Vec<QName> {
+    let mut changes = Changes { outer: Vec::new(), receiver, found: Vec::new() };
+    changes.visit_body(&def.body);
+    changes.found
+}
+
+struct Changes<'n> {
+    /// Declared `nonlocal` or `global`.
+    outer: Vec<Name>,
+    /// The receiver of the call, and the parameter that stands for it.
+    receiver: Option<(&'n QName, &'n Name)>,
+    found: Vec<QName>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Changes<'_> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
+            Stmt::Nonlocal(declared) => self.outer.extend(declared.names.iter().map(|name| name.id.clone())),
+            Stmt::Global(declared) => self.outer.extend(declared.names.iter().map(|name| name.id.clone())),
+            Stmt::AugAssign(assign) => match &*assign.target {
+                Expr::Name(name) if self.outer.contains(&name.id) => {
+                    self.found.push(QName::simple(name.id.clone()));
+                }
+                Expr::Attribute(attribute) => {
+                    let of = attribute.value.as_name_expr().map(|name| &name.id);
+                    if let Some((receiver, own)) = self.receiver
+                        && of == Some(own)
+                        && let Some(changed) = receiver.attribute(&attribute.attr.id)
+                    {
+                        self.found.push(changed);
+                    }
+                }
+                _ => {}
+            },
+            _ => source_order::walk_stmt(self, statement),
+        }
+    }
+
+    fn visit_expr(&mut self, _expression: &'a Expr) {}
+}
+
+/// The function whose name stands at a place.
+struct Nested<'a> {
+    name: TextRange,
+    found: Option<&'a StmtFunctionDef>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Nested<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(def) if def.name.range() == self.name => self.found = Some(def),
+            _ if statement.range().contains_range(self.name) => source_order::walk_stmt(self, statement),
+            _ => {}
+        }
+    }
+
+    fn visit_expr(&mut self, _expression: &'a Expr) {}
+}
+
+struct Calls<'a> {
+    found: Vec<&'a ExprCall>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Calls<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        if !matches!(statement, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
+            source_order::walk_stmt(self, statement);
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if let Expr::Call(call) = expression {
+            self.found.push(call);
+        }
+        if !expression.is_lambda_expr() {
+            source_order::walk_expr(self, expression);
+        }
+    }
+
+    fn visit_annotation(&mut self, _annotation: &'a Expr) {}
+}

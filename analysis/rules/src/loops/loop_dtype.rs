@@ -1,0 +1,224 @@
+//! AG204: a variable of a staged loop that does not keep its dtype.
+
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{Expr, Number, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::carried::{StagedLoop, staged_loops};
+use super::dtypes::{Clash, Evaluation, entry};
+use crate::FunctionContext;
+use crate::context::Report;
+use crate::declare::declare_rule;
+use ag_db::diagnostic::{Applicability, Edit, Severity};
+use ag_index::facts::DType;
+use ag_syntax::qname::QName;
+
+declare_rule! {
+    /// ## What it does
+    /// Reports a variable of a staged loop that has one dtype before the loop and another after a
+    /// round, or that the loop computes with as if it had another dtype.
+    ///
+    /// ## Why is this bad?
+    /// Every variable that a staged loop carries is a Tensor, also one that was a Python number: `0`
+    /// becomes an int32, `0.0` a float32. A Tensor keeps its dtype, and TensorFlow does not convert
+    /// dtypes in arithmetic, so `total = 0` cannot take up floats as it does in Python.
+    ///
+    /// ## Example
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def mean(values):
+    ///     total = 0
+    ///     for v in values:
+    ///         total += v
+    ///     return total / 3
+    ///
+    ///
+    /// mean(tf.constant([1.0, 2.0, 4.0]))
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def mean(values):
+    ///     total = 0.0
+    ///     for v in values:
+    ///         total += v
+    ///     return total / 3
+    ///
+    ///
+    /// mean(tf.constant([1.0, 2.0, 4.0]))
+    /// ```
+    ///
+    /// ## Fix safety
+    /// Safe: only the number before the loop changes its type, and the loop could not run before.
+    ///
+    /// ## What TensorFlow says
+    /// ```text
+    /// TypeError: 'mean' has dtype int32 before the loop, but dtype float32 after one iteration
+    /// TypeError: Input 'y' of 'AddV2' Op has type float32 that does not match type int32 of argument 'x'.
+    /// ```
+    pub(crate) static LOOP_DTYPE = {
+        code: "AG204", name: "loop-dtype",
+        summary: "a variable of a staged loop changes its dtype",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Tensorflow, Autograph], fix: Sometimes,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    let mut clashes: Vec<TextRange> = Vec::new();
+    for staged in staged_loops(ctx) {
+        let mut operations = Operations { staged: &staged, clashes: Vec::new() };
+        operations.visit_body(staged.body());
+        let found = operations.clashes;
+        for clash in &found {
+            if !clashes.contains(&clash.operation) {
+                clashes.push(clash.operation);
+                operation_on_two_dtypes(&staged, clash);
+            }
+        }
+        for variable in staged.carried().filter(|variable| variable.modified_in_body) {
+            if !found.iter().any(|clash| clash.number == variable.name) {
+                another_after_a_round(&staged, &variable.name);
+            }
+        }
+    }
+}
+
+/// `total = total + 0.5`, where `total` has come in as an int32.
+fn operation_on_two_dtypes(staged: &StagedLoop, clash: &Clash) {
+    let ctx = staged.ctx;
+    let (name, has, needs) = (&clash.number, clash.has.as_str(), clash.needs.as_str());
+    let severity = if staged.certainly_traces(clash.operation) { Severity::Error } else { Severity::Warning };
+    let report = ctx
+        .report(
+            &LOOP_DTYPE,
+            clash.operation,
+            format!("`{name}` is {} in this staged loop and meets {}", article(has), article(needs)),
+        )
+        .label(ctx.span(staged.head()), format!("this loop carries `{name}` as a Tensor"))
+        .why(staged.construct.why.clone())
+        .severity(severity);
+    start_as(staged, name, clash.needs, report);
+}
+
+/// `mean = 0`, then `mean = tf.cast(i, tf.float32)`.
+fn another_after_a_round(staged: &StagedLoop, name: &QName) {
+    let ctx = staged.ctx;
+    let Some(before) = entry(staged, name) else { return };
+    for definition in staged.after(name) {
+        if !staged.directly_contains(definition.range) {
+            continue;
+        }
+        let Some(after) = Evaluation::new(staged).bound(definition).dtype() else { continue };
+        if after == before.dtype {
+            continue;
+        }
+        let (has, gets) = (before.dtype.as_str(), after.as_str());
+        let report = ctx
+            .report(
+                &LOOP_DTYPE,
+                staged.head(),
+                format!(
+                    "`{name}` is {} before this staged loop and {} after a round",
+                    article(has),
+                    article(gets)
+                ),
+            )
+            .label(ctx.span(definition.range), format!("`{name}` becomes {} here", article(gets)))
+            .why(staged.construct.why.clone());
+        start_as(staged, name, after, report);
+        return;
+    }
+}
+
+/// Offers to start from a number of the right dtype.
+fn start_as(staged: &StagedLoop, name: &QName, needs: DType, report: Report) {
+    let report =
+        report.help(format!("start `{name}` as {}, or cast with `tf.cast`", article(needs.as_str())));
+    let Some((literal, start)) = start(staged, name, needs) else { return report.emit() };
+    report
+        .label(staged.ctx.span(literal), format!("`{name}` starts here"))
+        .fix(Applicability::Safe, format!("Start from `{start}`"), vec![Edit::replace(literal, start)])
+        .emit();
+}
+
+/// The number that a name starts from, and the same as a number of another dtype.
+fn start(staged: &StagedLoop, name: &QName, needs: DType) -> Option<(TextRange, String)> {
+    let ctx = staged.ctx;
+    let before = staged.before(name);
+    let [definition] = before.as_slice() else { return None };
+    let literal = ctx.value_of(definition)?.as_number_literal_expr()?;
+    let text = ctx.text(literal);
+    let start = match &literal.value {
+        Number::Int(_) if needs == DType::Float32 && text.bytes().all(|digit| digit.is_ascii_digit()) => {
+            format!("{text}.0")
+        }
+        Number::Float(_) if needs.is_integer() => return None,
+        _ => {
+            let module = ctx.imports.local_name_of("tensorflow")?;
+            format!("{module}.constant({text}, {module}.{})", needs.as_str())
+        }
+    };
+    Some((literal.range(), start))
+}
+
+fn article(dtype: &str) -> String {
+    match dtype {
+        "int8" | "int16" | "int32" | "int64" => format!("an {dtype}"),
+        _ => format!("a {dtype}"),
+    }
+}
+
+/// All arithmetic of a body; one clash for each name.
+struct Operations<'s, 'c, 'a> {
+    staged: &'s StagedLoop<'c, 'a>,
+    clashes: Vec<Clash>,
+}
+
+impl Operations<'_, '_, '_> {
+    fn note(&mut self, clash: Option<Clash>) {
+        if let Some(clash) = clash
+            && !self.clashes.iter().any(|known| known.number == clash.number)
+        {
+            self.clashes.push(clash);
+        }
+    }
+}
+
+impl<'a> SourceOrderVisitor<'a> for Operations<'_, '_, 'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
+            Stmt::AugAssign(assign) => {
+                source_order::walk_stmt(self, statement);
+                let mut evaluation = Evaluation::new(self.staged);
+                evaluation.operation(&assign.target, assign.op, &assign.value, assign.range());
+                self.note(evaluation.clash);
+            }
+            _ => source_order::walk_stmt(self, statement),
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Lambda(_) => {}
+            Expr::BinOp(_) => {
+                let mut evaluation = Evaluation::new(self.staged);
+                evaluation.of(expression);
+                self.note(evaluation.clash);
+                source_order::walk_expr(self, expression);
+            }
+            _ => source_order::walk_expr(self, expression),
+        }
+    }
+
+    fn visit_annotation(&mut self, _annotation: &'a Expr) {}
+}

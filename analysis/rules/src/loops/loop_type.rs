@@ -1,0 +1,117 @@
+//! AG207: a variable of a staged loop that is no Tensor and cannot become one.
+
+use ruff_text_size::TextRange;
+
+use super::carried::{StagedLoop, staged_loops};
+use super::values;
+use crate::FunctionContext;
+use crate::declare::declare_rule;
+use ag_flow::{BlockVariable, Def, Definedness};
+
+declare_rule! {
+    /// ## What it does
+    /// Reports a staged loop that rebinds a name to an object, a function or a set, and needs it in the
+    /// next round or after the loop.
+    ///
+    /// ## Why is this bad?
+    /// What a staged loop carries from round to round are Tensors, in lists, tuples and dicts. An
+    /// object of a class of your own is none, and the graph cannot choose a function.
+    ///
+    /// ## Example
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// class Point:
+    ///     def __init__(self, x):
+    ///         self.x = x
+    ///
+    ///
+    /// @tf.function
+    /// def walk(n):
+    ///     point = Point(0)
+    ///     for i in tf.range(n):
+    ///         point = Point(i)
+    ///     return point.x
+    ///
+    ///
+    /// walk(tf.constant(3))
+    /// ```
+    ///
+    /// ## Use instead
+    /// Change the Tensor in the object, not the object: a staged loop carries `point.x`.
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// class Point:
+    ///     def __init__(self, x):
+    ///         self.x = x
+    ///
+    ///
+    /// @tf.function
+    /// def walk(n):
+    ///     point = Point(0)
+    ///     for i in tf.range(n):
+    ///         point.x = i
+    ///     return point.x
+    ///
+    ///
+    /// walk(tf.constant(3))
+    /// ```
+    ///
+    /// ## What TensorFlow says
+    /// ```text
+    /// TypeError: Failed to convert elements of <Point object> to Tensor. Consider casting elements to a supported type.
+    /// TypeError: To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes or None values
+    /// ```
+    pub(crate) static LOOP_TYPE = {
+        code: "AG207", name: "loop-type",
+        summary: "a staged loop carries a value that is no Tensor",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Tensorflow, Autograph], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    for staged in staged_loops(ctx) {
+        let defined =
+            |variable: &&BlockVariable| variable.modified_in_body && variable.before == Definedness::Always;
+        for variable in staged.carried().filter(defined) {
+            let name = &variable.name;
+            let before = staged.before(name);
+            // `None` before the loop is the matter of AG202.
+            if before.iter().any(|definition| ctx.fact_of(definition).may_be_none()) {
+                continue;
+            }
+            let found = foreign(&staged, &before).or_else(|| foreign(&staged, &after(&staged, variable)));
+            let Some((what, place)) = found else {
+                continue;
+            };
+            ctx.report(
+                &LOOP_TYPE,
+                staged.head(),
+                format!("this staged loop carries `{name}`, which is {what}: a graph carries Tensors only"),
+            )
+            .label(ctx.span(place), format!("`{name}` is {what} here"))
+            .why(staged.construct.why.clone())
+            .help("carry the Tensors in it under names of their own, or under attributes")
+            .emit();
+        }
+    }
+}
+
+/// The definitions with which every traced round ends.
+fn after<'a>(staged: &StagedLoop<'_, 'a>, variable: &BlockVariable) -> Vec<&'a Def> {
+    let mut definitions = staged.after(&variable.name);
+    definitions.retain(|definition| staged.directly_contains(definition.range));
+    definitions
+}
+
+/// What all of the definitions bind, when no graph can carry it.
+fn foreign(staged: &StagedLoop, definitions: &[&Def]) -> Option<(String, TextRange)> {
+    let described: Option<Vec<String>> =
+        definitions.iter().map(|definition| values::uncarriable(staged.ctx, definition)).collect();
+    Some((described?.into_iter().next()?, definitions.first()?.range))
+}

@@ -1,0 +1,225 @@
+//! Shapes that the text of a function tells.
+
+use ruff_python_ast::{self as ast, Expr};
+
+use super::carried::StagedLoop;
+use crate::FunctionContext;
+use ag_index::facts::Alternative;
+use ag_syntax::qname::QName;
+
+/// Longer computations are unknown.
+const MAX_DEPTH: u32 = 8;
+
+pub(super) type Shape = Vec<i64>;
+
+/// The operations that give a Tensor of the shape in their first argument.
+const FILLED: [&str; 6] = [
+    "tensorflow.zeros",
+    "tensorflow.ones",
+    "tensorflow.fill",
+    "tensorflow.random.normal",
+    "tensorflow.random.uniform",
+    "tensorflow.random.truncated_normal",
+];
+
+/// The operations that keep the shape of their only argument.
+const KEPT: [&str; 7] = [
+    "tensorflow.cast",
+    "tensorflow.identity",
+    "tensorflow.stop_gradient",
+    "tensorflow.zeros_like",
+    "tensorflow.ones_like",
+    "tensorflow.abs",
+    "tensorflow.sqrt",
+];
+
+/// The shape that a name has when the loop starts.
+pub(super) fn entry(staged: &StagedLoop, name: &QName) -> Option<Shape> {
+    let before = staged.before(name);
+    let [definition] = before.as_slice() else { return None };
+    of(staged.ctx, staged.ctx.value_of(definition)?, None)
+}
+
+/// The shape of an expression; `known` is a name with its shape.
+pub(super) fn of(ctx: &FunctionContext, expression: &Expr, known: Option<(&QName, &Shape)>) -> Option<Shape> {
+    within(ctx, expression, known, 0)
+}
+
+fn within(
+    ctx: &FunctionContext,
+    expression: &Expr,
+    known: Option<(&QName, &Shape)>,
+    depth: u32,
+) -> Option<Shape> {
+    if depth >= MAX_DEPTH {
+        return None;
+    }
+    let inner = |expression: &Expr| within(ctx, expression, known, depth + 1);
+    match expression {
+        Expr::NumberLiteral(_) | Expr::BooleanLiteral(_) => Some(Vec::new()),
+        Expr::Name(_) => {
+            let (name, shape) = known?;
+            (QName::from_expr(expression).as_ref() == Some(name)).then(|| shape.clone())
+        }
+        Expr::UnaryOp(operation) => inner(&operation.operand),
+        Expr::BinOp(ast::ExprBinOp { left, op, right, .. }) if *op != ast::Operator::MatMult => {
+            broadcast(&inner(left)?, &inner(right)?)
+        }
+        Expr::Call(call) => {
+            let function = ctx.resolve(&call.func)?;
+            let first = call.arguments.args.first()?;
+            if FILLED.contains(&function.as_str()) {
+                dimensions(ctx, first)
+            } else if KEPT.contains(&function.as_str()) {
+                inner(first)
+            } else if matches!(function.as_str(), "tensorflow.constant" | "tensorflow.convert_to_tensor") {
+                let reshaped =
+                    call.arguments.args.len() > 2 || call.arguments.find_keyword("shape").is_some();
+                (!reshaped).then(|| literal(first, 0)).flatten()
+            } else {
+                None
+            }
+        }
+        _ => None,
+    }
+}
+
+/// `[2, 3]`: the dimensions that a literal lists.
+fn dimensions(ctx: &FunctionContext, shape: &Expr) -> Option<Shape> {
+    let elements = match shape {
+        Expr::List(list) => &list.elts,
+        Expr::Tuple(tuple) => &tuple.elts,
+        _ => return None,
+    };
+    elements.iter().map(|element| dimension(ctx, element)).collect()
+}
+
+fn dimension(ctx: &FunctionContext, element: &Expr) -> Option<i64> {
+    match ctx.python_fact(element).alternatives.as_slice() {
+        [Alternative::Int(Some(size))] => Some(*size),
+        _ => None,
+    }
+}
+
+/// The shape of `[[1.0, 2.0], [3.0, 4.0]]`.
+fn literal(value: &Expr, depth: u32) -> Option<Shape> {
+    let elements = match value {
+        Expr::List(list) => &list.elts,
+        Expr::Tuple(tuple) => &tuple.elts,
+        Expr::NumberLiteral(_) | Expr::BooleanLiteral(_) | Expr::StringLiteral(_) => return Some(Vec::new()),
+        Expr::UnaryOp(operation) => return literal(&operation.operand, depth),
+        _ => return None,
+    };
+    let mut shape = vec![i64::try_from(elements.len()).ok()?];
+    if let Some(first) = elements.first().filter(|_| depth < MAX_DEPTH) {
+        shape.extend(literal(first, depth + 1)?);
+    }
+    Some(shape)
+}
+
+fn broadcast(left: &Shape, right: &Shape) -> Option<Shape> {
+    let rank = left.len().max(right.len());
+    let size = |shape: &Shape, axis: usize| {
+        (axis + shape.len()).checked_sub(rank).and_then(|index| shape.get(index)).copied().unwrap_or(1)
+    };
+    (0..rank)
+        .map(|axis| match (size(left, axis), size(right, axis)) {
+            (a, b) if a == b || b == 1 => Some(a),
+            (1, b) => Some(b),
+            _ => None,
+        })
+        .collect()
+}
+
+/// How an expression makes a Tensor larger.
+pub(super) enum Growth {
+    /// `tf.concat([x, y], axis)`, `tf.repeat(x, 2)`.
+    Along(Option<usize>),
+    /// `tf.stack([x, y])`, `tf.expand_dims(x, 0)`: one dimension more.
+    Rank,
+}
+
+pub(super) fn growth(ctx: &FunctionContext, name: &QName, value: &Expr) -> Option<Growth> {
+    let is_name = |expression: &Expr| QName::from_expr(expression).as_ref() == Some(name);
+    let call = value.as_call_expr()?;
+    let function = ctx.resolve(&call.func)?;
+    let first = call.arguments.find_argument_value("values", 0).or_else(|| call.arguments.args.first())?;
+    let axis = || {
+        let axis = call.arguments.find_argument_value("axis", 1)?;
+        usize::try_from(dimension(ctx, axis)?).ok()
+    };
+    match (function.as_str(), first) {
+        (
+            "tensorflow.concat",
+            Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }),
+        ) => {
+            let more = elts.len() > 1 && elts.iter().any(is_name);
+            more.then(|| Growth::Along(axis()))
+        }
+        (
+            "tensorflow.stack",
+            Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }),
+        ) => elts.iter().any(is_name).then_some(Growth::Rank),
+        ("tensorflow.repeat", _) if is_name(first) => {
+            let times = dimension(ctx, call.arguments.find_argument_value("repeats", 1)?)?;
+            (times > 1).then_some(Growth::Along(None))
+        }
+        ("tensorflow.expand_dims", _) if is_name(first) => Some(Growth::Rank),
+        _ => None,
+    }
+}
+
+/// What `set_loop_options(shape_invariants=[(name, tf.TensorShape([None, 2]))])` allows.
+pub(super) enum Invariant {
+    None,
+    /// `-1` for `None`.
+    Shape(Shape),
+    Unknown,
+}
+
+pub(super) fn invariant(staged: &StagedLoop, name: &QName) -> Invariant {
+    let ctx = staged.ctx;
+    for statement in staged.body() {
+        let Some(call) = statement.as_expr_stmt().and_then(|statement| statement.value.as_call_expr()) else {
+            continue;
+        };
+        let is_options = ctx.resolve(&call.func).is_some_and(|name| name.ends_with("set_loop_options"));
+        let Some(invariants) = call.arguments.find_keyword("shape_invariants").filter(|_| is_options) else {
+            continue;
+        };
+        let Expr::List(list) = &invariants.value else { return Invariant::Unknown };
+        for pair in &list.elts {
+            let Expr::Tuple(ast::ExprTuple { elts, .. }) = pair else { return Invariant::Unknown };
+            if let [variable, shape] = elts.as_slice()
+                && QName::from_expr(variable).as_ref() == Some(name)
+            {
+                return match shape.as_call_expr().and_then(|shape| shape.arguments.args.first()) {
+                    Some(Expr::List(list)) => list
+                        .elts
+                        .iter()
+                        .map(|size| if size.is_none_literal_expr() { Some(-1) } else { dimension(ctx, size) })
+                        .collect::<Option<Shape>>()
+                        .map_or(Invariant::Unknown, Invariant::Shape),
+                    _ => Invariant::Unknown,
+                };
+            }
+        }
+    }
+    Invariant::None
+}
+
+/// Whether a shape is as an invariant says.
+pub(super) fn conforms(shape: &Shape, invariant: &Shape) -> bool {
+    shape.len() == invariant.len()
+        && shape.iter().zip(invariant).all(|(size, allowed)| *allowed < 0 || size == allowed)
+}
+
+/// As Python shows it: `()`, `(2,)`, `(2, 3)`.
+pub(super) fn shown(shape: &Shape) -> String {
+    let sizes: Vec<String> =
+        shape.iter().map(|size| if *size < 0 { "None".to_owned() } else { size.to_string() }).collect();
+    match sizes.as_slice() {
+        [one] => format!("({one},)"),
+        sizes => format!("({})", sizes.join(", ")),
+    }
+}

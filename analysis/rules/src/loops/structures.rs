@@ -1,0 +1,135 @@
+//! The nested structure of values: how many Tensors there are, and in which containers.
+
+use ruff_python_ast::{Expr, Operator};
+
+use super::carried::{StagedLoop, augmented};
+use crate::FunctionContext;
+use ag_flow::{Def, DefKind};
+use ag_index::facts::Alternative;
+use ag_syntax::qname::QName;
+
+/// Deeper literals are unknown.
+const MAX_DEPTH: u32 = 8;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Structure {
+    /// A Tensor, or a number that becomes one.
+    Leaf,
+    /// A list or tuple, and its items where they are known.
+    Sequence {
+        class: &'static str,
+        items: Option<Vec<Structure>>,
+    },
+    /// A dict and its keys, sorted, as they are written.
+    Dict(Option<Vec<String>>),
+    Unknown,
+}
+
+impl Structure {
+    pub(super) fn of(ctx: &FunctionContext, value: &Expr) -> Self {
+        Self::within(ctx, value, 0)
+    }
+
+    fn within(ctx: &FunctionContext, value: &Expr, depth: u32) -> Self {
+        if depth >= MAX_DEPTH {
+            return Self::Unknown;
+        }
+        let items = |elements: &[Expr]| {
+            let starred = elements.iter().any(Expr::is_starred_expr);
+            let items = || elements.iter().map(|element| Self::within(ctx, element, depth + 1)).collect();
+            (!starred).then(items)
+        };
+        match value {
+            Expr::Tuple(tuple) => Self::Sequence { class: "tuple", items: items(&tuple.elts) },
+            Expr::List(list) => Self::Sequence { class: "list", items: items(&list.elts) },
+            Expr::Dict(dict) => {
+                let key = |key: &Option<Expr>| {
+                    key.as_ref()
+                        .filter(|key| key.is_literal_expr())
+                        .map(|key| ctx.text(key).replace('"', "'"))
+                };
+                let mut keys: Option<Vec<String>> = dict.items.iter().map(|item| key(&item.key)).collect();
+                keys.iter_mut().for_each(|keys| keys.sort());
+                Self::Dict(keys)
+            }
+            _ => Self::of_fact(ctx, value),
+        }
+    }
+
+    fn of_fact(ctx: &FunctionContext, value: &Expr) -> Self {
+        let fact = ctx.python_fact(value);
+        let is_leaf = |alternative: &Alternative| match alternative {
+            Alternative::Tensor { kind, .. } => kind.is_tensor(),
+            Alternative::Bool(_) | Alternative::Int(_) | Alternative::Float => true,
+            _ => false,
+        };
+        match fact.alternatives.as_slice() {
+            _ if fact.unknown || fact.never => Self::Unknown,
+            [] => Self::Unknown,
+            [Alternative::Container { class, .. }] => match class.as_str() {
+                "tuple" => Self::Sequence { class: "tuple", items: None },
+                "list" => Self::Sequence { class: "list", items: None },
+                "dict" => Self::Dict(None),
+                _ => Self::Unknown,
+            },
+            alternatives if alternatives.iter().all(is_leaf) => Self::Leaf,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Whether the two are certainly different.
+    pub(super) fn differs(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Unknown, _) | (_, Self::Unknown) | (Self::Leaf, Self::Leaf) => false,
+            (Self::Sequence { class: a, items: first }, Self::Sequence { class: b, items: second }) => {
+                a != b
+                    || first.as_ref().zip(second.as_ref()).is_some_and(|(first, second)| {
+                        first.len() != second.len() || first.iter().zip(second).any(|(a, b)| a.differs(b))
+                    })
+            }
+            (Self::Dict(first), Self::Dict(second)) => {
+                first.as_ref().zip(second.as_ref()).is_some_and(|(first, second)| first != second)
+            }
+            _ => true,
+        }
+    }
+
+    /// "a tuple of 2".
+    pub(super) fn described(&self) -> String {
+        match self {
+            Self::Leaf => "a single Tensor".to_owned(),
+            Self::Sequence { class, items: None } => format!("a {class}"),
+            Self::Sequence { class, items: Some(items) } => format!("a {class} of {}", items.len()),
+            Self::Dict(Some(keys)) if !keys.is_empty() => format!("a dict with {}", keys.join(", ")),
+            Self::Dict(_) => "a dict".to_owned(),
+            Self::Unknown => "another value".to_owned(),
+        }
+    }
+}
+
+/// Whether a definition makes a list or tuple longer: `items = items + [x]`, `items += [x]`.
+pub(super) fn grows(staged: &StagedLoop, name: &QName, definition: &Def) -> bool {
+    let ctx = staged.ctx;
+    let more = |value: &Expr| match Structure::of(ctx, value) {
+        Structure::Sequence { items: Some(items), .. } => !items.is_empty(),
+        _ => false,
+    };
+    let Some(value) = ctx.value_of(definition) else { return false };
+    match definition.kind {
+        DefKind::AugAssign => {
+            let stmt = ctx.flow.cfg.statement_around(definition.range);
+            let range = stmt.and_then(|stmt| ctx.flow.cfg.statement(stmt)).map(|statement| statement.range);
+            range
+                .and_then(|range| augmented(staged.body(), range))
+                .is_some_and(|assign| assign.op == Operator::Add && more(value))
+        }
+        DefKind::Assign => match value {
+            Expr::BinOp(sum) if sum.op == Operator::Add => {
+                let is_name = |operand: &Expr| QName::from_expr(operand).as_ref() == Some(name);
+                is_name(&sum.left) && more(&sum.right) || more(&sum.left) && is_name(&sum.right)
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}

@@ -1,0 +1,57 @@
+//! What Python would iterate over: one Tensor for certain, or perhaps a list of them.
+
+use ruff_python_ast::Expr;
+use ruff_text_size::Ranged;
+
+use crate::FunctionContext;
+use ag_flow::DefKind;
+use ag_index::assumptions::Source;
+use ag_index::facts::TensorKind;
+use ag_syntax::qname::QName;
+
+/// How many expressions are looked at; what needs more is not certain.
+const MAX_STEPS: u32 = 64;
+
+/// A dense Tensor or a Variable; Ragged Tensors and Datasets have iterators of their own.
+pub(super) fn is_tensor(ctx: &FunctionContext, expression: &Expr) -> bool {
+    let kind = ctx.python_fact(expression).tensor_kind();
+    matches!(kind, Some(TensorKind::Tensor | TensorKind::Variable)) && is_sure(ctx, expression, &mut 0)
+}
+
+/// Whether it is certain that a Tensor is one Tensor: what a model, a layer or a gradient gives may
+/// also be a list of them.
+fn is_sure(ctx: &FunctionContext, expression: &Expr, steps: &mut u32) -> bool {
+    *steps += 1;
+    if *steps > MAX_STEPS {
+        return false;
+    }
+    match expression {
+        Expr::Name(_) => {
+            let Some(name) = QName::from_expr(expression) else { return false };
+            let definitions = ctx.flow.definitions_of(expression.range(), &name);
+            !definitions.is_empty()
+                && definitions.iter().all(|definition| match (definition.kind, ctx.value_of(definition)) {
+                    (DefKind::Parameter(position), _) => {
+                        ctx.stage.parameters.get(position as usize).is_some_and(|parameter| {
+                            matches!(parameter.source, Source::Annotation | Source::CallSites)
+                        })
+                    }
+                    (DefKind::AugAssign, _) => true,
+                    (DefKind::Assign, Some(value)) => is_sure(ctx, value, steps),
+                    _ => false,
+                })
+        }
+        Expr::BinOp(operation) => {
+            is_sure(ctx, &operation.left, steps) || is_sure(ctx, &operation.right, steps)
+        }
+        Expr::UnaryOp(operation) => is_sure(ctx, &operation.operand, steps),
+        Expr::Compare(_) => true,
+        Expr::Subscript(item) => is_sure(ctx, &item.value, steps),
+        Expr::Call(call) => {
+            let function = ctx.resolve(&call.func);
+            let parts: Vec<&str> = function.iter().flat_map(|name| name.split('.')).collect();
+            matches!(parts.as_slice(), ["tensorflow", _] | ["tensorflow", "math" | "random" | "linalg", _])
+        }
+        _ => false,
+    }
+}

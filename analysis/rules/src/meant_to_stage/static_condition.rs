@@ -1,0 +1,126 @@
+//! AG303: a condition that is decided once, while the graph is built.
+
+use crate::FunctionContext;
+use crate::declare::declare_rule;
+use ag_flow::DefKind;
+use ag_index::assumptions::Source;
+use ag_index::facts::Binding;
+use ag_staging::construct::ConstructKind;
+use ag_syntax::qname::QName;
+use ruff_python_ast::{CmpOp, Expr};
+use ruff_text_size::Ranged;
+
+declare_rule! {
+    /// ## What it does
+    /// Reports a condition on a number, flag or text that callers pass to a staged function as a Python value.
+    ///
+    /// ## Why is this bad?
+    /// It may be just what you want: the branch is chosen while the graph is built, and the other one
+    /// is not in the graph. But every new value of the argument builds another graph, and code that
+    /// looks like a decision of the graph is none. The rule is off by default.
+    ///
+    /// ## Example
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def clip(x, limit):
+    ///     if limit > 0:
+    ///         x = tf.minimum(x, limit)
+    ///     return x
+    ///
+    ///
+    /// clip(tf.constant(3), 1)
+    /// clip(tf.constant(3), 2)
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def clip(x, limit):
+    ///     if limit > 0:
+    ///         x = tf.minimum(x, limit)
+    ///     return x
+    ///
+    ///
+    /// clip(tf.constant(3), tf.constant(1))
+    /// clip(tf.constant(3), tf.constant(2))
+    /// ```
+    ///
+    /// ## What TensorFlow says
+    /// Nothing; after several such calls it warns of retracing.
+    pub(crate) static STATIC_CONDITION = {
+        code: "AG303", name: "static-condition",
+        summary: "a condition on a Python argument is decided while the graph is built",
+        severity: Info, default: false, since: "0.1.0",
+        dialects: [Tensorflow, Autograph], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    if !ctx.converts() || ctx.root().is_none() {
+        return;
+    }
+    for (construct, node) in ctx.decisions() {
+        let decides =
+            matches!(construct.kind, ConstructKind::If | ConstructKind::While | ConstructKind::IfExp);
+        let Some(test) = node.test().filter(|_| decides && construct.binding == Binding::Python) else {
+            continue;
+        };
+        let mut operands = Vec::new();
+        operands_of(test, &mut operands);
+        let argument = operands.into_iter().find(|operand| is_python_argument(ctx, operand));
+        let Some(argument) = argument else { continue };
+        ctx.report(
+            &STATIC_CONDITION,
+            test,
+            format!(
+                "`{}` is a Python value: this is decided while the graph is built, once for each value",
+                ctx.text(argument)
+            ),
+        )
+        .why(construct.why.clone())
+        .help("pass a Tensor, if the graph is to decide")
+        .emit();
+    }
+}
+
+/// The values that a condition compares or tests; those of `is` and `in` are no data.
+fn operands_of<'a>(test: &'a Expr, operands: &mut Vec<&'a Expr>) {
+    match test {
+        Expr::UnaryOp(operation) => operands_of(&operation.operand, operands),
+        Expr::BoolOp(operation) => operation.values.iter().for_each(|value| operands_of(value, operands)),
+        Expr::BinOp(operation) => {
+            operands_of(&operation.left, operands);
+            operands_of(&operation.right, operands);
+        }
+        Expr::Compare(compare) => {
+            let by_value = |op: &CmpOp| !matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn);
+            if compare.ops.iter().all(by_value) {
+                operands_of(&compare.left, operands);
+                compare.comparators.iter().for_each(|value| operands_of(value, operands));
+            }
+        }
+        Expr::Name(_) => operands.push(test),
+        _ => {}
+    }
+}
+
+/// A number, flag or text that the callers give.
+fn is_python_argument(ctx: &FunctionContext, operand: &Expr) -> bool {
+    let Some(name) = QName::from_expr(operand) else { return false };
+    let definitions = ctx.flow.definitions_of(operand.range(), &name);
+    let [definition] = definitions.as_slice() else { return false };
+    let DefKind::Parameter(position) = definition.kind else { return false };
+    ctx.stage.parameters.get(position as usize).is_some_and(|parameter| {
+        parameter.binding == Binding::Python
+            && parameter.source == Source::CallSites
+            && parameter.shown.split(" | ").all(|class| matches!(class, "bool" | "int" | "float" | "str"))
+            && !ctx.stage.options.static_parameters.contains(&parameter.name)
+    })
+}

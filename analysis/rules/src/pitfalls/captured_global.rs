@@ -1,0 +1,198 @@
+//! A staged function reads a global number or flag that the program changes.
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::FileContext;
+use crate::declare::declare_rule;
+use crate::declared;
+use crate::declared::Declared;
+
+declare_rule! {
+    /// ## What it does
+    /// Finds globals that hold a number, flag or text, that a function of the file changes (`global name`), and that a
+    /// `tf.function` of the file reads.
+    ///
+    /// ## Why is this bad?
+    /// The value at the time of tracing becomes a constant of the graph. Later changes are not seen, as a change of a
+    /// global causes no new trace.
+    ///
+    /// ## Example
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    /// rate = 0.1
+    ///
+    ///
+    /// def cool():
+    ///     global rate
+    ///     rate = rate * 0.5
+    ///
+    ///
+    /// @tf.function
+    /// def step(x):
+    ///     return x - rate * x
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    /// rate = tf.Variable(0.1)
+    ///
+    ///
+    /// def cool():
+    ///     rate.assign(rate * 0.5)
+    ///
+    ///
+    /// @tf.function
+    /// def step(x):
+    ///     return x - rate * x
+    /// ```
+    pub(crate) static CAPTURED_GLOBAL = {
+        code: "AG405", name: "captured-global",
+        summary: "a `tf.function` reads a Python global that the program changes",
+        severity: Warning, default: true, since: "0.1.0",
+        dialects: [Tensorflow], fix: None,
+        check: File(check),
+    }
+}
+
+fn check(ctx: &FileContext) {
+    if !ctx.imports.uses("tensorflow") {
+        return;
+    }
+    let literals = literals(ctx.parsed.suite());
+    if literals.is_empty() {
+        return;
+    }
+    let mut changes =
+        Changes { literals: &literals, declared: FxHashSet::default(), found: FxHashMap::default() };
+    changes.visit_body(ctx.parsed.suite());
+    if changes.found.is_empty() {
+        return;
+    }
+    for function in declared::functions(ctx) {
+        reads(ctx, &function, &changes.found);
+    }
+}
+
+/// The names that the module binds to literals, and to nothing else.
+fn literals(body: &[Stmt]) -> FxHashSet<&str> {
+    let mut literals = FxHashSet::default();
+    let mut others = FxHashSet::default();
+    for statement in body {
+        let (targets, value) = match statement {
+            Stmt::Assign(assign) => (assign.targets.as_slice(), Some(assign.value.as_ref())),
+            Stmt::AnnAssign(assign) => {
+                (std::slice::from_ref(assign.target.as_ref()), assign.value.as_deref())
+            }
+            _ => continue,
+        };
+        for name in targets.iter().filter_map(Expr::as_name_expr) {
+            let is_literal = value.is_some_and(is_scalar);
+            if is_literal {
+                literals.insert(name.id.as_str())
+            } else {
+                others.insert(name.id.as_str())
+            };
+        }
+    }
+    literals.retain(|name| !others.contains(name));
+    literals
+}
+
+fn is_scalar(value: &Expr) -> bool {
+    match value {
+        Expr::NumberLiteral(_) | Expr::BooleanLiteral(_) | Expr::StringLiteral(_) => true,
+        Expr::UnaryOp(operation) => operation.operand.is_number_literal_expr(),
+        _ => false,
+    }
+}
+
+/// Where functions change the globals.
+struct Changes<'l, 'a> {
+    literals: &'l FxHashSet<&'a str>,
+    /// What the function around declares `global`.
+    declared: FxHashSet<&'a str>,
+    found: FxHashMap<&'a str, TextRange>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Changes<'_, 'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(def) => {
+                let outer = std::mem::take(&mut self.declared);
+                self.visit_body(&def.body);
+                self.declared = outer;
+            }
+            Stmt::Global(global) => {
+                let names = global.names.iter().map(|name| name.as_str());
+                self.declared.extend(names.filter(|name| self.literals.contains(name)));
+            }
+            Stmt::Assign(assign) => assign.targets.iter().for_each(|target| self.changed(target)),
+            Stmt::AugAssign(assign) => self.changed(&assign.target),
+            _ => source_order::walk_stmt(self, statement),
+        }
+    }
+
+    fn visit_expr(&mut self, _expression: &'a Expr) {}
+}
+
+impl<'a> Changes<'_, 'a> {
+    fn changed(&mut self, target: &'a Expr) {
+        if let Some(name) = target.as_name_expr()
+            && self.declared.contains(name.id.as_str())
+        {
+            self.found.entry(name.id.as_str()).or_insert(target.range());
+        }
+    }
+}
+
+/// Reports the first read of each changed global.
+fn reads(ctx: &FileContext, function: &Declared, changed: &FxHashMap<&str, TextRange>) {
+    let mut names = Names::default();
+    names.visit_body(&function.def.body);
+    let parameters = function.def.parameters.iter().map(|parameter| &parameter.name().id);
+    names.bound.extend(parameters);
+    let mut seen = FxHashSet::default();
+    for name in names.read {
+        let Some(change) = changed.get(name.id.as_str()) else { continue };
+        if names.bound.contains(&name.id) || !seen.insert(&name.id) {
+            continue;
+        }
+        ctx.report(
+            &CAPTURED_GLOBAL,
+            name.range(),
+            format!(
+                "`{}` is a constant of the graph: `{}` keeps the value it was traced with",
+                name.id, function.def.name
+            ),
+        )
+        .label(ctx.span(*change), "changed here")
+        .help("make it a `tf.Variable`, or pass it as an argument")
+        .emit();
+    }
+}
+
+#[derive(Default)]
+struct Names<'a> {
+    read: Vec<&'a ast::ExprName>,
+    bound: FxHashSet<&'a Name>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Names<'a> {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if let Expr::Name(name) = expression {
+            if name.ctx.is_load() {
+                self.read.push(name);
+            } else {
+                self.bound.insert(&name.id);
+            }
+        }
+        source_order::walk_expr(self, expression);
+    }
+}

@@ -1,0 +1,179 @@
+//! A `tf.function` is made anew in each round of a loop.
+
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::FxHashSet;
+
+use crate::FileContext;
+use crate::declare::declare_rule;
+use crate::declared;
+
+declare_rule! {
+    /// ## What it does
+    /// Finds `tf.function(…)` and `@tf.function` in the body of a loop, where nothing in the function changes from round
+    /// to round.
+    ///
+    /// ## Why is this bad?
+    /// Each `tf.function` has its own cache of graphs. Made anew in each round, it is traced in each round.
+    ///
+    /// Functions that use the loop's variables, or are stored in a container, are not reported.
+    ///
+    /// ## Example
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// def step(x):
+    ///     return x * 2.0
+    ///
+    ///
+    /// x = tf.constant(1.0)
+    /// for _ in range(100):
+    ///     staged = tf.function(step)
+    ///     x = staged(x)
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// def step(x):
+    ///     return x * 2.0
+    ///
+    ///
+    /// x = tf.constant(1.0)
+    /// staged = tf.function(step)
+    /// for _ in range(100):
+    ///     x = staged(x)
+    /// ```
+    ///
+    /// ## What TensorFlow says
+    /// > 5 out of the last 5 calls to <function step> triggered tf.function retracing. Tracing is expensive and the
+    /// > excessive number of tracings could be due to (1) creating @tf.function repeatedly in a loop, …
+    pub(crate) static FUNCTION_IN_LOOP = {
+        code: "AG403", name: "function-in-loop",
+        summary: "a `tf.function` is made, and traced, in each round of a loop",
+        severity: Warning, default: true, since: "0.1.0",
+        dialects: [Tensorflow], fix: None,
+        check: File(check),
+    }
+}
+
+fn check(ctx: &FileContext) {
+    if ctx.imports.uses("tensorflow") {
+        Makers { ctx, rounds: None }.visit_body(ctx.parsed.suite());
+    }
+}
+
+struct Makers<'c, 'a> {
+    ctx: &'c FileContext<'a>,
+    /// What the loops around bind; none outside of loops.
+    rounds: Option<FxHashSet<&'a str>>,
+}
+
+impl<'a> Makers<'_, 'a> {
+    fn report(&self, range: TextRange) {
+        self.ctx
+            .report(
+                &FUNCTION_IN_LOOP,
+                range,
+                "each round of the loop makes a new `tf.function`, which is traced anew",
+            )
+            .help("make the `tf.function` once, before the loop")
+            .emit();
+    }
+
+    /// Whether a part of the text uses a name that changes from round to round.
+    fn changes(&self, node: &'a Stmt) -> bool {
+        let mut names = Names::default();
+        names.visit_stmt(node);
+        self.is_bound_by_loop(&names)
+    }
+
+    fn is_bound_by_loop(&self, names: &Names) -> bool {
+        self.rounds.as_ref().is_none_or(|bound| names.read.iter().any(|name| bound.contains(name)))
+    }
+
+    fn within(&mut self, body: &'a [Stmt], also: &'a Stmt) {
+        let mut names = Names::default();
+        names.visit_stmt(also);
+        let mut bound = self.rounds.clone().unwrap_or_default();
+        bound.extend(names.bound);
+        let outer = self.rounds.replace(bound);
+        self.visit_body(body);
+        self.rounds = outer;
+    }
+}
+
+impl<'a> SourceOrderVisitor<'a> for Makers<'_, 'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::For(node) => self.within(&node.body, statement),
+            Stmt::While(node) => self.within(&node.body, statement),
+            Stmt::FunctionDef(def) => {
+                if let Some(decorator) = declared::staging_decorator(self.ctx, def)
+                    && self.rounds.is_some()
+                    && !self.changes(statement)
+                {
+                    self.report(decorator.range());
+                }
+                // What a nested function makes is made when it is called.
+                let outer = self.rounds.take();
+                self.visit_body(&def.body);
+                self.rounds = outer;
+            }
+            Stmt::Assign(ast::StmtAssign { targets, .. })
+                if targets.iter().any(|target| !target.is_name_expr()) => {}
+            Stmt::Return(_) => {}
+            Stmt::Assign(_) | Stmt::Expr(_) => source_order::walk_stmt(self, statement),
+            Stmt::If(_) | Stmt::With(_) | Stmt::Try(_) | Stmt::ClassDef(_) => {
+                source_order::walk_stmt(self, statement);
+            }
+            _ => {}
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Call(call) if declared::is_tf_function(self.ctx, &call.func) => {
+                let mut names = Names::default();
+                call.arguments.args.iter().for_each(|argument| names.visit_expr(argument));
+                if !call.arguments.args.is_empty() && !self.is_bound_by_loop(&names) {
+                    self.report(call.range());
+                }
+            }
+            // `staged(x)`, `tf.function(f)(x)`; in any other call it may be stored.
+            Expr::Call(call) => self.visit_expr(&call.func),
+            _ => {}
+        }
+    }
+}
+
+/// The names that a part of the text reads and binds.
+#[derive(Default)]
+struct Names<'a> {
+    read: FxHashSet<&'a str>,
+    bound: FxHashSet<&'a str>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Names<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        if let Stmt::FunctionDef(def) = statement {
+            self.bound.insert(def.name.as_str());
+        }
+        source_order::walk_stmt(self, statement);
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if let Expr::Name(name) = expression {
+            if name.ctx.is_load() {
+                self.read.insert(&name.id)
+            } else {
+                self.bound.insert(&name.id)
+            };
+        }
+        source_order::walk_expr(self, expression);
+    }
+}

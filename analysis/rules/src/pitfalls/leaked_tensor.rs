@@ -1,0 +1,201 @@
+//! A Tensor of one graph is kept where the next trace finds it.
+
+use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
+use ruff_text_size::Ranged;
+
+use crate::FunctionContext;
+use crate::declare::declare_rule;
+use ag_flow::Cfg;
+use ag_index::assumptions::Source;
+use ag_index::dialect::RootKind;
+use ag_index::facts::{Alternative, TensorKind};
+use ag_syntax::qname::QName;
+use ag_syntax::{expressions, statements};
+
+declare_rule! {
+    /// ## What it does
+    /// Finds Tensors that a staged function keeps for the time after it:
+    ///
+    /// - an attribute of `self` that the function also reads from an earlier call
+    /// - a `global` or `nonlocal` name
+    /// - an item appended to a list from outside of the function
+    ///
+    /// ## Why is this bad?
+    /// While a function is traced its Tensors are symbols of one graph. What is kept is such a symbol, not a value. The
+    /// next trace, or eager code, that uses it raises, far from here; and the function itself, once traced, keeps
+    /// nothing any more.
+    ///
+    /// ## Example
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// class Momentum:
+    ///     def __init__(self):
+    ///         self.last = None
+    ///
+    ///     @tf.function
+    ///     def step(self, x: tf.Tensor):
+    ///         if self.last is not None:
+    ///             x = x + 0.9 * self.last
+    ///         self.last = x
+    ///         return x
+    /// ```
+    ///
+    /// ## Use instead
+    /// State that outlives a call belongs in a Variable.
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// class Momentum:
+    ///     def __init__(self):
+    ///         self.last = tf.Variable(0.0)
+    ///
+    ///     @tf.function
+    ///     def step(self, x: tf.Tensor):
+    ///         x = x + 0.9 * self.last
+    ///         self.last.assign(x)
+    ///         return x
+    /// ```
+    ///
+    /// ## What TensorFlow says
+    /// > <tf.Tensor 'x:0' shape=(1,) dtype=float32> is out of scope and cannot be used here. Use return values, explicit
+    /// > Python locals or TensorFlow collections to access it.
+    pub(crate) static LEAKED_TENSOR = {
+        code: "AG404", name: "leaked-tensor",
+        summary: "a Tensor is kept for a time when its graph is gone",
+        severity: Warning, default: true, since: "0.1.0",
+        dialects: [Tensorflow], fix: None,
+        check: Function(check),
+    }
+}
+
+const HELP: &str = "keep state in a `tf.Variable`, or return the Tensor";
+
+fn check(ctx: &FunctionContext) {
+    // What a caller in the same graph keeps between two calls is no leak; a root starts a graph.
+    if matches!(ctx.root(), None | Some(RootKind::KerasMethod | RootKind::Configured)) {
+        return;
+    }
+    let receiver = ctx.stage.parameters.iter().find(|parameter| parameter.source == Source::Receiver);
+    let kept = Kept { ctx, receiver: receiver.map(|parameter| parameter.name.as_str()) };
+    for statement in statements::of_function(ctx.def()) {
+        match statement {
+            Stmt::Assign(assign) => {
+                assign.targets.iter().for_each(|target| kept.assigned(target, &assign.value))
+            }
+            Stmt::AugAssign(assign) => kept.assigned(&assign.target, &assign.value),
+            Stmt::Expr(ast::StmtExpr { value, .. }) => {
+                if let Expr::Call(call) = value.as_ref() {
+                    kept.appended(call);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+struct Kept<'c, 'a> {
+    ctx: &'c FunctionContext<'a>,
+    receiver: Option<&'a str>,
+}
+
+impl Kept<'_, '_> {
+    fn assigned(&self, target: &Expr, value: &Expr) {
+        let ctx = self.ctx;
+        if ctx.fact(value).tensor_kind() != Some(TensorKind::Tensor) {
+            return;
+        }
+        let Some(name) = QName::from_expr(target) else { return };
+        let is_kept = match target {
+            Expr::Name(_) => ctx.flow.scope().is_declared_outer(name.root()),
+            Expr::Attribute(_) => self.is_own(&name) && self.reads_earlier(&name),
+            _ => false,
+        };
+        if is_kept {
+            ctx.report(
+                &LEAKED_TENSOR,
+                target.range(),
+                format!("`{name}` keeps a Tensor of this graph, which the next trace cannot use"),
+            )
+            .why(ctx.why(value))
+            .help(HELP)
+            .emit();
+        }
+    }
+
+    /// `self.history.append(x)`, `losses.append(loss)`.
+    fn appended(&self, call: &ast::ExprCall) {
+        let ctx = self.ctx;
+        let Expr::Attribute(method) = call.func.as_ref() else { return };
+        if !matches!(method.attr.as_str(), "append" | "add" | "insert")
+            || ctx.staged_loop(call.range()).is_some()
+        {
+            return;
+        }
+        let is_list = matches!(
+            ctx.fact(&method.value).alternatives.as_slice(),
+            [Alternative::Container { class, .. }] if matches!(class.as_str(), "list" | "set")
+        );
+        let tensor = call.arguments.args.last();
+        let tensor = tensor.filter(|value| ctx.fact(value).tensor_kind() == Some(TensorKind::Tensor));
+        let (Some(tensor), Some(name)) = (tensor.filter(|_| is_list), QName::from_expr(&method.value)) else {
+            return;
+        };
+        let is_kept = if name.is_simple() {
+            !ctx.flow.scope().is_local(name.root())
+        } else {
+            self.is_own(&name) && self.reads_whole(&name)
+        };
+        if is_kept {
+            ctx.report(
+                &LEAKED_TENSOR,
+                call.range(),
+                format!("`{name}` keeps a Tensor of this graph, which nothing else can use"),
+            )
+            .why(ctx.why(tensor))
+            .help(HELP)
+            .emit();
+        }
+    }
+
+    /// Whether it is an attribute of `self`.
+    fn is_own(&self, name: &QName) -> bool {
+        !name.is_simple() && self.receiver == Some(name.root())
+    }
+
+    fn reads(&self, name: &QName) -> impl Iterator<Item = &Expr> {
+        expressions::of_function(self.ctx.def()).into_iter().filter(move |expression| {
+            matches!(expression, Expr::Attribute(attribute) if attribute.ctx == ExprContext::Load)
+                && QName::from_expr(expression).as_ref() == Some(name)
+        })
+    }
+
+    /// Whether the function reads what an earlier call has left there.
+    fn reads_earlier(&self, name: &QName) -> bool {
+        self.reads(name).any(|read| {
+            self.ctx
+                .flow
+                .definitions_of(read.range(), name)
+                .iter()
+                .any(|definition| definition.node == Cfg::ENTRY)
+        })
+    }
+
+    /// Whether the list is used for more than to append to it or to ask its length.
+    fn reads_whole(&self, name: &QName) -> bool {
+        let all = expressions::of_function(self.ctx.def());
+        let harmless: Vec<_> = all
+            .iter()
+            .filter_map(|expression| match expression {
+                Expr::Attribute(attribute) => Some(attribute.value.range()),
+                Expr::Call(call) if call.func.as_name_expr().is_some_and(|name| name.id == "len") => {
+                    call.arguments.args.first().map(Ranged::range)
+                }
+                _ => None,
+            })
+            .collect();
+        self.reads(name).any(|read| !harmless.contains(&read.range()))
+    }
+}

@@ -1,0 +1,88 @@
+//! An optimizer comes in as an argument.
+
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::Ranged;
+
+use crate::FunctionContext;
+use crate::declare::declare_rule;
+use ag_db::diagnostic::Anchor;
+use ag_index::dialect::RootKind;
+use ag_syntax::expressions;
+
+declare_rule! {
+    /// ## What it does
+    /// Finds parameters of a `tf.function` whose `apply_gradients` or `minimize` it calls.
+    ///
+    /// ## Why is this bad?
+    /// An optimizer makes its variables when it is first used. With one optimizer that happens in the first trace, and is
+    /// allowed. A second optimizer causes a new trace, makes its own variables in it, and TensorFlow raises.
+    ///
+    /// With a single optimizer, or with optimizers that are built before, all is well; so this rule is off by default.
+    ///
+    /// ## Example
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def update(optimizer, weights, gradient):
+    ///     optimizer.apply_gradients([(gradient, weights)])
+    /// ```
+    ///
+    /// ## Use instead
+    /// Make a `tf.function` for each optimizer.
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// def make_update(optimizer):
+    ///     @tf.function
+    ///     def update(weights, gradient):
+    ///         optimizer.apply_gradients([(gradient, weights)])
+    ///
+    ///     return update
+    /// ```
+    ///
+    /// ## What TensorFlow says
+    /// > tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is only
+    /// > created once or created outside tf.function.
+    pub(crate) static OPTIMIZER_ARGUMENT = {
+        code: "AG410", name: "optimizer-argument",
+        summary: "an optimizer is an argument of a `tf.function`",
+        severity: Warning, default: false, since: "0.1.0",
+        dialects: [Tensorflow], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    // What is made anew in each call of a function around it has an optimizer of its own.
+    let made_in_call =
+        ctx.stage.cause.as_ref().is_some_and(|cause| matches!(cause.anchor, Anchor::Function(_)));
+    if ctx.root() != Some(RootKind::Function) || made_in_call {
+        return;
+    }
+    for parameter in ctx.def().parameters.iter() {
+        let name = parameter.name();
+        let applies = |call: &ast::ExprCall| {
+            call.func.as_attribute_expr().is_some_and(|method| {
+                matches!(method.attr.as_str(), "apply_gradients" | "minimize")
+                    && method.value.as_name_expr().is_some_and(|object| object.id == name.id)
+            })
+        };
+        let used = expressions::of_function(ctx.def())
+            .into_iter()
+            .filter_map(Expr::as_call_expr)
+            .find(|call| applies(call));
+        if let Some(call) = used {
+            ctx.report(
+                &OPTIMIZER_ARGUMENT,
+                name.range(),
+                format!("`{name}` is an argument: a second optimizer would make variables in a later trace, which raises"),
+            )
+            .label(ctx.span(call.func.range()), "makes the optimizer's variables")
+            .help("make a `tf.function` for each optimizer, or build the optimizers before")
+            .emit();
+        }
+    }
+}

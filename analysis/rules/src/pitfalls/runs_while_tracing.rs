@@ -1,0 +1,181 @@
+//! Python effects of a staged function happen while it is traced, not when it runs.
+
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::Ranged;
+
+use crate::FunctionContext;
+use crate::declare::declare_rule;
+use crate::guards::guarded;
+use ag_db::diagnostic::{Applicability, Edit};
+use ag_index::facts::Binding;
+use ag_syntax::expressions;
+
+declare_rule! {
+    /// ## What it does
+    /// Finds in staged functions:
+    ///
+    /// - `print` and `logging` calls that are given a Tensor
+    /// - clocks (`time.time()`) and Python's and NumPy's random numbers
+    ///
+    /// ## Why is this bad?
+    /// A staged function runs as Python once for each kind of argument, to be traced. Then only the graph runs. The
+    /// print shows a Tensor without a value, once; the random number and the time are constants of the graph, the same
+    /// in each step.
+    ///
+    /// Printing what is known while tracing, a text or `x.shape`, is a good way to see when a function is traced, and
+    /// is not reported.
+    ///
+    /// ## Example
+    /// ```python
+    /// import random
+    ///
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def noisy(x: tf.Tensor):
+    ///     print(x)
+    ///     return x + random.random()
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def noisy(x: tf.Tensor):
+    ///     tf.print(x)
+    ///     return x + tf.random.uniform([])
+    /// ```
+    ///
+    /// ## Fix safety
+    /// Unsafe: `tf.print` prints in every step, and to standard error.
+    pub(crate) static RUNS_WHILE_TRACING = {
+        code: "AG401", name: "runs-while-tracing",
+        summary: "a Python effect of a staged function happens only while it is traced",
+        severity: Warning, default: true, since: "0.1.0",
+        dialects: [Tensorflow, Keras], fix: Sometimes,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    // Objects are made, and layers built, while tracing.
+    if ctx.makes_objects() {
+        return;
+    }
+    for expression in expressions::of_function(ctx.def()) {
+        if let Expr::Call(call) = expression {
+            shown(ctx, call);
+            drawn(ctx, call);
+        }
+    }
+}
+
+/// `print(x)`, `logging.info("%s", x)`.
+fn shown(ctx: &FunctionContext, call: &ast::ExprCall) {
+    let callee = ctx.resolve(&call.func);
+    let is_print = callee.is_none()
+        && call
+            .func
+            .as_name_expr()
+            .is_some_and(|name| name.id == "print" && !ctx.flow.scope().is_local("print"));
+    let is_log = callee.as_ref().is_some_and(|name| is_logging(name));
+    // With these features AutoGraph converts `print`.
+    let features = &ctx.stage.options.features;
+    let is_converted = is_print && features.iter().any(|name| name == "ALL" || name == "BUILTIN_FUNCTIONS");
+    if !(is_print || is_log) || is_converted {
+        return;
+    }
+    let Some((tensor, is_direct)) =
+        call.arguments.args.iter().find_map(|argument| shown_tensor(ctx, argument))
+    else {
+        return;
+    };
+    let (name, text) = (ctx.text(call.func.as_ref()), ctx.text(tensor));
+    let message = format!("`{name}` runs while the graph is traced, and shows `{text}` without its value");
+    let report = ctx.report(&RUNS_WHILE_TRACING, call.range(), message).why(ctx.why(tensor));
+    let tf = ctx
+        .imports
+        .local_name_of("tensorflow")
+        .filter(|_| is_print && is_direct && call.arguments.keywords.is_empty());
+    match tf {
+        Some(tf) => {
+            let edit = Edit::replace(call.func.range(), format!("{tf}.print"));
+            report.fix(Applicability::Unsafe, format!("Print with `{tf}.print`"), vec![edit]).emit();
+        }
+        None => report.help("`tf.print` prints values, each time the graph runs").emit(),
+    }
+}
+
+fn is_logging(name: &str) -> bool {
+    const LEVELS: [&str; 7] = ["debug", "info", "warning", "error", "critical", "log", "exception"];
+    ["logging.", "absl.logging."]
+        .iter()
+        .any(|module| name.strip_prefix(module).is_some_and(|function| LEVELS.contains(&function)))
+}
+
+/// The Tensor that an argument shows: itself, or within an f-string.
+fn shown_tensor<'a>(ctx: &FunctionContext, argument: &'a Expr) -> Option<(&'a Expr, bool)> {
+    struct Interpolations<'a>(Vec<&'a Expr>);
+    impl<'a> SourceOrderVisitor<'a> for Interpolations<'a> {
+        fn visit_interpolated_string_element(&mut self, element: &'a ast::InterpolatedStringElement) {
+            if let ast::InterpolatedStringElement::Interpolation(interpolation) = element {
+                self.0.push(&interpolation.expression);
+            }
+        }
+    }
+    // A Tensor, or what is taken for one: a structure of Tensors has no values either.
+    let is_tensor = |expression: &Expr| ctx.fact(expression).binding() == Binding::Staged;
+    if is_tensor(argument) {
+        return Some((argument, true));
+    }
+    let mut found = Interpolations(Vec::new());
+    if argument.is_f_string_expr() {
+        source_order::walk_expr(&mut found, argument);
+    }
+    found.0.into_iter().find(|expression| is_tensor(expression)).map(|expression| (expression, false))
+}
+
+/// `random.random()`, `np.random.normal()`, `time.time()`.
+fn drawn(ctx: &FunctionContext, call: &ast::ExprCall) {
+    let Some(callee) = ctx.resolve(&call.func) else { return };
+    let help = if is_random(&callee) {
+        "use `tf.random`, which draws each time the graph runs"
+    } else if is_clock(&callee) {
+        "use `tf.timestamp()`, which reads the clock each time the graph runs"
+    } else {
+        return;
+    };
+    if guarded(ctx, call.range()) {
+        return;
+    }
+    let name = ctx.text(call.func.as_ref());
+    let message = format!("`{name}` runs once, while the graph is traced, and not each time the graph runs");
+    ctx.report(&RUNS_WHILE_TRACING, call.range(), message).help(help).emit();
+}
+
+fn is_random(name: &str) -> bool {
+    const KEPT: [&str; 8] =
+        ["seed", "Random", "SystemRandom", "getstate", "setstate", "default_rng", "RandomState", "Generator"];
+    ["random.", "numpy.random."].iter().any(|module| {
+        name.strip_prefix(module).is_some_and(|function| !function.contains('.') && !KEPT.contains(&function))
+    })
+}
+
+fn is_clock(name: &str) -> bool {
+    matches!(
+        name,
+        "time.time"
+            | "time.time_ns"
+            | "time.monotonic"
+            | "time.perf_counter"
+            | "time.process_time"
+            | "datetime.datetime.now"
+            | "datetime.datetime.utcnow"
+            | "datetime.datetime.today"
+            | "datetime.date.today"
+    )
+}

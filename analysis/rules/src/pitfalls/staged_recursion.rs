@@ -1,0 +1,89 @@
+//! A recursion that only a Tensor could end.
+
+use ruff_text_size::{Ranged, TextRange};
+
+use super::every_trace;
+use crate::FunctionContext;
+use crate::declare::declare_rule;
+use ag_staging::construct::Construct;
+
+declare_rule! {
+    /// ## What it does
+    /// Finds functions that call themselves where only conditions on Tensors stand between the start and the call.
+    ///
+    /// ## Why is this bad?
+    /// Both branches of a staged `if` are traced. So tracing meets the call again and again, and no value of a Tensor can
+    /// end it: Python's recursion limit does.
+    ///
+    /// ## Example
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// def factorial(n: tf.Tensor):
+    ///     if n <= 1:
+    ///         return tf.ones_like(n)
+    ///     else:
+    ///         return n * factorial(n - 1)
+    ///
+    ///
+    /// @tf.function
+    /// def main(n: tf.Tensor):
+    ///     return factorial(n)
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def factorial(n: tf.Tensor):
+    ///     product = tf.ones_like(n)
+    ///     while n > 1:
+    ///         product = product * n
+    ///         n = n - 1
+    ///     return product
+    /// ```
+    ///
+    /// ## What TensorFlow says
+    /// > RecursionError: maximum recursion depth exceeded while calling a Python object
+    pub(crate) static STAGED_RECURSION = {
+        code: "AG408", name: "staged-recursion",
+        summary: "a recursion that only a Tensor could end",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Tensorflow], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    if !ctx.converts() {
+        return;
+    }
+    every_trace::calls(ctx, &mut |call| {
+        let is_itself = ctx.callee(call).is_some_and(|callee| std::ptr::eq(callee, ctx.ast));
+        let Some(decision) = decision_of(ctx, call.range()).filter(|_| is_itself) else { return };
+        let name = ctx.def().name.as_str();
+        ctx.report(
+            &STAGED_RECURSION,
+            decision.test_range,
+            format!(
+                "this condition on a Tensor cannot end the recursion: `{name}` calls itself in every trace"
+            ),
+        )
+        .why(decision.why.clone())
+        .label(ctx.span(call.range()), "traced whatever the condition is")
+        .help("use a `while` loop, or end the recursion with a condition on a Python value")
+        .emit();
+    });
+}
+
+/// The staged decision that seems to guard a place: around it, or else before it.
+fn decision_of<'a>(ctx: &FunctionContext<'a>, place: TextRange) -> Option<&'a Construct> {
+    let staged = || ctx.staged().map(|(construct, _)| construct);
+    let around = staged().filter(|construct| {
+        construct.range.contains_range(place) && !construct.test_range.contains_range(place)
+    });
+    around.last().or_else(|| staged().filter(|construct| construct.range.end() <= place.start()).last())
+}

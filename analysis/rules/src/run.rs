@@ -1,0 +1,80 @@
+//! Runs the rules on a function or a file. All rules run; the settings choose among the findings.
+
+use std::cell::RefCell;
+
+use super::context::{FileContext, FunctionContext};
+use super::registry::RULES;
+use super::{Check, Rule, ways};
+use ag_db::Db;
+use ag_db::diagnostic::{Diagnostic, Severity};
+use ag_db::{Document, text};
+use ag_index::index::{FunctionId, function_ast, tree};
+use ag_staging::{decisions, queries};
+
+/// The findings of one staged function, in offsets from its `def`.
+#[salsa::tracked(returns(ref))]
+pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Vec<Diagnostic> {
+    let (Some(ast), Some(stage), Some(flow)) =
+        (function_ast(db, function), queries::stage(db, function), queries::flow(db, function))
+    else {
+        return Vec::new();
+    };
+    let document = function.document(db);
+    let context = FunctionContext {
+        db,
+        document,
+        path: function.path(db).clone(),
+        ast,
+        flow,
+        stage,
+        constructs: queries::constructs(db, function),
+        nodes: decisions::nodes(ast.def()).into_iter().map(|(node, _)| node).collect(),
+        facts: queries::facts(db, function),
+        types: queries::types(db, function),
+        imports: queries::imports(db, document),
+        diagnostics: RefCell::default(),
+    };
+    for rule in speaking(stage.dialect) {
+        if let Check::Function(check) = rule.check {
+            check(&context);
+        }
+    }
+    let mut diagnostics = context.diagnostics.take();
+    for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.severity != Severity::Info) {
+        if stage.overriding || !ways::is_certain(&context, diagnostic.span.range) {
+            diagnostic.severity = Severity::Info;
+        }
+    }
+    diagnostics
+}
+
+/// The findings about a file as a whole, by the rules about libraries that it imports.
+#[salsa::tracked(returns(ref))]
+pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
+    let imports = queries::imports(db, document);
+    let checks: Vec<_> = RULES
+        .iter()
+        .filter(|rule| rule.dialects.iter().any(|dialect| imports.uses(dialect.tensor_class().0)))
+        .filter_map(|rule| if let Check::File(check) = rule.check { Some(check) } else { None })
+        .collect();
+    if checks.is_empty() {
+        return Vec::new();
+    }
+    let source = text(db, document);
+    let Some(parsed) = tree(db, document) else { return Vec::new() };
+    let context = FileContext {
+        document,
+        text: source.as_str(),
+        parsed: &parsed,
+        imports,
+        diagnostics: RefCell::default(),
+    };
+    for check in checks {
+        check(&context);
+    }
+    context.diagnostics.into_inner()
+}
+
+fn speaking(dialect: ag_index::dialect::Dialect) -> impl Iterator<Item = &'static Rule> {
+    RULES.iter().copied().filter(move |rule| rule.dialects.contains(&dialect))
+}

@@ -1,0 +1,230 @@
+//! Suppression comments: `# ag: ignore[undefined-branch, AG102]`, `# ag: ignore`, and for a file
+//! `# ag: ignore-file`, `# ag: ignore-file[AG303]`.
+//!
+//! A comment on the first or the last line of a finding speaks for it, and so does one on the
+//! first or the last line of the logical line in which the finding starts. One for the file
+//! stands on a line of its own before the first statement (a docstring may precede it).
+//! What the engine itself reports (AG9xx) is configured, not suppressed.
+
+mod directive;
+mod lines;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ruff_db::files::File;
+use ruff_python_ast::{ModModule, PySourceType};
+use ruff_python_parser::{Parsed, parse_unchecked_source};
+use ruff_text_size::{TextRange, TextSize};
+
+use crate::selection::RuleTable;
+use crate::{Check, Rule, registry};
+use ag_db::diagnostic::{Applicability, Edit};
+use ag_db::finding::{Finding, FindingFix, Location};
+use ag_syntax::nesting;
+use directive::{Directive, Fault, Scope};
+use lines::Lines;
+
+/// Whether a text can have directives at all: `ag:` somewhere after a `#`.
+pub fn may_occur(text: &str) -> bool {
+    memchr::memmem::find_iter(text.as_bytes(), b"ag:").any(|at| {
+        let line = text.get(..at).and_then(|before| before.rsplit(['\n', '\r']).next());
+        line.is_some_and(|line| line.trim_end().ends_with('#'))
+    })
+}
+
+/// Takes out the findings that comments suppress; adds one for each comment that suppresses
+/// nothing (AG902) or is wrong (AG905). `findings` are those of `file`; so is `text`.
+pub fn apply(
+    findings: Vec<Finding>,
+    file: File,
+    text: &str,
+    parsed: &Parsed<ModModule>,
+    rules: &RuleTable,
+) -> Vec<Finding> {
+    if memchr::memmem::find(text.as_bytes(), b"ag:").is_none() {
+        return findings;
+    }
+    let lines = Lines::new(text, parsed.tokens());
+    let directives = directive::collect(text, parsed, &lines);
+    if directives.is_empty() {
+        return findings;
+    }
+    // For each directive, the rules of which it suppressed something.
+    let mut used: Vec<BTreeSet<&'static str>> = vec![BTreeSet::new(); directives.len()];
+    let mut kept: Vec<Finding> = Vec::with_capacity(findings.len());
+    for finding in findings {
+        let mut suppressed = false;
+        if !is_engine(finding.code) {
+            let anchors = lines.anchors(finding.location.range);
+            for (directive, used) in directives.iter().zip(&mut used) {
+                let near = match directive.scope {
+                    Scope::File => true,
+                    Scope::Line(line) => anchors.contains(&line),
+                };
+                if near && directive.covers(finding.code) {
+                    used.insert(finding.code);
+                    suppressed = true;
+                }
+            }
+        }
+        if !suppressed {
+            kept.push(finding);
+        }
+    }
+    for (directive, used) in directives.iter().zip(&used) {
+        kept.extend(directive.faults.iter().filter_map(|fault| invalid(fault, file, rules)));
+        kept.extend(unused(directive, used, file, text, rules));
+    }
+    kept.sort_by_key(|finding| (finding.location.range.start(), finding.code));
+    kept
+}
+
+/// The edits that put a suppression comment on each of the findings of one text.
+pub fn additions(findings: &[Finding], text: &str, source_type: PySourceType) -> Vec<Edit> {
+    if nesting::is_too_deep(text) {
+        return Vec::new();
+    }
+    let parsed = parse_unchecked_source(text, source_type);
+    let lines = Lines::new(text, parsed.tokens());
+    let directives = directive::collect(text, &parsed, &lines);
+    let mut codes: BTreeMap<TextSize, BTreeSet<&'static str>> = BTreeMap::new();
+    for finding in findings.iter().filter(|finding| !is_engine(finding.code)) {
+        if let Some(line) = lines.logical(finding.location.range.start()) {
+            codes.entry(line.end()).or_default().insert(finding.code);
+        }
+    }
+    let comment = |(end, codes): (TextSize, BTreeSet<&'static str>)| {
+        let codes = codes.into_iter().collect::<Vec<_>>().join(", ");
+        let line = lines.physical(end);
+        let existing = directives.iter().find(|directive| directive.scope == Scope::Line(line));
+        match existing.and_then(|directive| directive.list.as_ref()) {
+            // `ignore[AG101]` -> `ignore[AG101, AG102]`
+            Some(list) => {
+                let last = list.codes.last().map_or(list.range.start(), |code| code.range.end());
+                let comma = if list.codes.is_empty() { "" } else { ", " };
+                Edit::insert(last, format!("{comma}{codes}"))
+            }
+            None => {
+                let before = &text[..usize::from(end)];
+                let at = TextSize::of(before.trim_end_matches([' ', '\t']));
+                Edit::replace(TextRange::new(at, end), format!("  # ag: ignore[{codes}]"))
+            }
+        }
+    };
+    codes.into_iter().map(comment).collect()
+}
+
+/// Whether a comment can suppress findings of this code.
+pub fn is_suppressible(code: &str) -> bool {
+    !is_engine(code)
+}
+
+/// The comment at an offset with the rules that it names there; none when it is for all.
+pub fn named_at(
+    text: &str,
+    source_type: PySourceType,
+    offset: TextSize,
+) -> Option<(TextRange, Vec<&'static Rule>)> {
+    if nesting::is_too_deep(text) {
+        return None;
+    }
+    let parsed = parse_unchecked_source(text, source_type);
+    let lines = Lines::new(text, parsed.tokens());
+    let directives = directive::collect(text, &parsed, &lines);
+    let directive = directives.iter().find(|directive| directive.range.contains_inclusive(offset))?;
+    let codes = directive.list.as_ref().map_or(&[][..], |list| &list.codes);
+    match codes.iter().find(|code| code.range.contains_inclusive(offset)) {
+        Some(code) => Some((code.range, code.rule.into_iter().collect())),
+        None => Some((directive.range, codes.iter().filter_map(|code| code.rule).collect())),
+    }
+}
+
+fn is_engine(code: &str) -> bool {
+    registry::find(code).is_some_and(|rule| matches!(rule.check, Check::Engine))
+}
+
+fn invalid(fault: &Fault, file: File, rules: &RuleTable) -> Option<Finding> {
+    finding("AG905", file, fault.range, fault.message.clone(), None, rules)
+}
+
+/// A code is judged only if its rule ran: `--select AG1,AG9` leaves `ignore[AG303]` alone.
+fn unused(
+    directive: &Directive,
+    used: &BTreeSet<&'static str>,
+    file: File,
+    text: &str,
+    rules: &RuleTable,
+) -> Option<Finding> {
+    let Some(list) = &directive.list else {
+        let idle = used.is_empty() && directive.faults.is_empty();
+        let fix = removal(directive, text);
+        let message = "this comment suppresses nothing".to_owned();
+        return idle.then(|| finding("AG902", file, directive.range, message, Some(fix), rules)).flatten();
+    };
+    let idle = |rule: &Rule| !used.contains(rule.code) && rules.enabled(rule.code).is_some();
+    let (dead, alive): (Vec<_>, Vec<_>) = list.codes.iter().partition(|code| code.rule.is_some_and(idle));
+    let (first, last) = (dead.first()?, dead.last()?);
+    let names = dead.iter().map(|code| format!("`{}`", &text[code.range])).collect::<Vec<_>>().join(", ");
+    let (range, fix) = if alive.is_empty() {
+        (directive.range, removal(directive, text))
+    } else {
+        let alive = alive.iter().map(|code| &text[code.range]).collect::<Vec<_>>().join(", ");
+        (first.range.cover(last.range), Edit::replace(list.range, alive))
+    };
+    finding(
+        "AG902",
+        file,
+        range,
+        format!("there is no finding of {names} to suppress here"),
+        Some(fix),
+        rules,
+    )
+}
+
+/// Deletes the directive with the words that follow it, and its line if nothing else is on it.
+fn removal(directive: &Directive, text: &str) -> Edit {
+    let start = text[..directive.range.start().to_usize()].trim_end_matches([' ', '\t']).len();
+    let rest = &text[directive.range.end().to_usize()..];
+    let stop = rest.find(['#', '\r', '\n']).unwrap_or(rest.len());
+    let mut end = directive.range.end().to_usize() + stop;
+    if text[end..].starts_with('#') {
+        return Edit::delete(TextRange::new(directive.range.start(), offset(end)));
+    }
+    let own_line = start == 0 || text[..start].ends_with(['\r', '\n']);
+    if own_line {
+        let newline = &text[end..];
+        end += if newline.starts_with("\r\n") { 2 } else { usize::from(!newline.is_empty()) };
+    }
+    Edit::delete(TextRange::new(offset(start), offset(end)))
+}
+
+/// Texts that ruff parses are shorter than 4 GiB.
+fn offset(index: usize) -> TextSize {
+    TextSize::try_from(index).unwrap_or_default()
+}
+
+fn finding(
+    code: &str,
+    file: File,
+    range: TextRange,
+    message: String,
+    fix: Option<Edit>,
+    rules: &RuleTable,
+) -> Option<Finding> {
+    let rule = registry::find(code)?;
+    Some(Finding {
+        code: rule.code,
+        name: rule.name,
+        severity: rules.enabled(code)?,
+        message,
+        location: Location { file, range },
+        labels: Vec::new(),
+        why: Vec::new(),
+        help: None,
+        fix: fix.map(|edit| FindingFix {
+            message: "Remove what suppresses nothing".to_owned(),
+            applicability: Applicability::Safe,
+            edits: vec![edit],
+        }),
+    })
+}

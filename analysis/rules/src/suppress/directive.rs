@@ -1,0 +1,161 @@
+//! The comments `# ag: ignore…`: reading them.
+
+use ruff_python_ast::ModModule;
+use ruff_python_ast::token::TokenKind;
+use ruff_python_parser::Parsed;
+use ruff_text_size::{Ranged, TextRange, TextSize};
+
+use super::lines::{Line, Lines};
+use crate::selection::Selector;
+use crate::{Rule, registry};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    File,
+    Line(Line),
+}
+
+/// One `# ag: ignore…`; a comment may hold several, and other tools' pragmas besides.
+#[derive(Debug)]
+pub(super) struct Directive {
+    pub(super) scope: Scope,
+    /// From the `#` to the last letter or the bracket.
+    pub(super) range: TextRange,
+    /// `None`: every rule.
+    pub(super) list: Option<List>,
+    pub(super) faults: Vec<Fault>,
+}
+
+impl Directive {
+    pub(super) fn covers(&self, code: &str) -> bool {
+        match &self.list {
+            None => self.faults.is_empty(),
+            Some(list) => list.codes.iter().any(|listed| listed.rule.is_some_and(|rule| rule.code == code)),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct List {
+    /// Between the brackets.
+    pub(super) range: TextRange,
+    pub(super) codes: Vec<Code>,
+}
+
+#[derive(Debug)]
+pub(super) struct Code {
+    pub(super) range: TextRange,
+    /// `None` when no rule is called that.
+    pub(super) rule: Option<&'static Rule>,
+}
+
+/// Something wrong with a directive.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) range: TextRange,
+    pub(super) message: String,
+}
+
+pub(super) fn collect(text: &str, parsed: &Parsed<ModModule>, lines: &Lines) -> Vec<Directive> {
+    let mut directives = Vec::new();
+    let head = head(parsed);
+    let comments = parsed.tokens().iter().filter(|token| token.kind() == TokenKind::Comment);
+    for comment in comments.map(Ranged::range) {
+        let starts = text[comment].match_indices('#');
+        for start in starts.map(|(index, _)| comment.start() + size(index)) {
+            let rest = TextRange::new(start, comment.end());
+            if let Some((mut directive, for_file)) = read(text, rest) {
+                directive.scope = match for_file {
+                    true => Scope::File,
+                    false => Scope::Line(lines.physical(start)),
+                };
+                if for_file && !(start < head && lines.stands_alone(start, text)) {
+                    let message =
+                        "`ignore-file` has an effect only on a line of its own, before the first statement";
+                    directive.faults.push(Fault { range: directive.range, message: message.to_owned() });
+                    directive.list = None;
+                }
+                directives.push(directive);
+            }
+        }
+    }
+    directives
+}
+
+/// Where the first statement starts that is not a docstring.
+fn head(parsed: &Parsed<ModModule>) -> TextSize {
+    let mut statements = parsed.suite().iter();
+    let first = statements.next();
+    let docstring =
+        first.and_then(|first| first.as_expr_stmt()).filter(|first| first.value.is_string_literal_expr());
+    let first = if docstring.is_some() { statements.next() } else { first };
+    first.map_or(TextSize::from(u32::MAX), Ranged::start)
+}
+
+/// Reads `# ag: ignore-file[AG101, …]` at the start of `range`; whether it is for the file.
+fn read(text: &str, range: TextRange) -> Option<(Directive, bool)> {
+    let comment = &text[range];
+    let rest =
+        comment.strip_prefix('#')?.trim_start().strip_prefix("ag:")?.trim_start().strip_prefix("ignore")?;
+    let (rest, for_file) = match rest.strip_prefix("-file") {
+        Some(rest) => (rest, true),
+        None => (rest, false),
+    };
+    if rest.starts_with(|next: char| next.is_alphanumeric() || matches!(next, '-' | '_')) {
+        return None;
+    }
+    let at = |rest: &str| range.end() - TextSize::of(rest);
+    let mut directive = Directive {
+        scope: Scope::File,
+        range: TextRange::new(range.start(), at(rest)),
+        list: None,
+        faults: Vec::new(),
+    };
+    if let Some(inside) = rest.trim_start().strip_prefix('[') {
+        let Some(length) = inside.find(']') else {
+            directive
+                .faults
+                .push(Fault { range: directive.range, message: "the `[` is never closed".to_owned() });
+            return Some((directive, for_file));
+        };
+        let list = TextRange::at(at(inside), size(length));
+        directive.range = TextRange::new(range.start(), list.end() + TextSize::of(']'));
+        let (codes, mut faults) = codes(text, list);
+        directive.faults.append(&mut faults);
+        directive.list = Some(List { range: list, codes });
+    }
+    Some((directive, for_file))
+}
+
+fn codes(text: &str, list: TextRange) -> (Vec<Code>, Vec<Fault>) {
+    let mut codes = Vec::new();
+    let mut faults = Vec::new();
+    let mut start = list.start();
+    for item in text[list].split(',') {
+        let name = item.trim();
+        let at = start + TextSize::of(item) - TextSize::of(item.trim_start());
+        start += TextSize::of(item) + TextSize::of(',');
+        if name.is_empty() {
+            continue;
+        }
+        let range = TextRange::at(at, TextSize::of(name));
+        let rule = registry::find(name);
+        match name.parse::<Selector>() {
+            Ok(_) if rule.is_some() => {}
+            Ok(_) => {
+                faults.push(Fault { range, message: format!("`{name}` is not one rule: name each of them") })
+            }
+            Err(error) => faults.push(Fault { range, message: error.to_string() }),
+        }
+        codes.push(Code { range, rule });
+    }
+    if codes.is_empty() {
+        faults.push(Fault { range: list, message: "no rule is named between the brackets".to_owned() });
+    }
+    (codes, faults)
+}
+
+/// A place within a comment: no file that is parsed reaches 4 GiB.
+fn size(index: usize) -> TextSize {
+    TextSize::try_from(index).unwrap_or_default()
+}

@@ -1,0 +1,112 @@
+//! State that an exported program does not keep.
+
+use ruff_python_ast::{Expr, Stmt};
+
+use super::super::FunctionContext;
+use super::super::declare::declare_rule;
+use super::{exports, shown};
+use ag_index::assumptions::Source;
+use ag_index::facts::Alternative;
+
+declare_rule! {
+    /// ## What it does
+    /// Reports Tensors that an exported module appends to a Python list, or stores in a Python
+    /// dictionary, on `self`.
+    ///
+    /// ## Why is this bad?
+    /// The exported program is the graph: it computes the Tensor and drops it. The list never grows.
+    /// While exporting, a Tensor without values is stored in it.
+    ///
+    /// ## Example
+    /// ```python
+    /// import torch
+    /// from torch import nn
+    ///
+    /// class Recorder(nn.Module):
+    ///     def __init__(self):
+    ///         super().__init__()
+    ///         self.history = []
+    ///
+    ///     def forward(self, x):
+    ///         y = x * 2
+    ///         self.history.append(y)
+    ///         return y
+    ///
+    /// torch.export.export(Recorder(), (torch.ones(3),))
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import torch
+    /// from torch import nn
+    ///
+    /// class Recorder(nn.Module):
+    ///     def __init__(self):
+    ///         super().__init__()
+    ///         self.register_buffer("total", torch.zeros(3))
+    ///
+    ///     def forward(self, x):
+    ///         y = x * 2
+    ///         self.total = self.total + y
+    ///         return y
+    ///
+    /// torch.export.export(Recorder(), (torch.ones(3),))
+    /// ```
+    pub(crate) static TORCH_EXPORT_STATE = {
+        code: "AG523", name: "torch-export-state",
+        summary: "an exported program does not keep this state",
+        severity: Warning, default: true, since: "0.1.0",
+        dialects: [Torch], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    if !exports(ctx) {
+        return;
+    }
+    for statement in ctx.statements() {
+        let (place, value) = match statement {
+            Stmt::Expr(expression) => {
+                let Expr::Call(call) = &*expression.value else { continue };
+                let Expr::Attribute(method) = &*call.func else { continue };
+                if !matches!(method.attr.as_str(), "append" | "extend" | "insert") {
+                    continue;
+                }
+                let Some(value) = call.arguments.args.last() else { continue };
+                (&*method.value, value)
+            }
+            Stmt::Assign(assign) => {
+                let [Expr::Subscript(subscript)] = assign.targets.as_slice() else { continue };
+                (&*subscript.value, &*assign.value)
+            }
+            _ => continue,
+        };
+        if ctx.fact(value).is_tensor() && is_container_of_self(ctx, place) {
+            ctx.report(
+                &TORCH_EXPORT_STATE,
+                statement,
+                format!(
+                    "the exported program does not keep `{}` in `{}`",
+                    shown(ctx, value),
+                    shown(ctx, place)
+                ),
+            )
+            .why(ctx.why(value))
+            .help("Return the Tensor, or keep it in a buffer (`register_buffer`)")
+            .emit();
+        }
+    }
+}
+
+/// `self.history`, a list or dictionary of Python.
+fn is_container_of_self(ctx: &FunctionContext, place: &Expr) -> bool {
+    let Expr::Attribute(attribute) = place else { return false };
+    let of_self = ctx.stage.parameters.first().is_some_and(|receiver| {
+        receiver.source == Source::Receiver
+            && attribute.value.as_name_expr().is_some_and(|name| name.id == receiver.name)
+    });
+    let fact = ctx.fact(place);
+    of_self
+        && matches!(fact.alternatives.as_slice(), [Alternative::Container { class, .. }] if class == "list" || class == "dict")
+}

@@ -1,0 +1,139 @@
+//! Branches that give values of different types, in TorchScript.
+
+use ruff_python_ast::Expr;
+use ruff_text_size::Ranged;
+
+use super::super::FunctionContext;
+use super::super::declare::declare_rule;
+use super::script_types::{ScriptType, conditions, in_static_branch, may_be_static};
+use super::{scripts, shown};
+use ag_flow::cfg::BlockKind;
+use ag_flow::{Def, Definedness};
+
+declare_rule! {
+    /// ## What it does
+    /// Reports an `if` whose branches bind a name to values of different types, and a conditional
+    /// expression with operands of different types.
+    ///
+    /// ## Why is this bad?
+    /// What type the value has would depend on the condition. TorchScript compiles only one type. (One
+    /// type and `None` make an `Optional`.)
+    ///
+    /// ## Example
+    /// ```python
+    /// import torch
+    ///
+    /// @torch.jit.script
+    /// def scaled(x: torch.Tensor):
+    ///     if bool(x.sum() > 0):
+    ///         factor = 1
+    ///     else:
+    ///         factor = 0.5
+    ///     return x * factor
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import torch
+    ///
+    /// @torch.jit.script
+    /// def scaled(x: torch.Tensor):
+    ///     if bool(x.sum() > 0):
+    ///         factor = 1.0
+    ///     else:
+    ///         factor = 0.5
+    ///     return x * factor
+    /// ```
+    ///
+    /// ## What torch says
+    /// `RuntimeError: Type mismatch: factor is set to type int in the true branch and type float in the
+    /// false branch`, or `if-expression's true branch has type int but false branch has type str`
+    pub(crate) static SCRIPT_BRANCH_TYPE = {
+        code: "AG535", name: "script-branch-type",
+        summary: "branches give values of different types",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Torch], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    if scripts(ctx) {
+        statements(ctx);
+        expressions(ctx);
+    }
+}
+
+fn statements(ctx: &FunctionContext) {
+    let cfg = &ctx.flow.cfg;
+    for (range, test, ..) in conditions(ctx) {
+        let Some(stmt) = cfg.statement_at(range.start()) else { continue };
+        let (Some(variables), Some(statement)) = (ctx.flow.block_variables(stmt), cfg.statement(stmt)) else {
+            continue;
+        };
+        let (Some(body), Some(orelse)) = (cfg.block(stmt, BlockKind::Body), cfg.block(stmt, BlockKind::Else))
+        else {
+            continue;
+        };
+        for variable in &variables.variables {
+            let both =
+                variable.after_body == Definedness::Always && variable.after_orelse == Definedness::Always;
+            if !both || !variable.live_out || variable.before != Definedness::Never {
+                continue;
+            }
+            let definitions = ctx.flow.definitions_at(statement.exit, &variable.name);
+            let within = |block: ag_flow::Block| {
+                let defs: Vec<&Def> = definitions
+                    .iter()
+                    .copied()
+                    .filter(|it| {
+                        cfg.node(it.node).and_then(|node| node.stmt).is_some_and(|stmt| block.contains(stmt))
+                    })
+                    .collect();
+                ScriptType::of_definitions(ctx, defs)
+            };
+            let (Some(one), Some(other)) = (within(body), within(orelse)) else { continue };
+            if differ(one, other) {
+                ctx.report(
+                    &SCRIPT_BRANCH_TYPE,
+                    test,
+                    format!(
+                        "`{}` is `{one}` when `{}` holds, and `{other}` otherwise",
+                        variable.name,
+                        shown(ctx, test)
+                    ),
+                )
+                .help("Give it a value of one type in both branches")
+                .emit();
+            }
+        }
+    }
+}
+
+fn expressions(ctx: &FunctionContext) {
+    for expression in ctx.expressions() {
+        let Expr::If(conditional) = expression else { continue };
+        if may_be_static(ctx, &conditional.test) || in_static_branch(ctx, expression.range()) {
+            continue;
+        }
+        let types =
+            (ScriptType::of(ctx.fact(&conditional.body)), ScriptType::of(ctx.fact(&conditional.orelse)));
+        let (Some(one), Some(other)) = types else { continue };
+        if differ(one, other) {
+            ctx.report(
+                &SCRIPT_BRANCH_TYPE,
+                expression,
+                format!(
+                    "this is `{one}` when `{}` holds, and `{other}` otherwise",
+                    shown(ctx, &conditional.test)
+                ),
+            )
+            .help("Give operands of one type")
+            .emit();
+        }
+    }
+}
+
+fn differ(one: ScriptType, other: ScriptType) -> bool {
+    one != other && one != ScriptType::None && other != ScriptType::None
+}

@@ -1,0 +1,129 @@
+//! Containers whose element type TorchScript cannot tell.
+
+use ruff_python_ast::Expr;
+use ruff_text_size::Ranged;
+
+use super::super::FunctionContext;
+use super::super::declare::declare_rule;
+use super::script_types::ScriptType;
+use super::{scripts, shown};
+use ag_index::facts::Alternative;
+use ag_syntax::qname::QName;
+
+declare_rule! {
+    /// ## What it does
+    /// Reports a number or string appended to a list that was bound to `[]` without annotation, and an
+    /// index that is not a literal of a tuple with elements of different types.
+    ///
+    /// ## Why is this bad?
+    /// `[]` is a list of Tensors to TorchScript. And which type the element of a mixed tuple has must be
+    /// known at compile time.
+    ///
+    /// ## Example
+    /// ```python
+    /// import torch
+    ///
+    /// @torch.jit.script
+    /// def sizes(x: torch.Tensor):
+    ///     found = []
+    ///     found.append(x.size(0))
+    ///     return found
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// from typing import List
+    ///
+    /// import torch
+    ///
+    /// @torch.jit.script
+    /// def sizes(x: torch.Tensor):
+    ///     found: List[int] = []
+    ///     found.append(x.size(0))
+    ///     return found
+    /// ```
+    ///
+    /// ## What torch says
+    /// `RuntimeError: Could not match type int to t in argument 'el'`, or `Cannot index into a
+    /// Tuple[Tensor, int] with a non-integer literal because we cannot resolve the output type`
+    pub(crate) static SCRIPT_CONTAINER_TYPE = {
+        code: "AG539", name: "script-container-type",
+        summary: "the element type of a container is not known",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Torch], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    if !scripts(ctx) {
+        return;
+    }
+    for expression in ctx.expressions() {
+        match expression {
+            Expr::Call(call) => {
+                let Expr::Attribute(method) = &*call.func else { continue };
+                let (Expr::Name(list), [value]) = (&*method.value, &*call.arguments.args) else { continue };
+                let ty = ScriptType::of(ctx.fact(value));
+                let Some(ty) = ty.filter(|ty| !matches!(ty, ScriptType::Tensor | ScriptType::None)) else {
+                    continue;
+                };
+                let definitions = ctx.flow.definitions_of(list.range(), &QName::from(&list.id));
+                let empty = method.attr.as_str() == "append"
+                    && !definitions.is_empty()
+                    && definitions.iter().all(|definition| {
+                        let value = definition.value.and_then(|range| ctx.expression_at(range));
+                        value.and_then(Expr::as_list_expr).is_some_and(|list| list.elts.is_empty())
+                            && ScriptType::is_plain_binding(ctx, definition)
+                    });
+                if empty {
+                    ctx.report(
+                        &SCRIPT_CONTAINER_TYPE,
+                        expression,
+                        format!("`{}` is a list of Tensors; `{ty}` does not go into it", list.id),
+                    )
+                    .help(format!("Annotate it where it is bound: `{}: List[{ty}] = []`", list.id))
+                    .emit();
+                }
+            }
+            Expr::Subscript(subscript) => {
+                let fact = ctx.fact(&subscript.value);
+                let [Alternative::Container { class, .. }] = fact.alternatives.as_slice() else { continue };
+                let index = ScriptType::of(ctx.fact(&subscript.slice)) == Some(ScriptType::Int);
+                let computed = matches!(&*subscript.slice, Expr::Name(_) | Expr::BinOp(_));
+                if class == "tuple" && !fact.unknown && index && computed && is_mixed_tuple(&fact.shown) {
+                    ctx.report(
+                        &SCRIPT_CONTAINER_TYPE,
+                        expression,
+                        format!(
+                            "`{}` has elements of different types; which one `{}` selects must be known at compile time",
+                            shown(ctx, &subscript.value),
+                            shown(ctx, &subscript.slice)
+                        ),
+                    )
+                    .help("Use a literal index, or a list of values of one type")
+                    .emit();
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// `tuple[Tensor, int]`, `tuple[Tensor, Literal[1]]`.
+fn is_mixed_tuple(shown: &str) -> bool {
+    let Some(elements) = shown.strip_prefix("tuple[").and_then(|rest| rest.strip_suffix(']')) else {
+        return false;
+    };
+    let types: Option<Vec<&str>> = elements.split(", ").map(element).collect();
+    types.is_some_and(|types| types.iter().any(|ty| Some(ty) != types.first()))
+}
+
+fn element(shown: &str) -> Option<&str> {
+    match shown.strip_prefix("Literal[") {
+        Some("True]" | "False]") => Some("bool"),
+        Some(text) if text.starts_with('"') => Some("str"),
+        Some(text) => text.strip_suffix(']')?.parse::<i64>().is_ok().then_some("int"),
+        None => Some(shown).filter(|ty| matches!(*ty, "Tensor" | "int" | "float" | "bool" | "str")),
+    }
+}

@@ -1,0 +1,91 @@
+//! Python values from outside in TorchScript.
+
+use ruff_python_ast::Expr;
+use ruff_text_size::Ranged;
+
+use super::super::FunctionContext;
+use super::super::declare::declare_rule;
+use super::{asks_around, scripts};
+use ag_flow::DefKind;
+use ag_index::facts::Alternative;
+use ag_syntax::qname::QName;
+
+declare_rule! {
+    /// ## What it does
+    /// Reports numbers, strings, Tensors and containers from outside of a TorchScript function that are
+    /// used in it.
+    ///
+    /// ## Why is this bad?
+    /// The compiled function has no Python around it. Functions, modules and their constants
+    /// (`math.pi`) can be used; other values must be arguments, local variables, or constants of an
+    /// `nn.Module`.
+    ///
+    /// ## Example
+    /// ```python
+    /// import torch
+    ///
+    /// LIMIT = 3
+    ///
+    /// @torch.jit.script
+    /// def scaled(x: torch.Tensor):
+    ///     return x * LIMIT
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import torch
+    ///
+    /// @torch.jit.script
+    /// def scaled(x: torch.Tensor, limit: int = 3):
+    ///     return x * limit
+    /// ```
+    ///
+    /// ## What torch says
+    /// `RuntimeError: python value of type 'int' cannot be used as a value. Perhaps it is a closed over
+    /// global variable?`
+    pub(crate) static SCRIPT_GLOBAL = {
+        code: "AG537", name: "script-global",
+        summary: "a Python value from outside is used in TorchScript",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Torch], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    if !scripts(ctx) {
+        return;
+    }
+    for expression in ctx.expressions() {
+        let Expr::Name(name) = expression else { continue };
+        if !name.ctx.is_load() || name.id.starts_with("__") || ctx.imports.get(&name.id).is_some() {
+            continue;
+        }
+        let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+        let outside = !definitions.is_empty()
+            && definitions.iter().all(|definition| definition.kind == DefKind::Outer)
+            && !ctx.flow.scope().globals.contains(&name.id);
+        let fact = ctx.fact(expression);
+        let [alternative] = fact.alternatives.as_slice() else { continue };
+        let kind = match alternative {
+            Alternative::Int(_) => "an int",
+            Alternative::Float => "a float",
+            Alternative::Bool(_) => "a bool",
+            Alternative::Str(_) => "a string",
+            Alternative::Tensor { .. } => "a Tensor",
+            Alternative::Container { class, .. } if class == "list" => "a list",
+            Alternative::Container { class, .. } if class == "dict" => "a dictionary",
+            Alternative::Container { class, .. } if class == "tuple" => "a tuple",
+            _ => continue,
+        };
+        if outside && !fact.unknown && !asks_around(ctx, name.range()) {
+            ctx.report(
+                &SCRIPT_GLOBAL,
+                expression,
+                format!("`{}` is {kind} from outside, which TorchScript cannot use", name.id),
+            )
+            .help("Pass it as an argument, or bind it within the function")
+            .emit();
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Names that change their type within an `if` or a loop of TorchScript.
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{Expr, Operator, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::super::FunctionContext;
+use super::super::declare::declare_rule;
+use super::script_types::{ScriptType, in_static_branch};
+use super::scripts;
+use ag_flow::cfg::StatementKind;
+use ag_syntax::qname::QName;
+
+declare_rule! {
+    /// ## What it does
+    /// Reports an assignment within an `if` or a loop that gives a name another type than it had
+    /// before.
+    ///
+    /// ## Why is this bad?
+    /// What type the name has afterwards would depend on the path. TorchScript compiles only one type.
+    ///
+    /// ## Example
+    /// ```python
+    /// import torch
+    ///
+    /// @torch.jit.script
+    /// def scaled(x: torch.Tensor):
+    ///     total = 0
+    ///     for i in range(3):
+    ///         total = total + 0.5
+    ///     return x * total
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import torch
+    ///
+    /// @torch.jit.script
+    /// def scaled(x: torch.Tensor):
+    ///     total = 0.0
+    ///     for i in range(3):
+    ///         total = total + 0.5
+    ///     return x * total
+    /// ```
+    ///
+    /// ## What torch says
+    /// `RuntimeError: Variable 'total' previously had type int but is now being assigned to a value of
+    /// type float`
+    pub(crate) static SCRIPT_LOOP_TYPE = {
+        code: "AG536", name: "script-loop-type",
+        summary: "a name changes its type within an `if` or a loop",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Torch], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    if !scripts(ctx) {
+        return;
+    }
+    for rebinding in rebindings(ctx) {
+        let Rebinding { name, range, before, after } = rebinding;
+        if before != ScriptType::None && !converts(after, before) {
+            ctx.report(
+                &SCRIPT_LOOP_TYPE,
+                range,
+                format!("`{name}` is `{before}` before, and cannot become `{after}` here"),
+            )
+            .help(match after {
+                ScriptType::None => format!("Annotate it where it is bound first: `Optional[{before}]`"),
+                _ => format!("Begin with a value of type `{after}`"),
+            })
+            .emit();
+        }
+    }
+}
+
+/// TorchScript converts a Tensor to a number where one is wanted, and a bool to an integer.
+fn converts(from: ScriptType, to: ScriptType) -> bool {
+    match to {
+        ScriptType::Int => matches!(from, ScriptType::Tensor | ScriptType::Bool),
+        ScriptType::Float => from == ScriptType::Tensor,
+        _ => false,
+    }
+}
+
+/// An assignment that changes the type which a name has outside of the block.
+pub(super) struct Rebinding {
+    pub name: Name,
+    pub range: TextRange,
+    pub before: ScriptType,
+    pub after: ScriptType,
+}
+
+pub(super) fn rebindings(ctx: &FunctionContext) -> Vec<Rebinding> {
+    let mut found = Vec::new();
+    for statement in ctx.statements() {
+        let (target, value) = match statement {
+            Stmt::Assign(assign) => match assign.targets.as_slice() {
+                [Expr::Name(name)] => (name, ScriptType::of(ctx.fact(&assign.value))),
+                _ => continue,
+            },
+            Stmt::AugAssign(assign) => match &*assign.target {
+                Expr::Name(name) if arithmetic(assign.op) => (name, ScriptType::of(ctx.fact(&assign.value))),
+                _ => continue,
+            },
+            _ => continue,
+        };
+        if in_static_branch(ctx, statement.range()) {
+            continue;
+        }
+        let Some(mut after) = value else { continue };
+        let Some(before) = type_outside(ctx, statement, &QName::from(&target.id)) else { continue };
+        if statement.is_aug_assign_stmt() {
+            after = match (before, after) {
+                (ScriptType::Int, ScriptType::Float) => ScriptType::Float,
+                (ScriptType::Int | ScriptType::Float, ScriptType::Tensor) => ScriptType::Tensor,
+                _ => continue,
+            };
+        }
+        if before != after {
+            found.push(Rebinding { name: target.id.clone(), range: target.range(), before, after });
+        }
+    }
+    found
+}
+
+fn arithmetic(op: Operator) -> bool {
+    matches!(op, Operator::Add | Operator::Sub | Operator::Mult)
+}
+
+/// The type of a name where the innermost compound statement starts that finds it bound.
+fn type_outside(ctx: &FunctionContext, statement: &Stmt, name: &QName) -> Option<ScriptType> {
+    let cfg = &ctx.flow.cfg;
+    let mut current = cfg.statement_at(statement.start())?;
+    while let Some(outer) = cfg.statement(current).and_then(|it| it.parent) {
+        let block = cfg.statement(outer)?;
+        if matches!(block.kind, StatementKind::If | StatementKind::While | StatementKind::For) {
+            let definitions: Vec<_> = ctx
+                .flow
+                .definitions_at(block.entry, name)
+                .into_iter()
+                .filter(|definition| {
+                    !block.range.contains_range(definition.range)
+                        || definition.range.contains_range(block.range)
+                })
+                .collect();
+            if definitions.iter().any(|definition| definition.kind.defines()) {
+                return ScriptType::of_definitions(ctx, definitions);
+            }
+        }
+        current = outer;
+    }
+    None
+}

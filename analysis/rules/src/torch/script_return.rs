@@ -1,0 +1,164 @@
+//! Results of different types, and paths without a result, in TorchScript.
+
+use ruff_python_ast::{Expr, Stmt};
+use ruff_text_size::Ranged;
+
+use super::super::FunctionContext;
+use super::super::declare::declare_rule;
+use super::script_types::{ScriptType, in_static_branch, may_be_static};
+use super::scripts;
+use ag_flow::cfg::{Cfg, EdgeKind, StatementKind};
+use ag_staging::construct::ConstructKind;
+
+declare_rule! {
+    /// ## What it does
+    /// Reports a `return` whose value has another type than the first one's, a Tensor where the
+    /// annotation promises a number, and a function that is annotated to return a value and may end
+    /// without.
+    ///
+    /// ## Why is this bad?
+    /// A TorchScript function has one result type, known at compile time.
+    ///
+    /// ## Example
+    /// ```python
+    /// import torch
+    ///
+    /// @torch.jit.script
+    /// def total(x: torch.Tensor):
+    ///     if x.dim() > 0:
+    ///         return x.sum()
+    ///     return 0.0
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import torch
+    ///
+    /// @torch.jit.script
+    /// def total(x: torch.Tensor):
+    ///     if x.dim() > 0:
+    ///         return x.sum()
+    ///     return torch.zeros(1)
+    /// ```
+    ///
+    /// ## What torch says
+    /// `RuntimeError: Previous return statement returned a value of type Tensor but this return
+    /// statement returns a value of type float`, or `Function was not annotated as having type None, but
+    /// does not return along all paths`
+    pub(crate) static SCRIPT_RETURN_TYPE = {
+        code: "AG532", name: "script-return-type",
+        summary: "a TorchScript function returns values of different types",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Torch], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    if !scripts(ctx) {
+        return;
+    }
+    let dropped = ctx.decisions().any(|(construct, node)| {
+        construct.kind == ConstructKind::If && node.test().is_some_and(|test| may_be_static(ctx, test))
+    });
+    if dropped {
+        return;
+    }
+    match &ctx.def().returns {
+        None => mixed(ctx),
+        Some(annotation) => {
+            missing(ctx, annotation);
+            contradicting(ctx, annotation);
+        }
+    }
+}
+
+fn mixed(ctx: &FunctionContext) {
+    let mut first: Option<(ScriptType, &Stmt)> = None;
+    for statement in ctx.statements() {
+        let Stmt::Return(returned) = statement else { continue };
+        if in_static_branch(ctx, returned.range()) {
+            continue;
+        }
+        // `None` and one other type make an optional one.
+        let Some(value) = returned.value.as_deref() else { continue };
+        let ty = match ScriptType::of(ctx.fact(value)) {
+            None => return,
+            Some(ScriptType::None) => continue,
+            Some(ty) => ty,
+        };
+        match first {
+            None => first = Some((ty, statement)),
+            Some((known, earlier)) if known != ty => {
+                ctx.report(
+                    &SCRIPT_RETURN_TYPE,
+                    statement,
+                    format!("this returns `{ty}`, and an earlier `return` of the function `{known}`"),
+                )
+                .label(ctx.span(earlier.range()), format!("returns `{known}`"))
+                .help("Return values of one type, or annotate the result with a `Union`")
+                .emit();
+                return;
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// A Tensor is returned where a number is promised: a result is not converted, as arguments are.
+fn contradicting(ctx: &FunctionContext, annotation: &Expr) {
+    let promised = ctx.text(annotation);
+    if !matches!(promised, "int" | "float" | "bool" | "str") {
+        return;
+    }
+    for statement in ctx.statements() {
+        let Stmt::Return(returned) = statement else { continue };
+        let Some(value) = returned.value.as_deref() else { continue };
+        if ScriptType::of(ctx.fact(value)) == Some(ScriptType::Tensor) {
+            ctx.report(
+                &SCRIPT_RETURN_TYPE,
+                statement,
+                format!("this returns `Tensor`, and the function promises `{promised}`"),
+            )
+            .label(ctx.span(annotation.range()), format!("promises `{promised}`"))
+            .help("Convert the result, or annotate what is returned")
+            .emit();
+            return;
+        }
+    }
+}
+
+/// The end of the body is reached although a value is promised.
+fn missing(ctx: &FunctionContext, annotation: &Expr) {
+    let promised = match annotation {
+        Expr::NoneLiteral(_) => false,
+        _ => !["None", "Optional", "Any", "NoReturn"].iter().any(|word| ctx.text(annotation).contains(word)),
+    };
+    let returns_value = ctx
+        .statements()
+        .into_iter()
+        .any(|statement| matches!(statement, Stmt::Return(returned) if returned.value.is_some()));
+    if !promised || !returns_value {
+        return;
+    }
+    let cfg = &ctx.flow.cfg;
+    let falls_off = cfg.predecessors(Cfg::EXIT).iter().any(|edge| {
+        let statement = cfg.node(edge.from).and_then(|node| node.stmt).and_then(|stmt| cfg.statement(stmt));
+        // `while True` ends where it returns.
+        let ends_body = statement.is_some_and(|statement| {
+            !matches!(statement.kind, StatementKind::While | StatementKind::Return | StatementKind::Raise)
+        });
+        !matches!(edge.kind, EdgeKind::Return | EdgeKind::Exception)
+            && cfg.is_reachable(edge.from)
+            && ends_body
+    });
+    if falls_off {
+        ctx.report(
+            &SCRIPT_RETURN_TYPE,
+            &ctx.def().name,
+            format!("`{}` may end without the `{}` that it promises", ctx.def().name, ctx.text(annotation)),
+        )
+        .help("Return a value at the end")
+        .emit();
+    }
+}

@@ -1,0 +1,145 @@
+//! Names that TorchScript finds without a value on some path.
+
+use ruff_python_ast::{Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::super::FunctionContext;
+use super::super::declare::declare_rule;
+use super::script_types::{conditions, in_static_branch};
+use super::scripts;
+use ag_flow::{DefKind, Definedness, Exits};
+use ag_syntax::qname::QName;
+
+declare_rule! {
+    /// ## What it does
+    /// Reports names that are used after an `if` but bound in one branch only, and names that are used
+    /// after a loop but bound only within it.
+    ///
+    /// ## Why is this bad?
+    /// TorchScript wants a value on every path, at compile time. A branch that raises or returns need
+    /// not bind the name.
+    ///
+    /// ## Example
+    /// ```python
+    /// import torch
+    ///
+    /// @torch.jit.script
+    /// def double(x: torch.Tensor):
+    ///     if bool(x.sum() > 0):
+    ///         y = x * 2
+    ///     return y
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import torch
+    ///
+    /// @torch.jit.script
+    /// def double(x: torch.Tensor):
+    ///     y = x
+    ///     if bool(x.sum() > 0):
+    ///         y = x * 2
+    ///     return y
+    /// ```
+    ///
+    /// ## What torch says
+    /// `RuntimeError: y is not defined in the false branch`, or `undefined value y`
+    pub(crate) static SCRIPT_UNDEFINED = {
+        code: "AG531", name: "script-undefined",
+        summary: "a name has no value on some path",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Torch], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    if scripts(ctx) {
+        after_branches(ctx);
+        after_loops(ctx);
+    }
+}
+
+/// The outermost `if` that binds the name in one branch and not, or not always, in the other.
+fn after_branches(ctx: &FunctionContext) {
+    let mut reported: Vec<(QName, TextRange)> = Vec::new();
+    for (range, test, ..) in conditions(ctx) {
+        let variables =
+            ctx.flow.cfg.statement_at(range.start()).and_then(|stmt| ctx.flow.block_variables(stmt));
+        let Some(variables) = variables.filter(|_| !asserts_false(ctx, range)) else { continue };
+        for variable in &variables.variables {
+            let in_body = binds(variable.after_body, variables.body, variable.modified_in_body);
+            let in_orelse = binds(variable.after_orelse, variables.orelse, variable.modified_in_orelse);
+            let missing = match (in_body, in_orelse) {
+                (true, false) => "does not hold",
+                (false, true) => "holds",
+                _ => continue,
+            };
+            let name = &variable.name;
+            let known = reported.iter().any(|(other, outer)| other == name && outer.contains_range(range));
+            if variable.live_out && name.is_simple() && variable.before != Definedness::Always && !known {
+                let test_text = super::shown(ctx, test);
+                ctx.report(
+                    &SCRIPT_UNDEFINED,
+                    test,
+                    format!("`{name}` is used later and may have no value when `{test_text}` {missing}"),
+                )
+                .help(format!("Bind `{name}` before the `if`, or in both branches"))
+                .emit();
+                reported.push((name.clone(), range));
+            }
+        }
+    }
+}
+
+/// Whether a branch gives the name a value, in the eyes of the compiler: one that ends in `break` or
+/// `continue` does not, one that returns or raises need not.
+fn binds(after: Definedness, exits: Exits, modified: bool) -> bool {
+    let jumps = !exits.completes && (exits.breaks || exits.continues) && !exits.returns && !exits.raises;
+    after == Definedness::Always && (modified || !jumps)
+}
+
+/// `assert False` ends a branch as `raise` does.
+fn asserts_false(ctx: &FunctionContext, range: TextRange) -> bool {
+    ctx.statements().into_iter().any(|statement| {
+        range.contains_range(statement.range())
+            && matches!(statement, Stmt::Assert(assert) if assert.test.is_boolean_literal_expr())
+    })
+}
+
+/// A use outside of the loops that bind the name.
+fn after_loops(ctx: &FunctionContext) {
+    let mut reported: Vec<QName> = Vec::new();
+    let loops: Vec<_> = ctx.constructs.iter().filter(|construct| construct.kind.is_loop()).collect();
+    for expression in ctx.expressions() {
+        let Expr::Name(name) = expression else { continue };
+        if !name.ctx.is_load() || in_static_branch(ctx, name.range()) {
+            continue;
+        }
+        let variable = QName::from(&name.id);
+        let definitions = ctx.flow.definitions_of(name.range(), &variable);
+        let bound: Vec<_> = definitions.iter().filter(|it| it.kind.defines()).collect();
+        let unbound = definitions.iter().any(|it| it.kind == DefKind::Undefined);
+        let only_in_loops = !bound.is_empty()
+            && bound.iter().all(|definition| {
+                loops.iter().any(|it| {
+                    it.range.contains_range(definition.range) && !it.range.contains_range(name.range())
+                })
+            });
+        if unbound && only_in_loops && !reported.contains(&variable) {
+            let report = ctx.report(
+                &SCRIPT_UNDEFINED,
+                expression,
+                format!(
+                    "`{variable}` is bound within a loop only and has no value when the loop does not run"
+                ),
+            );
+            let report = bound
+                .first()
+                .into_iter()
+                .fold(report, |report, definition| report.label(ctx.span(definition.range), "bound here"));
+            report.help(format!("Bind `{variable}` before the loop")).emit();
+            reported.push(variable);
+        }
+    }
+}

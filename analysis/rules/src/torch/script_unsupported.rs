@@ -1,0 +1,170 @@
+//! Python that the TorchScript compiler does not know.
+
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::super::FunctionContext;
+use super::super::declare::declare_rule;
+use super::super::tracing::is_tensor;
+use super::{asks_around, scripts};
+use ag_index::facts::Alternative;
+
+declare_rule! {
+    /// ## What it does
+    /// Reports Python in a TorchScript function that its compiler does not know: generators, `try`,
+    /// lambdas, nested functions, `global`, sets, conditions in comprehensions, `else` of loops, the
+    /// walrus, `match`, imports, formats in f-strings, `*args` and `**kwargs`, and a few builtins.
+    ///
+    /// ## Why is this bad?
+    /// TorchScript compiles the source text of the function. What it does not know it refuses.
+    ///
+    /// ## Example
+    /// ```python
+    /// import torch
+    ///
+    /// @torch.jit.script
+    /// def evens(x: torch.Tensor):
+    ///     return [i for i in range(x.size(0)) if i % 2 == 0]
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// from typing import List
+    ///
+    /// import torch
+    ///
+    /// @torch.jit.script
+    /// def evens(x: torch.Tensor):
+    ///     found: List[int] = []
+    ///     for i in range(x.size(0)):
+    ///         if i % 2 == 0:
+    ///             found.append(i)
+    ///     return found
+    /// ```
+    ///
+    /// ## What torch says
+    /// `UnsupportedNodeError: try blocks aren't supported`, `NotSupportedError: Comprehension ifs are not
+    /// supported yet`
+    pub(crate) static SCRIPT_UNSUPPORTED = {
+        code: "AG534", name: "script-unsupported",
+        summary: "TorchScript does not compile this Python",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Torch], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    if !scripts(ctx) {
+        return;
+    }
+    let parameters = &ctx.def().parameters;
+    let variadic = parameters.vararg.is_some() || parameters.kwarg.is_some();
+    if variadic || parameters.kwonlyargs.iter().any(|parameter| parameter.default.is_some()) {
+        let what = if variadic { "`*args` and `**kwargs`" } else { "a default of a keyword-only parameter" };
+        report(ctx, ctx.def().name.range(), what);
+    }
+    for statement in ctx.statements() {
+        if let Some((range, what)) = of_statement(statement).or_else(|| of_compiled(ctx, statement)) {
+            report(ctx, range, what);
+        }
+    }
+    for expression in ctx.expressions() {
+        if let Some(what) = of_expression(expression).or_else(|| of_call(ctx, expression)) {
+            report(ctx, expression.range(), what);
+        }
+    }
+}
+
+fn report(ctx: &FunctionContext, range: TextRange, what: &str) {
+    ctx.report(&SCRIPT_UNSUPPORTED, range, format!("TorchScript does not compile {what}")).emit();
+}
+
+/// Its parser refuses this wherever it stands, also under `if not torch.jit.is_scripting():`.
+fn of_statement(statement: &Stmt) -> Option<(TextRange, &'static str)> {
+    let keyword = |length: u32| TextRange::at(statement.start(), length.into());
+    Some(match statement {
+        Stmt::Try(_) => (keyword(3), "`try`"),
+        Stmt::FunctionDef(def) => (def.name.range(), "a function within a function"),
+        Stmt::ClassDef(class) => (class.name.range(), "a class within a function"),
+        Stmt::Global(_) => (statement.range(), "`global`"),
+        Stmt::Nonlocal(_) => (statement.range(), "`nonlocal`"),
+        Stmt::Match(_) => (keyword(5), "`match`"),
+        Stmt::Import(_) | Stmt::ImportFrom(_) => (statement.range(), "an import within a function"),
+        Stmt::For(node) if node.is_async => (keyword(5), "`async for`"),
+        Stmt::With(node) if node.is_async => (keyword(5), "`async with`"),
+        Stmt::For(node) if !node.orelse.is_empty() => (keyword(3), "the `else` of a loop"),
+        Stmt::While(node) if !node.orelse.is_empty() => (keyword(5), "the `else` of a loop"),
+        _ => return None,
+    })
+}
+
+/// Its compiler refuses this where it gets there.
+fn of_compiled(ctx: &FunctionContext, statement: &Stmt) -> Option<(TextRange, &'static str)> {
+    match statement {
+        Stmt::Delete(node) if node.targets.iter().any(Expr::is_attribute_expr) => {
+            Some((statement.range(), "`del` of an attribute"))
+        }
+        _ => None,
+    }
+    .filter(|(range, _)| !asks_around(ctx, *range))
+}
+
+fn of_expression(expression: &Expr) -> Option<&'static str> {
+    let comprehension = |generators: &[ast::Comprehension]| match generators {
+        [only] => (!only.ifs.is_empty()).then_some("the condition of a comprehension"),
+        _ => Some("a comprehension with several `for`"),
+    };
+    match expression {
+        Expr::Lambda(_) => Some("a lambda"),
+        Expr::Named(_) => Some("`:=`"),
+        Expr::Set(_) | Expr::SetComp(_) => Some("a set"),
+        Expr::Yield(_) | Expr::YieldFrom(_) => Some("`yield`"),
+        Expr::Await(_) => Some("`await`"),
+        Expr::ListComp(node) => comprehension(&node.generators),
+        Expr::DictComp(node) => comprehension(&node.generators),
+        Expr::FString(string) => string
+            .value
+            .f_strings()
+            .flat_map(|part| part.elements.iter())
+            .filter_map(|element| element.as_interpolation())
+            .any(|part| part.format_spec.is_some() || !part.conversion.is_none())
+            .then_some("a format in an f-string"),
+        _ => None,
+    }
+}
+
+fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
+    match expression {
+        Expr::List(list) if list.ctx.is_load() => spread(ctx, &list.elts),
+        Expr::Tuple(tuple) if tuple.ctx.is_load() => spread(ctx, &tuple.elts),
+        Expr::Call(call) => match ctx.builtin(&call.func) {
+            Some("open") => Some("`open`"),
+            Some("map") => Some("`map`"),
+            Some("filter") => Some("`filter`"),
+            Some("iter") => Some("`iter`"),
+            Some("type") => Some("`type()`"),
+            Some("sorted") if call.arguments.find_keyword("key").is_some() => Some("`sorted` with a key"),
+            _ => {
+                let method = call.func.as_attribute_expr()?;
+                (method.attr.as_str() == "numpy" && is_tensor(ctx, &method.value))
+                    .then_some("`.numpy()`: its Tensors have no such method")
+            }
+        },
+        _ => None,
+    }
+    .filter(|_| !asks_around(ctx, expression.range()))
+}
+
+/// `[*values, 3]` of a list, whose length is not known when compiling.
+fn spread(ctx: &FunctionContext, elements: &[Expr]) -> Option<&'static str> {
+    let of_list = |element: &Expr| {
+        element.as_starred_expr().is_some_and(|starred| {
+            matches!(
+                ctx.fact(&starred.value).alternatives.as_slice(),
+                [Alternative::Container { class, .. }] if class == "list"
+            )
+        })
+    };
+    elements.iter().any(of_list).then_some("`*` of a list within a list or tuple")
+}

@@ -1,0 +1,92 @@
+//! Parameters without annotation that are no Tensors, in TorchScript.
+
+use ruff_text_size::Ranged;
+
+use super::super::FunctionContext;
+use super::super::declare::declare_rule;
+use super::scripts;
+use ag_db::diagnostic::Severity;
+use ag_index::assumptions::Source;
+use ag_index::facts::Binding;
+
+declare_rule! {
+    /// ## What it does
+    /// Reports parameters of a TorchScript function that have no annotation and are given something
+    /// else than a Tensor, by a default or by a call.
+    ///
+    /// ## Why is this bad?
+    /// Without annotation a parameter is a Tensor. A number as default is refused when the function is
+    /// compiled, a number in a call when it is called.
+    ///
+    /// ## Example
+    /// ```python
+    /// import torch
+    ///
+    /// @torch.jit.script
+    /// def scaled(x, factor=2):
+    ///     return x * factor
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import torch
+    ///
+    /// @torch.jit.script
+    /// def scaled(x, factor: int = 2):
+    ///     return x * factor
+    /// ```
+    ///
+    /// ## What torch says
+    /// `RuntimeError: Expected a default value of type Tensor (inferred) on parameter "factor"`, or
+    /// `scaled() Expected a value of type 'Tensor (inferred)' for argument 'factor' but instead found
+    /// type 'int'`
+    pub(crate) static SCRIPT_UNTYPED = {
+        code: "AG538", name: "script-untyped",
+        summary: "a parameter without annotation is taken for a Tensor",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Torch], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    if !scripts(ctx) {
+        return;
+    }
+    for parameter in ctx.def().parameters.iter_non_variadic_params() {
+        let name = &parameter.parameter.name;
+        let Some(known) = ctx.parameter(name.as_str()) else { continue };
+        if parameter.parameter.annotation.is_some() || known.source == Source::Receiver {
+            continue;
+        }
+        let by_default = parameter.default.as_deref().is_some_and(|default| {
+            default.is_number_literal_expr()
+                || default.is_boolean_literal_expr()
+                || default.is_string_literal_expr()
+        });
+        let number = matches!(known.shown.as_str(), "int" | "float" | "bool" | "str");
+        if by_default {
+            ctx.report(
+                &SCRIPT_UNTYPED,
+                &ctx.def().name,
+                format!("`{name}` has no annotation and is taken for a Tensor, which its default is not"),
+            )
+            .label(ctx.span(parameter.range()), "this parameter")
+            .help("Annotate the parameter")
+            .emit();
+        } else if known.source == Source::CallSites && known.binding == Binding::Python && number {
+            ctx.report(
+                &SCRIPT_UNTYPED,
+                parameter,
+                format!(
+                    "`{name}` has no annotation and is taken for a Tensor; a call gives `{}`",
+                    known.shown
+                ),
+            )
+            .severity(Severity::Warning)
+            .why(known.why.clone())
+            .help(format!("Annotate it: `{name}: {}`", known.shown))
+            .emit();
+        }
+    }
+}

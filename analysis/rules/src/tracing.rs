@@ -1,0 +1,291 @@
+//! What a decision in traced code rests on, for the dialects that do not convert: where the tested
+//! value comes from, and whether the author already provides for tracing.
+
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::FunctionContext;
+use ag_flow::DefKind;
+use ag_flow::cfg::{BlockKind, StatementKind};
+use ag_index::assumptions::{Parameter, Source};
+use ag_index::facts::{Binding, TensorKind};
+use ag_index::index::FunctionId;
+use ag_staging::construct::{Construct, ConstructKind, ConstructNode};
+use ag_staging::queries;
+use ag_syntax::expressions;
+use ag_syntax::functions::FunctionPath;
+use ag_syntax::qname::QName;
+
+/// Assignments that are followed back; further ones change little.
+const MAX_STEPS: usize = 4;
+
+/// Where a Tensor comes from; the order is by how little is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Origin {
+    /// An operation, or an argument that is known to be a Tensor.
+    Computed,
+    /// A parameter about which nothing speaks.
+    Assumed,
+    /// A global, a variable of an enclosing function, an attribute of `self`, a static argument.
+    Outside,
+}
+
+/// Whether what is decided on is a Tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Certainty {
+    Always,
+    /// When Python operands do not end the evaluation before: `training and x.any()`.
+    Reached,
+    /// Now a Tensor, now a Python value.
+    Sometimes,
+}
+
+/// A decision on a Tensor that no other one in the list contains.
+pub(super) struct Decision<'a> {
+    pub construct: &'a Construct,
+    pub node: ConstructNode<'a>,
+    /// The tested expression; for `and`, `or`, `not` and comparisons the whole.
+    pub test: &'a Expr,
+    pub certainty: Certainty,
+}
+
+/// The decisions on Tensors. `if not x.any():` is one, not two.
+pub(super) fn decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<Decision<'a>> {
+    let mut decisions: Vec<Decision> = Vec::new();
+    for (construct, node) in ctx.decisions() {
+        let traced = matches!(construct.binding, Binding::Staged | Binding::Mixed);
+        let within = decisions.iter().any(|other| other.construct.test_range.contains_range(construct.range));
+        if construct.kind == ConstructKind::For || !traced || within {
+            continue;
+        }
+        if let Some(test) = ctx.expression_at(construct.test_range) {
+            let certainty = match construct.binding {
+                Binding::Staged => Certainty::Always,
+                _ if ends_in_tensor(ctx, test) => Certainty::Reached,
+                _ => Certainty::Sometimes,
+            };
+            decisions.push(Decision { construct, node, test, certainty });
+        }
+    }
+    decisions
+}
+
+/// `a and b` where some operand is always a Tensor.
+fn ends_in_tensor(ctx: &FunctionContext, test: &Expr) -> bool {
+    match test {
+        Expr::UnaryOp(operation) if operation.op == ast::UnaryOp::Not => {
+            ends_in_tensor(ctx, &operation.operand)
+        }
+        Expr::BoolOp(operation) => operation.values.iter().any(|value| {
+            ctx.binding(value) == Binding::Staged && !ctx.fact(value).unknown || ends_in_tensor(ctx, value)
+        }),
+        _ => false,
+    }
+}
+
+/// As a sentence names it.
+pub(super) fn spelled(kind: ConstructKind) -> &'static str {
+    match kind {
+        ConstructKind::If => "an `if`",
+        ConstructKind::While => "a `while`",
+        ConstructKind::For => "a `for`",
+        ConstructKind::IfExp => "a conditional expression",
+        ConstructKind::And => "an `and`",
+        ConstructKind::Or => "an `or`",
+        ConstructKind::Not => "a `not`",
+        ConstructKind::CompareChain => "a chain of comparisons",
+        ConstructKind::Assert => "an `assert`",
+        ConstructKind::ComprehensionIf => "the condition of a comprehension",
+    }
+}
+
+/// Certainly one Tensor, not a Variable of another kind, and nothing else.
+pub(super) fn is_tensor(ctx: &FunctionContext, expression: &Expr) -> bool {
+    matches!(ctx.fact(expression).tensor_kind(), Some(TensorKind::Tensor | TensorKind::Variable))
+}
+
+/// Where the Tensor that decides `expression` comes from.
+pub(super) fn origin(ctx: &FunctionContext, expression: &Expr) -> Origin {
+    trace(ctx, expression, MAX_STEPS)
+}
+
+fn trace(ctx: &FunctionContext, expression: &Expr, steps: usize) -> Origin {
+    let best = |operands: &mut dyn Iterator<Item = &Expr>| {
+        operands
+            .filter(|operand| ctx.fact(operand).may_be_tensor())
+            .map(|operand| trace(ctx, operand, steps))
+            .min()
+    };
+    match expression {
+        Expr::Named(named) => Some(trace(ctx, &named.value, steps)),
+        Expr::UnaryOp(operation) => Some(trace(ctx, &operation.operand, steps)),
+        Expr::BinOp(operation) => best(&mut [&*operation.left, &*operation.right].into_iter()),
+        Expr::Compare(compare) => best(&mut std::iter::once(&*compare.left).chain(&compare.comparators)),
+        // The first operand that is a Tensor is the first to be tested.
+        Expr::BoolOp(operation) => operation
+            .values
+            .iter()
+            .find(|value| ctx.binding(value) == Binding::Staged)
+            .map(|value| trace(ctx, value, steps)),
+        Expr::If(conditional) if ctx.binding(&conditional.test) == Binding::Staged => {
+            Some(trace(ctx, &conditional.test, steps))
+        }
+        Expr::If(conditional) => {
+            Some(trace(ctx, &conditional.body, steps).max(trace(ctx, &conditional.orelse, steps)))
+        }
+        Expr::Subscript(subscript) => Some(trace(ctx, &subscript.value, steps)),
+        // An attribute of a Tensor is computed; one of another object is that object's.
+        Expr::Attribute(attribute) if !ctx.fact(&attribute.value).may_be_tensor() => {
+            Some(trace(ctx, &attribute.value, steps))
+        }
+        Expr::Name(name) => Some(of_name(ctx, name, steps)),
+        _ => Some(Origin::Computed),
+    }
+    .unwrap_or(Origin::Computed)
+}
+
+fn of_name(ctx: &FunctionContext, name: &ast::ExprName, steps: usize) -> Origin {
+    let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+    let origins = definitions.into_iter().map(|definition| match definition.kind {
+        DefKind::Parameter(_) => match ctx.parameter(&name.id) {
+            Some(parameter) if is_static(ctx, parameter) => Origin::Outside,
+            Some(parameter) => match parameter.source {
+                Source::Assumption => Origin::Assumed,
+                Source::Receiver => Origin::Outside,
+                _ => Origin::Computed,
+            },
+            None => Origin::Assumed,
+        },
+        DefKind::Outer => Origin::Outside,
+        _ => {
+            let value = definition.value.filter(|_| steps > 0);
+            value
+                .and_then(|range| ctx.expression_at(range))
+                .map_or(Origin::Computed, |value| trace(ctx, value, steps - 1))
+        }
+    });
+    origins.max().unwrap_or(Origin::Computed)
+}
+
+/// Whether a name is of the module, or of a function around this one that is not staged: an array there is made before
+/// anything is traced.
+pub(super) fn is_made_before(ctx: &FunctionContext, expression: &Expr) -> bool {
+    let Expr::Name(name) = expression else { return false };
+    let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+    let outer =
+        !definitions.is_empty() && definitions.iter().all(|definition| definition.kind == DefKind::Outer);
+    let mut around = ctx.path.qualname.as_str();
+    while let Some((rest, _)) = around.rsplit_once('.').filter(|_| outer) {
+        let path = FunctionPath { qualname: rest.into(), occurrence: 0 };
+        if queries::stage(ctx.db, FunctionId::new(ctx.db, ctx.document, path)).is_some() {
+            return false;
+        }
+        around = rest;
+    }
+    outer
+}
+
+/// Whether a parameter is one of `static_argnums`, `static_argnames`.
+pub(super) fn is_static(ctx: &FunctionContext, parameter: &Parameter) -> bool {
+    let position = ctx.stage.parameters.iter().position(|other| other.name == parameter.name);
+    ctx.stage
+        .options
+        .static_parameters
+        .iter()
+        .any(|name| *name == parameter.name || position.is_some_and(|position| name.parse() == Ok(position)))
+}
+
+/// Whether what is raised at `range` is caught in this function.
+pub(super) fn is_caught(ctx: &FunctionContext, range: TextRange) -> bool {
+    let cfg = &ctx.flow.cfg;
+    let mut inner = cfg.statement_around(range);
+    while let Some(stmt) = inner {
+        let outer = cfg.statement(stmt).and_then(|statement| statement.parent);
+        if let Some(outer) = outer
+            && let Some(statement) = cfg.statement(outer)
+            && statement.kind == StatementKind::Try
+            && cfg.block(outer, BlockKind::Body).is_some_and(|body| body.contains(stmt))
+            && cfg.block(outer, BlockKind::Handler(0)).is_some()
+        {
+            return true;
+        }
+        inner = outer;
+    }
+    false
+}
+
+/// Whether the function asks anywhere what one of these names says: `jax.core.Tracer`,
+/// `torch.compiler.is_compiling`. Then it knows that it may be traced.
+pub(super) fn asks(ctx: &FunctionContext, names: &[&str]) -> bool {
+    ctx.expressions().into_iter().any(|expression| is_one_of(ctx, expression, names))
+}
+
+/// The same of the functions of the project that it calls.
+pub(super) fn has_asked(ctx: &FunctionContext, names: &[&str]) -> bool {
+    let called =
+        ctx.expressions().into_iter().filter_map(|expression| ctx.callee(expression.as_call_expr()?));
+    called
+        .flat_map(|callee| expressions::of_function(callee.def()))
+        .any(|expression| is_one_of(ctx, expression, names))
+}
+
+fn is_one_of(ctx: &FunctionContext, expression: &Expr, names: &[&str]) -> bool {
+    matches!(expression, Expr::Attribute(_) | Expr::Name(_))
+        && ctx.resolve(expression).is_some_and(|name| names.contains(&name.as_str()))
+}
+
+/// A boolean Tensor by its syntax: `x > 0`, `~seen`, `a & b`, `jnp.isnan(x)`.
+pub(super) fn is_mask(ctx: &FunctionContext, expression: &Expr) -> bool {
+    mask(ctx, expression, MAX_STEPS)
+}
+
+fn mask(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
+    match expression {
+        Expr::Compare(compare) => {
+            compare.ops.len() == 1
+                && !compare.ops.iter().any(|op| {
+                    matches!(op, ast::CmpOp::Is | ast::CmpOp::IsNot | ast::CmpOp::In | ast::CmpOp::NotIn)
+                })
+                && is_tensor(ctx, expression)
+        }
+        Expr::UnaryOp(operation) => {
+            operation.op == ast::UnaryOp::Invert && mask(ctx, &operation.operand, steps)
+        }
+        Expr::BinOp(operation) => {
+            matches!(operation.op, ast::Operator::BitAnd | ast::Operator::BitOr | ast::Operator::BitXor)
+                && mask(ctx, &operation.left, steps)
+                && mask(ctx, &operation.right, steps)
+        }
+        Expr::Call(call) => {
+            let predicate = ctx.resolve(&call.func).is_some_and(|name| {
+                name.rsplit_once('.').is_some_and(|(module, function)| {
+                    matches!(module, "jax.numpy" | "torch")
+                        && (matches!(function, "isnan" | "isinf" | "isfinite" | "isclose")
+                            || function.starts_with("logical_"))
+                })
+            });
+            predicate && is_tensor(ctx, expression)
+        }
+        Expr::Name(name) if steps > 0 && is_tensor(ctx, expression) => {
+            let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+            !definitions.is_empty()
+                && definitions.iter().all(|definition| {
+                    definition
+                        .value
+                        .and_then(|range| ctx.expression_at(range))
+                        .is_some_and(|value| mask(ctx, value, steps - 1))
+                })
+        }
+        _ => false,
+    }
+}
+
+/// A piece of source in a message: one line, not too long.
+pub(super) fn shown(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= LONGEST {
+        return line;
+    }
+    line.chars().take(LONGEST).chain(['…']).collect()
+}

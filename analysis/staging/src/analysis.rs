@@ -1,0 +1,222 @@
+//! A run of the analysis: index all documents, find the roots, and iterate assumptions and types to a fixpoint.
+//!
+//! The result of a run is a function of texts and options alone. A run may reuse the answers of the run
+//! before ([`RunCache`]): under equal assumptions, a scope that no edit has touched ([`crate::difference`])
+//! has the same types.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ag_db::{Database, Document, text};
+use ag_index::answers::ScopeTypes;
+use ag_index::index::{FileIndex, FunctionId, MODULE, file_index, function_ast, tree};
+use ag_index::oracle::{Assumptions, Question, Scope, Source, TypeOracle};
+use ag_index::place::Place;
+use ag_syntax::expressions;
+use rayon::prelude::*;
+use ruff_db::source::SourceText;
+use ruff_python_ast::Expr;
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::FxHashSet;
+
+use crate::difference::{self, Version};
+use crate::fixpoint::{Answers, Fixpoint};
+use crate::import_cycles;
+use crate::options::StagingOptions;
+use crate::results::Results;
+use crate::stages;
+
+/// What a run leaves to the next one.
+#[derive(Default)]
+pub struct RunCache {
+    /// Each document with its text and index as they were.
+    documents: Vec<(Document, SourceText, Arc<FileIndex>)>,
+    /// The documents that the oracle was restricted to.
+    restricted: Option<Vec<u32>>,
+    rounds: Vec<Round>,
+}
+
+/// The answers under one set of assumptions.
+#[derive(Default)]
+struct Round {
+    assumptions: Assumptions,
+    answers: Answers,
+}
+
+/// What was edited since the run before.
+#[derive(Default)]
+struct Edited {
+    scopes: FxHashSet<Scope>,
+}
+
+/// A run over the documents of a database.
+pub struct Run<'a> {
+    pub db: &'a Database,
+    pub oracle: &'a mut dyn TypeOracle,
+    pub documents: &'a [Document],
+    pub options: StagingOptions,
+    /// Called from any thread with the number of documents indexed so far.
+    pub progress: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+impl Run<'_> {
+    /// Runs to the fixpoint. Returns what the queries of functions start from, and the cache of the next run.
+    pub fn analyze(mut self, cache: &RunCache) -> (Results, RunCache) {
+        self.index();
+        let edited = self.edited(cache);
+        let mut fixpoint = Fixpoint::new(self.db, self.documents.to_vec(), self.options.clone());
+        let restricted = self.restriction(&fixpoint);
+        self.oracle.set_sources(self.sources());
+        self.oracle.restrict(restricted.as_deref());
+        let (known, edited) = match edited {
+            Some(edited) if restricted == cache.restricted => (cache.rounds.as_slice(), edited),
+            _ => (&[][..], Edited::default()),
+        };
+        let mut rounds = Vec::new();
+        let answers = loop {
+            let last = rounds.len() >= fixpoint.horizon.rounds;
+            let round = self.round(&fixpoint, known, &edited, last);
+            let is_stable = last || fixpoint.is_idle() || !fixpoint.absorb(self.db, &round.answers);
+            rounds.push(round);
+            if is_stable {
+                break rounds.last().map(|round| round.answers.clone()).unwrap_or_default();
+            }
+        };
+        let results =
+            Results { stages: stages::of_documents(self.db, &fixpoint, self.documents, &answers), answers };
+        let documents = self.documents.iter().map(|document| {
+            (*document, text(self.db, *document), Arc::clone(file_index(self.db, *document)))
+        });
+        let cache = RunCache { documents: documents.collect(), restricted, rounds };
+        (results, cache)
+    }
+
+    /// Indexes all documents, on all threads.
+    fn index(&self) {
+        let total = self.documents.len();
+        let done = AtomicUsize::new(0);
+        self.documents.par_iter().for_each_with(self.db.clone(), |db, document| {
+            file_index(db, *document);
+            (self.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+        });
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        let source = |document: &Document| {
+            let file = document.file(self.db);
+            Source {
+                document: *document,
+                path: file.path(self.db).clone(),
+                text: text(self.db, *document),
+                index: Arc::clone(file_index(self.db, *document)),
+                edited: file.source_text_override(self.db).is_some(),
+            }
+        };
+        self.documents.iter().map(source).collect()
+    }
+
+    /// The scopes that were edited since the run of `cache`; `None` when everything may be different.
+    fn edited(&self, cache: &RunCache) -> Option<Edited> {
+        if cache.documents.len() != self.documents.len() {
+            return None;
+        }
+        let mut edited = Edited::default();
+        for (number, (document, (known, before, index))) in
+            (0u32..).zip(self.documents.iter().zip(&cache.documents))
+        {
+            if document != known {
+                return None;
+            }
+            let now = text(self.db, *document);
+            if std::ptr::eq(now.as_str(), before.as_str()) || now.as_str() == before.as_str() {
+                continue;
+            }
+            let before = Version { text: before.as_str(), index };
+            let after = Version { text: now.as_str(), index: file_index(self.db, *document) };
+            let functions = difference::between(before, after)?;
+            let scopes = functions.iter().map(|function| Scope { document: number, function: *function });
+            edited.scopes.extend(scopes);
+        }
+        Some(edited)
+    }
+
+    /// In a large project types are followed into the modules of the fixpoint's scopes only. Otherwise a few
+    /// roots would pull in the whole project, import by import.
+    fn restriction(&self, fixpoint: &Fixpoint) -> Option<Vec<u32>> {
+        if !fixpoint.horizon.selective {
+            return None;
+        }
+        let mut documents: Vec<u32> =
+            fixpoint.scopes(self.db).into_iter().map(|scope| scope.document).collect();
+        documents.dedup();
+        (!documents.is_empty()).then_some(documents)
+    }
+
+    /// Answers the fixpoint's scopes under its present assumptions; the `last` time only those that are
+    /// reported on.
+    fn round(&mut self, fixpoint: &Fixpoint, known: &[Round], edited: &Edited, last: bool) -> Round {
+        let assumptions = fixpoint.assumptions(self.db);
+        let known = known.iter().find(|round| round.assumptions == assumptions);
+        let mut answers = Answers::new();
+        let mut asked = Vec::new();
+        for scope in fixpoint.scopes(self.db) {
+            let answer = known.and_then(|known| known.answers.get(&scope));
+            match answer.filter(|_| !edited.scopes.contains(&scope)) {
+                Some(answer) => {
+                    answers.insert(scope, Arc::clone(answer));
+                }
+                None if last && !fixpoint.staged.contains_key(&scope) => {}
+                None => asked.push(scope),
+            }
+        }
+        if !asked.is_empty() {
+            let acyclic = known.is_some() && self.is_acyclic(&asked, &assumptions);
+            let question = Question { assumptions: &assumptions, scopes: &asked, acyclic };
+            let types = self.oracle.ask(&question);
+            let located = self.located(&asked, types);
+            answers.extend(asked.into_iter().zip(located));
+        }
+        Round { assumptions, answers }
+    }
+
+    /// Whether the scopes are functions of one document that is in no import cycle.
+    fn is_acyclic(&self, scopes: &[Scope], assumptions: &Assumptions) -> bool {
+        let Some(document) = scopes.first().map(|scope| scope.document) else { return false };
+        let is_plain = |scope: &Scope| scope.document == document && scope.function != MODULE;
+        scopes.iter().all(is_plain)
+            && assumptions.contains_key(&document)
+            && file_index(self.db, self.documents[document as usize]).syntax_errors.is_empty()
+            && import_cycles::is_outside(self.db, self.documents, document, assumptions)
+    }
+
+    /// Gives calls their places in the user's text.
+    fn located(&self, scopes: &[Scope], types: Vec<Arc<ScopeTypes>>) -> Vec<Arc<ScopeTypes>> {
+        let mut scoped: Vec<_> = scopes.iter().copied().zip(types).collect();
+        scoped.par_iter_mut().for_each_with(self.db.clone(), |db, (scope, types)| {
+            if !types.calls.is_empty() {
+                let places = places(db, self.documents[scope.document as usize], scope.function);
+                Arc::make_mut(types).locate(&places);
+            }
+        });
+        scoped.into_iter().map(|(_, types)| types).collect()
+    }
+}
+
+/// The places of all expressions of a scope, in the order of their numbers.
+fn places(db: &Database, document: Document, function: u32) -> Vec<Place> {
+    fn all(expressions: &[&Expr], place: impl Fn(TextRange) -> Place) -> Vec<Place> {
+        expressions.iter().map(|expression| place(expression.range())).collect()
+    }
+    let index = file_index(db, document);
+    match index.definitions.functions.get(function as usize) {
+        Some(entry) => {
+            let ast = function_ast(db, FunctionId::new(db, document, entry.path.clone()));
+            let ast = ast.as_ref();
+            ast.map(|ast| all(&expressions::of_function(ast.def()), Place::in_function)).unwrap_or_default()
+        }
+        None => {
+            let place = |range| index.place(MODULE, range);
+            tree(db, document).map(|tree| all(&expressions::of_body(tree.suite()), place)).unwrap_or_default()
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The binding time of a test: a type checker's answer, corrected where staging differs from Python.
+//!
+//! To a type checker `not t`, `a and t` and `t in xs` are `bool`s. AutoGraph rewrites them into
+//! operators on Tensors, and the eager libraries test their operands: so they are judged by those.
+
+use ruff_python_ast::{self as ast, CmpOp, Expr};
+
+use ag_index::facts::{Binding, Fact};
+
+/// Looks up what is known of an expression.
+pub type Lookup<'a> = &'a dyn Fn(&Expr) -> Option<&'a Fact>;
+
+/// The binding of the value of `expression` when it is tested.
+pub fn of_test(expression: &Expr, fact: Lookup) -> Binding {
+    match expression {
+        Expr::UnaryOp(ast::ExprUnaryOp { op: ast::UnaryOp::Not, operand, .. }) => of_test(operand, fact),
+        Expr::BoolOp(operation) => of_bool_op(operation, expression, fact),
+        Expr::Compare(compare) => of_compare(compare, expression, fact),
+        Expr::Named(named) => of_test(&named.value, fact),
+        Expr::If(conditional) => {
+            let test = of_test(&conditional.test, fact);
+            let value = of_test(&conditional.body, fact).join(of_test(&conditional.orelse, fact));
+            if test == Binding::Staged { Binding::Staged } else { value }
+        }
+        _ => match fact(expression).map_or(Binding::Unknown, Fact::binding) {
+            Binding::Unknown if is_metadata(expression) => Binding::Python,
+            binding => binding,
+        },
+    }
+}
+
+/// What every library keeps beside a Tensor's values, on the host: `x.dtype`, `leaf.ndim`, `y.shape[0]`.
+fn is_metadata(expression: &Expr) -> bool {
+    match expression {
+        Expr::Attribute(attribute) => {
+            const KEPT: &[&str] = &[
+                "dtype",
+                "ndim",
+                "ndims",
+                "shape",
+                "device",
+                "itemsize",
+                "requires_grad",
+                "is_cuda",
+                "is_leaf",
+            ];
+            KEPT.contains(&attribute.attr.as_str()) || is_metadata(&attribute.value)
+        }
+        Expr::BinOp(operation) => {
+            let sides = [&*operation.left, &*operation.right];
+            sides.iter().any(|side| is_metadata(side))
+                && sides.iter().all(|side| side.is_number_literal_expr() || is_metadata(side))
+        }
+        Expr::Subscript(subscript) => is_metadata(&subscript.value),
+        Expr::Call(call) => match call.func.as_ref() {
+            Expr::Name(name) => match name.id.as_str() {
+                "isinstance" | "issubclass" | "hasattr" | "callable" | "len" | "type" | "id" | "str"
+                | "repr" => true,
+                "min" | "max" | "int" | "abs" | "sum" | "tuple" | "list" | "range" => {
+                    !call.arguments.args.is_empty() && call.arguments.args.iter().all(is_metadata)
+                }
+                _ => false,
+            },
+            // `x.shape.as_list()`, and what torch and strings answer on the host: `x.dim()`, `x.size(0)`.
+            Expr::Attribute(method) => {
+                const ANSWERED: &[&str] = &[
+                    "dim",
+                    "numel",
+                    "nelement",
+                    "is_floating_point",
+                    "is_complex",
+                    "is_contiguous",
+                    "startswith",
+                    "endswith",
+                ];
+                is_metadata(&method.value)
+                    || ANSWERED.contains(&method.attr.as_str())
+                    || method.attr.as_str() == "size" && !call.arguments.is_empty()
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// The binding of the construct `a and b`, `a or b`: staged when an operand other than the last is a
+/// Tensor (the last one is not tested by the operator).
+pub fn of_operands(operation: &ast::ExprBoolOp, fact: Lookup) -> Binding {
+    let Some((_, tested)) = operation.values.split_last() else { return Binding::Unknown };
+    let bindings: Vec<_> = tested.iter().map(|value| of_test(value, fact)).collect();
+    for decisive in [Binding::Staged, Binding::Mixed, Binding::Unknown] {
+        if bindings.contains(&decisive) {
+            return decisive;
+        }
+    }
+    Binding::Python
+}
+
+/// The *value* of `a and b`.
+fn of_bool_op(operation: &ast::ExprBoolOp, expression: &Expr, fact: Lookup) -> Binding {
+    let tested = of_operands(operation, fact);
+    if tested != Binding::Python {
+        return tested;
+    }
+    let last = operation.values.last().map_or(Binding::Unknown, |value| of_test(value, fact));
+    if last == Binding::Python {
+        return Binding::Python;
+    }
+    // `flag and t`: `False` or a Tensor. The type tells when `flag` is known.
+    match fact(expression) {
+        Some(known) if !known.unknown && !known.never && known.binding() == Binding::Staged => {
+            Binding::Staged
+        }
+        Some(known) if !known.unknown && !known.alternatives.is_empty() && always_short(operation, fact) => {
+            Binding::Python
+        }
+        _ if last == Binding::Staged => Binding::Mixed,
+        _ => last,
+    }
+}
+
+/// An operand before the last is known to end the evaluation: `None is not None and …`.
+fn always_short(operation: &ast::ExprBoolOp, fact: Lookup) -> bool {
+    use ag_index::facts::Alternative;
+    let ends = operation.op == ast::BoolOp::Or;
+    let Some((_, tested)) = operation.values.split_last() else { return false };
+    tested.iter().any(|value| {
+        fact(value).is_some_and(|known| {
+            !known.unknown
+                && matches!(known.alternatives.as_slice(), [Alternative::Bool(Some(truth))] if *truth == ends)
+        })
+    })
+}
+
+/// The construct `a < b < c`: staged when a comparison other than the last is on Tensors.
+pub fn of_chain(compare: &ast::ExprCompare, fact: Lookup) -> Binding {
+    let mut pairs: Vec<_> = pairs(compare).collect();
+    pairs.pop();
+    let bindings: Vec<_> =
+        pairs.into_iter().map(|(left, op, right)| of_pair(left, op, right, fact)).collect();
+    for decisive in [Binding::Staged, Binding::Mixed, Binding::Unknown] {
+        if bindings.contains(&decisive) {
+            return decisive;
+        }
+    }
+    Binding::Python
+}
+
+fn of_compare(compare: &ast::ExprCompare, expression: &Expr, fact: Lookup) -> Binding {
+    // A staged result is believed. `bool` is believed of Python operands only: it is what an unknown
+    // operand gives as well, and `Never` is how the engine spells some comparisons of Tensors.
+    let believed = compare.ops.len() == 1 && !pairs(compare).any(compares_with_none);
+    if believed && fact(expression).is_some_and(|known| known.binding() == Binding::Staged) {
+        return Binding::Staged;
+    }
+    let bindings: Vec<_> = pairs(compare).map(|(left, op, right)| of_pair(left, op, right, fact)).collect();
+    for decisive in [Binding::Staged, Binding::Mixed, Binding::Unknown] {
+        if bindings.contains(&decisive) {
+            return decisive;
+        }
+    }
+    Binding::Python
+}
+
+fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
+    // A dtype or device is compared with one, a string with a string, whatever the other side's type.
+    let names_no_value = |side: &Expr| {
+        side.as_attribute_expr().is_some_and(|side| matches!(side.attr.as_str(), "dtype" | "device"))
+            || matches!(side, Expr::StringLiteral(_) | Expr::FString(_) | Expr::Tuple(_) | Expr::List(_))
+                && of_test(if std::ptr::eq(side, left) { right } else { left }, fact) == Binding::Unknown
+    };
+    if compares_with_none((left, op, right))
+        || matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn)
+        || names_no_value(left)
+        || names_no_value(right)
+    {
+        return Binding::Python;
+    }
+    let value = |expression: &Expr| of_test(expression, fact);
+    match (value(left), value(right)) {
+        (Binding::Staged, _) | (_, Binding::Staged) => Binding::Staged,
+        (left, right) => left.join(right),
+    }
+}
+
+/// `t == None` is `False` in every library, at once.
+fn compares_with_none((left, op, right): (&Expr, CmpOp, &Expr)) -> bool {
+    matches!(op, CmpOp::Eq | CmpOp::NotEq) && (left.is_none_literal_expr() || right.is_none_literal_expr())
+}
+
+fn pairs(compare: &ast::ExprCompare) -> impl Iterator<Item = (&Expr, CmpOp, &Expr)> {
+    let lefts = std::iter::once(compare.left.as_ref()).chain(compare.comparators.iter());
+    lefts
+        .zip(compare.ops.iter())
+        .zip(compare.comparators.iter())
+        .map(|((left, op), right)| (left, *op, right))
+}

@@ -1,0 +1,117 @@
+//! The decisions of a function: every place where Python or the graph chooses.
+
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::TextRange;
+
+use ag_db::diagnostic::Why;
+use ag_index::facts::Binding;
+use ag_syntax::expressions::ExprId;
+
+/// The kinds of decisions, named as in the output of `ag-lsp stages`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConstructKind {
+    /// An `if` or an `elif`.
+    If,
+    While,
+    For,
+    #[serde(rename = "ifexp")]
+    IfExp,
+    And,
+    Or,
+    Not,
+    CompareChain,
+    Assert,
+    ComprehensionIf,
+}
+
+impl ConstructKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::If => "if",
+            Self::While => "while",
+            Self::For => "for",
+            Self::IfExp => "ifexp",
+            Self::And => "and",
+            Self::Or => "or",
+            Self::Not => "not",
+            Self::CompareChain => "compare_chain",
+            Self::Assert => "assert",
+            Self::ComprehensionIf => "comprehension_if",
+        }
+    }
+
+    pub fn is_loop(self) -> bool {
+        matches!(self, Self::While | Self::For)
+    }
+}
+
+/// A decision with its verdict; ranges count from the function's `def`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Construct {
+    pub kind: ConstructKind,
+    /// The whole construct: the statement (an `elif` from its keyword), or the expression.
+    pub range: TextRange,
+    /// The tested or iterated expression.
+    pub test: ExprId,
+    pub test_range: TextRange,
+    pub binding: Binding,
+    pub why: Why,
+    /// The innermost *statement* construct (`if`, `while`, `for`) around it, as an index into the
+    /// same list.
+    pub parent: Option<u32>,
+}
+
+/// The syntax of a construct.
+#[derive(Clone, Copy, Debug)]
+pub enum ConstructNode<'a> {
+    /// The statement, and which of its clauses: 0 is the `if`, 1 the first `elif` …
+    If(&'a ast::StmtIf, usize),
+    While(&'a ast::StmtWhile),
+    For(&'a ast::StmtFor),
+    IfExp(&'a ast::ExprIf),
+    BoolOp(&'a ast::ExprBoolOp),
+    Not(&'a ast::ExprUnaryOp),
+    Compare(&'a ast::ExprCompare),
+    Assert(&'a ast::StmtAssert),
+    /// The comprehension clause, and which of its conditions.
+    ComprehensionIf(&'a ast::Comprehension, usize),
+}
+
+impl<'a> ConstructNode<'a> {
+    /// The expression whose value decides. For `and`, `or` and `not` it is the expression itself.
+    pub fn test(self) -> Option<&'a Expr> {
+        match self {
+            Self::If(node, 0) => Some(&node.test),
+            Self::If(node, clause) => node.elif_else_clauses.get(clause - 1)?.test.as_ref(),
+            Self::While(node) => Some(&node.test),
+            Self::For(node) => Some(&node.iter),
+            Self::IfExp(node) => Some(&node.test),
+            Self::Assert(node) => Some(&node.test),
+            Self::ComprehensionIf(node, index) => node.ifs.get(index),
+            Self::BoolOp(_) | Self::Not(_) | Self::Compare(_) => None,
+        }
+    }
+
+    /// The statements run when the test holds, and otherwise (the rest of the `elif` chain is not
+    /// a list of statements of its own, so `None` stands for it).
+    pub fn branches(self) -> Option<(&'a [Stmt], Option<&'a [Stmt]>)> {
+        match self {
+            Self::If(node, clause) => {
+                let body = match clause {
+                    0 => node.body.as_slice(),
+                    _ => node.elif_else_clauses.get(clause - 1)?.body.as_slice(),
+                };
+                let orelse = match node.elif_else_clauses.get(clause) {
+                    None => Some(&[][..]),
+                    Some(next) if next.test.is_none() => Some(next.body.as_slice()),
+                    Some(_) => None,
+                };
+                Some((body, orelse))
+            }
+            Self::While(node) => Some((&node.body, Some(&node.orelse))),
+            Self::For(node) => Some((&node.body, Some(&node.orelse))),
+            _ => None,
+        }
+    }
+}

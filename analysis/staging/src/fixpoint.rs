@@ -1,0 +1,516 @@
+//! The fixpoint of assumptions: what every staged function is called with, over the whole project.
+//!
+//! 1. Roots are staged, and so is what they call.
+//! 2. Around them lies *evidence*: code that calls a staged function (or constructs its class), code
+//!    that calls that code, a few steps far. It is never reported on, but its arguments speak.
+//! 3. Each round asks the types of all these scopes, moves arguments into parameters and returns into
+//!    results, and rewrites the ghost views. It stops when nothing changes.
+//!
+//! The result is a function of the project's texts and settings alone: every run starts from nothing.
+
+mod evidence;
+mod horizon;
+mod parameters;
+mod roots;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use ruff_python_ast::name::Name;
+use rustc_hash::FxHashMap;
+
+use crate::hierarchy::Hierarchy;
+use ag_db::Db;
+use ag_db::Document;
+use ag_index::answers::{CallSite, ScopeTypes, Target};
+use ag_index::assumed::AssumedType;
+use ag_index::assumptions::{RootOptions, Source, Unconverted};
+use ag_index::dialect::{Dialect, RootKind};
+use ag_index::index::{FileIndex, MODULE, ParameterSyntax, file_index};
+use ag_index::lambdas::{LambdaStage, LambdaTypes};
+use ag_index::modules::module_name;
+use ag_index::oracle::{Assumption, Assumptions, Scope};
+use ag_index::place::Place;
+use ag_syntax::expressions::ExprId;
+
+pub use horizon::Horizon;
+
+use crate::options::StagingOptions;
+
+/// How a function comes to be staged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Staged {
+    /// Calls from the nearest root.
+    pub depth: u8,
+    pub dialect: Dialect,
+    pub root: Option<RootKind>,
+    /// The kind of the root that it is, or that reaches it.
+    pub mode: RootKind,
+    pub converts: bool,
+    /// It is reached where a method of a base class is called on `self`.
+    pub overriding: bool,
+    /// Why it is not converted, where its dialect would.
+    pub unconverted: Option<Unconverted>,
+    /// Where the root is declared, or the call that reaches the function.
+    pub cause: Cause,
+    pub options: RootOptions,
+}
+
+/// A place inside a scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    pub scope: Scope,
+    pub place: Place,
+}
+
+/// The types of scopes, as they were told.
+pub type Answers = BTreeMap<Scope, Arc<ScopeTypes>>;
+
+/// What one call gives to one parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contribution {
+    pub cause: Cause,
+    /// Bound before the call (`partial(f, fast=False)`): stays as it is when the rest is traced.
+    pub bound: bool,
+    /// It is made by staged code.
+    pub staged: bool,
+    pub assumed: AssumedType,
+}
+
+/// What is assumed of a parameter, and on whose word.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ParameterAssumption {
+    pub source: Option<Source>,
+    pub assumed: AssumedType,
+    /// The call sites that spoke, in source order.
+    pub sites: Vec<Contribution>,
+}
+
+/// The state of a run.
+pub struct Fixpoint {
+    documents: Vec<Document>,
+    numbers: FxHashMap<Document, u32>,
+    options: StagingOptions,
+    pub horizon: Horizon,
+    /// Empty where the horizon is selective.
+    hierarchy: Hierarchy,
+    has_keras2: bool,
+    /// Functions and classes by their last name: who may be meant by a call of that name.
+    callers: FxHashMap<Name, Vec<Scope>>,
+    pub staged: BTreeMap<Scope, Staged>,
+    evidence: BTreeMap<Scope, u8>,
+    contributions: BTreeMap<Scope, Vec<(Scope, u32, Contribution)>>,
+    pub parameters: BTreeMap<Scope, Vec<ParameterAssumption>>,
+    returns: BTreeMap<Scope, AssumedType>,
+    /// Recursive functions that return something unknown for another reason.
+    doubtful: BTreeSet<Scope>,
+    lambdas: BTreeMap<Scope, Vec<LambdaTypes>>,
+    /// The types of defaults that are no literals: [`ScopeTypes::defaults`].
+    defaults: BTreeMap<Scope, Vec<(u32, AssumedType)>>,
+    /// What functions call their parameters with: [`ScopeTypes::applied`].
+    applied: BTreeMap<Scope, Vec<(u32, Vec<AssumedType>)>>,
+    /// The lambdas that a scope gives to functions: which one, to whom, as which parameter.
+    given_lambdas: BTreeMap<Scope, Vec<(ExprId, Scope, u32)>>,
+    /// Functions that code calls which is not converted, and why; of no matter to types.
+    pub called_as_they_are: BTreeMap<Scope, Unconverted>,
+    /// Parameters that the body binds to something else; once seen, for good.
+    rebound: BTreeMap<(Scope, Name), AssumedType>,
+}
+
+impl Fixpoint {
+    pub fn new(db: &dyn Db, documents: Vec<Document>, options: StagingOptions) -> Self {
+        let numbers =
+            documents.iter().enumerate().map(|(number, document)| (*document, number as u32)).collect();
+        let horizon = Horizon::of(documents.len(), options.thorough);
+        let hierarchy = if horizon.selective { Hierarchy::default() } else { Hierarchy::of(db, &documents) };
+        let mut fixpoint = Self {
+            hierarchy,
+            has_keras2: documents.iter().any(|document| file_index(db, *document).names_keras2),
+            documents,
+            numbers,
+            horizon,
+            options,
+            callers: FxHashMap::default(),
+            staged: BTreeMap::new(),
+            evidence: BTreeMap::new(),
+            contributions: BTreeMap::new(),
+            parameters: BTreeMap::new(),
+            returns: BTreeMap::new(),
+            lambdas: BTreeMap::new(),
+            doubtful: BTreeSet::new(),
+            defaults: BTreeMap::new(),
+            applied: BTreeMap::new(),
+            given_lambdas: BTreeMap::new(),
+            called_as_they_are: BTreeMap::new(),
+            rebound: BTreeMap::new(),
+        };
+        fixpoint.find_roots(db);
+        if !fixpoint.is_idle() {
+            fixpoint.index_callers(db);
+            fixpoint.find_evidence(db);
+            fixpoint.recompute(db);
+        }
+        fixpoint
+    }
+
+    /// Nothing is staged anywhere, and nothing needs types to tell.
+    pub fn is_idle(&self) -> bool {
+        self.staged.is_empty() && self.evidence.is_empty()
+    }
+
+    /// All scopes whose types matter, in order.
+    pub fn scopes(&self, db: &dyn Db) -> Vec<Scope> {
+        let staged = self.staged.keys().filter(|scope| self.is_typed(db, **scope));
+        let mut scopes: Vec<_> = staged.chain(self.evidence.keys()).copied().collect();
+        scopes.sort_unstable();
+        scopes.dedup();
+        scopes
+    }
+
+    fn index<'db>(&self, db: &'db dyn Db, scope: Scope) -> &'db FileIndex {
+        file_index(db, self.documents[scope.document as usize])
+    }
+
+    /// All documents, by number.
+    pub fn documents(&self) -> &[Document] {
+        &self.documents
+    }
+
+    pub fn document(&self, scope: Scope) -> Document {
+        self.documents[scope.document as usize]
+    }
+
+    /// Whether the types of a staged function are asked for.
+    pub fn is_typed(&self, db: &dyn Db, scope: Scope) -> bool {
+        !self.horizon.selective
+            || self
+                .index(db, scope)
+                .signatures
+                .get(scope.function as usize)
+                .is_some_and(|signature| signature.tests_values)
+    }
+
+    /// Takes the answers of a round in. Returns whether they change what is assumed.
+    pub fn absorb(&mut self, db: &dyn Db, answers: &Answers) -> bool {
+        let mut changed = false;
+        self.called_as_they_are.clear();
+        for (scope, types) in answers {
+            changed |= self.absorb_roots(db, *scope, types);
+            changed |= self.absorb_calls(db, *scope, types);
+            changed |= learn(&mut self.lambdas, *scope, &types.lambdas);
+            changed |= learn(&mut self.applied, *scope, &types.applied);
+            changed |= learn(&mut self.defaults, *scope, &types.defaults);
+            for (name, others) in &types.rebound {
+                let known = self.rebound.entry((*scope, name.clone())).or_default();
+                let before = known.clone();
+                known.join(others);
+                changed |= *known != before;
+            }
+            if scope.function != MODULE {
+                let mut returns = types.returns.clone();
+                if returns.unknown && !returns.is_empty() && self.is_recursive(db, *scope, types) {
+                    returns.unknown = self.is_doubtful(*scope, &returns);
+                }
+                if returns.unknown {
+                    changed |= self.ask_nested(db, *scope);
+                }
+                if self.returns.get(scope) != Some(&returns) {
+                    self.returns.insert(*scope, returns);
+                    changed = true;
+                }
+            }
+        }
+        changed |= self.convert_nested(db);
+        self.recompute(db);
+        changed
+    }
+
+    fn is_recursive(&self, db: &dyn Db, scope: Scope, types: &ScopeTypes) -> bool {
+        let mut targets = types.calls.iter().flat_map(|call| &call.targets);
+        targets.any(|target| self.scope_of(db, target) == Some(scope))
+    }
+
+    /// What a function returns may be a function in it, or come from one.
+    fn ask_nested(&mut self, db: &dyn Db, scope: Scope) -> bool {
+        if self.horizon.selective || self.evidence.len() >= self.horizon.evidence {
+            return false;
+        }
+        let distance = self.evidence.get(&scope).copied().unwrap_or_default();
+        let functions = &file_index(db, self.documents[scope.document as usize]).definitions.functions;
+        let mut changed = false;
+        for (number, entry) in functions.iter().enumerate() {
+            let nested = Scope { document: scope.document, function: number as u32 };
+            if entry.parent == Some(scope.function)
+                && entry.class.is_none()
+                && !self.staged.contains_key(&nested)
+                && !self.evidence.contains_key(&nested)
+            {
+                self.evidence.insert(nested, distance);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// What a recursive function returns is at first not known because it is not known. It is taken to
+    /// return what the rest of it does; if something stays unknown then, that is of another cause.
+    fn is_doubtful(&mut self, scope: Scope, returns: &AssumedType) -> bool {
+        let tried = self
+            .returns
+            .get(&scope)
+            .is_some_and(|known| !known.unknown && known.alternatives().eq(returns.alternatives()));
+        if tried {
+            self.doubtful.insert(scope);
+        }
+        self.doubtful.contains(&scope)
+    }
+
+    /// AutoGraph converts a function together with the functions nested in it, whoever calls them.
+    fn convert_nested(&mut self, db: &dyn Db) -> bool {
+        let nested: Vec<Scope> = self
+            .staged
+            .iter()
+            .filter(|(_, staged)| staged.unconverted.is_some_and(|reason| reason != Unconverted::Syntax))
+            .filter(|(scope, _)| {
+                let functions = &self.index(db, **scope).definitions.functions;
+                let entry = functions.get(scope.function as usize).filter(|entry| entry.class.is_none());
+                let parent = entry.and_then(|entry| entry.parent);
+                parent.is_some_and(|function| {
+                    let parent = self.staged.get(&Scope { document: scope.document, function });
+                    parent.is_some_and(|parent| parent.converts)
+                })
+            })
+            .map(|(scope, _)| *scope)
+            .collect();
+        for scope in &nested {
+            if let Some(staged) = self.staged.get_mut(scope) {
+                staged.converts = true;
+                staged.unconverted = None;
+            }
+        }
+        !nested.is_empty()
+    }
+
+    fn scope_of(&self, db: &dyn Db, target: &Target) -> Option<Scope> {
+        let document = *self.numbers.get(&target.document)?;
+        let (function, _) = file_index(db, target.document).definitions.find(&target.path)?;
+        Some(Scope { document, function })
+    }
+
+    fn absorb_roots(&mut self, db: &dyn Db, scope: Scope, types: &ScopeTypes) -> bool {
+        let mut changed = false;
+        let index = self.index(db, scope);
+        for (position, target) in &types.roots {
+            let Some(site) = index.roots.get(*position as usize) else { continue };
+            let Some(function) = self.scope_of(db, target) else { continue };
+            if !self.options.dialects.is_empty() && !self.options.dialects.contains(&site.dialect) {
+                continue;
+            }
+            let cause = Cause { scope, place: index.place(site.scope, site.range) };
+            changed |= self.stage(db, function, Staged::at(site, cause));
+        }
+        changed
+    }
+
+    fn absorb_calls(&mut self, db: &dyn Db, scope: Scope, types: &ScopeTypes) -> bool {
+        let mut changed = false;
+        let mut contributions = Vec::new();
+        let mut given_lambdas = Vec::new();
+        let staged = self.staged.get(&scope).cloned();
+        let distance = self.evidence.get(&scope).copied();
+        for call in &types.calls {
+            let caller = match (&staged, call.lambda) {
+                (Some(staged), None) => Some(staged.clone()),
+                (Some(staged), Some(lambda)) => Some(Staged {
+                    // In converted code TensorFlow maps a lambda as it is.
+                    converts: staged.converts && lambda.kind != RootKind::DatasetCallback,
+                    ..staged.clone()
+                }),
+                (None, Some(lambda)) => self.staged_by(lambda, Cause { scope, place: call.place }),
+                (None, None) => None,
+            };
+            for target in &call.targets {
+                let Some(callee) = self.scope_of(db, target) else { continue };
+                let overriding = match call.on_self {
+                    true => self.overriding(db, scope, self.index(db, callee).short_name(callee.function)),
+                    false => Vec::new(),
+                };
+                for method in overriding {
+                    if let Some(caller) = &caller {
+                        let caller = Staged { overriding: true, ..caller.clone() };
+                        changed |= self.reach(db, scope, &caller, method, call);
+                    }
+                    self.contribute(db, scope, call, caller.is_some(), target, method, &mut contributions);
+                }
+                if let Some(caller) = &caller
+                    && !is_chosen_at_run_time(&call.targets)
+                {
+                    changed |= self.reach(db, scope, caller, callee, call);
+                } else if let Some(distance) = distance
+                    && distance < self.horizon.distance
+                    && self.evidence.len() < self.horizon.evidence
+                    && !self.staged.contains_key(&callee)
+                    && !self.evidence.contains_key(&callee)
+                {
+                    self.evidence.insert(callee, distance + 1);
+                    changed = true;
+                }
+                self.contribute(db, scope, call, caller.is_some(), target, callee, &mut contributions);
+                given_lambdas.extend(self.lambdas_of(db, call, target, callee));
+            }
+        }
+        if self.given_lambdas.get(&scope).map_or(&[][..], Vec::as_slice) != given_lambdas {
+            self.given_lambdas.insert(scope, given_lambdas);
+            changed = true;
+        }
+        if self.contributions.get(&scope) != Some(&contributions) {
+            self.contributions.insert(scope, contributions);
+            changed = true;
+        }
+        changed
+    }
+
+    /// The library that calls a lambda, as a caller of what the lambda calls.
+    fn staged_by(&self, lambda: LambdaStage, cause: Cause) -> Option<Staged> {
+        let dialects = &self.options.dialects;
+        (dialects.is_empty() || dialects.contains(&lambda.dialect)).then(|| Staged {
+            depth: 0,
+            dialect: lambda.dialect,
+            root: None,
+            mode: lambda.kind,
+            converts: lambda.converts,
+            overriding: false,
+            unconverted: None,
+            cause,
+            options: RootOptions::default(),
+        })
+    }
+
+    /// A call from staged code stages its callee.
+    fn reach(&mut self, db: &dyn Db, scope: Scope, caller: &Staged, callee: Scope, call: &CallSite) -> bool {
+        let index = self.index(db, callee);
+        let Some(signature) = index.signatures.get(callee.function as usize) else { return false };
+        let left_out = signature.decorators.iter().any(|name| {
+            matches!(name.as_str(), "disable" | "ignore" | "unused" | "allow_in_graph" | "custom_op")
+        });
+        if caller.dialect == Dialect::Torch && left_out {
+            return false;
+        }
+        let document = self.documents[callee.document as usize];
+        let own = is_of_framework(db, document, caller.dialect);
+        if caller.depth >= self.horizon.reach || own || is_foreign(index, caller.dialect) {
+            return false;
+        }
+        let decorated =
+            |names: &[&str]| signature.decorators.iter().any(|decorator| names.contains(&decorator.as_str()));
+        if decorated(&["py_function", "numpy_function"]) {
+            return false;
+        }
+        let unconverted = match caller {
+            Staged { dialect: Dialect::Torch | Dialect::Jax, .. } => None,
+            Staged { converts: false, .. } => Some(Unconverted::Caller),
+            _ if call.implicit => Some(Unconverted::Protocol),
+            _ if index.short_name(callee.function) == "__init__" => Some(Unconverted::Constructor),
+            _ if decorated(&["do_not_convert"]) => Some(Unconverted::DoNotConvert),
+            _ if decorated(&["lru_cache", "cache"]) => Some(Unconverted::Cached),
+            _ => None,
+        };
+        let staged = Staged {
+            depth: caller.depth + 1,
+            dialect: caller.dialect,
+            root: None,
+            mode: caller.mode,
+            converts: caller.converts && unconverted.is_none(),
+            overriding: caller.overriding,
+            unconverted,
+            cause: Cause { scope, place: call.place },
+            options: RootOptions { full_graph: caller.options.full_graph, ..RootOptions::default() },
+        };
+        if let Some(reason @ (Unconverted::Caller | Unconverted::Protocol)) = unconverted {
+            self.called_as_they_are.insert(callee, reason);
+        }
+        self.stage(db, callee, staged)
+    }
+
+    /// What the ghost views should say, by document and function.
+    pub fn assumptions(&self, db: &dyn Db) -> Assumptions {
+        let mut assumptions = Assumptions::new();
+        for (scope, parameters) in &self.parameters {
+            let Some(signature) = self.index(db, *scope).signatures.get(scope.function as usize) else {
+                continue;
+            };
+            let assumed = |(parameter, syntax): (&ParameterAssumption, &ParameterSyntax)| {
+                let mut assumed = parameter.assumed.clone();
+                // TorchScript holds a name to its annotation.
+                let is_held = syntax.annotated
+                    && self.staged.get(scope).is_some_and(|staged| staged.mode == RootKind::TorchScript);
+                if let Some(others) = self.rebound.get(&(*scope, syntax.name.clone()))
+                    && !is_held
+                {
+                    assumed.join(others);
+                }
+                (!assumed.is_empty() || assumed.unknown && syntax.annotated).then_some(assumed)
+            };
+            let assumption = Assumption {
+                lambdas: Vec::new(),
+                parameters: parameters.iter().zip(&signature.parameters).map(assumed).collect(),
+                returns: self.returns.get(scope).filter(|returns| !returns.is_empty()).cloned(),
+                converts: self.staged.get(scope).is_some_and(|staged| staged.converts),
+            };
+            assumptions.entry(scope.document).or_default().insert(scope.function, assumption);
+        }
+        for (scope, lambdas) in &self.lambdas {
+            let functions = assumptions.entry(scope.document).or_default();
+            functions.entry(scope.function).or_default().lambdas.clone_from(lambdas);
+        }
+        for (scope, lambdas) in &self.given_lambdas {
+            let functions = assumptions.entry(scope.document).or_default();
+            let known = &mut functions.entry(scope.function).or_default().lambdas;
+            for (id, callee, parameter) in lambdas {
+                let parameters = self.applied_to(*callee, *parameter as usize);
+                if !known.iter().any(|types| types.id == *id) && !parameters.is_empty() {
+                    known.push(LambdaTypes { id: *id, parameters });
+                }
+            }
+        }
+        assumptions
+    }
+}
+
+/// `backend.add` with a module for each backend: the functions of one name in several files are
+/// implementations, of which a run uses one.
+fn is_chosen_at_run_time(targets: &[Target]) -> bool {
+    let [first, rest @ ..] = targets else { return false };
+    let name = |target: &Target| target.path.qualname.rsplit('.').next().unwrap_or_default().to_owned();
+    rest.iter().any(|target| target.document != first.document && name(target) == name(first))
+}
+
+/// Puts what a scope answers in the place of what it answered before. Returns whether it is something else.
+fn learn<T: Clone + PartialEq>(known: &mut BTreeMap<Scope, Vec<T>>, scope: Scope, answer: &[T]) -> bool {
+    let differs = known.get(&scope).map_or(&[][..], Vec::as_slice) != answer;
+    if differs {
+        known.insert(scope, answer.to_vec());
+    }
+    differs
+}
+
+/// The framework's own code, where it is the project: AutoGraph leaves TensorFlow as it is, Dynamo and TorchScript have
+/// `torch.save` built in, and JAX knows its tracers.
+fn is_of_framework(db: &dyn Db, document: Document, dialect: Dialect) -> bool {
+    let (package, _) = dialect.tensor_class();
+    module_name(db, document).as_ref().is_some_and(|module| module.split('.').next() == Some(package))
+}
+
+/// The file works with another framework and not with that of the dialect: a call that seems to lead
+/// there is of a module that was chosen at run time.
+fn is_foreign(index: &FileIndex, dialect: Dialect) -> bool {
+    let uses = |packages: &[&str]| packages.iter().any(|package| index.imports.uses(package));
+    const TENSORFLOW: &[&str] = &["tensorflow", "tf_keras", "keras"];
+    let (own, other): (&[&str], [&[&str]; 2]) = match dialect {
+        Dialect::Tensorflow | Dialect::Keras => (TENSORFLOW, [&["torch"], &["jax"]]),
+        Dialect::Torch => (&["torch"], [TENSORFLOW, &["jax"]]),
+        Dialect::Jax => (&["jax"], [&["torch"], &["tensorflow"]]),
+        Dialect::Autograph | Dialect::Pennylane => return false,
+    };
+    !uses(own) && other.iter().any(|packages| uses(packages))
+}

@@ -1,0 +1,78 @@
+//! Code around the staged functions whose calls say what they are called with.
+
+use crate::fixpoint::Fixpoint;
+use ag_db::Db;
+use ag_index::index::{MODULE, file_index};
+use ag_index::oracle::Scope;
+
+impl Fixpoint {
+    pub(super) fn index_callers(&mut self, db: &dyn Db) {
+        for number in 0..self.documents.len() as u32 {
+            for (function, name) in &file_index(db, self.documents[number as usize]).calls {
+                let scope = Scope { document: number, function: *function };
+                self.callers.entry(name.clone()).or_default().push(scope);
+            }
+        }
+        for scopes in self.callers.values_mut() {
+            scopes.sort_unstable();
+        }
+    }
+
+    /// Breadth first from the staged functions along "is called by", "constructs" and "sets attributes".
+    pub(super) fn find_evidence(&mut self, db: &dyn Db) {
+        let staged = self.staged.keys().filter(|scope| self.is_typed(db, **scope));
+        let mut frontier: Vec<(Scope, u8)> = staged.map(|scope| (*scope, 0)).collect();
+        frontier.extend(self.evidence.iter().map(|(scope, distance)| (*scope, *distance)));
+        let mut at = 0;
+        while let Some((scope, distance)) = frontier.get(at).copied() {
+            at += 1;
+            if distance >= self.horizon.distance {
+                continue;
+            }
+            for neighbour in self.neighbours(db, scope) {
+                if self.staged.contains_key(&neighbour) || self.evidence.contains_key(&neighbour) {
+                    continue;
+                }
+                if self.evidence.len() >= self.horizon.evidence {
+                    return;
+                }
+                self.evidence.insert(neighbour, distance + 1);
+                frontier.push((neighbour, distance + 1));
+            }
+        }
+    }
+
+    pub(super) fn neighbours(&self, db: &dyn Db, scope: Scope) -> Vec<Scope> {
+        if scope.function == MODULE {
+            return Vec::new();
+        }
+        let index = self.index(db, scope);
+        let mut neighbours = Vec::new();
+        let mut called = |name: &str| {
+            if let Some(callers) = self.callers.get(name)
+                && callers.len() <= self.horizon.callers
+            {
+                neighbours.extend(callers.iter().copied());
+            }
+        };
+        let name = index.short_name(scope.function);
+        // `x.call(…)` and `x.forward(…)` are rarely spelled, and mean any of a hundred classes.
+        if !matches!(name, "call" | "forward" | "__call__" | "__init__") {
+            called(name);
+        }
+        if let Some(class) = index.class_around(scope.function)
+            && let Some(class) = index.definitions.classes.get(class as usize)
+        {
+            called(class.qualname.rsplit('.').next().unwrap_or_default());
+            neighbours.extend(class.methods.iter().filter_map(|method| {
+                let sets = index.signatures.get(*method as usize)?.sets_attributes;
+                sets.then_some(Scope { document: scope.document, function: *method })
+            }));
+        }
+        if let Some(parent) = index.definitions.functions.get(scope.function as usize).and_then(|f| f.parent)
+        {
+            neighbours.push(Scope { document: scope.document, function: parent });
+        }
+        neighbours
+    }
+}

@@ -1,0 +1,420 @@
+//! What calls, defaults and roots together say about parameters.
+
+use std::collections::BTreeMap;
+
+use crate::fixpoint::{Cause, Contribution, Fixpoint, ParameterAssumption, Staged};
+use ag_db::Db;
+use ag_index::answers::{ArgumentPlace, CallSite, Target};
+use ag_index::assumed::AssumedType;
+use ag_index::assumptions::Source;
+use ag_index::dialect::{Dialect, RootKind};
+use ag_index::index::{DefaultValue, FileIndex, MODULE, ParameterKind, Signature};
+use ag_index::oracle::Scope;
+use ag_index::place::Place;
+use ag_syntax::expressions::ExprId;
+
+/// What every library calls an argument that is no Tensor.
+const NAMES_OF_PYTHON_VALUES: [&str; 6] = ["axis", "axes", "dtype", "name", "data_format", "padding"];
+
+impl Fixpoint {
+    /// `staged` tells whether the call is made while staging.
+    #[expect(clippy::too_many_arguments, reason = "a call, its two ends, and what it adds to")]
+    pub(super) fn contribute(
+        &self,
+        db: &dyn Db,
+        scope: Scope,
+        call: &CallSite,
+        staged: bool,
+        target: &Target,
+        callee: Scope,
+        contributions: &mut Vec<(Scope, u32, Contribution)>,
+    ) {
+        let index = self.index(db, callee);
+        let Some(signature) = index.signatures.get(callee.function as usize) else { return };
+        let skip = skipped(index, callee, target, signature);
+        let mut given = vec![false; signature.parameters.len()];
+        for (place, function) in &call.functions {
+            if let Some(parameter) = parameter_at(signature, skip, place) {
+                self.contribute_applied(db, callee, parameter, function, contributions);
+            }
+        }
+        for (place, assumed) in &call.arguments {
+            let Some(position) = parameter_at(signature, skip, place) else { continue };
+            given[position] = true;
+            contributions.push((
+                callee,
+                position as u32,
+                Contribution {
+                    cause: Cause { scope, place: call.place },
+                    bound: call.partial,
+                    staged,
+                    assumed: assumed.clone(),
+                },
+            ));
+        }
+        if call.open {
+            return;
+        }
+        for (position, parameter) in signature.parameters.iter().enumerate().skip(skip) {
+            if !given[position]
+                && let Some(default) = self.default_of(callee, position, &parameter.default)
+            {
+                contributions.push((
+                    callee,
+                    position as u32,
+                    Contribution {
+                        cause: Cause { scope, place: Place::default() },
+                        bound: true,
+                        staged,
+                        assumed: default,
+                    },
+                ));
+            }
+        }
+    }
+
+    /// The lambdas that a call gives to the parameters of a function.
+    pub(super) fn lambdas_of(
+        &self,
+        db: &dyn Db,
+        call: &CallSite,
+        target: &Target,
+        callee: Scope,
+    ) -> Vec<(ExprId, Scope, u32)> {
+        let index = self.index(db, callee);
+        let Some(signature) = index.signatures.get(callee.function as usize) else { return Vec::new() };
+        let skip = skipped(index, callee, target, signature);
+        let given = call
+            .lambdas
+            .iter()
+            .filter_map(|(place, id)| Some((*id, callee, parameter_at(signature, skip, place)? as u32)));
+        given.collect()
+    }
+
+    /// What `callee` calls one of its parameters with, for the function that it is given there.
+    fn contribute_applied(
+        &self,
+        db: &dyn Db,
+        callee: Scope,
+        parameter: usize,
+        function: &Target,
+        contributions: &mut Vec<(Scope, u32, Contribution)>,
+    ) {
+        let Some(function) = self.scope_of(db, function) else { return };
+        let Some(signature) = self.index(db, function).signatures.get(function.function as usize) else {
+            return;
+        };
+        for (position, assumed) in self.applied_to(callee, parameter).iter().enumerate() {
+            let place = ArgumentPlace::Position(position as u32);
+            if let Some(position) = parameter_at(signature, 0, &place) {
+                let contribution = Contribution {
+                    cause: Cause { scope: callee, place: Place::default() },
+                    bound: false,
+                    staged: self.staged.contains_key(&callee),
+                    assumed: assumed.clone(),
+                };
+                contributions.push((function, position as u32, contribution));
+            }
+        }
+    }
+
+    /// The type of a default value.
+    fn default_of(&self, scope: Scope, parameter: usize, default: &DefaultValue) -> Option<AssumedType> {
+        if let Some(literal) = default.annotation() {
+            return Some(AssumedType::of(literal));
+        }
+        let defaults = self.defaults.get(&scope).filter(|_| *default == DefaultValue::Other)?;
+        defaults
+            .iter()
+            .find(|(position, _)| *position as usize == parameter)
+            .map(|(_, assumed)| assumed.clone())
+    }
+
+    /// What `callee` calls the function with that it has in a parameter.
+    pub(super) fn applied_to(&self, callee: Scope, parameter: usize) -> Vec<AssumedType> {
+        let mut arguments: Vec<AssumedType> = Vec::new();
+        let calls = self.applied.get(&callee).into_iter().flatten();
+        for (_, given) in calls.filter(|(applied, _)| *applied as usize == parameter) {
+            for (position, assumed) in given.iter().enumerate() {
+                match arguments.get_mut(position) {
+                    Some(known) => known.join(assumed),
+                    None => arguments.push(assumed.clone()),
+                }
+            }
+        }
+        arguments
+    }
+
+    /// Derives the parameters' types from all that is known now.
+    pub(super) fn recompute(&mut self, db: &dyn Db) {
+        let mut sites: BTreeMap<(Scope, u32), Vec<Contribution>> = BTreeMap::new();
+        for contributions in self.contributions.values() {
+            for (callee, position, contribution) in contributions {
+                sites.entry((*callee, *position)).or_default().push(contribution.clone());
+            }
+        }
+        let mut parameters = BTreeMap::new();
+        for scope in self.scopes(db) {
+            if scope.function == MODULE {
+                continue;
+            }
+            let index = self.index(db, scope);
+            let Some(signature) = index.signatures.get(scope.function as usize) else { continue };
+            let is_method = index.definitions.functions[scope.function as usize].class.is_some();
+            let staged = self.staged.get(&scope);
+            let assumptions = signature
+                .parameters
+                .iter()
+                .enumerate()
+                .map(|(position, parameter)| {
+                    if position == 0 && is_method && !signature.is_static {
+                        return ParameterAssumption { source: Some(Source::Receiver), ..Default::default() };
+                    }
+                    let mut spoken = sites.get(&(scope, position as u32)).cloned().unwrap_or_default();
+                    let is_vague = parameter.annotation.is_some_and(|annotation| annotation.vague);
+                    let is_said = || {
+                        spoken
+                            .iter()
+                            .any(|contribution| !contribution.bound && !contribution.assumed.is_empty())
+                            && spoken.iter().all(|contribution| !contribution.assumed.unknown)
+                    };
+                    if parameter.annotated && !(is_vague && is_said()) {
+                        return ParameterAssumption {
+                            source: Some(Source::Annotation),
+                            ..Default::default()
+                        };
+                    }
+                    // What calls at other times give does not matter while staging, but for what is
+                    // kept in attributes.
+                    if staged.is_some_and(|staged| staged.root.is_none())
+                        && !signature.sets_attributes
+                        && spoken.iter().any(|contribution| contribution.staged)
+                    {
+                        spoken.retain(|contribution| contribution.staged);
+                    }
+                    let static_parameter = staged.is_some_and(|staged| {
+                        staged
+                            .options
+                            .static_parameters
+                            .iter()
+                            .any(|name| *name == parameter.name || name.parse() == Ok(position))
+                    });
+                    let assumable = !static_parameter
+                        // Whatever it is used for, `jax.jit` traces what is not static.
+                        && (!parameter.used_as_python
+                            || staged.is_some_and(|staged| staged.root == Some(RootKind::JaxJit)))
+                        && !matches!(parameter.kind, ParameterKind::VarArgs | ParameterKind::VarKeywords)
+                        && staged.is_none_or(|staged| staged.options.more_static.is_none())
+                        && index.short_name(scope.function) != "__init__";
+                    let other = self.default_of(scope, position, &parameter.default);
+                    let other = other.filter(|_| parameter.default == DefaultValue::Other);
+                    let assumption = assume(
+                        &parameter.default,
+                        &parameter.name,
+                        spoken,
+                        staged,
+                        static_parameter,
+                        assumable,
+                    );
+                    match other {
+                        Some(assumed) if assumption.source == Some(Source::Unknown) => {
+                            ParameterAssumption { source: Some(Source::Default), assumed, sites: Vec::new() }
+                        }
+                        _ => assumption,
+                    }
+                })
+                .collect();
+            parameters.insert(scope, assumptions);
+        }
+        self.parameters = parameters;
+    }
+}
+
+/// Whether the receiver of a method fills its first parameter.
+fn skipped(index: &FileIndex, callee: Scope, target: &Target, signature: &Signature) -> usize {
+    let entry = index.definitions.functions.get(callee.function as usize);
+    let is_method = entry.is_some_and(|entry| entry.class.is_some());
+    usize::from(target.bound && is_method && !signature.is_static)
+}
+
+/// The parameter that an argument fills.
+pub(super) fn parameter_at(signature: &Signature, skip: usize, place: &ArgumentPlace) -> Option<usize> {
+    let of_kind = |kind| signature.parameters.iter().position(|parameter| parameter.kind == kind);
+    match place {
+        ArgumentPlace::Position(position) => {
+            let position = *position as usize + skip;
+            match signature.parameters.get(position).map(|parameter| parameter.kind) {
+                Some(ParameterKind::PositionalOnly | ParameterKind::Positional) => Some(position),
+                // The rest goes to `*args`.
+                _ => of_kind(ParameterKind::VarArgs),
+            }
+        }
+        ArgumentPlace::Keyword(name) => {
+            let named = signature.parameters.iter().position(|parameter| parameter.name == *name);
+            named.or_else(|| of_kind(ParameterKind::VarKeywords))
+        }
+    }
+}
+
+/// Precedence: call sites > literal default > assumption.
+fn assume(
+    default: &DefaultValue,
+    name: &str,
+    spoken: Vec<Contribution>,
+    staged: Option<&Staged>,
+    is_static: bool,
+    assumable: bool,
+) -> ParameterAssumption {
+    let root = staged.filter(|staged| staged.root.is_some());
+    let takes_tensors = root.is_some_and(|staged| {
+        staged.dialect == Dialect::Tensorflow && staged.root == Some(RootKind::Function)
+    });
+    let mut assumed = AssumedType::default();
+    // Of a wrapper that is given many functions, what some of them return says nothing about the others.
+    let is_open = spoken.iter().any(|contribution| contribution.assumed.unknown);
+    for contribution in &spoken {
+        for alternative in contribution.assumed.alternatives() {
+            if is_open && alternative.starts_with("{typing:Callable}") {
+                continue;
+            }
+            match takes_tensors && !contribution.bound {
+                true => assumed.insert(with_arrays_as(alternative, "{tensorflow:Tensor}")),
+                false => assumed.insert(alternative),
+            }
+        }
+    }
+    if !assumed.is_empty() {
+        // `jax.jit` turns every number that is not static into a tracer.
+        if let Some(staged) = root
+            && staged.dialect == Dialect::Jax
+            && staged.root == Some(RootKind::JaxJit)
+            && !is_static
+            && staged.options.more_static.is_none()
+        {
+            assumed = traced(&spoken);
+        }
+        // A parameter that is only ever None where we look is not None everywhere.
+        if assumed.alternatives().all(|alternative| alternative == "None") {
+            assumed.unknown = true;
+        }
+        return ParameterAssumption { source: Some(Source::CallSites), assumed, sites: spoken };
+    }
+    if let Some(text) = default.annotation() {
+        let mut assumed = AssumedType::of(text);
+        assumed.unknown = *default == DefaultValue::None;
+        if *default == DefaultValue::None
+            && name == "training"
+            && root.is_some_and(|staged| staged.root == Some(RootKind::KerasMethod))
+        {
+            assumed = AssumedType::of("bool");
+        }
+        return ParameterAssumption { source: Some(Source::Default), assumed, sites: Vec::new() };
+    }
+    if *default == DefaultValue::Absent
+        && let Some(staged) = root
+        && assumable
+        && (staged.root == Some(RootKind::JaxJit) || !NAMES_OF_PYTHON_VALUES.contains(&name))
+    {
+        if name == "training" && staged.root == Some(RootKind::KerasMethod) {
+            return ParameterAssumption {
+                source: Some(Source::Default),
+                assumed: AssumedType::of("bool"),
+                sites: Vec::new(),
+            };
+        }
+        let structured = matches!(
+            staged.root,
+            Some(RootKind::KerasMethod | RootKind::ControlFlowBody | RootKind::DatasetCallback)
+        );
+        let assumed = match staged.dialect {
+            Dialect::Tensorflow | Dialect::Keras if structured => AssumedType::of("ag_tensor_"),
+            Dialect::Tensorflow => AssumedType::of("ag_argument_"),
+            Dialect::Jax if structured => AssumedType::of("ag_array_"),
+            dialect => {
+                let (module, class) = dialect.tensor_class();
+                AssumedType::class(module, class)
+            }
+        };
+        return ParameterAssumption { source: Some(Source::Assumption), assumed, sites: Vec::new() };
+    }
+    ParameterAssumption { source: Some(Source::Unknown), ..Default::default() }
+}
+
+/// The arguments of a jitted call as they arrive: numbers, alone or in containers, are tracers.
+fn traced(spoken: &[Contribution]) -> AssumedType {
+    const NUMBERS: [&str; 4] = ["int", "float", "bool", "complex"];
+    let mut assumed = AssumedType::default();
+    for contribution in spoken {
+        // An omitted argument keeps its default, a Python value.
+        let omitted = contribution.bound;
+        for alternative in contribution.assumed.alternatives() {
+            if omitted {
+                assumed.insert(alternative);
+                continue;
+            }
+            let mut text = String::with_capacity(alternative.len());
+            let mut word = String::new();
+            let mut braces = 0usize;
+            for c in alternative.chars().chain(['\0']) {
+                if c.is_alphanumeric() || c == '_' {
+                    word.push(c);
+                    continue;
+                }
+                if braces == 0 && NUMBERS.contains(&word.as_str()) {
+                    text.push_str("{jax:Array}");
+                } else {
+                    text.push_str(&word);
+                }
+                word.clear();
+                match c {
+                    '{' => braces += 1,
+                    '}' => braces = braces.saturating_sub(1),
+                    _ => {}
+                }
+                if c != '\0' {
+                    text.push(c);
+                }
+            }
+            assumed.insert(with_arrays_as(&text, "{jax:Array}"));
+        }
+    }
+    assumed
+}
+
+/// The arrays of NumPy that a root is called with arrive as Tensors, alone or in containers:
+/// `list[{numpy:ndarray}[Any, Any]]` -> `list[{tensorflow:Tensor}]`.
+fn with_arrays_as(alternative: &str, tensor: &str) -> String {
+    let mut text = String::with_capacity(alternative.len());
+    let mut rest = alternative;
+    while let Some(start) = rest.find("{numpy") {
+        let (before, class) = rest.split_at(start);
+        text.push_str(before);
+        let end = class.find('}').map_or(class.len(), |end| end + 1);
+        let (class, after) = class.split_at(end);
+        rest = after;
+        if class.ends_with(":ndarray}") {
+            text.push_str(tensor);
+            rest = after_brackets(after);
+        } else {
+            text.push_str(class);
+        }
+    }
+    text + rest
+}
+
+/// `[Any, Any]] | int` -> `] | int`.
+fn after_brackets(text: &str) -> &str {
+    if !text.starts_with('[') {
+        return text;
+    }
+    let mut depth = 0usize;
+    for (position, c) in text.char_indices() {
+        match c {
+            '[' => depth += 1,
+            ']' if depth == 1 => return text.get(position + 1..).unwrap_or_default(),
+            ']' => depth -= 1,
+            _ => {}
+        }
+    }
+    text
+}

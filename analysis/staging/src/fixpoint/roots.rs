@@ -1,0 +1,269 @@
+//! Where staging starts: the roots of all files, and when a function counts as staged.
+
+use std::borrow::Cow;
+
+use crate::fixpoint::{Cause, Fixpoint, Staged};
+use crate::hierarchy::ClassId;
+use ag_db::Db;
+use ag_index::assumptions::{RootOptions, Unconverted};
+use ag_index::dialect::{Dialect, RootKind};
+use ag_index::index::{FileIndex, FunctionId, MODULE, file_index, function_ast};
+use ag_index::modules::module_name;
+use ag_index::oracle::Scope;
+use ag_index::roots::{Reference, RootSite, RootTarget};
+use ag_syntax::unsupported;
+
+/// Whether AutoGraph refuses a function for its text, without optional features.
+#[salsa::tracked(returns(ref))]
+fn is_unsupported<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
+    let imports = &file_index(db, function.document(db)).imports;
+    function_ast(db, function)
+        .as_ref()
+        .is_some_and(|ast| !unsupported::find(function.path(db), ast, imports, &[]).is_empty())
+}
+
+impl Staged {
+    pub(super) fn at(site: &RootSite, cause: Cause) -> Self {
+        let unconverted = match site.kind {
+            _ if site.converts || matches!(site.dialect, Dialect::Torch | Dialect::Jax) => None,
+            RootKind::KerasMethod => Some(Unconverted::Keras),
+            RootKind::ControlFlowBody => Some(Unconverted::Body),
+            _ => Some(Unconverted::Option),
+        };
+        Self {
+            depth: 0,
+            dialect: site.dialect,
+            root: Some(site.kind),
+            mode: site.kind,
+            converts: site.converts,
+            overriding: false,
+            unconverted,
+            cause,
+            options: site.options.clone(),
+        }
+    }
+}
+
+impl Fixpoint {
+    pub(super) fn find_roots(&mut self, db: &dyn Db) {
+        for number in 0..self.documents.len() as u32 {
+            let index = file_index(db, self.documents[number as usize]);
+            for site in &index.roots {
+                let site = &self.with_library(site);
+                if !self.options.dialects.is_empty() && !self.options.dialects.contains(&site.dialect) {
+                    continue;
+                }
+                let function = match &site.target {
+                    RootTarget::Own(function) => Some(*function),
+                    RootTarget::Reference(reference) if site.receiver.is_none() => {
+                        index.lookup(reference, site.scope)
+                    }
+                    RootTarget::Reference(_) => None,
+                };
+                let declared = Scope { document: number, function: site.scope };
+                if self.horizon.selective
+                    && site.dialect == Dialect::Keras
+                    && let Some(function) = function
+                    && !index
+                        .signatures
+                        .get(function as usize)
+                        .is_some_and(|signature| signature.tests_values)
+                {
+                    continue;
+                }
+                match function {
+                    Some(function) => {
+                        let cause = Cause { scope: declared, place: index.place(site.scope, site.range) };
+                        let staged = Staged::at(site, cause);
+                        // `tf.function(self.step)`
+                        if let RootTarget::Reference(Reference::SelfAttribute(name)) = &site.target {
+                            for method in self.overriding(db, declared, name) {
+                                self.stage(db, method, staged.clone());
+                            }
+                        }
+                        self.stage(db, Scope { document: number, function }, staged);
+                    }
+                    None if self.is_worth_asking(index, site) => {
+                        self.evidence.insert(declared, 0);
+                    }
+                    None => {}
+                }
+            }
+            let lambdas = index.lambdas.iter().filter(|lambda| lambda.stages && !self.horizon.selective);
+            for lambda in lambdas {
+                self.evidence.insert(Scope { document: number, function: lambda.scope }, 0);
+            }
+            self.find_configured_roots(db, number, index);
+        }
+        for (document, site) in self.hierarchy.keras_roots(db, &self.documents) {
+            let RootTarget::Own(function) = site.target else { continue };
+            if self.options.dialects.is_empty() || self.options.dialects.contains(&site.dialect) {
+                let scope = Scope { document, function };
+                let declared = Scope { document, function: site.scope };
+                let place = self.index(db, scope).place(site.scope, site.range);
+                self.stage(
+                    db,
+                    scope,
+                    Staged::at(&self.with_library(&site), Cause { scope: declared, place }),
+                );
+            }
+        }
+    }
+
+    /// The site of a Keras method as the Keras of the project has it: version 2 converts.
+    fn with_library<'s>(&self, site: &'s RootSite) -> Cow<'s, RootSite> {
+        if site.dialect != Dialect::Keras || !self.has_keras2 {
+            return Cow::Borrowed(site);
+        }
+        Cow::Owned(RootSite { dialect: Dialect::Tensorflow, converts: true, ..site.clone() })
+    }
+
+    /// The methods that may run instead of the one that `self.method()` in `scope` names.
+    pub(super) fn overriding(&self, db: &dyn Db, scope: Scope, name: &str) -> Vec<Scope> {
+        let Some(class) = self.index(db, scope).class_around(scope.function) else { return Vec::new() };
+        let derived = self.hierarchy.derived(ClassId { document: scope.document, class });
+        let methods = derived.into_iter().filter_map(|derived| {
+            let index = file_index(db, *self.documents.get(derived.document as usize)?);
+            let methods = &index.definitions.classes.get(derived.class as usize)?.methods;
+            let function = methods.iter().rev().copied().find(|method| index.short_name(*method) == name)?;
+            Some(Scope { document: derived.document, function })
+        });
+        methods.collect()
+    }
+
+    /// A root whose function the types must tell. In a large project only where a name leads to a
+    /// function that decides on values.
+    pub(super) fn is_worth_asking(&self, index: &FileIndex, site: &RootSite) -> bool {
+        let RootTarget::Reference(reference) = &site.target else { return false };
+        !self.horizon.selective
+            || index
+                .lookup(reference, site.scope)
+                .and_then(|function| index.signatures.get(function as usize))
+                .is_some_and(|signature| signature.tests_values)
+    }
+
+    /// Roots named in the configuration, and `--roots all`.
+    pub(super) fn find_configured_roots(&mut self, db: &dyn Db, number: u32, index: &FileIndex) {
+        if self.options.roots.is_empty() && !self.options.all_roots {
+            return;
+        }
+        let document = self.documents[number as usize];
+        let module = module_name(db, document).clone().unwrap_or_default();
+        for (function, entry) in index.definitions.functions.iter().enumerate() {
+            let named = self.options.roots.iter().any(|root| {
+                root.strip_prefix(module.as_str())
+                    .and_then(|rest| rest.strip_prefix('.'))
+                    .is_some_and(|qualname| qualname == entry.path.qualname)
+            });
+            let scope = Scope { document: number, function: function as u32 };
+            if !named && !self.options.all_roots {
+                continue;
+            }
+            let dialect = self.dialect_of(index);
+            self.stage(
+                db,
+                scope,
+                Staged {
+                    depth: 0,
+                    dialect,
+                    root: Some(RootKind::Configured),
+                    mode: RootKind::Configured,
+                    converts: dialect.converts(),
+                    overriding: false,
+                    unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
+                    cause: Cause {
+                        scope: Scope { document: number, function: MODULE },
+                        place: index.place(MODULE, entry.name_range),
+                    },
+                    options: RootOptions::default(),
+                },
+            );
+        }
+    }
+
+    /// The dialect of a file that does not say: the configured one, else what it imports.
+    pub(super) fn dialect_of(&self, index: &FileIndex) -> Dialect {
+        if let [only] = self.options.dialects.as_slice() {
+            return *only;
+        }
+        let imported = [
+            ("tensorflow", Dialect::Tensorflow),
+            ("tf_keras", Dialect::Tensorflow),
+            ("autograph", Dialect::Autograph),
+            ("torch", Dialect::Torch),
+            ("jax", Dialect::Jax),
+            ("keras", Dialect::Keras),
+            ("pennylane", Dialect::Pennylane),
+        ];
+        imported
+            .iter()
+            .find(|(package, _)| index.imports.uses(package))
+            .map_or(Dialect::Tensorflow, |(_, dialect)| *dialect)
+    }
+
+    /// Marks a scope staged; the first root wins, a root wins over being reached, being converted
+    /// over not being.
+    pub(super) fn stage(&mut self, db: &dyn Db, scope: Scope, mut staged: Staged) -> bool {
+        let signature = self.index(db, scope).signatures.get(scope.function as usize);
+        if signature.is_some_and(|signature| signature.is_dead) {
+            return false;
+        }
+        if staged.converts && self.is_unsupported(db, scope, &staged.options) {
+            staged.converts = false;
+            staged.unconverted = Some(Unconverted::Syntax);
+        }
+        match self.staged.get_mut(&scope) {
+            None => {
+                self.staged.insert(scope, staged);
+                true
+            }
+            Some(known) if known.root.is_none() && staged.root.is_some() => {
+                *known = staged;
+                true
+            }
+            // `tf.function(layer.call)` converts what Keras alone would not.
+            Some(known)
+                if known.unconverted == Some(Unconverted::Keras)
+                    && staged.converts
+                    && staged.root.is_some() =>
+            {
+                *known = staged;
+                true
+            }
+            Some(known) if known.overriding && !staged.overriding => {
+                known.overriding = false;
+                true
+            }
+            Some(known)
+                if !known.converts
+                    && staged.converts
+                    && (known.root.is_none() || known.unconverted == Some(Unconverted::Body)) =>
+            {
+                known.converts = true;
+                known.unconverted = None;
+                true
+            }
+            Some(known)
+                if known.unconverted == Some(Unconverted::Caller)
+                    && staged.unconverted == Some(Unconverted::Syntax) =>
+            {
+                known.unconverted = staged.unconverted;
+                true
+            }
+            Some(_) => false,
+        }
+    }
+
+    /// Whether AutoGraph refuses the function for its text.
+    pub(super) fn is_unsupported(&self, db: &dyn Db, scope: Scope, options: &RootOptions) -> bool {
+        let index = self.index(db, scope);
+        let Some(entry) = index.definitions.functions.get(scope.function as usize) else { return false };
+        let function = FunctionId::new(db, self.document(scope), entry.path.clone());
+        if options.features.is_empty() {
+            return *is_unsupported(db, function);
+        }
+        function_ast(db, function).as_ref().is_some_and(|ast| {
+            !unsupported::find(&entry.path, ast, &index.imports, &options.features).is_empty()
+        })
+    }
+}

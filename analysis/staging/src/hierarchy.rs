@@ -1,0 +1,187 @@
+//! Which class derives from which, over the whole project, by the names that the files spell.
+//!
+//! A type checker tells the bases of a class it is asked about; nobody asks it who derives *from* a class.
+//! Two things need that: a layer whose base is the project's own layer is a Keras layer, and
+//!
+//! ```python
+//! class Trainer:
+//!     @tf.function
+//!     def train(self, batch):
+//!         return self.step(batch)      # stages the `step` of every class derived from `Trainer`
+//! ```
+
+use ruff_python_ast::name::Name;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use ag_db::Db;
+use ag_db::Document;
+use ag_index::index::{FileIndex, file_index};
+use ag_index::modules::module_name;
+use ag_index::roots;
+use ag_index::roots::RootSite;
+use ag_syntax::imports;
+
+/// Longer chains of bases or re-exports are not followed.
+const MAX_STEPS: usize = 8;
+/// A class with more descendants is an interface of a library; what is called on it says little of each.
+const MAX_DERIVED: usize = 64;
+
+/// A class by its document and its position in the file index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClassId {
+    pub document: u32,
+    pub class: u32,
+}
+
+/// The classes of a project.
+#[derive(Debug, Default)]
+pub struct Hierarchy {
+    bases: FxHashMap<ClassId, Vec<ClassId>>,
+    derived: FxHashMap<ClassId, Vec<ClassId>>,
+    /// Bases outside the project, by their dotted names.
+    libraries: FxHashMap<ClassId, Vec<Name>>,
+}
+
+impl Hierarchy {
+    pub fn of(db: &dyn Db, documents: &[Document]) -> Self {
+        let modules = Modules::of(db, documents);
+        let mut hierarchy = Self::default();
+        for (document, index) in (0u32..).zip(modules.indices.iter()) {
+            for (class, entry) in (0u32..).zip(&index.definitions.classes) {
+                let class = ClassId { document, class };
+                for base in &entry.bases {
+                    if let Some(base) = modules.own(class, base) {
+                        hierarchy.bases.entry(class).or_default().push(base);
+                        hierarchy.derived.entry(base).or_default().push(class);
+                    } else if let Some(name) = modules.imported(document, base) {
+                        if let Some(base) = modules.find(&name, 0).filter(|base| *base != class) {
+                            hierarchy.bases.entry(class).or_default().push(base);
+                            hierarchy.derived.entry(base).or_default().push(class);
+                        }
+                        hierarchy.libraries.entry(class).or_default().push(name);
+                    }
+                }
+            }
+        }
+        hierarchy
+    }
+
+    /// Everything along `edges`, nearest first, without the start.
+    fn reached<'a>(
+        start: ClassId,
+        edges: &'a FxHashMap<ClassId, Vec<ClassId>>,
+    ) -> impl Iterator<Item = ClassId> + 'a {
+        let mut seen = FxHashSet::from_iter([start]);
+        let mut queue = vec![start];
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            while let Some(class) = queue.get(at).copied() {
+                at += 1;
+                queue.extend(edges.get(&class).into_iter().flatten().filter(|next| seen.insert(**next)));
+                if class != start {
+                    return Some(class);
+                }
+            }
+            None
+        })
+    }
+
+    /// The classes that derive from a class; none where there are too many.
+    pub fn derived(&self, class: ClassId) -> Vec<ClassId> {
+        let derived: Vec<_> = Self::reached(class, &self.derived).take(MAX_DERIVED + 1).collect();
+        if derived.len() > MAX_DERIVED { Vec::new() } else { derived }
+    }
+
+    /// The roots that are Keras methods by a base in another file of the project.
+    pub fn keras_roots(&self, db: &dyn Db, documents: &[Document]) -> Vec<(u32, RootSite)> {
+        let mut sites = Vec::new();
+        let mut classes: Vec<_> = self.bases.keys().copied().collect();
+        classes.sort_unstable();
+        for class in classes {
+            let around = std::iter::once(class).chain(Self::reached(class, &self.bases).take(MAX_STEPS));
+            let Some(keras) = around
+                .flat_map(|class| self.libraries.get(&class).into_iter().flatten())
+                .find_map(|base| roots::keras_class(base))
+            else {
+                continue;
+            };
+            let Some(document) = documents.get(class.document as usize) else { continue };
+            let index = file_index(db, *document);
+            sites.extend(
+                roots::keras_methods(index, class.class as usize, keras).map(|site| (class.document, site)),
+            );
+        }
+        sites
+    }
+}
+
+/// The documents by the names under which they are imported.
+struct Modules<'db> {
+    indices: Vec<&'db FileIndex>,
+    names: Vec<Option<Name>>,
+    packages: Vec<bool>,
+    numbers: FxHashMap<Name, u32>,
+}
+
+impl<'db> Modules<'db> {
+    fn of(db: &'db dyn Db, documents: &[Document]) -> Self {
+        let names: Vec<_> = documents
+            .iter()
+            .map(|document| module_name(db, *document).as_ref().map(|name| imports::canonical(name)))
+            .collect();
+        let numbers = names.iter().zip(0u32..).filter_map(|(name, number)| Some((name.clone()?, number)));
+        let is_package = |document: &Document| document.file(db).path(db).as_str().ends_with("__init__.py");
+        Self {
+            indices: documents.iter().map(|document| &**file_index(db, *document)).collect(),
+            packages: documents.iter().map(is_package).collect(),
+            numbers: numbers.collect(),
+            names,
+        }
+    }
+
+    /// A base that stands in the same file, before the class.
+    fn own(&self, class: ClassId, base: &str) -> Option<ClassId> {
+        let classes = &self.indices.get(class.document as usize)?.definitions.classes;
+        let found = classes.get(..class.class as usize)?.iter().rposition(|known| known.qualname == base)?;
+        Some(ClassId { document: class.document, class: found as u32 })
+    }
+
+    /// The dotted name of a base that a file imports.
+    fn imported(&self, document: u32, base: &str) -> Option<Name> {
+        let (head, tail) = base.split_once('.').map_or((base, None), |(head, tail)| (head, Some(tail)));
+        let name = self.indices.get(document as usize)?.imports.get(head)?;
+        let name = tail.map_or_else(|| name.clone(), |tail| Name::new(format!("{name}.{tail}")));
+        Some(imports::canonical(&self.absolute(document, &name)?))
+    }
+
+    /// `..layers.Base` in `package.models.net` -> `package.layers.Base`.
+    fn absolute(&self, document: u32, name: &str) -> Option<Name> {
+        let relative = name.trim_start_matches('.');
+        let level = name.len() - relative.len();
+        if level == 0 {
+            return Some(Name::new(name));
+        }
+        let mut package = self.names.get(document as usize)?.as_deref()?;
+        let up = level - usize::from(*self.packages.get(document as usize)?);
+        for _ in 0..up {
+            package = package.rsplit_once('.')?.0;
+        }
+        Some(Name::new(format!("{package}.{relative}")))
+    }
+
+    /// The class of a dotted name, through re-exports.
+    fn find(&self, dotted: &str, steps: usize) -> Option<ClassId> {
+        if steps > MAX_STEPS {
+            return None;
+        }
+        dotted.rmatch_indices('.').find_map(|(at, _)| {
+            let (module, qualname) = (&dotted[..at], &dotted[at + 1..]);
+            let document = *self.numbers.get(module)?;
+            let classes = &self.indices.get(document as usize)?.definitions.classes;
+            match classes.iter().position(|class| class.qualname == qualname) {
+                Some(class) => Some(ClassId { document, class: class as u32 }),
+                None => self.find(&self.imported(document, qualname)?, steps + 1),
+            }
+        })
+    }
+}

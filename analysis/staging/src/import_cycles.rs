@@ -1,0 +1,68 @@
+//! Which files are outside of import cycles: no file that they import, directly or not, imports them.
+//!
+//! Modules are told apart by their last names, so more files are taken to import another than do.
+
+use ag_db::{Db, Document};
+use ag_index::index::file_index;
+use ag_index::oracle::{Assumption, Assumptions};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Whether the types in a document depend on no file that depends on the document. Annotated source imports
+/// the modules of assumed types, too.
+pub(crate) fn is_outside(
+    db: &dyn Db,
+    documents: &[Document],
+    document: u32,
+    assumptions: &Assumptions,
+) -> bool {
+    if documents.len() == 1 {
+        return true;
+    }
+    let mut by_name: FxHashMap<&str, Vec<u32>> = FxHashMap::default();
+    for (number, document) in (0u32..).zip(documents) {
+        by_name.entry(last_name(db, *document)).or_default().push(number);
+    }
+    let mut seen = FxHashSet::from_iter([document]);
+    let mut queue = vec![document];
+    while let Some(current) = queue.pop() {
+        let Some(imports) = documents.get(current as usize).map(|it| &file_index(db, *it).imports) else {
+            continue;
+        };
+        let assumed = assumptions.get(&current).into_iter().flat_map(|functions| functions.values());
+        let mut names: FxHashSet<&str> = assumed.flat_map(modules).collect();
+        for name in imports.dotted_names() {
+            // `from . import *`: the package itself, whatever its name.
+            if name.bytes().all(|byte| byte == b'.') {
+                return false;
+            }
+            names.extend(name.split('.'));
+        }
+        for next in names.iter().filter_map(|name| by_name.get(*name)).flatten() {
+            if *next == document && current != document {
+                return false;
+            }
+            if seen.insert(*next) {
+                queue.push(*next);
+            }
+        }
+    }
+    true
+}
+
+/// `package/module.py` -> `module`, `package/__init__.py` -> `package`.
+fn last_name(db: &dyn Db, document: Document) -> &str {
+    let path = document.file(db).path(db).as_str();
+    let mut parts = path.rsplit(['/', '\\']);
+    let stem = parts.next().map(|file| file.rsplit_once('.').map_or(file, |(stem, _)| stem));
+    match stem {
+        Some("__init__") => parts.next().unwrap_or_default(),
+        stem => stem.unwrap_or_default(),
+    }
+}
+
+/// The words of the modules whose classes are assumed: `{model.layers:Gate}` -> `model`, `layers`.
+fn modules(assumption: &Assumption) -> impl Iterator<Item = &str> {
+    let types = assumption.parameters.iter().flatten().chain(&assumption.returns);
+    let classes = types.flat_map(|assumed| assumed.alternatives()).flat_map(|name| name.split('{').skip(1));
+    classes.filter_map(|class| class.split(':').next()).flat_map(|module| module.split(['.', '/', '\\']))
+}

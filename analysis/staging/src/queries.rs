@@ -1,0 +1,88 @@
+//! The per-function queries: each depends on its function's slice, its stage and its facts, and on
+//! nothing else of the file.
+
+use std::sync::Arc;
+
+use crate::construct::Construct;
+use crate::results::{stages_of, types_of};
+use crate::{decisions, effects, why};
+use ag_db::Db;
+use ag_db::Document;
+use ag_flow::Flow;
+use ag_index::answers::{Facts, ScopeTypes};
+use ag_index::assumptions::Stage;
+use ag_index::index::{FunctionId, file_index, function_ast};
+use ag_syntax::expressions;
+use ag_syntax::imports::Imports;
+
+/// How a function is staged; `None` when it is not.
+#[salsa::tracked(returns(ref))]
+pub fn stage<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Stage> {
+    stages_of(db, function.document(db)).get(function.path(db)).cloned()
+}
+
+/// The types of a function as the last run left them, by value: edits elsewhere in the file do not
+/// change them. None for a function that the run did not ask about.
+#[salsa::tracked(returns(ref))]
+pub fn types<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Arc<ScopeTypes> {
+    let Some(types) = types_of(db, function.document(db)).get(function.path(db)) else {
+        return Arc::default();
+    };
+    let stage = stage(db, function).as_ref();
+    let seen = stage.and_then(|stage| types.seen_in(stage.dialect));
+    seen.map_or_else(|| Arc::clone(types), Arc::new)
+}
+
+/// Control flow, activity, reaching definitions and liveness.
+#[salsa::tracked(returns(ref))]
+pub fn flow<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Flow> {
+    let ast = function_ast(db, function).as_ref()?;
+    Some(Flow::build(ast.def()))
+}
+
+/// What is known of every expression, with the effects of staged statements.
+#[salsa::tracked(returns(ref))]
+pub fn facts<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Facts {
+    let (Some(ast), Some(flow), Some(stage)) =
+        (function_ast(db, function), flow(db, function), stage(db, function))
+    else {
+        return Facts::default();
+    };
+    if !stage.typed {
+        return Facts::default();
+    }
+    let facts = &types(db, function).facts;
+    if stage.converts { effects::apply(ast.def(), flow, facts) } else { facts.clone() }
+}
+
+/// The imports of a file, by value.
+#[salsa::tracked(returns(ref))]
+pub fn imports(db: &dyn Db, document: Document) -> Imports {
+    file_index(db, document).imports.clone()
+}
+
+/// The decisions of a function with their binding times and reasons.
+#[salsa::tracked(returns(ref))]
+pub fn constructs<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Arc<[Construct]> {
+    let (Some(ast), Some(stage), Some(flow)) =
+        (function_ast(db, function), stage(db, function), flow(db, function))
+    else {
+        return Arc::from([]);
+    };
+    let facts = facts(db, function);
+    let nodes = decisions::nodes(ast.def());
+    let lookup = |expression: &ruff_python_ast::Expr| facts.get(expressions::id(expression)?);
+    let mut constructs = decisions::constructs(&nodes, &lookup);
+    let reasons = why::Reasons {
+        document: function.document(db),
+        path: function.path(db),
+        ast,
+        flow,
+        stage,
+        lookup: &lookup,
+    };
+    for (construct, (node, _)) in constructs.iter_mut().zip(&nodes) {
+        construct.why = reasons.of_construct(*node, construct.binding);
+    }
+    Arc::from(constructs)
+}

@@ -1,0 +1,99 @@
+//! The results of a run, as the inputs that the queries of functions start from.
+
+use std::sync::Arc;
+
+use ag_db::{Database, Db, Document};
+use ag_index::answers::ScopeTypes;
+use ag_index::assumptions::Stage;
+use ag_index::index::{MODULE, file_index};
+use ag_index::oracle::Scope;
+use ag_syntax::functions::FunctionPath;
+use rustc_hash::FxHashMap;
+use salsa::{Durability, Setter};
+
+use crate::fixpoint::Answers;
+
+/// The staged functions of a document.
+pub type Stages = FxHashMap<FunctionPath, Stage>;
+/// The types of its functions.
+pub type Types = FxHashMap<FunctionPath, Arc<ScopeTypes>>;
+
+/// What a run found out.
+pub struct Results {
+    /// Every document that was analyzed.
+    pub stages: Vec<(Document, Stages)>,
+    pub answers: Answers,
+}
+
+/// The results of one document.
+#[salsa::input]
+struct DocumentResults {
+    #[returns(ref)]
+    stages: Arc<Stages>,
+    #[returns(ref)]
+    types: Arc<Types>,
+}
+
+/// The results of all documents. It changes only when documents come and go.
+#[salsa::input(singleton)]
+struct AllResults {
+    #[returns(ref)]
+    by_document: Arc<FxHashMap<Document, DocumentResults>>,
+}
+
+/// How the functions of a document are staged; empty before the first run.
+pub fn stages_of(db: &dyn Db, document: Document) -> &Arc<Stages> {
+    static NONE: std::sync::LazyLock<Arc<Stages>> = std::sync::LazyLock::new(Arc::default);
+    of(db, document).map_or(&*NONE, |results| results.stages(db))
+}
+
+/// The types of the functions of a document that the last run asked for.
+pub fn types_of(db: &dyn Db, document: Document) -> &Arc<Types> {
+    static NONE: std::sync::LazyLock<Arc<Types>> = std::sync::LazyLock::new(Arc::default);
+    of(db, document).map_or(&*NONE, |results| results.types(db))
+}
+
+fn of(db: &dyn Db, document: Document) -> Option<DocumentResults> {
+    AllResults::try_get(db)?.by_document(db).get(&document).copied()
+}
+
+impl Results {
+    /// Sets the inputs that differ from those set before.
+    pub fn publish(self, db: &mut Database) {
+        let all = match AllResults::try_get(db) {
+            Some(all) => all,
+            None => AllResults::builder(Arc::default()).durability(Durability::HIGH).new(db),
+        };
+        let mut by_document = FxHashMap::clone(all.by_document(db));
+        let known = by_document.len();
+        for (number, (document, stages)) in (0u32..).zip(self.stages) {
+            let types = types(db, document, number, &self.answers);
+            match by_document.get(&document) {
+                Some(results) => {
+                    if **results.stages(db) != stages {
+                        results.set_stages(db).with_durability(Durability::LOW).to(Arc::new(stages));
+                    }
+                    if **results.types(db) != types {
+                        results.set_types(db).with_durability(Durability::LOW).to(Arc::new(types));
+                    }
+                }
+                None => {
+                    let results = DocumentResults::new(db, Arc::new(stages), Arc::new(types));
+                    by_document.insert(document, results);
+                }
+            }
+        }
+        if by_document.len() != known {
+            all.set_by_document(db).with_durability(Durability::HIGH).to(Arc::new(by_document));
+        }
+    }
+}
+
+fn types(db: &Database, document: Document, number: u32, answers: &Answers) -> Types {
+    let functions = &file_index(db, document).definitions.functions;
+    let scopes = Scope { document: number, function: 0 }..Scope { document: number, function: MODULE };
+    let named = answers.range(scopes).filter_map(|(scope, types)| {
+        Some((functions.get(scope.function as usize)?.path.clone(), Arc::clone(types)))
+    });
+    named.collect()
+}

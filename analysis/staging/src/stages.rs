@@ -1,0 +1,229 @@
+//! The outcome of the fixpoint, said in words: [`Stage`] with a why for every parameter.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::fixpoint::{Answers, Cause, Contribution, Fixpoint, ParameterAssumption, Staged};
+use ag_db::Db;
+use ag_db::Document;
+use ag_db::diagnostic::{Anchor, Span, Step, Why};
+use ag_index::assumed::AssumedType;
+use ag_index::assumptions::{Parameter, Source, Stage, Unconverted};
+use ag_index::dialect::RootKind;
+use ag_index::facts::Binding;
+use ag_index::index::{DefaultValue, ParameterSyntax, file_index};
+use ag_index::oracle::Scope;
+use ag_index::place::Place;
+use ag_syntax::functions::FunctionPath;
+use ruff_python_ast::name::Name;
+
+/// Call sites named in a why; more do not help.
+const MAX_SITES: usize = 2;
+
+/// The stages of every document, documents without staged functions included.
+pub fn of_documents(
+    db: &dyn Db,
+    fixpoint: &Fixpoint,
+    documents: &[Document],
+    answers: &Answers,
+) -> Vec<(Document, FxHashMap<FunctionPath, Stage>)> {
+    let mut all: Vec<_> = documents.iter().map(|document| (*document, FxHashMap::default())).collect();
+    for (scope, staged) in &fixpoint.staged {
+        let document = fixpoint.document(*scope);
+        let index = file_index(db, document);
+        let Some(entry) = index.definitions.functions.get(scope.function as usize) else { continue };
+        let Some(signature) = index.signatures.get(scope.function as usize) else { continue };
+        let assumptions = fixpoint.parameters.get(scope).map(Vec::as_slice).unwrap_or_default();
+        let typed = fixpoint.is_typed(db, *scope);
+        let facts = answers.get(scope).map(|types| types.parameters.as_slice()).unwrap_or_default();
+        let nothing = ParameterAssumption::default();
+        let parameters = signature
+            .parameters
+            .iter()
+            .enumerate()
+            .map(|(position, syntax)| {
+                let assumption = assumptions.get(position).unwrap_or(&nothing);
+                let place = Span {
+                    document,
+                    anchor: Anchor::Function(entry.path.clone()),
+                    range: syntax.name_range.checked_sub(entry.range.start()).unwrap_or(syntax.name_range),
+                };
+                let source = assumption.source.unwrap_or(Source::Unknown);
+                let fact = facts.get(position).map(|fact| fact.seen_in(staged.dialect));
+                let binding = match source {
+                    Source::Receiver => Binding::Python,
+                    _ => fact.as_ref().map_or(Binding::Unknown, ag_index::facts::Fact::binding),
+                };
+                let shown = match source {
+                    Source::Annotation => fact.as_ref().map_or_else(Name::empty, |fact| fact.shown.clone()),
+                    _ => Name::new(assumption.assumed.shown()),
+                };
+                let why = why(db, fixpoint, staged, syntax, assumption, source, binding, &shown, place);
+                Parameter { name: syntax.name.clone(), source, binding, shown, why }
+            })
+            .collect();
+        let is_reached = staged.converts && staged.root.is_none();
+        let as_it_is = fixpoint.called_as_they_are.get(scope).filter(|_| is_reached);
+        // Nested functions are converted with the function around them.
+        let nested = entry.parent.is_some_and(|function| {
+            let parent = Scope { document: scope.document, function };
+            entry.class.is_none() && fixpoint.staged.get(&parent).is_some_and(|parent| parent.converts)
+        });
+        let stage = Stage {
+            dialect: staged.dialect,
+            root: staged.root,
+            mode: staged.mode,
+            cause: Some(span(db, fixpoint, &staged.cause)),
+            converts: staged.converts,
+            overriding: staged.overriding,
+            also_unconverted: as_it_is.copied().filter(|_| !nested),
+            unconverted: staged.unconverted.filter(|reason| match reason {
+                Unconverted::Body | Unconverted::Caller => !runs_eagerly(fixpoint, staged),
+                _ => true,
+            }),
+            typed,
+            parameters,
+            options: staged.options.clone(),
+        };
+        if let Some((_, stages)) = all.get_mut(scope.document as usize) {
+            stages.insert(entry.path.clone(), stage);
+        }
+    }
+    all
+}
+
+/// Called from eager code, the body of a `tf.while_loop` runs eagerly, and so does what it calls.
+fn runs_eagerly<'f>(fixpoint: &'f Fixpoint, mut staged: &'f Staged) -> bool {
+    const MAX_CALLERS: usize = 16;
+    for _ in 0..MAX_CALLERS {
+        let caller = fixpoint.staged.get(&staged.cause.scope);
+        match (caller, staged.root) {
+            (None, Some(_)) => return staged.unconverted == Some(Unconverted::Body),
+            (Some(caller), None) => staged = caller,
+            _ => return false,
+        }
+    }
+    false
+}
+
+fn span(db: &dyn Db, fixpoint: &Fixpoint, cause: &Cause) -> Span {
+    let document = fixpoint.document(cause.scope);
+    let functions = &file_index(db, document).definitions.functions;
+    let anchor = match functions.get(cause.scope.function as usize) {
+        Some(entry) => Anchor::Function(entry.path.clone()),
+        None => Anchor::Statement(cause.place.statement),
+    };
+    Span { document, anchor, range: cause.place.range }
+}
+
+#[expect(clippy::too_many_arguments, reason = "one sentence is made of all of these")]
+fn why(
+    db: &dyn Db,
+    fixpoint: &Fixpoint,
+    staged: &Staged,
+    syntax: &ParameterSyntax,
+    assumption: &ParameterAssumption,
+    source: Source,
+    binding: Binding,
+    shown: &str,
+    place: Span,
+) -> Why {
+    let name = &syntax.name;
+    let what = description(binding, shown);
+    let step = |message: String, span: Option<Span>| Step { message, span };
+    let mut steps = Vec::new();
+    match source {
+        Source::Receiver | Source::Unknown => {}
+        Source::Annotation => {
+            steps.push(step(format!("`{name}` is annotated `{shown}`: {what}"), Some(place)));
+        }
+        Source::Default => {
+            let default = match &syntax.default {
+                DefaultValue::Bool(true) => "default `True`".to_owned(),
+                DefaultValue::Bool(false) => "default `False`".to_owned(),
+                DefaultValue::None => "default `None`".to_owned(),
+                _ => format!("its default is {}", article(shown)),
+            };
+            steps.push(step(format!("`{name}` is {what}: {default}"), Some(place)));
+        }
+        Source::CallSites => {
+            steps.push(step(format!("parameter `{name}` is {what}"), Some(place)));
+            for site in distinct(&assumption.sites) {
+                let omitted = site.cause.place == Place::default();
+                let span = (!omitted).then(|| span(db, fixpoint, &site.cause));
+                let given = site.assumed.shown();
+                let message = if omitted {
+                    format!("its default is {}", article(&given))
+                } else {
+                    format!("called with {}", article(&given))
+                };
+                steps.push(step(message, span));
+            }
+        }
+        Source::Assumption => {
+            let root = root_name(staged.root);
+            steps.push(step(
+                format!(
+                    "parameter `{name}` of {root} has no annotation, default or call: taken for a Tensor"
+                ),
+                Some(place),
+            ));
+        }
+    }
+    Arc::from(steps)
+}
+
+/// One site for each type that was given, the first in source order.
+fn distinct(sites: &[Contribution]) -> Vec<&Contribution> {
+    let mut seen: Vec<&AssumedType> = Vec::new();
+    let mut distinct = Vec::new();
+    for site in sites {
+        if !site.assumed.is_empty() && !seen.contains(&&site.assumed) && distinct.len() < MAX_SITES {
+            seen.push(&site.assumed);
+            distinct.push(site);
+        }
+    }
+    distinct
+}
+
+/// `a Tensor`, `a Python bool`.
+pub fn description(binding: Binding, shown: &str) -> String {
+    match binding {
+        Binding::Staged => "a Tensor".to_owned(),
+        Binding::Mixed => format!("sometimes a Tensor, sometimes not (`{shown}`)"),
+        Binding::Unknown => "of unknown type".to_owned(),
+        Binding::Python => match shown {
+            "bool" | "int" | "float" | "str" => format!("a Python {shown}"),
+            "" => "a Python value".to_owned(),
+            "None" => "None".to_owned(),
+            _ => format!("a Python value (`{shown}`)"),
+        },
+    }
+}
+
+fn article(shown: &str) -> String {
+    match shown {
+        "None" => "None".to_owned(),
+        _ => format!("`{shown}`"),
+    }
+}
+
+/// `a tf.function`, `a function staged by torch.compile`.
+pub fn root_name(root: Option<RootKind>) -> &'static str {
+    match root {
+        Some(RootKind::Function) => "a tf.function",
+        Some(RootKind::Convert) => "a converted function",
+        Some(RootKind::DatasetCallback) => "a Dataset callback",
+        Some(RootKind::ControlFlowBody) => "a control flow body",
+        Some(RootKind::KerasMethod) => "a Keras method",
+        Some(RootKind::TorchCompile) => "a torch.compile'd function",
+        Some(RootKind::TorchExport) => "an exported function",
+        Some(RootKind::TorchScript) => "a TorchScript function",
+        Some(RootKind::JaxJit) => "a jitted function",
+        Some(RootKind::JaxVmap) => "a mapped function",
+        Some(RootKind::Qjit) => "a qjit function",
+        Some(RootKind::Configured) => "a root",
+        None => "a staged function",
+    }
+}

@@ -1,0 +1,445 @@
+//! Asks ty about annotated source, and turns what it knows into plain data.
+//!
+//! Everything returned is free of ty's types and of positions, so that it can be compared and kept
+//! across edits.
+
+mod calls;
+mod classify;
+mod locate;
+mod render;
+mod resolve;
+
+use ruff_db::files::File;
+use ruff_db::parsed::parsed_module;
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::FxHashMap;
+use ty_module_resolver::{ResolverFile, file_to_module};
+use ty_python_semantic::types::Type;
+use ty_python_semantic::{Db, HasType, ProgramEnvironment, SemanticModel};
+
+use ag_index::answers::ScopeTypes;
+use ag_index::assumed::AssumedType;
+use ag_index::callbacks;
+use ag_index::facts::{Alternative, Binding, Fact, TensorKind};
+use ag_index::index::{FileIndex, MODULE, Signature};
+use ag_index::lambdas::{Called, LambdaStage, LambdaTypes};
+use ag_index::oracle::{Scope, Source};
+use ag_index::roots::RootTarget;
+use ag_syntax::expressions::{self, ExprId};
+
+use crate::oracle::Workspace;
+
+/// The types of a function, or of the code outside all functions.
+pub(crate) fn types(db: &dyn Db, workspace: &Workspace, scope: Scope) -> ScopeTypes {
+    let Some(inference) = Inference::new(db, workspace, scope.document) else {
+        return ScopeTypes::default();
+    };
+    let module = parsed_module(db, inference.model.python_file()).load(db);
+    if scope.function == MODULE {
+        return inference.scope(MODULE, &expressions::of_body(module.suite()), &[]);
+    }
+    let entry = inference.source.index.definitions.functions.get(scope.function as usize);
+    let Some(def) = entry.and_then(|entry| locate::function(db, inference.file, &module, &entry.path)) else {
+        return ScopeTypes::default();
+    };
+    let mut types = inference.scope(scope.function, &expressions::of_function(def), &def.body);
+    types.parameters = inference.parameters(def);
+    types.rebound = inference.rebound(def);
+    types.defaults = inference.defaults(def);
+    types
+}
+
+struct Inference<'db> {
+    db: &'db dyn Db,
+    workspace: &'db Workspace,
+    source: &'db Source,
+    file: File,
+    model: SemanticModel<'db>,
+    env: ProgramEnvironment<'db>,
+}
+
+impl<'db> Inference<'db> {
+    fn new(db: &'db dyn Db, workspace: &'db Workspace, document: u32) -> Option<Self> {
+        let (source, file) = (workspace.source(document)?, workspace.file(document)?);
+        let model = SemanticModel::new(db, db.program_file(file));
+        let env = model.program_environment();
+        Some(Self { db, workspace, source, file, model, env })
+    }
+
+    pub(super) fn type_of(&self, expression: &Expr) -> Option<Type<'db>> {
+        expression.inferred_type(&self.model)
+    }
+
+    /// To the type engine an inserted annotation is a declaration, which outlasts such an assignment.
+    fn rebound(&self, def: &ast::StmtFunctionDef) -> Vec<(Name, AssumedType)> {
+        use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
+        struct Assignments<'a>(Vec<(&'a Name, &'a Expr)>);
+        impl<'a> Assignments<'a> {
+            fn assign(&mut self, target: &'a Expr, value: &'a Expr) {
+                match (target, value) {
+                    (Expr::Name(name), _) => self.0.push((&name.id, value)),
+                    (Expr::Tuple(targets), Expr::Tuple(values)) if targets.len() == values.len() => {
+                        targets.iter().zip(values).for_each(|(target, value)| self.assign(target, value));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        impl<'a> StatementVisitor<'a> for Assignments<'a> {
+            fn visit_stmt(&mut self, statement: &'a Stmt) {
+                match statement {
+                    Stmt::Assign(assign) => {
+                        for target in &assign.targets {
+                            self.assign(target, &assign.value);
+                        }
+                    }
+                    Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
+                    _ => walk_stmt(self, statement),
+                }
+            }
+        }
+        let mut assignments = Assignments(Vec::new());
+        assignments.visit_body(&def.body);
+        let mut rebound = Vec::new();
+        for parameter in def.parameters.iter_non_variadic_params() {
+            let name = &parameter.parameter.name.id;
+            let Some(declared) = parameter.inferred_type(&self.model) else { continue };
+            let own = self.fact(declared).binding();
+            let mut others = AssumedType::default();
+            for (_, value) in assignments.0.iter().filter(|(target, _)| *target == name) {
+                let Some(ty) = self.type_of(value) else { continue };
+                match (own, self.fact(ty).binding()) {
+                    (Binding::Staged, Binding::Python) | (Binding::Python, Binding::Staged) => {
+                        others.unknown = true;
+                    }
+                    (Binding::Python, Binding::Python)
+                        if !ty.is_assignable_to(self.db, &self.env, declared) =>
+                    {
+                        self.add_assumed(ty, &mut others);
+                    }
+                    _ => {}
+                }
+            }
+            if others != AssumedType::default() {
+                rebound.push((name.clone(), others));
+            }
+        }
+        rebound
+    }
+
+    fn defaults(&self, def: &ast::StmtFunctionDef) -> Vec<(u32, AssumedType)> {
+        let parameters = def.parameters.posonlyargs.iter().chain(&def.parameters.args);
+        let varargs = u32::from(def.parameters.vararg.is_some());
+        let positional = (def.parameters.posonlyargs.len() + def.parameters.args.len()) as u32;
+        let by_keyword = (positional + varargs..).zip(&def.parameters.kwonlyargs);
+        (0..)
+            .zip(parameters)
+            .chain(by_keyword)
+            .filter_map(|(position, parameter)| {
+                let default = parameter.default()?;
+                let assumed =
+                    matches!(default, Expr::Name(_) | Expr::Attribute(_)).then(|| self.assumed(default))?;
+                (!assumed.unknown && !assumed.is_empty()).then_some((position, assumed))
+            })
+            .collect()
+    }
+
+    /// In the order of [`ag_index::index::Signature`].
+    fn parameters(&self, def: &ast::StmtFunctionDef) -> Vec<Fact> {
+        let parameters = &def.parameters;
+        let fact = |ty: Option<Type<'db>>| ty.map_or_else(Fact::unknown, |ty| self.fact(ty));
+        let plain = |list: &[ast::ParameterWithDefault]| {
+            list.iter().map(|parameter| fact(parameter.inferred_type(&self.model))).collect::<Vec<_>>()
+        };
+        let mut facts = plain(&parameters.posonlyargs);
+        facts.extend(plain(&parameters.args));
+        facts.extend(parameters.vararg.iter().map(|_| Fact::unknown()));
+        facts.extend(plain(&parameters.kwonlyargs));
+        facts.extend(parameters.kwarg.iter().map(|_| Fact::unknown()));
+        facts
+    }
+
+    fn scope(&self, scope: u32, expressions: &[&Expr], body: &[Stmt]) -> ScopeTypes {
+        let named = named_lambdas(expressions, body);
+        let mut types = ScopeTypes::default();
+        let mut seen: FxHashMap<Type<'db>, u32> = FxHashMap::default();
+        let index = &*self.source.index;
+        types.facts.table.push(Fact::unknown());
+        // The lambdas that libraries stage, outer ones first.
+        let mut staged: Vec<(TextRange, LambdaStage)> = Vec::new();
+        // What runs on the host is not called here.
+        let mut host: Vec<TextRange> = Vec::new();
+        for (position, expression) in expressions.iter().enumerate() {
+            let number = match self.type_of(expression) {
+                Some(ty) => *seen.entry(ty).or_insert_with(|| {
+                    types.facts.table.push(self.fact(ty));
+                    types.facts.table.len() as u32 - 1
+                }),
+                None => 0,
+            };
+            types.facts.index.push(number);
+            if let Expr::Call(call) = expression
+                && !host.iter().any(|range| range.contains_range(call.range()))
+            {
+                host.extend(callbacks::host_function(call).map(Ranged::range));
+                let id = ExprId(position as u32);
+                let before = types.calls.len();
+                let inner = expressions.get(position..).unwrap_or_default();
+                self.call(
+                    call,
+                    id,
+                    index,
+                    &|argument| lambda_of(argument, &named, (position, inner)),
+                    &mut types.calls,
+                );
+                self.named_lambda(call, &named, &mut types.lambdas);
+                self.applied_lambda(call, index, (position, inner), &mut types.lambdas);
+                self.applied(call, index.signatures.get(scope as usize), &mut types.applied);
+                let lambda = staged.iter().rfind(|(range, _)| range.contains_range(call.range()));
+                for call in types.calls.iter_mut().skip(before) {
+                    call.lambda = lambda.map(|(_, stage)| *stage);
+                }
+                if let Some(called) = Called::of(&index.imports, call) {
+                    self.lambdas(&called, call, (position, inner), &mut types.lambdas);
+                    let is_staged = called.stage.filter(|_| self.is_called(&called));
+                    staged.extend(
+                        is_staged.into_iter().flat_map(|stage| {
+                            called.lambdas.iter().map(move |lambda| (lambda.range(), stage))
+                        }),
+                    );
+                }
+            }
+        }
+        let id = |object: &Expr| {
+            let position = expressions.iter().position(|expression| std::ptr::eq(*expression, object));
+            ExprId(position.map_or(u32::MAX, |position| position as u32))
+        };
+        self.implicit_calls(body, &id, &mut types.calls);
+        self.returns(body, &mut types);
+        self.yields(expressions, &mut types);
+        self.roots(scope, expressions, &mut types);
+        types
+    }
+
+    /// `shift(x)`, where `shift = lambda a: a + 1`.
+    fn named_lambda(
+        &self,
+        call: &ast::ExprCall,
+        named: &FxHashMap<&Name, ExprId>,
+        lambdas: &mut Vec<LambdaTypes>,
+    ) {
+        let Some(id) = call.func.as_name_expr().and_then(|name| named.get(&name.id)).copied() else { return };
+        if !call.arguments.keywords.is_empty() || call.arguments.args.iter().any(Expr::is_starred_expr) {
+            return;
+        }
+        let arguments = call.arguments.args.iter().map(|argument| self.assumed(argument));
+        match lambdas.iter_mut().find(|types| types.id == id) {
+            Some(types) => {
+                types.parameters.iter_mut().zip(arguments).for_each(|(known, more)| known.join(&more))
+            }
+            None => lambdas.push(LambdaTypes { id, parameters: arguments.collect() }),
+        }
+    }
+
+    /// `sorted(xs, key=lambda x: …)`, `functools.reduce(lambda a, b: …, xs)`.
+    fn applied_lambda(
+        &self,
+        call: &ast::ExprCall,
+        index: &FileIndex,
+        inner: (usize, &[&Expr]),
+        lambdas: &mut Vec<LambdaTypes>,
+    ) {
+        let arguments = &*call.arguments.args;
+        let (function, parameters): (_, Vec<AssumedType>) = match resolve::applied_by_builtin(call) {
+            Some((function, iterables)) => (function, iterables.iter().map(|it| self.elements(it)).collect()),
+            None => match arguments {
+                [function @ Expr::Lambda(_), iterable, ..]
+                    if index.imports.resolve(&call.func).is_some_and(|name| name == "functools.reduce") =>
+                {
+                    (function, vec![self.elements(iterable); 2])
+                }
+                _ => return,
+            },
+        };
+        if function.is_lambda_expr()
+            && let Some(id) = lambda_of(function, &FxHashMap::default(), inner)
+        {
+            lambdas.push(LambdaTypes { id, parameters });
+        }
+    }
+
+    /// `f(x)`, where `f` is a parameter.
+    fn applied(
+        &self,
+        call: &ast::ExprCall,
+        signature: Option<&Signature>,
+        applied: &mut Vec<(u32, Vec<AssumedType>)>,
+    ) {
+        let (Expr::Name(name), Some(signature)) = (call.func.as_ref(), signature) else { return };
+        let parameter = signature.parameters.iter().position(|parameter| parameter.name == name.id);
+        if let Some(parameter) = parameter
+            && call.arguments.keywords.is_empty()
+            && !call.arguments.args.iter().any(Expr::is_starred_expr)
+        {
+            let arguments = call.arguments.args.iter().map(|argument| self.assumed(argument));
+            applied.push((parameter as u32, arguments.collect()));
+        }
+    }
+
+    fn returns(&self, body: &[Stmt], types: &mut ScopeTypes) {
+        use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
+        struct Returns<'a>(Vec<&'a Expr>, bool);
+        impl<'a> StatementVisitor<'a> for Returns<'a> {
+            fn visit_stmt(&mut self, statement: &'a Stmt) {
+                match statement {
+                    Stmt::Return(node) => match &node.value {
+                        Some(value) => self.0.push(value),
+                        None => self.1 = true,
+                    },
+                    Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
+                    _ => walk_stmt(self, statement),
+                }
+            }
+        }
+        let mut returns = Returns(Vec::new(), false);
+        returns.visit_body(body);
+        types.returns_value = !returns.0.is_empty();
+        if types.returns_value && returns.1 {
+            types.returns.insert("None");
+        }
+        for value in returns.0 {
+            types.returns.join(&self.assumed(value));
+        }
+    }
+
+    /// A generator returns an iterator over what it yields.
+    fn yields(&self, expressions: &[&Expr], types: &mut ScopeTypes) {
+        let mut elements = AssumedType::default();
+        let mut is_generator = false;
+        for expression in expressions {
+            match expression {
+                Expr::Yield(node) => match &node.value {
+                    Some(value) => elements.join(&self.assumed(value)),
+                    None => elements.insert("None"),
+                },
+                Expr::YieldFrom(_) => elements.unknown = true,
+                _ => continue,
+            }
+            is_generator = true;
+        }
+        if is_generator {
+            let mut parts: Vec<_> = elements.alternatives().map(ToString::to_string).collect();
+            if elements.unknown || parts.is_empty() {
+                parts.push("{typing:Any}".to_owned());
+            }
+            types.returns = AssumedType::of(format!("{{typing:Iterator}}[{}]", parts.join(" | ")));
+        }
+    }
+
+    /// The functions that root sites of this scope refer to, where the name alone does not tell.
+    fn roots(&self, scope: u32, expressions: &[&Expr], types: &mut ScopeTypes) {
+        let index = &*self.source.index;
+        let expression = |id: Option<ExprId>| expressions.get(id?.0 as usize).copied();
+        for (position, site) in index.roots.iter().enumerate() {
+            let RootTarget::Reference(reference) = &site.target else { continue };
+            if site.scope != scope {
+                continue;
+            }
+            if let Some(receiver) = expression(site.receiver) {
+                let is_dataset = self.type_of(receiver).is_some_and(|ty| {
+                    self.fact(ty).alternatives.iter().any(|alternative| {
+                        matches!(alternative, Alternative::Tensor { kind: TensorKind::Dataset, .. })
+                    })
+                });
+                if !is_dataset {
+                    continue;
+                }
+            } else if index.lookup(reference, scope).is_some() {
+                continue;
+            }
+            let Some(function) = expression(site.expression) else { continue };
+            for target in self.targets(function) {
+                types.roots.push((position as u32, target));
+            }
+        }
+    }
+}
+
+/// The lambdas that a body binds to a name, once.
+fn named_lambdas<'a>(expressions: &[&Expr], body: &'a [Stmt]) -> FxHashMap<&'a Name, ExprId> {
+    use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
+    #[derive(Default)]
+    struct Bound<'a>(FxHashMap<&'a Name, Vec<&'a Expr>>);
+    impl<'a> StatementVisitor<'a> for Bound<'a> {
+        fn visit_stmt(&mut self, statement: &'a Stmt) {
+            match statement {
+                Stmt::Assign(assign) => {
+                    for name in assign.targets.iter().filter_map(Expr::as_name_expr) {
+                        self.0.entry(&name.id).or_default().push(&assign.value);
+                    }
+                }
+                Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
+                _ => walk_stmt(self, statement),
+            }
+        }
+    }
+    let mut bound = Bound::default();
+    bound.visit_body(body);
+    let number = |value: &Expr| expressions.iter().position(|expression| std::ptr::eq(*expression, value));
+    let lambdas = bound.0.into_iter().filter_map(|(name, values)| match values.as_slice() {
+        [value @ Expr::Lambda(_)] => Some((name, ExprId(number(value)? as u32))),
+        _ => None,
+    });
+    lambdas.collect()
+}
+
+/// The lambda that an argument is, or names; `inner` are the expressions from the call on.
+fn lambda_of(
+    argument: &Expr,
+    named: &FxHashMap<&Name, ExprId>,
+    (position, inner): (usize, &[&Expr]),
+) -> Option<ExprId> {
+    match argument {
+        Expr::Lambda(_) => {
+            let distance = inner.iter().position(|expression| std::ptr::eq(*expression, argument))?;
+            Some(ExprId((position + distance) as u32))
+        }
+        Expr::Name(name) => named.get(&name.id).copied(),
+        _ => None,
+    }
+}
+
+/// The base classes of a class that are written in Python: (file, range of the class's name).
+#[salsa::tracked(returns(ref), no_eq)]
+fn bases(db: &dyn Db, file: File, class: u32) -> Vec<(File, TextRange)> {
+    let model = SemanticModel::new(db, db.program_file(file));
+    let env = model.program_environment();
+    let module = parsed_module(db, model.python_file()).load(db);
+    let Some(entry) = locate::definitions(db, file).classes.get(class as usize) else {
+        return Vec::new();
+    };
+    let Some(node) = locate::class(&module, entry.name_range) else { return Vec::new() };
+    let arguments = node.arguments.iter().flat_map(|arguments| arguments.args.iter());
+    arguments
+        .filter_map(|base| {
+            let definition = base.inferred_type(&model)?.definition(db, &env)?;
+            let place = definition.focus_range(db)?;
+            Some((place.file(), place.range()))
+        })
+        .collect()
+}
+
+/// The dotted name under which a file is imported.
+pub(crate) fn module_name(db: &dyn Db, file: File) -> Option<Name> {
+    let program = db.program_file(file).program(db);
+    let resolver = ResolverFile::new(db, file, program.resolver_environment(db));
+    file_to_module(db, resolver).map(|module| Name::new(module.name(db).as_str()))
+}
+
+/// The name by which [`AssumedType`]s refer to a file: dotted; for a script outside all import roots, its
+/// path (usable in the file itself only).
+pub(crate) fn module_key(db: &dyn Db, file: File) -> Name {
+    module_name(db, file).unwrap_or_else(|| Name::new(file.path(db).as_str().replace([':', '{', '}'], "_")))
+}

@@ -1,0 +1,266 @@
+//! What the calls of a scope give to the functions of the project: the calls that are written, and
+//! those that libraries and Python make for them.
+
+use ruff_db::parsed::parsed_module;
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ty_python_semantic::HasType;
+
+use super::{Inference, locate, resolve};
+use ag_index::answers::{ArgumentPlace, CallSite};
+use ag_index::assumed::AssumedType;
+use ag_index::callbacks;
+use ag_index::callbacks::{Caller, Given};
+use ag_index::facts::{Alternative, TensorKind};
+use ag_index::index::FileIndex;
+use ag_index::lambdas;
+use ag_index::lambdas::{By, Called, LambdaTypes};
+use ag_syntax::expressions::ExprId;
+
+impl Inference<'_> {
+    /// The call itself, and the calls that a library function will make for it.
+    pub(super) fn call(
+        &self,
+        call: &ast::ExprCall,
+        expression: ExprId,
+        index: &FileIndex,
+        lambda: &dyn Fn(&Expr) -> Option<ExprId>,
+        calls: &mut Vec<CallSite>,
+    ) {
+        if let Some(caller) = index.imports.resolve(&call.func).and_then(|name| callbacks::caller(&name)) {
+            let given = self.given(caller, call);
+            for function in caller.functions_of(call) {
+                let targets = self.targets(function);
+                if !targets.is_empty() {
+                    calls.push(CallSite {
+                        arguments: given.clone(),
+                        implicit: !caller.converts,
+                        ..CallSite::of(targets, expression)
+                    });
+                }
+            }
+            return;
+        }
+        if let Some(method) = callbacks::dataset_method(call)
+            && let Some(receiver) = self.type_of(method.receiver)
+            && self.fact(receiver).tensor_kind() == Some(TensorKind::Dataset)
+        {
+            let targets = self.targets(method.function);
+            if !targets.is_empty() {
+                let arguments = self.dataset_elements(receiver, call);
+                calls.push(CallSite { arguments, ..CallSite::of(targets, expression) });
+            }
+            return;
+        }
+        if let Some(site) = self.derivative_rule(call, expression) {
+            calls.push(site);
+            return;
+        }
+        if let Some((function, iterables)) = resolve::applied_by_builtin(call) {
+            let targets = self.targets(function);
+            let elements = iterables.iter().map(|iterable| self.elements(iterable)).zip(0..);
+            let arguments = elements.map(|(assumed, position)| (ArgumentPlace::Position(position), assumed));
+            if !targets.is_empty() {
+                calls.push(CallSite {
+                    arguments: arguments.collect(),
+                    implicit: true,
+                    ..CallSite::of(targets, expression)
+                });
+            }
+            return;
+        }
+        let mut targets = self.targets(&call.func);
+        let mut skip = 0;
+        let mut partial = false;
+        if targets.is_empty() {
+            // `strategy.run(step, args=(x, y))`, `partial(f, x)`, `jax.jit(f)(x)`, `jax.vmap(f)(x)`.
+            let Some((function, skipped)) = resolve::applied_function(&index.imports, call) else { return };
+            targets = self.targets(function);
+            skip = skipped;
+            partial = skipped > 0;
+            if targets.is_empty() {
+                return;
+            }
+        }
+        let mut site = CallSite { open: partial, partial, ..CallSite::of(targets, expression) };
+        let mut give = |place: ArgumentPlace, argument: &Expr| {
+            if let Some(id) = lambda(argument) {
+                site.lambdas.push((place.clone(), id));
+            } else if argument.is_name_expr() {
+                let functions = self.local_functions(argument).into_iter();
+                site.functions.extend(functions.map(|function| (place.clone(), function)));
+            }
+            site.arguments.push((place, self.assumed(argument)));
+        };
+        let mut open = false;
+        for (position, argument) in call.arguments.args.iter().skip(skip).enumerate() {
+            if argument.is_starred_expr() {
+                open = true;
+                break;
+            }
+            give(ArgumentPlace::Position(position as u32), argument);
+        }
+        for keyword in &call.arguments.keywords {
+            match &keyword.arg {
+                Some(name) => give(ArgumentPlace::Keyword(name.id.clone()), &keyword.value),
+                None => open = true,
+            }
+        }
+        site.open |= open;
+        site.on_self = on_self(&call.func);
+        calls.push(site);
+    }
+
+    /// `f.defvjp(forward, backward)`: `forward` is called with what `f` is called with.
+    fn derivative_rule(&self, call: &ast::ExprCall, expression: ExprId) -> Option<CallSite> {
+        let method = call.func.as_attribute_expr().filter(|method| method.attr.as_str() == "defvjp")?;
+        let forward = callbacks::argument(call, 0, "fwd")?;
+        let target =
+            self.targets(&method.value).into_iter().find(|target| target.document == self.source.document)?;
+        let module = parsed_module(self.db, self.model.python_file()).load(self.db);
+        let def = locate::function(self.db, self.file, &module, &target.path)?;
+        let parameters = def.parameters.iter_non_variadic_params().zip(0..);
+        let arguments = parameters.map(|(parameter, position)| {
+            let mut assumed = AssumedType::default();
+            match parameter.inferred_type(&self.model) {
+                Some(ty) => self.add_assumed(ty, &mut assumed),
+                None => assumed.unknown = true,
+            }
+            (ArgumentPlace::Position(position), assumed)
+        });
+        Some(CallSite {
+            arguments: arguments.collect(),
+            implicit: true,
+            ..CallSite::of(self.targets(forward), expression)
+        })
+    }
+
+    pub(super) fn is_called(&self, called: &Called) -> bool {
+        let By::Dataset(receiver) = called.by else { return true };
+        self.type_of(receiver).is_some_and(|ty| self.fact(ty).tensor_kind() == Some(TensorKind::Dataset))
+    }
+
+    /// What a library calls the lambdas of a call with; `inner` are the expressions from the call on.
+    pub(super) fn lambdas(
+        &self,
+        called: &Called,
+        call: &ast::ExprCall,
+        (position, inner): (usize, &[&Expr]),
+        types: &mut Vec<LambdaTypes>,
+    ) {
+        if !self.is_called(called) {
+            return;
+        }
+        let given = match called.by {
+            By::Caller(caller) => self.given(caller, call),
+            By::Dataset(receiver) => match self.type_of(receiver) {
+                Some(receiver) => self.dataset_elements(receiver, call),
+                None => return,
+            },
+            By::Wrapper(_) => Vec::new(),
+        };
+        for lambda in &called.lambdas {
+            let is_lambda = |expression: &&Expr| {
+                expression.as_lambda_expr().is_some_and(|other| std::ptr::eq(other, *lambda))
+            };
+            let Some(distance) = inner.iter().position(is_lambda) else { continue };
+            let parameters = match called.by {
+                By::Wrapper(dialect) => lambdas::parameters(lambda)
+                    .map(|name| match name.as_str() {
+                        "training" => AssumedType::unknown(),
+                        _ => dialect.assumed_argument(),
+                    })
+                    .collect(),
+                _ => given.iter().map(|(_, assumed)| assumed.clone()).collect(),
+            };
+            types.push(LambdaTypes { id: ExprId((position + distance) as u32), parameters });
+        }
+    }
+
+    /// What `with` and `for` call of the project's objects.
+    pub(super) fn implicit_calls(
+        &self,
+        body: &[Stmt],
+        id: &dyn Fn(&Expr) -> ExprId,
+        calls: &mut Vec<CallSite>,
+    ) {
+        use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
+        struct Protocols<'a>(Vec<(&'a Expr, &'static [&'static str])>);
+        impl<'a> StatementVisitor<'a> for Protocols<'a> {
+            fn visit_stmt(&mut self, statement: &'a Stmt) {
+                match statement {
+                    Stmt::With(node) => self.0.extend(
+                        node.items.iter().map(|item| (&item.context_expr, &["__enter__", "__exit__"][..])),
+                    ),
+                    Stmt::For(node) => self.0.push((&node.iter, &["__iter__", "__next__"])),
+                    Stmt::FunctionDef(_) | Stmt::ClassDef(_) => return,
+                    _ => {}
+                }
+                walk_stmt(self, statement);
+            }
+        }
+        let mut protocols = Protocols(Vec::new());
+        protocols.visit_body(body);
+        for (object, methods) in protocols.0 {
+            let targets: Vec<_> = methods.iter().flat_map(|method| self.methods(object, method)).collect();
+            if !targets.is_empty() {
+                calls.push(CallSite { open: true, implicit: true, ..CallSite::of(targets, id(object)) });
+            }
+        }
+    }
+
+    fn given(&self, caller: &Caller, call: &ast::ExprCall) -> Vec<(ArgumentPlace, AssumedType)> {
+        let mut types = Vec::new();
+        let (module, tensor) = caller.dialect.tensor_class();
+        for given in caller.given {
+            match given {
+                Given::Argument(position, keyword) => {
+                    let argument = callbacks::argument(call, *position, keyword);
+                    types.push(argument.map_or_else(AssumedType::unknown, |a| self.assumed(a)));
+                }
+                Given::Spread(position, keyword) => match callbacks::argument(call, *position, keyword) {
+                    Some(Expr::List(list)) => {
+                        types.extend(list.elts.iter().map(|e| self.staged_operand(caller, e)))
+                    }
+                    Some(Expr::Tuple(tuple)) => {
+                        types.extend(tuple.elts.iter().map(|e| self.staged_operand(caller, e)))
+                    }
+                    _ => {}
+                },
+                Given::Rest(position) => {
+                    let rest = call.arguments.args.iter().skip(*position);
+                    types.extend(rest.map(|e| self.staged_operand(caller, e)));
+                }
+                Given::Slice(position, keyword) => {
+                    if let Some(argument) = callbacks::argument(call, *position, keyword) {
+                        types.push(self.staged_operand(caller, argument));
+                    }
+                }
+                Given::Tensor => types.push(AssumedType::class(module, tensor)),
+            }
+        }
+        types
+            .into_iter()
+            .enumerate()
+            .map(|(position, assumed)| (ArgumentPlace::Position(position as u32), assumed))
+            .collect()
+    }
+
+    /// An operand of staged control flow: numbers become Tensors on the way in.
+    fn staged_operand(&self, caller: &Caller, expression: &Expr) -> AssumedType {
+        let (module, tensor) = caller.dialect.tensor_class();
+        let fact = self.type_of(expression).map(|ty| self.fact(ty));
+        let is_number = fact.is_some_and(|fact| {
+            use Alternative::{Bool, Float, Int};
+            !fact.unknown
+                && !fact.alternatives.is_empty()
+                && fact.alternatives.iter().all(|a| matches!(a, Bool(_) | Int(_) | Float))
+        });
+        if is_number { AssumedType::class(module, tensor) } else { self.assumed(expression) }
+    }
+}
+
+/// `self.method`.
+fn on_self(callee: &Expr) -> bool {
+    let receiver = callee.as_attribute_expr().and_then(|attribute| attribute.value.as_name_expr());
+    receiver.is_some_and(|receiver| matches!(receiver.id.as_str(), "self" | "cls"))
+}

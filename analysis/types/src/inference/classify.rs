@@ -1,0 +1,206 @@
+//! ty's types in our words ([`Fact`]).
+
+use ruff_python_ast::name::Name;
+use ty_python_semantic::types::{Type, TypeDefinition};
+
+use super::{Inference, module_name};
+use ag_index::facts::{Alternative, Callee, CalleeKind, DType, Fact, Library, TensorKind};
+
+/// Notations longer than this are cut for people.
+const MAX_SHOWN: usize = 120;
+
+impl<'db> Inference<'db> {
+    pub(super) fn fact(&self, ty: Type<'db>) -> Fact {
+        let mut fact = Fact { shown: self.shown(ty), ..Fact::default() };
+        self.add(ty, &mut fact);
+        fact
+    }
+
+    fn shown(&self, ty: Type<'db>) -> Name {
+        let mut shown = ty
+            .display(self.db, &self.env)
+            .to_string()
+            .replace("float*", "float")
+            .replace("ag_tensor_", "Tensor")
+            .replace("ag_argument_", "Tensor")
+            .replace("ag_array_", "Array");
+        if shown.len() > MAX_SHOWN {
+            let cut = (0..=MAX_SHOWN).rev().find(|at| shown.is_char_boundary(*at)).unwrap_or(0);
+            shown.truncate(cut);
+            shown.push('…');
+        }
+        Name::new(shown)
+    }
+
+    fn add(&self, ty: Type<'db>, fact: &mut Fact) {
+        match ty {
+            Type::Union(union) => {
+                for element in union.elements(self.db) {
+                    self.add(*element, fact);
+                }
+            }
+            // `Unknown & ~None` is unknown; `Unknown & Tensor` (an isinstance test) is a Tensor.
+            Type::Intersection(intersection) => {
+                let positive: Vec<_> = intersection.iter_positive(self.db).collect();
+                let known: Vec<_> = positive.iter().filter(|ty| !matches!(ty, Type::Dynamic(_))).collect();
+                let decisive = known.iter().find(|ty| self.is_host_value(***ty)).or(known.first());
+                match decisive {
+                    None => fact.unknown = true,
+                    Some(decisive) => self.add(**decisive, fact),
+                }
+            }
+            Type::Dynamic(_) | Type::Divergent(_) | Type::TypeVar(_) => fact.unknown = true,
+            Type::Never => fact.never = true,
+            Type::TypeAlias(alias) => self.add(alias.value_type(self.db), fact),
+            _ => {
+                // A Tensor by assumption, but perhaps a structure of them.
+                fact.unknown |= self.is_assumed(ty);
+                fact.argument |= self.is_class(ty, &["ag_argument_"]);
+                if let Some(alternative) = self.alternative(ty)
+                    && !fact.alternatives.contains(&alternative)
+                {
+                    fact.alternatives.push(alternative);
+                }
+            }
+        }
+    }
+
+    fn alternative(&self, ty: Type<'db>) -> Option<Alternative> {
+        Some(match ty {
+            Type::LiteralValue(_) => self.literal(ty),
+            Type::TypeIs(_) | Type::TypeGuard(_) => Alternative::Bool(None),
+            Type::NominalInstance(instance) => {
+                let class = instance.class_name(self.db, &self.env).clone();
+                let module = instance
+                    .class_module_name(self.db, &self.env)
+                    .map_or_else(Name::empty, |module| Name::new(module.as_str()));
+                self.instance(ty, module, class)
+            }
+            Type::FunctionLiteral(_)
+            | Type::ClassLiteral(_)
+            | Type::GenericAlias(_)
+            | Type::SubclassOf(_) => {
+                let kind = match ty {
+                    Type::FunctionLiteral(_) => CalleeKind::Function,
+                    _ => CalleeKind::Class,
+                };
+                self.callable(ty, kind)?
+            }
+            Type::BoundMethod(_) => self.callable(ty, CalleeKind::Method)?,
+            Type::ModuleLiteral(_) => match ty.definition(self.db, &self.env) {
+                Some(TypeDefinition::Module(module)) => {
+                    Alternative::Module(Name::new(module.name(self.db).as_str()))
+                }
+                _ => Alternative::Module(Name::empty()),
+            },
+            Type::TypedDict(_) => {
+                Alternative::Container { class: Name::new_static("dict"), staged: self.mentions_tensor(ty) }
+            }
+            _ => Alternative::Instance { module: Name::empty(), class: self.shown(ty) },
+        })
+    }
+
+    fn is_assumed(&self, ty: Type<'db>) -> bool {
+        self.is_class(ty, &["ag_tensor_", "ag_argument_", "ag_array_"])
+    }
+
+    fn is_class(&self, ty: Type<'db>, names: &[&str]) -> bool {
+        match ty {
+            Type::NominalInstance(instance) => {
+                names.contains(&instance.class_name(self.db, &self.env).as_str())
+            }
+            _ => false,
+        }
+    }
+
+    /// A Tensor that an `isinstance` test says is a list is a list.
+    fn is_host_value(&self, ty: Type<'db>) -> bool {
+        const HOST: &[&str] = &["list", "tuple", "dict", "set", "str", "int", "float", "bool", "ndarray"];
+        self.is_class(ty, HOST)
+    }
+
+    fn literal(&self, ty: Type<'db>) -> Alternative {
+        let shown = ty.display(self.db, &self.env).to_string();
+        let value = shown.strip_prefix("Literal[").and_then(|rest| rest.strip_suffix(']'));
+        match value {
+            Some("True") => Alternative::Bool(Some(true)),
+            Some("False") => Alternative::Bool(Some(false)),
+            Some(text) if text.starts_with(['"', '\'']) => {
+                Alternative::Str(Some(Name::new(text.trim_matches(['"', '\'']))))
+            }
+            Some(text) => match text.parse() {
+                Ok(number) => Alternative::Int(Some(number)),
+                Err(_) => Alternative::Instance { module: Name::empty(), class: Name::new(shown) },
+            },
+            None => Alternative::Str(None),
+        }
+    }
+
+    fn instance(&self, ty: Type<'db>, module: Name, class: Name) -> Alternative {
+        let package = module.split('.').next().unwrap_or_default();
+        match package {
+            "builtins" => match class.as_str() {
+                "bool" => return Alternative::Bool(None),
+                "int" => return Alternative::Int(None),
+                "float" => return Alternative::Float,
+                "str" => return Alternative::Str(None),
+                "list" | "tuple" | "dict" | "set" | "frozenset" => {
+                    return Alternative::Container { class, staged: self.mentions_tensor(ty) };
+                }
+                _ => {}
+            },
+            "__builtins__" if matches!(class.as_str(), "ag_tensor_" | "ag_argument_" | "ag_array_") => {
+                let library = if class == "ag_array_" { Library::Jax } else { Library::Tensorflow };
+                return Alternative::Tensor { kind: TensorKind::Tensor, dtype: None, library };
+            }
+            "types" | "_typeshed" if class == "NoneType" => return Alternative::None,
+            "tensorflow" | "keras" | "tf_keras" | "torch" | "jax" | "jaxlib" | "autograph" | "catalyst" => {
+                if let Some(kind) = tensor_kind(&class) {
+                    let library = Library::of_package(package);
+                    return Alternative::Tensor { kind, dtype: self.dtype(ty), library };
+                }
+            }
+            _ => {}
+        }
+        Alternative::Instance { module, class }
+    }
+
+    /// `Tensor[float32]` -> float32.
+    fn dtype(&self, ty: Type<'db>) -> Option<DType> {
+        let shown = ty.display(self.db, &self.env).to_string();
+        let (_, arguments) = shown.split_once('[')?;
+        let argument = arguments.strip_suffix(']')?;
+        DType::from_name(argument.rsplit('.').next().unwrap_or(argument).trim_end_matches('_'))
+    }
+
+    pub(super) fn mentions_tensor(&self, ty: Type<'db>) -> bool {
+        let shown = ty.display(self.db, &self.env).to_string();
+        shown
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .any(|word| tensor_kind(word).is_some_and(TensorKind::is_tensor))
+    }
+
+    fn callable(&self, ty: Type<'db>, kind: CalleeKind) -> Option<Alternative> {
+        let definition = ty.definition(self.db, &self.env)?;
+        let definition = *definition.definition()?;
+        let module = module_name(self.db, definition.file(self.db)).unwrap_or_else(Name::empty);
+        let qualname = Name::new(definition.name(self.db).unwrap_or_default());
+        Some(Alternative::Callable(Callee { kind, module, qualname }))
+    }
+}
+
+/// The names under which libraries call their Tensors.
+fn tensor_kind(class: &str) -> Option<TensorKind> {
+    Some(match class {
+        "Tensor" | "EagerTensor" | "SymbolicTensor" | "KerasTensor" | "Array" | "ArrayImpl" | "Tracer" => {
+            TensorKind::Tensor
+        }
+        "Variable" | "ResourceVariable" | "Parameter" | "Buffer" => TensorKind::Variable,
+        "RaggedTensor" => TensorKind::Ragged,
+        "SparseTensor" => TensorKind::Sparse,
+        "Dataset" | "DatasetV2" | "DistributedDataset" => TensorKind::Dataset,
+        "Iterator" | "OwnedIterator" | "DatasetIterator" | "DistributedIterator" => TensorKind::Iterator,
+        "TensorArray" => TensorKind::TensorArray,
+        _ => return None,
+    })
+}

@@ -1,0 +1,60 @@
+//! Functions and classes of the ghost view: where they stand, and which real ones they are.
+
+use ruff_db::files::File;
+use ruff_db::parsed::{ParsedModuleRef, parsed_module};
+use ruff_db::source::source_text;
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+
+use ag_syntax::functions::{Definitions, FunctionPath};
+use ty_python_semantic::Db;
+
+/// The definitions of a file as ty sees it: the same as the real ones, at other places.
+#[salsa::tracked(returns(ref), no_eq)]
+pub(super) fn definitions(db: &dyn Db, file: File) -> Definitions {
+    let program_file = db.program_file(file);
+    let module = parsed_module(db, program_file.python_file(db)).load(db);
+    Definitions::collect(source_text(db, file).as_str(), module.suite())
+}
+
+/// A function in the tree that ty sees.
+pub(super) fn function<'a>(
+    db: &dyn Db,
+    file: File,
+    module: &'a ParsedModuleRef,
+    path: &FunctionPath,
+) -> Option<&'a ast::StmtFunctionDef> {
+    let (_, entry) = definitions(db, file).find(path)?;
+    let mut finder = Finder { name: entry.name_range, function: None, class: None };
+    finder.visit_body(module.suite());
+    finder.function
+}
+
+pub(super) fn class(module: &ParsedModuleRef, name: TextRange) -> Option<&ast::StmtClassDef> {
+    let mut finder = Finder { name, function: None, class: None };
+    finder.visit_body(module.suite());
+    finder.class
+}
+
+/// Descends only into what contains the name.
+struct Finder<'a> {
+    name: TextRange,
+    function: Option<&'a ast::StmtFunctionDef>,
+    class: Option<&'a ast::StmtClassDef>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Finder<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        if self.function.is_some() || self.class.is_some() || !statement.range().contains_range(self.name) {
+            return;
+        }
+        match statement {
+            Stmt::FunctionDef(def) if def.name.range() == self.name => self.function = Some(def),
+            Stmt::ClassDef(class) if class.name.range() == self.name => self.class = Some(class),
+            _ => source_order::walk_stmt(self, statement),
+        }
+    }
+
+    fn visit_expr(&mut self, _expression: &'a ast::Expr) {}
+}

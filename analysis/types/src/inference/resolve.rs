@@ -1,0 +1,299 @@
+//! Which functions of the project an expression may call.
+
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::Ranged;
+use ty_python_semantic::types::{Type, TypeDefinition};
+use ty_python_semantic::{ImportAliasResolution, definitions_for_attribute, definitions_for_name};
+
+use super::{Inference, locate};
+use ag_index::answers::{ArgumentPlace, Target};
+use ag_index::assumed::AssumedType;
+use ag_syntax::imports::Imports;
+use ruff_db::files::FileRange;
+
+/// How far base classes are followed.
+const MAX_BASES: usize = 12;
+
+impl<'db> Inference<'db> {
+    /// The functions of the project that calling `expression` runs: functions, methods, constructors,
+    /// and the `__call__`, `call` or `forward` of callable objects.
+    pub(super) fn targets(&self, expression: &Expr) -> Vec<Target> {
+        let mut targets = Vec::new();
+        let ty = self.type_of(expression);
+        if let Some(ty) = ty {
+            self.add_targets(ty, &mut targets);
+        }
+        // A decorator may have hidden the function from its type; its name still tells.
+        if targets.is_empty() && !matches!(ty, Some(Type::FunctionLiteral(_) | Type::BoundMethod(_))) {
+            self.add_named(expression, &mut targets);
+        }
+        targets
+    }
+
+    /// The functions that `expression` is and that only the function around them can name.
+    pub(super) fn local_functions(&self, expression: &Expr) -> Vec<Target> {
+        let mut targets = Vec::new();
+        if let Some(ty @ Type::FunctionLiteral(_)) = self.type_of(expression)
+            && self.type_of_definition(ty).is_none()
+        {
+            self.add_definition(ty, false, &mut targets);
+        }
+        targets
+    }
+
+    /// The method of that name of an object of the project.
+    pub(super) fn methods(&self, object: &Expr, name: &str) -> Vec<Target> {
+        let mut targets = Vec::new();
+        if let Some(ty @ Type::NominalInstance(_)) = self.type_of(object)
+            && let Some(class) = self.class_of(ty)
+        {
+            self.add_method(class, &[name], &mut targets);
+        }
+        targets
+    }
+
+    fn add_targets(&self, ty: Type<'db>, targets: &mut Vec<Target>) {
+        match ty {
+            Type::Union(union) => {
+                for element in union.elements(self.db).iter().take(4) {
+                    self.add_targets(*element, targets);
+                }
+            }
+            Type::Intersection(intersection) => {
+                for element in intersection.iter_positive(self.db) {
+                    self.add_targets(element, targets);
+                }
+            }
+            Type::FunctionLiteral(_) => self.add_definition(ty, false, targets),
+            Type::BoundMethod(_) => self.add_definition(ty, true, targets),
+            Type::ClassLiteral(_) | Type::GenericAlias(_) | Type::SubclassOf(_) => {
+                if let Some(class) = self.class_of(ty) {
+                    self.add_method(class, &["__init__"], targets);
+                }
+            }
+            Type::NominalInstance(_) => {
+                if let Some(class) = self.class_of(ty) {
+                    self.add_method(class, &["call", "forward", "__call__"], targets);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add_definition(&self, ty: Type<'db>, bound: bool, targets: &mut Vec<Target>) {
+        if let Some(TypeDefinition::Function(definition)) = ty.definition(self.db, &self.env) {
+            let module =
+                ruff_db::parsed::parsed_module(self.db, definition.python_file(self.db)).load(self.db);
+            self.add_function_at(definition.focus_range(self.db, &module), bound, targets);
+        }
+    }
+
+    fn add_function_at(&self, place: FileRange, bound: bool, targets: &mut Vec<Target>) {
+        let Some(document) = self.workspace.document_of(place.file()) else { return };
+        let definitions = locate::definitions(self.db, place.file());
+        let function = definitions.functions.iter().find(|function| function.name_range == place.range());
+        if let (Some(function), Some(source)) = (function, self.workspace.source(document)) {
+            targets.push(Target { document: source.document, path: function.path.clone(), bound });
+        }
+    }
+
+    /// The place of a class's name.
+    fn class_of(&self, ty: Type<'db>) -> Option<FileRange> {
+        match ty.definition(self.db, &self.env)? {
+            definition @ TypeDefinition::StaticClass(_) => definition.focus_range(self.db),
+            _ => None,
+        }
+    }
+
+    /// The first of `names` that the class or a base of it in the project defines.
+    fn add_method(&self, class: FileRange, names: &[&str], targets: &mut Vec<Target>) {
+        let mut queue = vec![class];
+        let mut seen = 0;
+        while let Some(place) = queue.pop() {
+            seen += 1;
+            if seen > MAX_BASES {
+                return;
+            }
+            let Some(document) = self.workspace.document_of(place.file()) else { continue };
+            let definitions = locate::definitions(self.db, place.file());
+            let Some((number, entry)) =
+                definitions.classes.iter().enumerate().find(|(_, class)| class.name_range == place.range())
+            else {
+                continue;
+            };
+            let method = names.iter().find_map(|name| {
+                entry.methods.iter().rev().find_map(|method| {
+                    let function = definitions.functions.get(*method as usize)?;
+                    (function.path.qualname.rsplit('.').next() == Some(*name)).then_some(function)
+                })
+            });
+            if let (Some(function), Some(source)) = (method, self.workspace.source(document)) {
+                targets.push(Target { document: source.document, path: function.path.clone(), bound: true });
+                return;
+            }
+            queue.extend(
+                super::bases(self.db, place.file(), number as u32)
+                    .iter()
+                    .rev()
+                    .map(|base| FileRange::new(base.0, base.1)),
+            );
+        }
+    }
+
+    fn add_named(&self, expression: &Expr, targets: &mut Vec<Target>) {
+        let settings = self.db.analysis_settings(self.file);
+        if settings.replace_imports_with_any != ty_module_resolver::ModuleGlobSet::empty() {
+            return;
+        }
+        let definitions = match expression {
+            Expr::Name(name) => definitions_for_name(
+                &self.model,
+                name.id.as_str(),
+                name.into(),
+                ImportAliasResolution::ResolveAliases,
+            ),
+            Expr::Attribute(attribute) => definitions_for_attribute(&self.model, attribute),
+            _ => return,
+        };
+        let bound = expression.is_attribute_expr();
+        for definition in definitions.iter().filter_map(|definition| definition.definition()) {
+            let module =
+                ruff_db::parsed::parsed_module(self.db, definition.python_file(self.db)).load(self.db);
+            let place = definition.focus_range(self.db, &module);
+            let before = targets.len();
+            self.add_function_at(place, bound, targets);
+            // `module.function(x)` binds nothing.
+            if let Some(target) = targets.get_mut(before)
+                && bound
+            {
+                let definitions = locate::definitions(self.db, place.file());
+                target.bound = definitions.find(&target.path).is_some_and(|(_, entry)| entry.class.is_some());
+            }
+        }
+    }
+
+    /// The types of the elements of a list or tuple.
+    pub(super) fn elements(&self, iterable: &Expr) -> AssumedType {
+        let mut elements = AssumedType::default();
+        for alternative in self.assumed(iterable).alternatives() {
+            let parts = alternative
+                .split_once('[')
+                .filter(|(class, _)| matches!(*class, "list" | "tuple"))
+                .and_then(|(_, arguments)| arguments.strip_suffix(']'))
+                .map(split_arguments);
+            match parts {
+                Some(parts) => {
+                    parts.iter().filter(|part| *part != "...").for_each(|part| elements.insert(part))
+                }
+                None => elements.unknown = true,
+            }
+        }
+        elements
+    }
+
+    /// What `Dataset.map` and its kin call their function with.
+    pub(super) fn dataset_elements(
+        &self,
+        receiver: Type<'db>,
+        call: &ast::ExprCall,
+    ) -> Vec<(ArgumentPlace, AssumedType)> {
+        let mut assumed = AssumedType::default();
+        self.add_assumed(receiver, &mut assumed);
+        let elements: Vec<String> = assumed
+            .alternatives()
+            .filter_map(|alternative| {
+                let (_, arguments) = alternative.split_once('[')?;
+                Some(arguments.strip_suffix(']')?.to_owned())
+            })
+            .collect();
+        let [element] = elements.as_slice() else { return Vec::new() };
+        // A tuple element is spread over the function's parameters.
+        let spread =
+            element.strip_prefix("tuple[").and_then(|rest| rest.strip_suffix(']')).map(split_arguments);
+        let mut types = match spread {
+            Some(parts) if !parts.iter().any(|part| part == "...") => parts,
+            _ => vec![element.clone()],
+        };
+        if let Some(attribute) = call.func.as_attribute_expr()
+            && matches!(attribute.attr.as_str(), "reduce" | "scan")
+        {
+            // `reduce(state, f)`: f(state, element).
+            let state = call.arguments.args.first().map(|state| self.assumed(state));
+            let element = AssumedType::of(element);
+            return [state.unwrap_or_else(AssumedType::unknown), element]
+                .into_iter()
+                .enumerate()
+                .map(|(position, assumed)| (ArgumentPlace::Position(position as u32), assumed))
+                .collect();
+        }
+        types
+            .drain(..)
+            .enumerate()
+            .map(|(position, text)| (ArgumentPlace::Position(position as u32), AssumedType::of(text)))
+            .collect()
+    }
+}
+
+/// The function that a builtin applies to the elements of what it is given: `map(f, xs, ys)`,
+/// `sorted(xs, key=f)`. In ghost views they have the names of AutoGraph's overloads.
+pub(super) fn applied_by_builtin(call: &ast::ExprCall) -> Option<(&Expr, &[Expr])> {
+    let name = call.func.as_name_expr()?.id.as_str();
+    let name = name.strip_prefix("ag_").and_then(|name| name.strip_suffix('_')).unwrap_or(name);
+    let arguments = &*call.arguments.args;
+    match name {
+        "map" | "filter" => arguments.split_first().filter(|(_, iterables)| !iterables.is_empty()),
+        "sorted" | "min" | "max" => Some((&call.arguments.find_keyword("key")?.value, arguments.get(..1)?)),
+        _ => None,
+    }
+}
+
+/// Splits `a, b[c, d]` at the commas outside brackets.
+fn split_arguments(text: &str) -> Vec<String> {
+    let (mut depth, mut parts, mut current) = (0usize, Vec::new(), String::new());
+    for c in text.chars() {
+        match c {
+            '[' | '{' | '(' => depth += 1,
+            ']' | '}' | ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                parts.push(std::mem::take(&mut current).trim().to_owned());
+                continue;
+            }
+            _ => {}
+        }
+        current.push(c);
+    }
+    if !current.trim().is_empty() {
+        parts.push(current.trim().to_owned());
+    }
+    parts
+}
+
+/// The function that a wrapper call applies to its arguments, and how many of the call's positional
+/// arguments come before the function's own:
+///
+/// ```python
+/// jax.jit(f)(x, y)        tf.function(f)(x)        # f, 0
+/// functools.partial(f, x)                          # f, 1
+/// strategy.run(step, args=(x,))                    # not modelled here
+/// ```
+pub(super) fn applied_function<'a>(imports: &Imports, call: &'a ast::ExprCall) -> Option<(&'a Expr, usize)> {
+    if let Expr::Call(inner) = call.func.as_ref() {
+        let name = imports.resolve(&inner.func)?;
+        let known = matches!(
+            name.as_str(),
+            "tensorflow.function"
+                | "tensorflow.autograph.to_graph"
+                | "autograph.function"
+                | "autograph.to_graph"
+                | "jax.jit"
+                | "jax.grad"
+                | "jax.value_and_grad"
+                | "jax.checkpoint"
+                | "torch.compile"
+                | "torch.jit.script"
+        );
+        return known.then_some((inner.arguments.args.first()?, 0));
+    }
+    let name = imports.resolve(&call.func)?;
+    (name == "functools.partial").then_some((call.arguments.args.first()?, 1))
+}

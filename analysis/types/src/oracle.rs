@@ -1,0 +1,289 @@
+//! The type oracle: annotates documents with what is assumed, and infers the types of their functions.
+
+use std::sync::Arc;
+
+use ag_db::{Document, SharedSystem};
+use ag_index::answers::ScopeTypes;
+use ag_index::index::MODULE;
+use ag_index::oracle::{Assumption, Question, Scope, Source, TypeOracle};
+use rayon::prelude::*;
+use ruff_db::files::{File, FilePath, system_path_to_file, vendored_path_to_file};
+use ruff_db::source::{SourceText, source_text};
+use ruff_db::system::SystemPathBuf;
+use rustc_hash::FxHashMap;
+use salsa::{Durability, Setter};
+use std::collections::BTreeMap;
+
+use crate::annotate::{self, Asked};
+use crate::database::Database;
+use crate::dependency_slice::Visible;
+use crate::environment::Environment;
+use crate::{imports, inference};
+
+/// A document has different assumptions in the rounds of a run; so many of its annotated texts are kept.
+const MAX_VIEWS: usize = 12;
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct SearchPathsError(#[from] ty_module_resolver::SearchPathSettingsError);
+
+/// ty, with the documents of a project.
+pub struct Oracle {
+    db: Database,
+    workspace: Arc<Workspace>,
+    import_roots: Vec<SystemPathBuf>,
+    views: FxHashMap<Document, Vec<View>>,
+}
+
+/// The documents, and the files of ty's database that show them.
+#[derive(Default)]
+pub(crate) struct Workspace {
+    pub(crate) sources: Vec<Source>,
+    /// Those of `sources`; `None` for a document that is neither on disk nor in an editor.
+    files: Vec<Option<File>>,
+    numbers: FxHashMap<File, u32>,
+}
+
+/// Annotated source, and what it was made from.
+struct View {
+    source: Source,
+    assumed: BTreeMap<u32, Assumption>,
+    /// The functions whose bodies it has, in order.
+    asked: Vec<u32>,
+    text: SourceText,
+}
+
+impl Workspace {
+    pub(crate) fn source(&self, document: u32) -> Option<&Source> {
+        self.sources.get(document as usize)
+    }
+
+    pub(crate) fn file(&self, document: u32) -> Option<File> {
+        self.files.get(document as usize).copied().flatten()
+    }
+
+    /// The document that a file shows; `None` for the file of a library.
+    pub(crate) fn document_of(&self, file: File) -> Option<u32> {
+        self.numbers.get(&file).copied()
+    }
+}
+
+impl Oracle {
+    /// An oracle without documents, whose file system has the models of libraries ([`crate::stubs`]).
+    pub fn new(system: SharedSystem) -> Self {
+        Self {
+            db: Database::new(system),
+            workspace: Arc::default(),
+            import_roots: Vec::new(),
+            views: FxHashMap::default(),
+        }
+    }
+
+    /// Sets where imports are looked for: the project's own roots, models of libraries, installed packages.
+    pub fn set_search_paths(
+        &mut self,
+        roots: &[SystemPathBuf],
+        environment: &Environment,
+    ) -> Result<(), SearchPathsError> {
+        let program = imports::program(&self.db, roots, environment)?;
+        self.db.set_program(program);
+        self.import_roots = roots.to_vec();
+        Ok(())
+    }
+
+    /// The text that types are inferred from, for debugging an assumption.
+    pub fn annotated(&self, document: Document) -> Option<SourceText> {
+        let number = self.workspace.sources.iter().position(|source| source.document == document)?;
+        Some(source_text(&self.db, self.workspace.file(number as u32)?))
+    }
+
+    fn file_of(&self, path: &FilePath) -> Option<File> {
+        match path {
+            FilePath::System(path) => system_path_to_file(&self.db, path).ok(),
+            FilePath::SystemVirtual(path) => {
+                use ruff_db::Db as _;
+                Some(self.db.files().virtual_file(&self.db, path).file())
+            }
+            FilePath::Vendored(_) => None,
+        }
+    }
+
+    /// Lets ty see every document under the assumptions of a question, with the bodies of the functions that
+    /// are asked about; of the others only what other types need.
+    fn annotate(&mut self, question: &Question<'_>) {
+        let workspace = Arc::clone(&self.workspace);
+        let slice = if question.acyclic { visible(&workspace, question) } else { None };
+        let mut scopes = question.scopes;
+        for (number, source) in (0u32..).zip(&workspace.sources) {
+            let here = scopes.iter().take_while(|scope| scope.document == number).count();
+            let (asked, rest) = scopes.split_at(here);
+            scopes = rest;
+            let Some(file) = workspace.file(number) else { continue };
+            let assumed = question.assumptions.get(&number);
+            let is_plain = assumed.is_none() && !source.index.too_deep && !source.edited;
+            if is_plain && file.source_text_override(&self.db).is_none() {
+                continue;
+            }
+            let view = match assumed {
+                _ if source.index.too_deep => with_text(&self.base(source), String::new()),
+                None => source.text.clone(),
+                Some(assumed) => match &slice {
+                    Some((document, visible)) if *document == number => {
+                        self.view(source, file, assumed, &Asked::Here(visible))
+                    }
+                    _ => self.cached_view(source, file, assumed, asked),
+                },
+            };
+            let shown = source_text(&self.db, file);
+            if !std::ptr::eq(shown.as_str(), view.as_str()) && shown.as_str() != view.as_str() {
+                let durability = if source.edited { Durability::LOW } else { Durability::MEDIUM };
+                file.set_source_text_override(&mut self.db).with_durability(durability).to(Some(view));
+            }
+        }
+    }
+
+    fn cached_view(
+        &mut self,
+        source: &Source,
+        file: File,
+        assumed: &BTreeMap<u32, Assumption>,
+        asked: &[Scope],
+    ) -> SourceText {
+        let views = self.views.entry(source.document).or_default();
+        views.retain(|view| Arc::ptr_eq(&view.source.index, &source.index));
+        let has = |view: &View| {
+            asked.iter().all(|scope| view.asked.binary_search(&scope.function).is_ok())
+                && view.assumed == *assumed
+        };
+        if let Some(at) = views.iter().position(has) {
+            let view = views.remove(at);
+            let text = view.text.clone();
+            views.push(view);
+            return text;
+        }
+        let asked: Vec<u32> = asked.iter().map(|scope| scope.function).collect();
+        let text = self.view(
+            source,
+            file,
+            assumed,
+            &Asked::Some(&|function| asked.binary_search(&function).is_ok()),
+        );
+        let views = self.views.entry(source.document).or_default();
+        if views.len() >= MAX_VIEWS {
+            views.remove(0);
+        }
+        views.push(View { source: source.clone(), assumed: assumed.clone(), asked, text: text.clone() });
+        text
+    }
+
+    fn view(
+        &self,
+        source: &Source,
+        file: File,
+        assumed: &BTreeMap<u32, Assumption>,
+        asked: &Asked<'_>,
+    ) -> SourceText {
+        let module = inference::module_key(&self.db, file);
+        let text = annotate::view(source.text.as_str(), &source.index, &module, assumed, asked);
+        with_text(&self.base(source), text)
+    }
+
+    /// What other texts of a document are made from: the cells of a notebook are at other places in them.
+    fn base(&self, source: &Source) -> SourceText {
+        if !source.text.is_notebook() && source.text.read_error().is_none() {
+            return source.text.clone();
+        }
+        match vendored_path_to_file(&self.db, "stdlib/types.pyi") {
+            Ok(bundled) => source_text(&self.db, bundled),
+            Err(_) => source.text.clone(),
+        }
+    }
+
+    /// The top-level packages and modules of the project's own files, sorted.
+    fn packages(&self) -> Vec<String> {
+        let first = |source: &Source| {
+            let path = source.path.as_system_path()?;
+            let relative = self.import_roots.iter().find_map(|root| path.strip_prefix(root).ok())?;
+            let first = relative.components().next()?;
+            Some(first.as_str().trim_end_matches(".py").to_owned())
+        };
+        let mut packages: Vec<String> = self.workspace.sources.iter().filter_map(first).collect();
+        packages.retain(|package| package.chars().all(|c| c.is_alphanumeric() || c == '_'));
+        packages.sort_unstable();
+        packages.dedup();
+        packages
+    }
+}
+
+impl TypeOracle for Oracle {
+    fn set_sources(&mut self, sources: Vec<Source>) {
+        let before: FxHashMap<Document, Option<File>> = self
+            .workspace
+            .sources
+            .iter()
+            .map(|source| source.document)
+            .zip(self.workspace.files.iter().copied())
+            .collect();
+        let files: Vec<Option<File>> = sources
+            .iter()
+            .map(|source| {
+                before.get(&source.document).copied().flatten().or_else(|| self.file_of(&source.path))
+            })
+            .collect();
+        let numbers =
+            files.iter().zip(0u32..).filter_map(|(file, number)| Some(((*file)?, number))).collect();
+        if sources.len() < before.len() {
+            let kept: rustc_hash::FxHashSet<Document> =
+                sources.iter().map(|source| source.document).collect();
+            self.views.retain(|document, _| kept.contains(document));
+        }
+        self.workspace = Arc::new(Workspace { sources, files, numbers });
+    }
+
+    fn restrict(&mut self, documents: Option<&[u32]>) {
+        let documents = documents.unwrap_or_default().iter();
+        let files = documents.filter_map(|number| self.workspace.file(*number));
+        let mut near: Vec<String> = files
+            .filter_map(|file| inference::module_name(&self.db, file))
+            .map(|module| format!("!{module}"))
+            .collect();
+        near.sort_unstable();
+        near.dedup();
+        let far = if near.is_empty() { Vec::new() } else { self.packages() };
+        let patterns = far.into_iter().map(|package| format!("{package}.**"));
+        self.db.replace_imports_with_any(patterns.chain(near));
+    }
+
+    fn ask(&mut self, question: &Question<'_>) -> Vec<Arc<ScopeTypes>> {
+        self.annotate(question);
+        let workspace = &*self.workspace;
+        let types = |db: &mut Database, scope: &Scope| Arc::new(inference::types(db, workspace, *scope));
+        question.scopes.par_iter().map_with(self.db.clone(), types).collect()
+    }
+
+    fn sync(&mut self, path: &FilePath) {
+        if let Some(path) = path.as_system_path() {
+            File::sync_path(&mut self.db, path);
+        }
+        if let FilePath::SystemVirtual(path) = path {
+            use ruff_db::Db as _;
+            if let Some(file) = self.db.files().try_virtual_file(path) {
+                file.close(&mut self.db);
+            }
+        }
+    }
+}
+
+/// What of their document the scopes of a question can see.
+fn visible(workspace: &Workspace, question: &Question<'_>) -> Option<(u32, Visible)> {
+    let document = question.scopes.first()?.document;
+    let source = workspace.source(document)?;
+    let functions: Vec<u32> = question.scopes.iter().map(|scope| scope.function).collect();
+    debug_assert!(question.scopes.iter().all(|scope| scope.document == document && scope.function != MODULE));
+    let assumed = question.assumptions.get(&document)?;
+    Some((document, Visible::to(&functions, source.text.as_str(), &source.index, assumed)))
+}
+
+fn with_text(source: &SourceText, text: String) -> SourceText {
+    source.with_text(text, &ruff_diagnostics::SourceMap::default())
+}

@@ -1,0 +1,178 @@
+//! The bundled models of library APIs, served from memory beside the real file system.
+//!
+//! Each folder of `analysis/types/stubs/` is an import root of its own, so that a library that is
+//! installed and typed is used instead of our model, one library at a time.
+
+use std::io::Result;
+use std::panic::RefUnwindSafe;
+
+use include_dir::{Dir, include_dir};
+use ruff_db::system::{
+    CommandExecutor, DirectoryEntry, MemoryFileSystem, Metadata, System, SystemPath, SystemPathBuf,
+    SystemVirtualPath, WhichResult, WritableSystem, walk_directory::WalkDirectoryBuilder,
+};
+use ruff_notebook::{Notebook, NotebookError};
+use ruff_python_ast::PySourceType;
+
+static STUBS: Dir = include_dir!("$CARGO_MANIFEST_DIR/stubs");
+
+/// Where the models seem to lie. No real path starts so.
+const ROOT: &str = "/ag-lsp-stubs";
+
+/// The model whose `__builtins__.pyi` declares the names that ghost views use.
+pub const GHOST: &str = "ghost";
+
+/// The import root of a model: `tensorflow` -> `/ag-lsp-stubs/tensorflow`.
+pub fn root_of(model: &str) -> SystemPathBuf {
+    SystemPath::new(ROOT).join(model)
+}
+
+/// The file that declares the names used in annotated source.
+pub fn builtins() -> SystemPathBuf {
+    root_of(GHOST).join("__builtins__.pyi")
+}
+
+/// Whether a path lies in the bundled models.
+pub fn is_stub_path(path: &SystemPath) -> bool {
+    path.starts_with(ROOT)
+}
+
+/// The names of the bundled models, sorted.
+pub fn models() -> Vec<&'static str> {
+    let mut names: Vec<_> = STUBS
+        .dirs()
+        .filter(|dir| has_files(dir))
+        .filter_map(|dir| dir.path().file_name()?.to_str())
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+fn has_files(dir: &Dir) -> bool {
+    dir.files().next().is_some() || dir.dirs().any(has_files)
+}
+
+/// A file system with the bundled models in it.
+#[derive(Debug)]
+pub struct WithStubs<S> {
+    inner: S,
+    stubs: MemoryFileSystem,
+}
+
+impl<S: System> WithStubs<S> {
+    pub fn new(inner: S) -> Self {
+        let stubs = MemoryFileSystem::with_current_directory(ROOT);
+        let mut folders = vec![&STUBS];
+        while let Some(folder) = folders.pop() {
+            folders.extend(folder.dirs());
+            for file in folder.files() {
+                if let (Some(path), Some(text)) = (file.path().to_str(), file.contents_utf8()) {
+                    // The memory file system refuses only paths that name a folder; ours are unique.
+                    let _ = stubs.write_file_all(SystemPath::new(ROOT).join(path), text);
+                }
+            }
+        }
+        Self { inner, stubs }
+    }
+}
+
+impl<S: System + Clone + Send + Sync + RefUnwindSafe + 'static> System for WithStubs<S> {
+    fn path_metadata(&self, path: &SystemPath) -> Result<Metadata> {
+        if is_stub_path(path) { self.stubs.metadata(path) } else { self.inner.path_metadata(path) }
+    }
+
+    fn canonicalize_path(&self, path: &SystemPath) -> Result<SystemPathBuf> {
+        if is_stub_path(path) { self.stubs.canonicalize(path) } else { self.inner.canonicalize_path(path) }
+    }
+
+    fn is_same_file(&self, first: &SystemPath, second: &SystemPath) -> Result<bool> {
+        if is_stub_path(first) || is_stub_path(second) {
+            Ok(first == second)
+        } else {
+            self.inner.is_same_file(first, second)
+        }
+    }
+
+    fn source_type(&self, path: &SystemPath) -> Option<PySourceType> {
+        self.inner.source_type(path)
+    }
+
+    fn virtual_path_source_type(&self, path: &SystemVirtualPath) -> Option<PySourceType> {
+        self.inner.virtual_path_source_type(path)
+    }
+
+    fn which(&self, binary_name: &str) -> WhichResult {
+        self.inner.which(binary_name)
+    }
+
+    fn command_executor(&self) -> Option<&dyn CommandExecutor> {
+        // Opening a file never runs anything.
+        None
+    }
+
+    fn read_to_string(&self, path: &SystemPath) -> Result<String> {
+        if is_stub_path(path) { self.stubs.read_to_string(path) } else { self.inner.read_to_string(path) }
+    }
+
+    fn read_to_notebook(&self, path: &SystemPath) -> std::result::Result<Notebook, NotebookError> {
+        self.inner.read_to_notebook(path)
+    }
+
+    fn read_virtual_path_to_string(&self, path: &SystemVirtualPath) -> Result<String> {
+        self.inner.read_virtual_path_to_string(path)
+    }
+
+    fn read_virtual_path_to_notebook(
+        &self,
+        path: &SystemVirtualPath,
+    ) -> std::result::Result<Notebook, NotebookError> {
+        self.inner.read_virtual_path_to_notebook(path)
+    }
+
+    fn current_directory(&self) -> &SystemPath {
+        self.inner.current_directory()
+    }
+
+    fn user_config_directory(&self) -> Option<SystemPathBuf> {
+        self.inner.user_config_directory()
+    }
+
+    fn cache_dir(&self) -> Option<SystemPathBuf> {
+        self.inner.cache_dir()
+    }
+
+    fn read_directory<'a>(
+        &'a self,
+        path: &SystemPath,
+    ) -> Result<Box<dyn Iterator<Item = Result<DirectoryEntry>> + 'a>> {
+        if is_stub_path(path) {
+            Ok(Box::new(self.stubs.read_directory(path)?))
+        } else {
+            self.inner.read_directory(path)
+        }
+    }
+
+    fn walk_directory(&self, path: &SystemPath) -> WalkDirectoryBuilder {
+        if is_stub_path(path) { self.stubs.walk_directory(path) } else { self.inner.walk_directory(path) }
+    }
+
+    fn env_var(&self, name: &str) -> std::result::Result<String, std::env::VarError> {
+        self.inner.env_var(name)
+    }
+
+    fn as_writable(&self) -> Option<&dyn WritableSystem> {
+        None
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn std::any::Any {
+        self
+    }
+
+    fn dyn_clone(&self) -> Box<dyn System> {
+        Box::new(Self { inner: self.inner.clone(), stubs: self.stubs.clone() })
+    }
+}
