@@ -9,6 +9,7 @@ mod fixes;
 mod formats;
 mod generated;
 mod project;
+mod readme;
 mod robustness;
 mod runtime;
 mod selection;
