@@ -1,9 +1,12 @@
-//! The README says what the binary does: its findings are those of the binary, its table has every rule.
+//! What the pages say holds: the README's findings are those of the binary, its table has every rule, and
+//! CONTRIBUTING.md names files that exist.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use crate::project::Project;
 
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
 const SOURCE: &str = "```python\n";
 const FINDINGS: &str = "```text\n";
@@ -94,5 +97,23 @@ fn every_rule_is_in_the_table() {
         for code in row.codes {
             assert!(rules.iter().any(|rule| rule["code"] == code), "{code} is no rule");
         }
+    }
+}
+
+/// A path is what stands between backticks and has a `/`; `<rule>` and the like are to be filled in, so the folder before
+/// them is meant.
+#[test]
+fn recipes_name_files_that_exist() {
+    let page = std::fs::read_to_string(format!("{REPOSITORY}/CONTRIBUTING.md")).expect("the page");
+    let code = page.split('`').skip(1).step_by(2);
+    let is_path = |code: &&str| code.contains('/') && !code.starts_with('/') && !code.contains([' ', '\n']);
+    let paths: Vec<&str> = code.filter(is_path).collect();
+    assert!(paths.len() > 20, "{paths:?}");
+    for path in paths.iter().filter(|path| !path.starts_with("target/")) {
+        let folder = path.split('<').next().unwrap_or(path);
+        assert!(
+            Path::new(REPOSITORY).join(folder).exists(),
+            "CONTRIBUTING.md names `{path}`, which is not there"
+        );
     }
 }
