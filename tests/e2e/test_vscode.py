@@ -1,6 +1,8 @@
 """The extension for VS Code without VS Code: types, parts, package, settings. `run --vscode` does the rest."""
 
 import json
+import shutil
+import stat
 import subprocess
 import tomllib
 import zipfile
@@ -40,6 +42,25 @@ def test_package_holds_what_runs(extension: Path, tmp_path: Path):
     for step in walkthrough["steps"]:
         assert f"extension/{step['media']['markdown']}" in names
     assert not any("node_modules" in name or name.endswith(".ts") for name in names)
+
+
+def test_package_of_a_platform_holds_the_binary(extension: Path, binary: Path, tmp_path: Path):
+    """As `.github/workflows/release.yml` makes it."""
+    bundled = extension / "bundled" / "ag-lsp"
+    bundled.parent.mkdir()
+    try:
+        shutil.copy(binary, bundled)
+        package = tmp_path / "ag-lsp.vsix"
+        make = ["npm", "run", "--silent", "package", "--", "--target", "linux-x64", "--out", package]
+        subprocess.run(make, cwd=extension, check=True)
+    finally:
+        shutil.rmtree(bundled.parent)
+    with zipfile.ZipFile(package) as archive:
+        held = archive.getinfo("extension/bundled/ag-lsp")
+        manifest = archive.read("extension.vsixmanifest").decode()
+    assert held.file_size == binary.stat().st_size
+    assert held.external_attr >> 16 & stat.S_IXUSR, "it can be executed"
+    assert 'TargetPlatform="linux-x64"' in manifest
 
 
 def test_version_is_that_of_the_binary(extension: Path, repository: Path):

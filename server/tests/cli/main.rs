@@ -8,6 +8,7 @@ mod explain;
 mod fixes;
 mod formats;
 mod generated;
+mod pages;
 mod project;
 mod robustness;
 mod runtime;
