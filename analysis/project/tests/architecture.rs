@@ -73,7 +73,9 @@ fn only_the_oracle_depends_on_ty() {
     for (name, folder) in crates() {
         let manifest: toml::Table =
             toml::from_str(&fs::read_to_string(folder.join("Cargo.toml")).unwrap()).unwrap();
-        let Some(dependencies) = manifest.get("dependencies").and_then(toml::Value::as_table) else { continue };
+        let Some(dependencies) = manifest.get("dependencies").and_then(toml::Value::as_table) else {
+            continue;
+        };
         let on_ty = dependencies.keys().any(|dependency| dependency.starts_with("ty_"));
         assert_eq!(on_ty, name == "ag-types", "{name}");
     }
@@ -171,7 +173,9 @@ fn file_of(path: &[String], module: &Module, files: &BTreeMap<Module, String>) -
     let mut absolute: Module = match path.first()?.as_str() {
         "crate" => path[1..].to_vec(),
         "self" => module.iter().chain(&path[1..]).cloned().collect(),
-        "super" => module.get(..module.len().checked_sub(ups)?)?.iter().chain(&path[ups..]).cloned().collect(),
+        "super" => {
+            module.get(..module.len().checked_sub(ups)?)?.iter().chain(&path[ups..]).cloned().collect()
+        }
         _ => return None,
     };
     while !files.contains_key(&absolute) {
@@ -219,7 +223,8 @@ fn cycles(graph: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<Vec<Module>> {
 #[test]
 fn cycles_are_found() {
     let file = |path: &str, text: &str| {
-        let module: Module = path.split("::").filter(|part| !part.is_empty()).map(ToOwned::to_owned).collect();
+        let module: Module =
+            path.split("::").filter(|part| !part.is_empty()).map(ToOwned::to_owned).collect();
         (module, text.to_owned())
     };
     let files = BTreeMap::from([

@@ -1,4 +1,4 @@
--- The client, as `vim.lsp.enable('ag_lsp')` finds it. Nothing here runs before the first Python file is opened.
+-- The client configuration for `vim.lsp.enable('ag_lsp')`. It is loaded when the first Python file is opened.
 
 ---@type vim.lsp.Config
 return {
@@ -31,7 +31,7 @@ return {
     ['ag-lsp/convertedDocumentChanged'] = function(_, params, context)
       local client = vim.lsp.get_client_by_id(context.client_id)
       if client then
-        require('ag_lsp.converted').follow(client, params.uri)
+        require('ag_lsp.converted').refresh(client, params.uri)
       end
     end,
   },

@@ -1,4 +1,4 @@
--- Registers what must be there before a server runs: the colours, and what happens when the server attaches.
+-- Defines the highlight groups and the handler that runs when the server attaches to a buffer.
 
 if vim.g.loaded_ag_lsp then
   return

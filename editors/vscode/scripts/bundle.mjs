@@ -1,4 +1,4 @@
-// Bundles the extension into one file, and puts beside it what the package takes from the repository's root.
+// Bundles the extension into one file, and copies files that the package needs from the repository's root.
 import { build } from 'esbuild';
 import { copyFile } from 'node:fs/promises';
 

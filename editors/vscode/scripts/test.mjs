@@ -1,4 +1,4 @@
-// Runs the tests of the parts that know nothing of VS Code.
+// Runs the tests of the modules that do not depend on VS Code.
 import { build } from 'esbuild';
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdirSync } from 'node:fs';

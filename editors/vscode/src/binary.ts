@@ -1,5 +1,5 @@
 /**
- * Which `ag-lsp` is started. Knows the order of the places, and nothing of VS Code.
+ * Finds the `ag-lsp` binary. Independent of VS Code.
  */
 import { isAbsolute, join } from 'node:path';
 
@@ -10,12 +10,12 @@ export interface Binary {
     origin: Origin;
 }
 
-export interface Places {
+export interface SearchPaths {
     /** The setting `ag-lsp.path`; empty when not set. */
     setting: string;
     /** The folders of the Python environments that belong to the workspace, the active one first. */
     environments: string[];
-    /** Whether what the workspace names may be started. */
+    /** Whether the workspace is trusted. */
     trusted: boolean;
     /** The value of the variable `PATH`. */
     path: string;
@@ -25,26 +25,26 @@ export interface Places {
     isFile(path: string): boolean;
 }
 
-/** The first `ag-lsp` in the order setting, environment, PATH, bundled; undefined where there is none. */
-export function findBinary(places: Places): Binary | undefined {
-    const name = places.windows ? 'ag-lsp.exe' : 'ag-lsp';
-    const scripts = places.windows ? 'Scripts' : 'bin';
-    // A setting that names no file is a mistake to be told of, not to be passed over.
-    if (places.trusted && places.setting !== '') {
-        return { path: places.setting, origin: 'setting' };
+/** The first `ag-lsp` in the order setting, environment, PATH, bundled. */
+export function findBinary(paths: SearchPaths): Binary | undefined {
+    const name = paths.windows ? 'ag-lsp.exe' : 'ag-lsp';
+    const scripts = paths.windows ? 'Scripts' : 'bin';
+    // Do not skip a setting that names no file: starting it reports the mistake.
+    if (paths.trusted && paths.setting !== '') {
+        return { path: paths.setting, origin: 'setting' };
     }
     const candidates: Binary[] = [];
-    if (places.trusted) {
-        for (const environment of places.environments) {
+    if (paths.trusted) {
+        for (const environment of paths.environments) {
             candidates.push({ path: join(environment, scripts, name), origin: 'environment' });
         }
     }
-    for (const folder of places.path.split(places.windows ? ';' : ':')) {
-        // A relative folder on the PATH would be looked for in the workspace.
+    for (const folder of paths.path.split(paths.windows ? ';' : ':')) {
+        // A relative folder on the PATH would be resolved in the workspace.
         if (isAbsolute(folder)) {
             candidates.push({ path: join(folder, name), origin: 'PATH' });
         }
     }
-    candidates.push({ path: join(places.extension, 'bundled', name), origin: 'bundled' });
-    return candidates.find(candidate => places.isFile(candidate.path));
+    candidates.push({ path: join(paths.extension, 'bundled', name), origin: 'bundled' });
+    return candidates.find(candidate => paths.isFile(candidate.path));
 }

@@ -1,15 +1,15 @@
 /**
- * The Python environments of the workspace, in which an `ag-lsp` may be installed.
+ * The Python environments of the workspace, which may contain an `ag-lsp` binary.
  */
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 
-/** What is used of the Python extension, when it is there. */
+/** The part of the Python extension's API that is used. */
 interface PythonExtension {
     environments: { getActiveEnvironmentPath(resource?: vscode.Uri): { path: string } };
 }
 
-/** The environment that the Python extension has chosen, then `.venv` of each workspace folder. */
+/** The environment selected in the Python extension, then `.venv` of each workspace folder. */
 export async function environments(): Promise<string[]> {
     const folders = vscode.workspace.workspaceFolders ?? [];
     const active = await activeEnvironment(folders[0]?.uri);
@@ -23,7 +23,7 @@ async function activeEnvironment(resource: vscode.Uri | undefined): Promise<stri
     return path !== undefined && isInterpreter(path) ? join(path, '..', '..') : path;
 }
 
-/** What the Python extension has chosen: the environment's folder, or the interpreter in its `bin`. */
+/** The path selected in the Python extension: an environment folder or an interpreter. */
 export async function activeInterpreter(resource: vscode.Uri | undefined): Promise<string | undefined> {
     const extension = vscode.extensions.getExtension<PythonExtension>('ms-python.python');
     if (extension === undefined) {

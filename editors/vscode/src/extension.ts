@@ -1,5 +1,5 @@
 /**
- * The extension: what it registers, and what starts and ends with it.
+ * The entry point: registers commands and starts the server.
  */
 import * as vscode from 'vscode';
 import { ConvertedView } from './converted/view';
@@ -37,7 +37,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         view,
         graphs,
         started,
-        ...Object.entries(commands).map(([name, answer]) => vscode.commands.registerCommand(name, answer)),
+        ...Object.entries(commands).map(([name, handler]) => vscode.commands.registerCommand(name, handler)),
         vscode.workspace.onDidGrantWorkspaceTrust(() => started.restart()),
         vscode.workspace.onDidChangeConfiguration(event => {
             if (event.affectsConfiguration('ag-lsp.path')) {
@@ -52,7 +52,7 @@ export async function deactivate(): Promise<void> {
     await server?.stop();
 }
 
-/** Explains the function at `target`, or the one under the cursor. */
+/** Explains the function at `target` or under the cursor. */
 async function explain(server: Server, pages: Pages, target?: ExplainTarget): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     const uri = target?.uri ?? editor?.document.uri.toString();
@@ -60,19 +60,19 @@ async function explain(server: Server, pages: Pages, target?: ExplainTarget): Pr
     if (uri === undefined || position === undefined) {
         return;
     }
-    const answer = await server.client?.sendRequest(explainStaging, { textDocument: { uri }, position });
-    if (answer) {
-        await pages.show('Staging', answer.markdown);
+    const response = await server.client?.sendRequest(explainStaging, { textDocument: { uri }, position });
+    if (response) {
+        await pages.show('Staging', response.markdown);
     } else {
-        void vscode.window.showInformationMessage('ag-lsp: there is no staged function here.');
+        void vscode.window.showInformationMessage('ag-lsp: no staged function at the cursor.');
     }
 }
 
-/** Shows the server's state; where none runs, the log, which says why. */
+/** Shows the server's status, or the log if the server is not running. */
 async function showStatus(server: Server, pages: Pages, log: vscode.LogOutputChannel): Promise<void> {
-    const answer = await server.client?.sendRequest(status, {});
-    if (answer) {
-        await pages.show('Status', answer.markdown);
+    const response = await server.client?.sendRequest(status, {});
+    if (response) {
+        await pages.show('Status', response.markdown);
     } else {
         log.show();
     }

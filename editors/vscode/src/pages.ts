@@ -1,5 +1,5 @@
 /**
- * Markdown pages that the server writes (status, explanation of a function), shown in VS Code's preview.
+ * Shows Markdown pages from the server (status, explanation of a function) in VS Code's preview.
  */
 import * as vscode from 'vscode';
 
@@ -15,7 +15,7 @@ export class Pages implements vscode.Disposable, vscode.TextDocumentContentProvi
         return this.texts.get(uri.path) ?? '';
     }
 
-    /** Opens the page `title` beside the editor, or renews it where it is open. */
+    /** Opens or updates the page `title` beside the editor. */
     async show(title: string, markdown: string): Promise<void> {
         const uri = vscode.Uri.from({ scheme: SCHEME, path: `${title}.md` });
         this.texts.set(uri.path, withoutFileLinks(markdown));
@@ -28,7 +28,7 @@ export class Pages implements vscode.Disposable, vscode.TextDocumentContentProvi
     }
 }
 
-/** VS Code's preview follows no link to a file, and would show its text as it is written. */
+/** Replaces links to files by their text, because VS Code's preview does not support them. */
 function withoutFileLinks(markdown: string): string {
     return markdown.replaceAll(/\[([^\]]*)\]\(file:[^)]*\)/g, '$1');
 }

@@ -1,5 +1,5 @@
 /**
- * What the server offers beyond the standard: the requests, and what travels in them.
+ * The server's extensions of the protocol: requests, notifications and their types.
  */
 import {
     NotificationType,
@@ -11,7 +11,7 @@ import {
 
 export type View = 'simplified' | 'full';
 
-/** A stretch of converted text and the stretch of source that it stands for. */
+/** A range of converted text and the corresponding range of the source. */
 export interface Mapping {
     generated: Range;
     original: Range;
@@ -33,7 +33,7 @@ export interface Converted {
     map: Mapping[];
 }
 
-/** `function` is the one at `position`; null where there is none. */
+/** `function` defaults to the one at `position`. Null if there is no such function. */
 export const convertedDocument = new RequestType<ConvertedParams, Converted | null, void>('ag-lsp/convertedDocument');
 
 export const convertedDocumentChanged = new NotificationType<{ uri: string; version?: number }>(
@@ -48,14 +48,14 @@ export const explainStaging = new RequestType<
 
 export const status = new RequestType<object, { markdown: string }, void>('ag-lsp/status');
 
-/** The function named, or the one at `position`, with the inputs used last or proposed; null where there is none. */
+/** Inputs of the named function or the one at `position`: those used last, or proposed ones. Null if there is no such function. */
 export const graphInputs = new RequestType<
     { textDocument: TextDocumentIdentifier; position?: Position; function?: string },
     { function: string; inputs: string } | null,
     void
 >('ag-lsp/graphInputs');
 
-/** Either a drawing, or what was said where there is none. */
+/** A drawing or an error message. */
 export interface Graph {
     function: string;
     inputs: string;
@@ -63,10 +63,10 @@ export interface Graph {
     failure: string | null;
 }
 
-/** Null if the user has cancelled it. */
+/** Null if the user has cancelled the request. */
 export const graph = new RequestType<GraphTarget & { python?: string }, Graph | null, void>('ag-lsp/graph');
 
-/** What a lens or a code action hands to "show graph". */
+/** Argument of the command "Show Graph" in a lens or code action. */
 export interface GraphTarget {
     uri: string;
     function: string;
@@ -74,14 +74,14 @@ export interface GraphTarget {
     inputs?: string;
 }
 
-/** What a lens or a code action hands to "show converted code". */
+/** Argument of the command "Show Converted Code" in a lens or code action. */
 export interface ConvertedTarget {
     uri: string;
     function?: string;
     view?: View;
 }
 
-/** What a lens or a code action hands to "explain staging". */
+/** Argument of the command "Explain Staging" in a lens or code action. */
 export interface ExplainTarget {
     uri: string;
     position: Position;

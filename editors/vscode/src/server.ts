@@ -1,5 +1,5 @@
 /**
- * The life of the server: which binary is started, with which settings, and its restarts.
+ * Starts, stops and restarts the server.
  */
 import { statSync } from 'node:fs';
 import * as vscode from 'vscode';
@@ -20,11 +20,11 @@ const NOT_FOUND =
     'No `ag-lsp` was found: set `ag-lsp.path`, or install it in the Python environment, or put it on the PATH.';
 
 export class Server implements vscode.Disposable {
-    /** The running client; undefined before the start, and where no binary is found. */
+    /** The running client; undefined before the start and if no binary was found. */
     client: LanguageClient | undefined;
-    /** The path of what was started last. */
+    /** The path of the binary that was started last. */
     binary: string | undefined;
-    /** The restarts, one after the other: two that overlap would leave a server behind. */
+    /** Serializes restarts: overlapping restarts would leak a server process. */
     private last: Promise<void> = Promise.resolve();
 
     constructor(
@@ -120,8 +120,8 @@ export class Server implements vscode.Disposable {
 }
 
 /**
- * Takes commands off the server's list. The language client registers what is on it, which fails for a command that the
- * extension has registered itself.
+ * Removes commands from the server's capabilities. The language client registers every command in them, which fails for
+ * commands that the extension has registered itself.
  */
 function without(commands: string[]): StaticFeature {
     return {

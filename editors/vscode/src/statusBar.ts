@@ -1,5 +1,5 @@
 /**
- * The item in the status bar: whether the server runs, and which one.
+ * The status bar item: the state and the version of the server.
  */
 import * as vscode from 'vscode';
 import { State } from 'vscode-languageclient/node';

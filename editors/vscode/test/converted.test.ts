@@ -13,35 +13,35 @@ function mapping(original: [number, number], generated: [number, number]): Mappi
     return { original: range(original), generated: range(generated), kind: 'moved' };
 }
 
-/** `if x:` with one statement in it, which became a function, a call, and the statement moved into the function. */
+/** `if x:` with one statement, converted to a function that contains the statement, and a call. */
 const CONDITIONAL = [mapping([1, 2], [1, 6]), mapping([1, 1], [6, 6]), mapping([2, 2], [3, 3])];
 
-test('the mapping of the fewest lines speaks for a line', () => {
+test('the smallest mapping determines the matching lines', () => {
     assert.deepEqual(matchingLines(CONDITIONAL, 'original', 2), [3]);
     assert.deepEqual(matchingLines(CONDITIONAL, 'original', 1), [6]);
     assert.deepEqual(matchingLines(CONDITIONAL, 'generated', 3), [2]);
 });
 
-test('a line that only a larger construct covers belongs to the whole construct', () => {
+test('a line that only a larger construct contains matches the whole construct', () => {
     assert.deepEqual(matchingLines(CONDITIONAL, 'generated', 4), [1, 2]);
 });
 
-test('a line outside every mapping belongs to none', () => {
+test('a line outside every mapping matches no lines', () => {
     assert.deepEqual(matchingLines(CONDITIONAL, 'original', 9), []);
     assert.deepEqual(matchingLines([], 'generated', 0), []);
 });
 
-test('one line may become several', () => {
+test('one line may match several lines', () => {
     const twice = [mapping([4, 4], [1, 1]), mapping([4, 4], [7, 7])];
     assert.deepEqual(matchingLines(twice, 'original', 4), [1, 7]);
 });
 
-test('a range that ends at the start of a line does not touch that line', () => {
+test('a range that ends at column 0 does not include that line', () => {
     const until = { start: { line: 0, character: 0 }, end: { line: 1, character: 0 } };
     assert.deepEqual(matchingLines([{ original: until, generated: until, kind: 'verbatim' }], 'original', 1), []);
 });
 
-test('an address says which function and which view', () => {
+test('a URI contains the function and the view', () => {
     assert.deepEqual(parseQuery('function=Model.call&view=full'), { function: 'Model.call', view: 'full' });
     assert.deepEqual(parseQuery('function=f.<locals>.<lambda>&view=simplified'), {
         function: 'f.<locals>.<lambda>',
@@ -50,11 +50,11 @@ test('an address says which function and which view', () => {
     assert.deepEqual(parseQuery('view=simplified'), { function: undefined, view: 'simplified' });
 });
 
-test('an address says where the source is', () => {
+test('a URI contains the path of the source', () => {
     assert.equal(sourcePath('/home/ada/model.py/Model.call.full.py'), '/home/ada/model.py');
 });
 
-test('the other view of the other view is the view', () => {
+test('otherView switches between the views', () => {
     assert.equal(otherView('full'), 'simplified');
     assert.equal(otherView('simplified'), 'full');
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { page } from '../src/graph/page';
 import { draw } from '../src/graph/shapes';
 
-/** An element, as far as the script of the page knows one. */
+/** A minimal DOM element for the script of the page. */
 class Element {
     properties = new Map<string, string>();
     children: Element[] = [];
@@ -56,12 +56,12 @@ function textNode(text: string): Element {
     return node;
 }
 
-/** The page's script in a page of its own: what it shows of a message, and what it tells of a click. */
+/** Runs the page's script with a message. Returns the page's content, and records the messages it posts on clicks. */
 function run(parsed: Element, message: { svg: string | null; failure: string | null }) {
     const main = new Element('main');
-    const heard: Record<string, (event: unknown) => void> = {};
-    const told: unknown[] = [];
-    const listen = (event: string, answer: (event: unknown) => void) => (heard[event] = answer);
+    const listeners: Record<string, (event: unknown) => void> = {};
+    const posted: unknown[] = [];
+    const listen = (event: string, listener: (event: unknown) => void) => (listeners[event] = listener);
     const document = {
         createElement: (name: string) => new Element(name),
         createElementNS: (_: string, name: string) => new Element(name),
@@ -71,21 +71,21 @@ function run(parsed: Element, message: { svg: string | null; failure: string | n
     const Parser = class {
         parseFromString = () => ({ documentElement: parsed });
     };
-    // As in the page: from its text, with nothing around it.
+    // As in the page, the script is created from its text, without an enclosing scope.
     const script = new Function('document', 'window', 'DOMParser', 'editor', `(${draw.toString()})(editor)`);
-    script(document, { addEventListener: listen }, Parser, { postMessage: (place: unknown) => told.push(place) });
-    heard['message']?.({ data: message });
-    return { main, click: (target: Element) => heard['click']?.({ target }), told };
+    script(document, { addEventListener: listen }, Parser, { postMessage: (location: unknown) => posted.push(location) });
+    listeners['message']?.({ data: message });
+    return { main, click: (target: Element) => listeners['click']?.({ target }), posted };
 }
 
-test('the policy of a page lets its own script run, and nothing be fetched', () => {
+test('the content security policy only allows the script and the style of the page', () => {
     const text = page('<f>', 'abc');
     assert.match(text, /content="default-src 'none'; style-src 'nonce-abc'; script-src 'nonce-abc'"/);
     assert.match(text, /<title>&lt;f&gt;<\/title>/);
     assert.equal(text.match(/<script/g)?.length, 1);
 });
 
-test('of a drawing, shapes and texts are taken, and nothing else', () => {
+test('only shapes and texts of a drawing are copied', () => {
     const drawing = new Element('svg', { width: '9', onload: 'evil()' }, [
         new Element('script', {}, 'evil()'),
         new Element('style', {}, '@import url(evil)'),
@@ -100,19 +100,19 @@ test('of a drawing, shapes and texts are taken, and nothing else', () => {
     assert.equal(main.written(), `<main>${shown}</main>`);
 });
 
-test('a click on a node tells its place', () => {
+test('a click on a node posts its source location', () => {
     const node = new Element('text', { 'data-file': '/m.py', 'data-line': '3' }, 'add');
-    const { main, click, told } = run(new Element('svg', {}, [node]), { svg: 'drawing', failure: null });
+    const { main, click, posted } = run(new Element('svg', {}, [node]), { svg: 'drawing', failure: null });
     click(main.children[0]!.children[0]!);
     click(main.children[0]!);
-    assert.deepEqual(told, [{ file: '/m.py', line: 3 }]);
+    assert.deepEqual(posted, [{ file: '/m.py', line: 3 }]);
 });
 
-test('what went wrong is shown as it was said, its places to click on', () => {
+test('an error message is shown verbatim, with links to source locations', () => {
     const failure = 'error: <b>\n  File "/m.py", line 12, in f\n    x';
-    const { main, click, told } = run(new Element('svg'), { svg: null, failure });
+    const { main, click, posted } = run(new Element('svg'), { svg: null, failure });
     assert.equal(main.textContent, failure);
     const place = main.children[0]!.children.find(child => child.tagName === 'a');
     click(place!);
-    assert.deepEqual(told, [{ file: '/m.py', line: 12 }]);
+    assert.deepEqual(posted, [{ file: '/m.py', line: 12 }]);
 });

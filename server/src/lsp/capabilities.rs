@@ -1,4 +1,4 @@
-//! What the client can do, resolved once, and what this server offers it.
+//! The client's capabilities, resolved once, and the server's.
 
 use serde_json::{Value, json};
 use tower_lsp::lsp_types::{
@@ -15,11 +15,11 @@ use super::commands;
 use super::position::Encoding;
 use super::requests::semantic_tokens;
 
-/// What is asked of the client's capabilities.
+/// The client capabilities that the server uses.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     pub(crate) encoding: Encoding,
-    /// It asks for diagnostics itself.
+    /// The client uses pull diagnostics.
     pub(crate) pulls_diagnostics: bool,
     pub(crate) related_information: bool,
     pub(crate) code_description: bool,
@@ -27,19 +27,19 @@ pub(crate) struct Client {
     pub(crate) resolves_edits: bool,
     pub(crate) configuration: bool,
     pub(crate) watches_files: bool,
-    /// It says that its settings have changed if it is asked to.
+    /// The client supports registration for changes of its settings.
     pub(crate) watches_configuration: bool,
     pub(crate) progress: bool,
     pub(crate) shows_documents: bool,
-    /// The user trusts the workspace: what is in it may be run, if the user asks for that. Said in the initialization
-    /// options, `trusted`, by editors that know it.
+    /// The user trusts the workspace, so the user may run code in it. Editors with workspace trust set it in the
+    /// initialization option `trusted`.
     pub(crate) trusted: bool,
     pub(crate) refresh: Refresh,
-    /// `workspace/textDocumentContent`, of the protocol's version 3.18.
+    /// `workspace/textDocumentContent`, from version 3.18 of the protocol.
     pub(crate) text_document_content: bool,
 }
 
-/// What the client can be told to ask again.
+/// The refresh requests that the client supports.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Refresh {
     pub(crate) diagnostics: bool,
@@ -109,13 +109,13 @@ impl Client {
     }
 }
 
-/// The kind of the action that applies all safe fixes of a document.
+/// The kind of the code action that applies all safe fixes of a document.
 pub(crate) const FIX_ALL: CodeActionKind = CodeActionKind::new("source.fixAll.ag-lsp");
 
-/// The schemes of documents that exist in this server only.
+/// The URI schemes of the server's virtual documents.
 pub(crate) const SCHEMES: [&str; 2] = ["ag-converted", "ag-rule"];
 
-/// What this server can do for such a client.
+/// The server capabilities that are announced to this client.
 pub(crate) fn server(client: &Client) -> ServerCapabilities {
     ServerCapabilities {
         position_encoding: Some(client.encoding.kind()),
@@ -170,8 +170,8 @@ pub(crate) fn server(client: &Client) -> ServerCapabilities {
     }
 }
 
-/// What [`ServerCapabilities`] has no words for, in those of the protocol.
-pub(crate) fn unspoken(text_document_content: bool) -> Value {
+/// The server capabilities that [`ServerCapabilities`] has no fields for.
+pub(crate) fn extra_capabilities(text_document_content: bool) -> Value {
     let mut capabilities = json!({
         "notebookDocumentSync": {
             "notebookSelector": [{ "notebook": "*", "cells": [{ "language": "python" }] }],

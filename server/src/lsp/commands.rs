@@ -1,5 +1,5 @@
-//! The commands that lenses and actions carry. An editor that can show more than the protocol has words for answers
-//! them itself; for the others the server does what it can.
+//! The commands of code lenses and code actions. An editor extension may implement them itself; for other
+//! clients the server implements them with the means of the protocol.
 
 use std::path::PathBuf;
 
@@ -18,12 +18,12 @@ pub(crate) const SHOW_GRAPH: &str = "ag-lsp.showGraph";
 
 pub(crate) const ALL: [&str; 5] = [SHOW_CONVERTED, EXPLAIN, STATUS, RUN, SHOW_GRAPH];
 
-/// The kind of actions that change nothing.
+/// The kind of code actions that do not edit.
 pub(crate) const VIEW: CodeActionKind = CodeActionKind::new("view");
 
-/// A function of a document, or the whole of it.
+/// Argument of a command on a function, or on the whole document.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct About {
+pub(crate) struct FunctionParams {
     pub(crate) uri: Url,
     #[serde(default)]
     pub(crate) function: Option<String>,
@@ -31,50 +31,56 @@ pub(crate) struct About {
     pub(crate) view: Option<ConvertedView>,
 }
 
-/// The graph of a function.
+/// Argument of a command that draws the graph of a function.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct GraphOf {
+pub(crate) struct GraphParams {
     pub(crate) uri: Url,
     pub(crate) function: String,
-    /// `x=f32[32,10] n=3`; those used last, or proposed, where there are none.
+    /// `x=f32[32,10] n=3`. Default: the inputs that were used last, else proposed ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) inputs: Option<String>,
-    /// The interpreter that the editor has chosen.
+    /// The interpreter that is selected in the editor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) python: Option<PathBuf>,
 }
 
+/// Argument of a command on a position.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct At {
+pub(crate) struct PositionParams {
     pub(crate) uri: Url,
     pub(crate) position: Position,
 }
 
-/// What is offered about a staged function.
-pub(crate) fn about(snapshot: &Snapshot, uri: &Url, symbol: &Symbol, position: Position) -> Vec<Command> {
+/// The commands for a staged function.
+pub(crate) fn for_function(
+    snapshot: &Snapshot,
+    uri: &Url,
+    symbol: &Symbol,
+    position: Position,
+) -> Vec<Command> {
     let function = &symbol.qualname;
     let view = Some(snapshot.options.converted_view);
-    let about = About { uri: uri.clone(), function: Some(function.clone()), view };
-    let at = At { uri: uri.clone(), position };
-    let graph = GraphOf { uri: uri.clone(), function: function.clone(), inputs: None, python: None };
+    let converted = FunctionParams { uri: uri.clone(), function: Some(function.clone()), view };
+    let at = PositionParams { uri: uri.clone(), position };
+    let graph = GraphParams { uri: uri.clone(), function: function.clone(), inputs: None, python: None };
     let mut commands = vec![
-        command("Show converted code", SHOW_CONVERTED, &about),
+        command("Show converted code", SHOW_CONVERTED, &converted),
         command("Explain staging", EXPLAIN, &at),
     ];
-    if symbol.has_graph && runs(snapshot, uri) {
+    if symbol.has_graph && is_runnable(snapshot, uri) {
         commands.push(command("Show graph", SHOW_GRAPH, &graph));
     }
     commands.into_iter().flatten().collect()
 }
 
-/// What is offered where a program starts.
-pub(crate) fn run(snapshot: &Snapshot, uri: &Url) -> Option<Command> {
-    let about = About { uri: uri.clone(), function: None, view: None };
-    runs(snapshot, uri).then(|| command("Run", RUN, &about)).flatten()
+/// The command at the entry point of a program.
+pub(crate) fn for_program(snapshot: &Snapshot, uri: &Url) -> Option<Command> {
+    let program = FunctionParams { uri: uri.clone(), function: None, view: None };
+    is_runnable(snapshot, uri).then(|| command("Run", RUN, &program)).flatten()
 }
 
-/// Whether what is in the document may be run, and is on disk for Python to read.
-fn runs(snapshot: &Snapshot, uri: &Url) -> bool {
+/// Whether the document is a file on disk in a trusted workspace.
+fn is_runnable(snapshot: &Snapshot, uri: &Url) -> bool {
     snapshot.client.trusted && uri.scheme() == "file" && !uri.path().ends_with(".ipynb")
 }
 

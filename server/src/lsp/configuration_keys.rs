@@ -1,15 +1,15 @@
-//! Completion of keys in `ag-lsp.toml`, and in the table `[tool.ag-lsp]` of `pyproject.toml`.
+//! Completion of keys in `ag-lsp.toml` and in the table `[tool.ag-lsp]` of `pyproject.toml`.
 
 use ag_project::config::Options;
 use serde_json::Value;
 
-/// A key of the configuration.
+/// A configuration key.
 pub(crate) struct Key {
     pub(crate) name: String,
     pub(crate) docs: String,
 }
 
-/// The keys that may stand at the end of `before`, and how many bytes of one are typed already.
+/// The keys that are valid at the end of `before`, and the length in bytes of the prefix already typed.
 pub(crate) fn keys(file: &str, before: &str) -> Option<(usize, Vec<Key>)> {
     let line = before.rsplit('\n').next().unwrap_or_default();
     let typed = line.trim_start();
@@ -18,11 +18,11 @@ pub(crate) fn keys(file: &str, before: &str) -> Option<(usize, Vec<Key>)> {
     }
     let above = &before[..before.len() - line.len()];
     let header = above.lines().rev().map(str::trim).find(|line| line.starts_with('['));
-    let is_ours = match file {
+    let is_own_table = match file {
         "pyproject.toml" => header == Some("[tool.ag-lsp]"),
         _ => header.is_none(),
     };
-    if !is_ours {
+    if !is_own_table {
         return None;
     }
     let schema = schemars::schema_for!(Options);
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_completed_where_they_stand() {
+    fn keys_are_completed_in_the_right_table() {
         let (typed, keys) = keys("ag-lsp.toml", "select = []\nign").unwrap();
         assert_eq!(typed, 3);
         assert!(keys.iter().any(|key| key.name == "ignore" && !key.docs.is_empty()));

@@ -1,10 +1,10 @@
-//! Converted documents: their addresses, and the conversion behind an address.
+//! Converted documents: their URIs, and the conversion that a URI denotes.
 //!
 //! ```text
 //! ag-converted:/home/ada/model.py/Model.call.simplified.py?function=Model.call&view=simplified
 //! ```
 //!
-//! The last part of the path is the name that editors show; the query says what it is.
+//! Editors show the last part of the path as the document's name. The query selects function and view.
 
 use std::borrow::Cow;
 
@@ -15,20 +15,20 @@ use tower_lsp::lsp_types::Url;
 
 use super::documents;
 use super::options::ConvertedView;
-use super::snapshot::{Snapshot, Spot};
+use super::snapshot::{DocumentContext, Snapshot};
 
 pub(crate) const SCHEME: &str = "ag-converted";
 
-/// What an address of a converted document says.
+/// The parsed URI of a converted document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Address {
+pub(crate) struct ConvertedUri {
     pub(crate) source: Url,
-    /// The whole file if there is none.
+    /// `None` for the whole file.
     pub(crate) function: Option<String>,
     pub(crate) view: ConvertedView,
 }
 
-impl Address {
+impl ConvertedUri {
     pub(crate) fn parse(snapshot: &Snapshot, uri: &Url) -> Option<Self> {
         if uri.scheme() != SCHEME {
             return None;
@@ -37,26 +37,26 @@ impl Address {
         let (source, _name) = uri.path().rsplit_once('/')?;
         file.set_path(source);
         let path = documents::path_of(&file)?;
-        let source = snapshot.documents.address(&path).cloned().unwrap_or(file);
-        // Some clients encode the query as a whole.
+        let source = snapshot.documents.uri_of(&path).cloned().unwrap_or(file);
+        // Some clients percent-encode the whole query.
         let query = uri.query().unwrap_or_default();
         let query = percent_decoded(query);
-        let mut address = Self { source, function: None, view: snapshot.options.converted_view };
+        let mut parsed = Self { source, function: None, view: snapshot.options.converted_view };
         for pair in query.split('&') {
             match pair.split_once('=') {
                 Some(("function", name)) if !name.is_empty() => {
-                    address.function = Some(percent_decoded(name).into_owned());
+                    parsed.function = Some(percent_decoded(name).into_owned());
                 }
-                Some(("view", "full")) => address.view = ConvertedView::Full,
-                Some(("view", "simplified")) => address.view = ConvertedView::Simplified,
+                Some(("view", "full")) => parsed.view = ConvertedView::Full,
+                Some(("view", "simplified")) => parsed.view = ConvertedView::Simplified,
                 _ => {}
             }
         }
-        Some(address)
+        Some(parsed)
     }
 
     pub(crate) fn uri(&self, snapshot: &Snapshot) -> Option<Url> {
-        let path = snapshot.at(&self.source)?.source.path.clone();
+        let path = snapshot.document(&self.source)?.source.path.clone();
         let mut uri = Url::parse("ag-converted:/").ok()?;
         let view = match self.view {
             ConvertedView::Simplified => "simplified",
@@ -73,16 +73,16 @@ impl Address {
         Some(uri)
     }
 
-    /// The source and what it is converted into.
-    pub(crate) fn convert<'a>(&'a self, snapshot: &'a Snapshot) -> Option<(Spot<'a>, Converted)> {
-        let spot = snapshot.at(&self.source)?;
+    /// The source and its converted code.
+    pub(crate) fn convert<'a>(&'a self, snapshot: &'a Snapshot) -> Option<(DocumentContext<'a>, Converted)> {
+        let context = snapshot.document(&self.source)?;
         let view = match self.view {
             ConvertedView::Simplified => View::Simplified,
             ConvertedView::Full => View::Full,
         };
         let converted =
-            converted::converted(spot.engine.db(), spot.document, self.function.as_deref(), view)?;
-        Some((spot, converted))
+            converted::converted(context.engine.db(), context.document, self.function.as_deref(), view)?;
+        Some((context, converted))
     }
 }
 

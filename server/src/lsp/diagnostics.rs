@@ -1,4 +1,4 @@
-//! Findings as the client shows them.
+//! Converts findings to diagnostics of the protocol.
 
 use ag_db::diagnostic::Severity;
 use ag_db::finding::{Finding, Note};
@@ -8,65 +8,65 @@ use tower_lsp::lsp_types::{
     NumberOrString, Range, Url,
 };
 
-use super::documents::Face;
+use super::documents::PartMapper;
 use super::job::{Outcome, catch};
-use super::places::Places;
-use super::snapshot::{Snapshot, Spot};
+use super::locations::Locations;
+use super::snapshot::{DocumentContext, Snapshot};
 
 pub(crate) const SOURCE: &str = "ag-lsp";
 
-/// The diagnostics of one file or cell.
+/// The diagnostics of one file or notebook cell.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Reported {
+pub(crate) struct FileDiagnostics {
     pub(crate) uri: Url,
     pub(crate) version: i32,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-/// The diagnostics of a document, cell by cell if it is a notebook. A fault of ours in one document is one of them.
-pub(crate) fn of(snapshot: &Snapshot, spot: &Spot) -> Vec<Reported> {
-    let places = Places::new(snapshot, spot);
-    let mut reported: Vec<Reported> = places
-        .faces
+/// The diagnostics of a document, one entry per cell of a notebook. A panic of the analysis becomes a diagnostic.
+pub(crate) fn for_document(snapshot: &Snapshot, context: &DocumentContext) -> Vec<FileDiagnostics> {
+    let locations = Locations::new(snapshot, context);
+    let mut files: Vec<FileDiagnostics> = locations
+        .mappers
         .iter()
-        .map(|face| Reported {
-            uri: face.part.uri.clone(),
-            version: face.part.version,
+        .map(|mapper| FileDiagnostics {
+            uri: mapper.part.uri.clone(),
+            version: mapper.part.version,
             diagnostics: Vec::new(),
         })
         .collect();
-    match catch(|| spot.engine.findings(spot.document)) {
+    match catch(|| context.engine.findings(context.document)) {
         Outcome::Done(findings) => {
             for finding in &findings {
                 let start = finding.location.range.start();
-                if let Some(number) = places.faces.iter().position(|face| face.holds(start)) {
-                    reported[number].diagnostics.push(diagnostic(&places, &places.faces[number], finding));
+                if let Some(index) = locations.mappers.iter().position(|mapper| mapper.contains(start)) {
+                    files[index].diagnostics.push(diagnostic(&locations, &locations.mappers[index], finding));
                 }
             }
         }
         Outcome::Stale(cancelled) => std::panic::resume_unwind(Box::new(cancelled)),
         Outcome::Panicked(panic) => {
-            if let Some(first) = reported.first_mut() {
+            if let Some(first) = files.first_mut() {
                 first.diagnostics.extend(failure(&panic));
             }
         }
     }
-    reported
+    files
 }
 
-pub(crate) fn diagnostic(places: &Places, face: &Face, finding: &Finding) -> Diagnostic {
-    let related = finding.labels.iter().chain(&finding.why).filter_map(|note| related(places, note));
+pub(crate) fn diagnostic(locations: &Locations, mapper: &PartMapper, finding: &Finding) -> Diagnostic {
+    let related = finding.labels.iter().chain(&finding.why).filter_map(|note| related(locations, note));
     let related: Vec<_> =
-        if places.snapshot.client.related_information { related.collect() } else { Vec::new() };
+        if locations.snapshot.client.related_information { related.collect() } else { Vec::new() };
     let message = match &finding.help {
         Some(help) => format!("{}\nhelp: {help}", finding.message),
         None => finding.message.clone(),
     };
     Diagnostic {
-        range: face.range(finding.location.range),
+        range: mapper.range(finding.location.range),
         severity: Some(severity(finding.severity)),
         code: Some(NumberOrString::String(finding.code.to_owned())),
-        code_description: description(places.snapshot, finding.code),
+        code_description: description(locations.snapshot, finding.code),
         source: Some(SOURCE.to_owned()),
         message,
         related_information: (!related.is_empty()).then_some(related),
@@ -83,21 +83,21 @@ fn severity(severity: Severity) -> DiagnosticSeverity {
     }
 }
 
-/// What does nothing is shown faded.
+/// Clients show unnecessary code faded.
 fn tags(code: &str) -> Option<Vec<DiagnosticTag>> {
-    let idle = registry::find(code).is_some_and(|rule| rule.name.starts_with("unused-"));
-    idle.then(|| vec![DiagnosticTag::UNNECESSARY])
+    let is_unnecessary = registry::find(code).is_some_and(|rule| rule.name.starts_with("unused-"));
+    is_unnecessary.then(|| vec![DiagnosticTag::UNNECESSARY])
 }
 
-/// The rule's page, where the client can open a document of this server.
+/// A link to the rule's documentation, if the client can open virtual documents.
 fn description(snapshot: &Snapshot, code: &str) -> Option<CodeDescription> {
     let opens = snapshot.client.code_description && snapshot.client.text_document_content;
     let href = opens.then(|| Url::parse(&format!("ag-rule:/{code}.md")).ok())??;
     Some(CodeDescription { href })
 }
 
-fn related(places: &Places, note: &Note) -> Option<DiagnosticRelatedInformation> {
-    let location = places.location(note.location.as_ref()?)?;
+fn related(locations: &Locations, note: &Note) -> Option<DiagnosticRelatedInformation> {
+    let location = locations.to_lsp(note.location.as_ref()?)?;
     Some(DiagnosticRelatedInformation { location, message: note.message.clone() })
 }
 

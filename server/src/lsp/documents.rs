@@ -1,5 +1,5 @@
-//! What the editor has open: files, notebooks cell by cell, texts that are on no disk. An edit changes
-//! text here at once; the engines are given the outcome when they are next needed.
+//! The editor's open documents: files, notebooks with their cells, and unsaved texts. An edit is applied
+//! here immediately and passed to the engine before the next analysis.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tower_lsp::lsp_types::{Location, Range, TextDocumentContentChangeEvent, Url}
 
 use super::position::{Encoding, Lines, size};
 
-/// A text with an address of its own: a whole file, or a cell.
+/// A text with its own URI: a file or a notebook cell.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) uri: Url,
@@ -19,17 +19,17 @@ pub(crate) struct Part {
     pub(crate) text: String,
 }
 
-/// A file that the editor has open, or a file as it is on disk.
+/// An open file or notebook, or a file on disk.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) path: SystemPathBuf,
-    /// One for a file; for a notebook, its cells of Python.
+    /// One part for a file; one per Python cell for a notebook.
     pub(crate) parts: Vec<Part>,
     pub(crate) is_notebook: bool,
 }
 
 impl Source {
-    /// What is analysed: the cells joined, each with a line break after it.
+    /// The analyzed text. The cells of a notebook are joined, each followed by a line break.
     pub(crate) fn text(&self) -> String {
         match self.parts.as_slice() {
             [part] if !self.is_notebook => part.text.clone(),
@@ -37,8 +37,8 @@ impl Source {
         }
     }
 
-    /// Each part with the offset at which it starts in the whole.
-    fn placed(&self) -> impl Iterator<Item = (usize, &Part)> {
+    /// Each part with its start offset in the analyzed text.
+    fn parts_with_offsets(&self) -> impl Iterator<Item = (usize, &Part)> {
         self.parts.iter().scan(0, |next, part| {
             let start = *next;
             *next += part.text.len() + usize::from(self.is_notebook);
@@ -47,39 +47,39 @@ impl Source {
     }
 }
 
-/// A part of a source with its lines: turns offsets of the whole into places of the part.
-pub(crate) struct Face<'a> {
+/// Maps between offsets of a source's analyzed text and positions in one of its parts.
+pub(crate) struct PartMapper<'a> {
     pub(crate) part: &'a Part,
     start: usize,
     lines: Lines<'a>,
 }
 
-impl<'a> Face<'a> {
-    /// All faces of a source, in its order.
+impl<'a> PartMapper<'a> {
+    /// A mapper for each part of a source, in order.
     pub(crate) fn all(source: &'a Source, encoding: Encoding) -> Vec<Self> {
-        let face =
+        let new =
             |(start, part): (usize, &'a Part)| Self { part, start, lines: Lines::new(&part.text, encoding) };
-        source.placed().map(face).collect()
+        source.parts_with_offsets().map(new).collect()
     }
 
-    /// The face of the part with this address.
-    pub(crate) fn of(source: &'a Source, uri: &Url, encoding: Encoding) -> Option<Self> {
-        let (start, part) = source.placed().find(|(_, part)| part.uri == *uri)?;
+    /// The mapper of the part with this URI.
+    pub(crate) fn for_uri(source: &'a Source, uri: &Url, encoding: Encoding) -> Option<Self> {
+        let (start, part) = source.parts_with_offsets().find(|(_, part)| part.uri == *uri)?;
         Some(Self { part, start, lines: Lines::new(&part.text, encoding) })
     }
 
-    /// The part's range in the whole; its end counts as its own.
+    /// The part's range in the analyzed text. The end offset belongs to the part.
     pub(crate) fn extent(&self) -> TextRange {
         TextRange::new(size(self.start), size(self.start + self.part.text.len()))
     }
 
-    pub(crate) fn holds(&self, offset: TextSize) -> bool {
+    pub(crate) fn contains(&self, offset: TextSize) -> bool {
         self.extent().contains_inclusive(offset)
     }
 
     pub(crate) fn range(&self, range: TextRange) -> Range {
-        let back = |offset: TextSize| offset.to_usize().saturating_sub(self.start);
-        Range::new(self.lines.position(back(range.start())), self.lines.position(back(range.end())))
+        let local = |offset: TextSize| offset.to_usize().saturating_sub(self.start);
+        Range::new(self.lines.position(local(range.start())), self.lines.position(local(range.end())))
     }
 
     pub(crate) fn offset(&self, position: tower_lsp::lsp_types::Position) -> TextSize {
@@ -92,15 +92,15 @@ impl<'a> Face<'a> {
     }
 }
 
-/// The documents of the editor. A clone is cheap: what is not edited is shared.
+/// The editor's documents. Cloning is cheap: unedited documents are shared.
 #[derive(Clone, Default)]
 pub(crate) struct Documents {
-    /// By the address of the file or the notebook.
+    /// By the URI of the file or notebook.
     open: FxHashMap<Url, Arc<Source>>,
-    /// Of cells: the notebook they are in.
+    /// Maps a cell to its notebook.
     notebooks: FxHashMap<Url, Url>,
     by_path: FxHashMap<SystemPathBuf, Url>,
-    /// Files of configuration, of which only keys are completed.
+    /// Configuration files. They are open only for completion of keys.
     configurations: FxHashMap<Url, Arc<Part>>,
 }
 
@@ -125,7 +125,7 @@ impl Documents {
         self.configurations.get_mut(uri).map(Arc::make_mut)
     }
 
-    /// What was open, if it was.
+    /// Returns the closed source, if it was open.
     pub(crate) fn close(&mut self, uri: &Url) -> Option<Arc<Source>> {
         self.configurations.remove(uri);
         let source = self.open.remove(uri)?;
@@ -134,7 +134,7 @@ impl Documents {
         Some(source)
     }
 
-    /// The source that an address is of, or is a cell of.
+    /// The source with this URI, or the notebook that contains the cell with this URI.
     pub(crate) fn get(&self, uri: &Url) -> Option<&Arc<Source>> {
         self.open.get(self.notebooks.get(uri).unwrap_or(uri))
     }
@@ -144,12 +144,12 @@ impl Documents {
         self.open.get_mut(uri).map(Arc::make_mut)
     }
 
-    pub(crate) fn at(&self, path: &SystemPath) -> Option<&Arc<Source>> {
-        self.open.get(self.address(path)?)
+    pub(crate) fn get_by_path(&self, path: &SystemPath) -> Option<&Arc<Source>> {
+        self.open.get(self.uri_of(path)?)
     }
 
-    /// The address of an open file or notebook, as the client spells it.
-    pub(crate) fn address(&self, path: &SystemPath) -> Option<&Url> {
+    /// The URI of an open file or notebook, as the client spells it.
+    pub(crate) fn uri_of(&self, path: &SystemPath) -> Option<&Url> {
         self.by_path.get(path)
     }
 
@@ -157,14 +157,14 @@ impl Documents {
         self.open.iter()
     }
 
-    /// Puts other cells in the place of some.
+    /// Replaces `removed` cells from index `start` by `cells`.
     pub(crate) fn splice(&mut self, uri: &Url, start: usize, removed: usize, cells: Vec<Part>) {
         self.notebooks.extend(cells.iter().map(|cell| (cell.uri.clone(), uri.clone())));
         let Some(source) = self.open.get_mut(uri).map(Arc::make_mut) else { return };
         let start = start.min(source.parts.len());
         let end = start.saturating_add(removed).min(source.parts.len());
-        let gone: Vec<Part> = source.parts.splice(start..end, cells).collect();
-        for part in gone {
+        let removed: Vec<Part> = source.parts.splice(start..end, cells).collect();
+        for part in removed {
             if !source.parts.iter().any(|kept| kept.uri == part.uri) {
                 self.notebooks.remove(&part.uri);
             }
@@ -172,7 +172,7 @@ impl Documents {
     }
 }
 
-/// Carries out the edits of one notification, each on the outcome of the one before.
+/// Applies the edits of one notification in order. Each refers to the text after the previous one.
 pub(crate) fn edit(text: &mut String, changes: Vec<TextDocumentContentChangeEvent>, encoding: Encoding) {
     for change in changes {
         match change.range {
@@ -185,7 +185,7 @@ pub(crate) fn edit(text: &mut String, changes: Vec<TextDocumentContentChangeEven
     }
 }
 
-/// The path that stands for an address in an engine: that of a file, or a name for what is on no disk.
+/// The path under which the engine knows a URI: the file's path, or a synthetic path if there is no file.
 pub(crate) fn path_of(uri: &Url) -> Option<SystemPathBuf> {
     if uri.scheme() != "file" {
         return Some(SystemPathBuf::from(format!("/{}", uri.as_str())));
@@ -194,12 +194,12 @@ pub(crate) fn path_of(uri: &Url) -> Option<SystemPathBuf> {
     SystemPathBuf::from_path_buf(path).ok()
 }
 
-/// The source of a file of the engine that no editor has open; none for what is on no disk.
-pub(crate) fn closed(engine: &Engine, path: &SystemPath) -> Option<Source> {
+/// The source of a file that is not open in the editor. `None` for texts that are not on disk.
+pub(crate) fn unopened(engine: &Engine, path: &SystemPath) -> Option<Source> {
     let uri = Url::from_file_path(path.as_std_path()).ok()?;
     let document = engine.document(path)?;
     let text = engine.text(engine.file(document));
-    // The address of a cell is the editor's to give.
+    // Only the editor knows the URIs of cells.
     if text.is_notebook() {
         return None;
     }
@@ -207,11 +207,11 @@ pub(crate) fn closed(engine: &Engine, path: &SystemPath) -> Option<Source> {
     Some(Source { path: path.to_path_buf(), parts: vec![part], is_notebook: false })
 }
 
-/// Where a range of a source is for the client.
+/// Converts a range of a source to a location of the protocol.
 pub(crate) fn location(source: &Source, range: TextRange, encoding: Encoding) -> Option<Location> {
-    let faces = Face::all(source, encoding);
-    let face = faces.iter().find(|face| face.holds(range.start()))?;
-    Some(Location::new(face.part.uri.clone(), face.range(range)))
+    let mappers = PartMapper::all(source, encoding);
+    let mapper = mappers.iter().find(|mapper| mapper.contains(range.start()))?;
+    Some(Location::new(mapper.part.uri.clone(), mapper.range(range)))
 }
 
 #[cfg(test)]
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_build_on_each_other() {
+    fn edits_apply_in_order() {
         let mut text = "a = 1\nb = 2\n".to_owned();
         let changes = vec![
             change(Some([0, 4, 0, 5]), "'𝕏'"),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_whose_end_is_before_its_start_inserts() {
+    fn a_reversed_edit_range_inserts() {
         let mut text = "abc".to_owned();
         edit(&mut text, vec![change(Some([0, 2, 0, 1]), "-")], Encoding::Utf8);
         assert_eq!(text, "ab-c");
@@ -262,27 +262,30 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_of_a_notebook_is_in_a_cell() {
+    fn notebook_offsets_map_to_cells() {
         let (uri, documents) = notebook();
         let source = documents.get(&uri).unwrap();
         let text = source.text();
         assert_eq!(text, "x = 1\ny = 2\nz = 3\n\n");
         let at = size(text.find('z').unwrap());
-        let place = location(source, TextRange::empty(at), Encoding::Utf16).unwrap();
-        assert_eq!(place.uri.fragment(), Some("b"));
-        assert_eq!(place.range.start, Position::new(1, 0));
-        let face = Face::of(source, &place.uri, Encoding::Utf16).unwrap();
-        assert_eq!(face.offset(place.range.start), at);
+        let found = location(source, TextRange::empty(at), Encoding::Utf16).unwrap();
+        assert_eq!(found.uri.fragment(), Some("b"));
+        assert_eq!(found.range.start, Position::new(1, 0));
+        let mapper = PartMapper::for_uri(source, &found.uri, Encoding::Utf16).unwrap();
+        assert_eq!(mapper.offset(found.range.start), at);
     }
 
     #[test]
-    fn cells_come_and_go() {
+    fn cells_are_inserted_and_removed() {
         let (uri, mut documents) = notebook();
         let last = documents.get(&uri).unwrap().parts[2].clone();
         documents.splice(&uri, 1, 9, vec![last.clone()]);
         assert_eq!(documents.get(&uri).unwrap().text(), "x = 1\n\n");
         assert!(documents.get(&last.uri).is_some());
         assert!(documents.close(&uri).is_some());
-        assert!(documents.get(&last.uri).is_none() && documents.at(SystemPath::new("/n.ipynb")).is_none());
+        assert!(
+            documents.get(&last.uri).is_none()
+                && documents.get_by_path(SystemPath::new("/n.ipynb")).is_none()
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What the client tells: documents open, change and close, files and folders come and go.
+//! Notifications of the client: documents are opened, changed and closed; files and folders change.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use super::options::EditorOptions;
 use super::owner::Owner;
 use super::snapshot::project_of;
 
-/// Files that say how a project is set up.
+/// Names of configuration files.
 const CONFIGURATIONS: [&str; 3] = ["ag-lsp.toml", ".ag-lsp.toml", "pyproject.toml"];
 
 impl Owner {
     pub(crate) fn open(&mut self, params: DidOpenTextDocumentParams) {
         let document = params.text_document;
         if document.uri.scheme() == converted::SCHEME {
-            self.follow(document.uri);
+            self.track(document.uri);
             return;
         }
         let Some(path) = path_of(&document.uri) else { return };
@@ -35,7 +35,7 @@ impl Owner {
         }
         Arc::make_mut(&mut self.documents)
             .open(uri.clone(), Source { path, parts: vec![part], is_notebook: false });
-        self.touch(uri);
+        self.mark_edited(uri);
     }
 
     pub(crate) fn change(&mut self, params: DidChangeTextDocumentParams) {
@@ -49,30 +49,30 @@ impl Owner {
         let Some(part) = source.parts.iter_mut().find(|part| part.uri == uri) else { return };
         documents::edit(&mut part.text, params.content_changes, encoding);
         part.version = params.text_document.version;
-        self.touch(uri);
+        self.mark_edited(uri);
     }
 
     pub(crate) fn close(&mut self, params: &DidCloseTextDocumentParams) {
-        self.unfollow(&params.text_document.uri);
-        self.let_go(&params.text_document.uri);
+        self.untrack(&params.text_document.uri);
+        self.close_source(&params.text_document.uri);
     }
 
-    /// The file counts again as it is on disk.
-    pub(super) fn let_go(&mut self, uri: &Url) {
+    /// Closes a source. From now on the content on disk is analyzed.
+    pub(super) fn close_source(&mut self, uri: &Url) {
         let Some(source) = Arc::make_mut(&mut self.documents).close(uri) else { return };
         self.edited.remove(uri);
         self.reload(std::slice::from_ref(&source.path));
     }
 
-    /// Files have changed on disk. What is open is as the editor has it all the same.
-    pub(crate) fn watched(&mut self, params: DidChangeWatchedFilesParams) {
+    /// Files have changed on disk. For open documents the editor's text stays authoritative.
+    pub(crate) fn files_changed(&mut self, params: DidChangeWatchedFilesParams) {
         let paths: Vec<SystemPathBuf> =
             params.changes.iter().filter_map(|change| path_of(&change.uri)).collect();
-        let configured = |path: &SystemPathBuf| {
+        let is_configuration = |path: &SystemPathBuf| {
             path.file_name().is_some_and(|name| CONFIGURATIONS.contains(&name))
                 || self.projects.iter().any(|project| project.configuration.as_ref() == Some(path))
         };
-        if paths.iter().any(configured) {
+        if paths.iter().any(is_configuration) {
             self.reopen();
             return;
         }
@@ -82,15 +82,15 @@ impl Owner {
 
     fn reload(&mut self, paths: &[SystemPathBuf]) {
         for path in paths {
-            let folders = self.projects.iter().map(|project| (&project.folder, project.whole));
-            let Some(number) = project_of(folders, path) else { continue };
-            let project = &mut self.projects[number];
-            let wanted = project.wants(path);
-            if let Err(error) = project.engine.reload(std::slice::from_ref(path), |_| wanted) {
+            let folders = self.projects.iter().map(|project| (&project.folder, project.is_workspace));
+            let Some(index) = project_of(folders, path) else { continue };
+            let project = &mut self.projects[index];
+            let is_included = project.includes(path);
+            if let Err(error) = project.engine.reload(std::slice::from_ref(path), |_| is_included) {
                 self.outbox.show(MessageType::ERROR, format!("ag-lsp: {error}"));
             }
-            project.stale = true;
-            self.edited.extend(self.documents.address(path).cloned());
+            project.needs_analysis = true;
+            self.edited.extend(self.documents.uri_of(path).cloned());
         }
         self.revision += 1;
     }
@@ -104,12 +104,12 @@ impl Owner {
             }
         }
         let folders = &self.folders;
-        // Files that were outside may be inside now.
-        self.projects.retain(|project| project.whole && folders.contains(&project.folder));
-        self.edit_all();
+        // A file outside every folder may be inside one now.
+        self.projects.retain(|project| project.is_workspace && folders.contains(&project.folder));
+        self.mark_all_edited();
     }
 
-    /// The editor's settings, new or the same.
+    /// Applies the editor's settings. Reopens the projects if they have changed.
     pub(crate) fn configure(&mut self, options: EditorOptions) {
         if *self.options != options {
             self.options = Arc::new(options);
@@ -117,14 +117,14 @@ impl Owner {
         }
     }
 
-    /// Sets every project up anew.
+    /// Reopens every project.
     pub(super) fn reopen(&mut self) {
         self.projects.clear();
-        self.edit_all();
+        self.mark_all_edited();
         self.refresh();
     }
 
-    fn edit_all(&mut self) {
+    fn mark_all_edited(&mut self) {
         self.edited.extend(self.documents.iter().map(|(uri, _)| uri.clone()));
         self.revision += 1;
     }

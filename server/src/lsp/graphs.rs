@@ -1,5 +1,5 @@
-//! Graphs of functions, drawn by the runtime in a process of its own because the user asks for one: as SVG for editors
-//! that can show it, else as a page for the browser, which is drawn anew whenever its source is saved.
+//! Draws graphs of functions, on the user's command, in a separate process of the runtime. Editors that can show SVG
+//! get the drawing. Other clients get a page for the browser, which is redrawn whenever its source is saved.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -14,20 +14,20 @@ use tower_lsp::lsp_types::request::ShowDocument;
 use tower_lsp::lsp_types::{ExecuteCommandParams, MessageType, ShowDocumentParams, Url};
 
 use super::backend::Backend;
-use super::commands::GraphOf;
+use super::commands::GraphParams;
 use super::job::WhenStale;
 use super::process::failed;
-use super::programs::prepared;
+use super::programs::build_command;
 use super::requests::execute_command::read;
 use super::requests::{self, graph_inputs};
 use crate::program;
 
-/// A larger drawing is not for people.
-const LARGEST: u64 = 64 << 20;
-/// Of what is said where a graph cannot be made: the end of it.
-const LINES: usize = 60;
+/// The maximum size of a drawing in bytes.
+const MAX_SIZE: u64 = 64 << 20;
+/// The number of lines of output that are kept for the error message.
+const MAX_LINES: usize = 60;
 
-/// The page loads the drawing again and again; as an image it can neither run nor fetch anything.
+/// The page reloads the drawing every second. An image can neither run scripts nor fetch anything.
 const PAGE: &str = r#"<!doctype html>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src file:; script-src 'nonce-page'">
@@ -49,61 +49,61 @@ pub(crate) struct Graph {
     function: String,
     inputs: String,
     svg: Option<String>,
-    /// Why there is none: what the program or the runtime said.
+    /// The error output of the process, if it failed.
     failure: Option<String>,
 }
 
-/// What is remembered of the graphs that were asked for.
+/// The graphs that were requested in this session.
 #[derive(Default)]
 pub(crate) struct Graphs {
-    known: Mutex<Known>,
-    /// Pages are drawn one after the other: what was saved last is shown at last.
+    state: Mutex<State>,
+    /// Pages are drawn one at a time, so that the last save determines the page.
     drawing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
-struct Known {
+struct State {
     /// By document and function.
     inputs: FxHashMap<(Url, String), String>,
-    /// The graph of a document that the browser shows.
-    pages: FxHashMap<Url, GraphOf>,
-    /// Removed with the server.
+    /// The graphs that are open in the browser, by document.
+    pages: FxHashMap<Url, GraphParams>,
+    /// Deleted when the server exits.
     folder: Option<TempDir>,
 }
 
 impl Graphs {
-    fn with<T>(&self, look: impl FnOnce(&mut Known) -> T) -> T {
-        look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with<T>(&self, access: impl FnOnce(&mut State) -> T) -> T {
+        access(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn last_inputs(&self, uri: &Url, function: &str) -> Option<String> {
-        self.with(|known| known.inputs.get(&(uri.clone(), function.to_owned())).cloned())
+        self.with(|state| state.inputs.get(&(uri.clone(), function.to_owned())).cloned())
     }
 
-    /// A page is not drawn anew once its source is closed.
+    /// Stops redrawing the page of a closed source.
     pub(crate) fn close(&self, uri: &Url) {
-        self.with(|known| known.pages.remove(uri));
+        self.with(|state| state.pages.remove(uri));
     }
 
     fn folder(&self) -> std::io::Result<PathBuf> {
-        self.with(|known| {
-            let folder = match known.folder.take() {
+        self.with(|state| {
+            let folder = match state.folder.take() {
                 Some(folder) => folder,
                 None => tempfile::Builder::new().prefix("ag-lsp-").tempdir()?,
             };
-            Ok(known.folder.insert(folder).path().to_path_buf())
+            Ok(state.folder.insert(folder).path().to_path_buf())
         })
     }
 }
 
 impl Backend {
-    /// `ag-lsp/graphInputs`: those used last, else a proposal.
+    /// `ag-lsp/graphInputs`: the inputs that were used last, else proposed ones.
     pub(crate) async fn graph_inputs(
         &self,
         params: graph_inputs::Params,
     ) -> Result<Option<graph_inputs::Inputs>> {
         let uri = params.text_document.uri.clone();
-        let mut proposed = self.ask(graph_inputs::answer, params, WhenStale::Again).await?;
+        let mut proposed = self.request(graph_inputs::answer, params, WhenStale::Retry).await?;
         if let Some(proposed) = &mut proposed
             && let Some(used) = self.graphs.last_inputs(&uri, &proposed.function)
         {
@@ -113,17 +113,17 @@ impl Backend {
     }
 
     /// `ag-lsp/graph`
-    pub(crate) async fn graph(&self, mut of: GraphOf) -> Result<Option<Graph>> {
-        of.inputs = of.inputs.or_else(|| self.graphs.last_inputs(&of.uri, &of.function));
-        let uri = of.uri.clone();
-        let plan = self.ask(requests::graph::answer, of, WhenStale::Again).await?;
+    pub(crate) async fn graph(&self, mut params: GraphParams) -> Result<Option<Graph>> {
+        params.inputs = params.inputs.or_else(|| self.graphs.last_inputs(&params.uri, &params.function));
+        let uri = params.uri.clone();
+        let plan = self.request(requests::graph::answer, params, WhenStale::Retry).await?;
         let (function, inputs) = (plan.function.clone(), plan.inputs.clone());
         let key = (uri, function.clone());
-        self.graphs.with(|known| known.inputs.insert(key, inputs.clone()));
+        self.graphs.with(|state| state.inputs.insert(key, inputs.clone()));
         let folder = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
         let drawing = folder.path().join("graph.svg");
         let (title, output) = (format!("Staging {function}"), drawing.clone());
-        let make = move || {
+        let build = move || {
             let graph = program::Graph {
                 python: plan.python.as_deref(),
                 file: &plan.file.path,
@@ -137,21 +137,21 @@ impl Backend {
             command.current_dir(&plan.file.folder);
             Ok(command)
         };
-        let command = prepared(make).await?;
-        let said = Mutex::new(Vec::new());
-        let heard = |line: &str| {
-            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-            said.push(line.to_owned());
-            if said.len() > 2 * LINES {
-                said.drain(..LINES);
+        let command = build_command(build).await?;
+        let lines = Mutex::new(Vec::new());
+        let on_line = |line: &str| {
+            let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+            lines.push(line.to_owned());
+            if lines.len() > 2 * MAX_LINES {
+                lines.drain(..MAX_LINES);
             }
         };
-        let Some(status) = self.run_process(command, title, heard).await? else { return Ok(None) };
-        let said = said.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let failure = match said[said.len().saturating_sub(LINES)..].join("\n").trim() {
+        let Some(status) = self.run_process(command, title, on_line).await? else { return Ok(None) };
+        let lines = lines.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let failure = match lines[lines.len().saturating_sub(MAX_LINES)..].join("\n").trim() {
             _ if status.success() => None,
-            "" => Some(format!("the process that makes the graph ended without a word: {status}")),
-            said => Some(said.to_owned()),
+            "" => Some(format!("the process that draws the graph failed without output: {status}")),
+            output => Some(output.to_owned()),
         };
         let svg = match failure {
             None => Some(contents(&drawing).map_err(|error| failed(error.to_string()))?),
@@ -162,7 +162,7 @@ impl Backend {
 
     /// `ag-lsp.showGraph`, for clients that cannot show a drawing.
     pub(super) async fn show_graph(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
-        let of: GraphOf = read(params.arguments.into_iter().next().unwrap_or_default())?;
+        let of: GraphParams = read(params.arguments.into_iter().next().unwrap_or_default())?;
         let Some((page, graph)) = self.page(&of).await? else { return Ok(None) };
         if self.client().is_some_and(|client| client.shows_documents) {
             let params = ShowDocumentParams {
@@ -175,22 +175,22 @@ impl Backend {
         } else {
             self.outbox.show(MessageType::INFO, format!("The graph of `{}` is in {page}", graph.function));
         }
-        self.graphs.with(|known| known.pages.insert(of.uri.clone(), GraphOf { inputs: None, ..of }));
+        self.graphs.with(|state| state.pages.insert(of.uri.clone(), GraphParams { inputs: None, ..of }));
         Ok(Some(json!({ "uri": page, "function": graph.function, "inputs": graph.inputs })))
     }
 
-    /// The source of a page was saved.
-    pub(super) async fn draw_anew(&self, uri: &Url) {
-        if let Some(of) = self.graphs.with(|known| known.pages.get(uri).cloned())
+    /// Redraws the page of a source that was saved.
+    pub(super) async fn redraw(&self, uri: &Url) {
+        if let Some(of) = self.graphs.with(|state| state.pages.get(uri).cloned())
             && let Err(error) = self.page(&of).await
         {
             self.outbox.show(MessageType::ERROR, error.message.into_owned());
         }
     }
 
-    /// Draws a graph into its page; `None` if that was cancelled, or failed, which is then said.
-    async fn page(&self, of: &GraphOf) -> Result<Option<(Url, Graph)>> {
-        let _turn = self.graphs.drawing.lock().await;
+    /// Draws a graph into its page. `None` if the client has cancelled it, or if it failed and the user was notified.
+    async fn page(&self, of: &GraphParams) -> Result<Option<(Url, Graph)>> {
+        let _guard = self.graphs.drawing.lock().await;
         let Some(graph) = self.graph(of.clone()).await? else { return Ok(None) };
         let Some(svg) = &graph.svg else {
             self.outbox.show(MessageType::ERROR, graph.failure.unwrap_or_default());
@@ -198,29 +198,29 @@ impl Backend {
         };
         let folder = self.graphs.folder().map_err(|error| failed(error.to_string()))?;
         let page =
-            written(&folder, &of.uri, &graph.function, svg).map_err(|error| failed(error.to_string()))?;
+            write_page(&folder, &of.uri, &graph.function, svg).map_err(|error| failed(error.to_string()))?;
         Ok(Url::from_file_path(page).ok().map(|page| (page, graph)))
     }
 }
 
 fn contents(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
-    std::fs::File::open(path)?.take(LARGEST).read_to_string(&mut text)?;
-    if text.len() as u64 == LARGEST {
+    std::fs::File::open(path)?.take(MAX_SIZE).read_to_string(&mut text)?;
+    if text.len() as u64 == MAX_SIZE {
         return Err(std::io::Error::other("the graph is too large to be drawn"));
     }
     Ok(text)
 }
 
-/// Writes drawing and page; a page that is open finds the new drawing in its old place.
-fn written(folder: &Path, source: &Url, function: &str, svg: &str) -> std::io::Result<PathBuf> {
+/// Writes the drawing and its page. The drawing is replaced atomically, because an open page may be loading it.
+fn write_page(folder: &Path, source: &Url, function: &str, svg: &str) -> std::io::Result<PathBuf> {
     use std::hash::{BuildHasher, BuildHasherDefault};
     let name = BuildHasherDefault::<rustc_hash::FxHasher>::default().hash_one((source, function));
     let drawing = format!("{name:x}.svg");
     let page = folder.join(format!("{name:x}.html"));
-    let unfinished = folder.join(format!("{name:x}.new"));
-    std::fs::write(&unfinished, svg)?;
-    std::fs::rename(unfinished, folder.join(&drawing))?;
+    let temporary = folder.join(format!("{name:x}.new"));
+    std::fs::write(&temporary, svg)?;
+    std::fs::rename(temporary, folder.join(&drawing))?;
     let title = function.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
     std::fs::write(&page, PAGE.replace("{drawing}", &drawing).replace("{title}", &title))?;
     Ok(page)

@@ -1,4 +1,4 @@
-//! Questions to the engine: asked by the transport, answered by a worker on a snapshot, once each.
+//! Requests of the client, answered by a worker thread on a snapshot.
 
 use std::panic::AssertUnwindSafe;
 
@@ -12,27 +12,27 @@ use super::owner::{Inbox, Message};
 use super::snapshot::Snapshot;
 use crate::panics;
 
-/// What an edit does to a question that is being answered.
+/// What happens to a request when an edit makes its snapshot stale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WhenStale {
-    /// It is asked again of the new text.
-    Again,
-    /// Its positions are those of the old text: the client is told so, and asks again if it still cares.
-    Refuse,
+    /// It is answered again on the new text.
+    Retry,
+    /// It fails with `ContentModified`, because its positions refer to the old text.
+    Fail,
 }
 
-/// Work for a worker.
+/// Work for a worker thread.
 pub(crate) trait Job: Send {
     fn run(self: Box<Self>, snapshot: Snapshot);
 
-    /// Nobody waits for the outcome any more.
-    fn is_pointless(&self) -> bool {
+    /// The client no longer waits for the result.
+    fn is_cancelled(&self) -> bool {
         false
     }
 }
 
 /// A request of the client.
-pub(crate) struct Question<P, A> {
+pub(crate) struct RequestJob<P, A> {
     pub(crate) answer: fn(&Snapshot, &P) -> Result<A>,
     pub(crate) params: P,
     pub(crate) when_stale: WhenStale,
@@ -42,21 +42,21 @@ pub(crate) struct Question<P, A> {
     pub(crate) outbox: Outbox,
 }
 
-impl<P: Send + 'static, A: Send + 'static> Job for Question<P, A> {
-    fn is_pointless(&self) -> bool {
+impl<P: Send + 'static, A: Send + 'static> Job for RequestJob<P, A> {
+    fn is_cancelled(&self) -> bool {
         self.reply.is_closed()
     }
 
     fn run(self: Box<Self>, snapshot: Snapshot) {
-        if self.is_pointless() {
+        if self.is_cancelled() {
             return;
         }
         let outcome = catch(|| (self.answer)(&snapshot, &self.params));
         drop(snapshot);
         let answer = match outcome {
             Outcome::Done(answer) => answer,
-            Outcome::Stale(_) if self.when_stale == WhenStale::Again => {
-                self.inbox.clone().send(Message::Ask(self));
+            Outcome::Stale(_) if self.when_stale == WhenStale::Retry => {
+                self.inbox.clone().send(Message::Request(self));
                 return;
             }
             Outcome::Stale(_) => Err(Error::content_modified()),
@@ -65,7 +65,7 @@ impl<P: Send + 'static, A: Send + 'static> Job for Question<P, A> {
                 Err(Error { code: ErrorCode::InternalError, message: panic.into(), data: None })
             }
         };
-        // The client may have cancelled meanwhile.
+        // Fails if the client has cancelled the request.
         let _ = self.reply.send(answer);
     }
 }

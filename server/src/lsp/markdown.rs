@@ -1,4 +1,4 @@
-//! Explanations as text: Markdown for clients that show it, else the same without its marks.
+//! Renders explanations as Markdown, or as plain text for clients that do not support Markdown.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use ag_db::finding::Note;
 use ag_ide::hover::Paragraph;
 use tower_lsp::lsp_types::{MarkupContent, MarkupKind};
 
-use super::places::Places;
+use super::locations::Locations;
 use super::snapshot::Snapshot;
 
 pub(crate) fn content(snapshot: &Snapshot, text: String) -> MarkupContent {
@@ -16,40 +16,40 @@ pub(crate) fn content(snapshot: &Snapshot, text: String) -> MarkupContent {
     }
 }
 
-/// Paragraphs with a blank line between them.
-pub(crate) fn text(places: &Places, paragraphs: &[Paragraph]) -> String {
+/// Paragraphs, separated by blank lines.
+pub(crate) fn text(locations: &Locations, paragraphs: &[Paragraph]) -> String {
     let paragraph = |paragraph: &Paragraph| match paragraph {
         Paragraph::Text(text) => text.clone(),
         Paragraph::Code(code) => format!("```python\n{}\n```", code.trim_end()),
-        Paragraph::Why(notes) => why(places, notes),
+        Paragraph::Why(notes) => why(locations, notes),
     };
     paragraphs.iter().map(paragraph).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A list with a line each: "- `x` is a Tensor, line 3".
-pub(crate) fn why(places: &Places, notes: &[Note]) -> String {
+/// A list with one line per note: "- `x` is a Tensor, line 3".
+pub(crate) fn why(locations: &Locations, notes: &[Note]) -> String {
     let mut out = String::new();
     for note in notes {
-        let _ = writeln!(out, "- {}{}", note.message, place(places, note).unwrap_or_default());
+        let _ = writeln!(out, "- {}{}", note.message, line_of(locations, note).unwrap_or_default());
     }
     out.trim_end().to_owned()
 }
 
-fn place(places: &Places, note: &Note) -> Option<String> {
-    let place = note.location.as_ref()?;
-    let location = places.location(place)?;
+fn line_of(locations: &Locations, note: &Note) -> Option<String> {
+    let note_location = note.location.as_ref()?;
+    let location = locations.to_lsp(note_location)?;
     let line = location.range.start.line + 1;
-    let shown = match places.is_here(place) {
+    let shown = match locations.is_here(note_location) {
         true => format!("line {line}"),
         false => format!("{}:{line}", location.uri.path().rsplit('/').next().unwrap_or_default()),
     };
-    Some(match places.snapshot.client.markdown {
+    Some(match locations.snapshot.client.markdown {
         true => format!(", [{shown}]({}#L{line})", location.uri),
         false => format!(", {shown}"),
     })
 }
 
-/// What this server writes has no other marks.
+/// Removes code fences, bold and code marks, the only Markdown that the server writes.
 fn plain(markdown: &str) -> String {
     let lines = markdown.lines().filter(|line| !line.starts_with("```"));
     lines.map(|line| line.replace("**", "").replace('`', "")).collect::<Vec<_>>().join("\n")

@@ -1,14 +1,14 @@
-//! The language server: the analysis for people who type. It alone knows the protocol.
+//! The language server. Only this module depends on the protocol.
 //!
 //! ```text
-//! wire ── gate ── backend ──messages, in order──> owner (engines, documents)
-//!                    ▲                              │ snapshot
-//!                    └────────── answer ────── worker (a file per request)
+//! wire ── middleware ── backend ──messages, in order──> owner (engines, documents)
+//!                          ▲                              │ snapshot
+//!                          └───────── response ────── worker (one file per request)
 //! ```
 //!
-//! tower-lsp is the transport: a handler's first act is to put its message into the owner's inbox. The
-//! owner carries out edits, brings the engines to rest, and gives workers snapshots; an edit cancels what
-//! they compute. What the server says by itself leaves through the outbox.
+//! tower-lsp is the transport. A handler first puts its message into the owner's inbox. The owner applies
+//! edits, runs the analysis, and hands snapshots to worker threads; an edit cancels their computations.
+//! Notifications and requests to the client go through the outbox.
 
 mod backend;
 mod capabilities;
@@ -18,16 +18,15 @@ mod converted;
 mod diagnostics;
 mod documents;
 mod events;
-mod follow;
-mod gate;
 mod graphs;
 mod job;
+mod locations;
 mod markdown;
+mod middleware;
 mod notebooks;
 mod options;
 mod outbox;
 mod owner;
-mod places;
 mod position;
 mod process;
 mod programs;
@@ -39,6 +38,7 @@ mod requests;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod tracking;
 mod wire;
 
 use std::sync::atomic::Ordering;
@@ -48,26 +48,26 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tower_lsp::{LspService, Server};
 
 use backend::Backend;
-use gate::{Gate, Passed};
+use middleware::{Middleware, ProtocolState};
 use outbox::Outbox;
 
-/// Messages in work at one time; one that says to cancel another must not wait for its turn.
+/// The number of messages handled concurrently. A cancellation must not wait for the request that it cancels.
 const CONCURRENCY: usize = 64;
 
-/// Bytes of messages that may wait for tower-lsp.
+/// The capacity in bytes of the buffer in front of tower-lsp.
 const PIPE: usize = 1 << 20;
 
-/// Serves one client until it says `exit` or is gone. Whether it has said `shutdown` before.
+/// Serves one client until it sends `exit` or disconnects. Returns whether it has sent `shutdown`.
 pub(crate) async fn serve(
     input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite,
     cwd: SystemPathBuf,
 ) -> bool {
-    let passed = Passed::default();
+    let protocol = ProtocolState::default();
     let (service, socket) = LspService::build(|client| {
-        let (outbox, emptying) = Outbox::new(client);
-        tokio::spawn(emptying);
-        Backend::new(outbox, passed.clone(), cwd)
+        let (outbox, draining) = Outbox::new(client);
+        tokio::spawn(draining);
+        Backend::new(outbox, protocol.clone(), cwd)
     })
     .custom_method("ag-lsp/convertedDocument", Backend::converted_document)
     .custom_method("ag-lsp/explainStaging", Backend::explain_staging)
@@ -81,15 +81,15 @@ pub(crate) async fn serve(
     .custom_method("notebookDocument/didSave", Backend::did_save_notebook)
     .custom_method("notebookDocument/didClose", Backend::did_close_notebook)
     .finish();
-    let gate = Gate { inner: service, passed: passed.clone() };
-    let (sifted, reader) = tokio::io::duplex(PIPE);
-    let sifting = tokio::spawn(wire::sift(input, sifted));
-    let serving = Server::new(reader, output, socket).concurrency_level(CONCURRENCY).serve(gate);
+    let middleware = Middleware { inner: service, protocol: protocol.clone() };
+    let (pipe, reader) = tokio::io::duplex(PIPE);
+    let reading = tokio::spawn(wire::replace_invalid(input, pipe));
+    let serving = Server::new(reader, output, socket).concurrency_level(CONCURRENCY).serve(middleware);
     tokio::select! {
         () = serving => {}
-        () = passed.exit.notified() => {}
+        () = protocol.exit.notified() => {}
     }
-    // It may still wait for a client that has said goodbye.
-    sifting.abort();
-    passed.shutdown.load(Ordering::Relaxed)
+    // The task may still be waiting for input after `exit`.
+    reading.abort();
+    protocol.shutdown.load(Ordering::Relaxed)
 }

@@ -1,5 +1,5 @@
-//! Notebooks: the notifications of `notebookDocument/*`, in words of our own as far as they are used. A
-//! notebook is analysed as one text, its cells of Python joined.
+//! Notebooks: the notifications `notebookDocument/*`, with types for the fields that are used. The Python
+//! cells of a notebook are joined and analyzed as one text.
 
 use std::sync::Arc;
 
@@ -83,7 +83,7 @@ struct TextContent {
     changes: Vec<TextDocumentContentChangeEvent>,
 }
 
-/// A cell whose text does not come with it, because it is not Python, has no part in the program.
+/// The parts of cells. A cell that is not Python gets an empty text.
 fn parts(cells: &[Cell], texts: &[TextDocumentItem], known: &[Part]) -> Vec<Part> {
     let part = |cell: &Cell| {
         let opened = texts.iter().find(|text| text.uri == cell.document);
@@ -109,7 +109,7 @@ impl Owner {
         let Some(path) = path_of(&uri) else { return };
         let parts = parts(&params.notebook_document.cells, &params.cell_text_documents, &[]);
         Arc::make_mut(&mut self.documents).open(uri.clone(), Source { path, parts, is_notebook: true });
-        self.touch(uri);
+        self.mark_edited(uri);
     }
 
     pub(crate) fn change_notebook(&mut self, params: DidChange) {
@@ -128,10 +128,10 @@ impl Owner {
                 part.version = version;
             }
         }
-        self.touch(uri);
+        self.mark_edited(uri);
     }
 
     pub(crate) fn close_notebook(&mut self, params: &DidClose) {
-        self.let_go(&params.notebook_document.uri);
+        self.close_source(&params.notebook_document.uri);
     }
 }

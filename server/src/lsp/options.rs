@@ -1,10 +1,10 @@
-//! The section `ag-lsp` of an editor's configuration.
+//! The section `ag-lsp` of the editor's settings.
 
 use ag_project::config::Options;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// All optional; what is not said is as it is in the project's own configuration.
+/// All settings are optional. They override the project's configuration.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct EditorOptions {
@@ -20,7 +20,7 @@ pub(crate) struct EditorOptions {
     pub(crate) log_level: LogLevel,
 }
 
-/// Which hints are shown.
+/// The kinds of inlay hints that are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(crate) struct InlayHintOptions {
@@ -47,7 +47,7 @@ impl Default for CodeLensOptions {
     }
 }
 
-/// How converted code is shown unless a request says otherwise.
+/// The default view of converted code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum ConvertedView {
@@ -56,7 +56,7 @@ pub(crate) enum ConvertedView {
     Full,
 }
 
-/// Whose diagnostics are reported.
+/// The files whose diagnostics are reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum DiagnosticMode {
@@ -65,7 +65,7 @@ pub(crate) enum DiagnosticMode {
     Workspace,
 }
 
-/// What is told to the client's log.
+/// The level of messages in the client's log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LogLevel {
@@ -77,21 +77,21 @@ pub(crate) enum LogLevel {
 }
 
 impl EditorOptions {
-    /// From `initializationOptions`, an answer to `workspace/configuration` or the parameter of
-    /// `didChangeConfiguration`; the section may stand by itself or under its name.
+    /// Reads `initializationOptions`, a response to `workspace/configuration`, or the parameters of
+    /// `didChangeConfiguration`. The value may be the section itself or an object that contains it.
     pub(crate) fn read(value: &Value) -> Result<Self, String> {
         let section = value.get("ag-lsp").unwrap_or(value);
         if section.is_null() {
             return Ok(Self::default());
         }
         let mut options = Self::deserialize(section)
-            .map_err(|error| format!("the editor's settings of ag-lsp: {error}"))?;
-        // Forms of settings have no other way to say nothing.
+            .map_err(|error| format!("invalid editor settings for ag-lsp: {error}"))?;
+        // Settings forms represent an unset value as an empty string.
         options.configuration = options.configuration.filter(|path| !path.is_empty());
         Ok(options)
     }
 
-    /// The part that a configuration file could have said; it wins over the file.
+    /// The settings that are also configuration keys. They override the configuration file.
     pub(crate) fn layer(&self) -> Result<Options, String> {
         let mut table = serde_json::Map::new();
         for (key, value) in [("dialects", &self.dialects), ("select", &self.select), ("ignore", &self.ignore)]
@@ -101,7 +101,7 @@ impl EditorOptions {
             }
         }
         Options::deserialize(&Value::Object(table))
-            .map_err(|error| format!("the editor's settings of ag-lsp: {error}"))
+            .map_err(|error| format!("invalid editor settings for ag-lsp: {error}"))
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_section_stands_by_itself_or_under_its_name() {
+    fn the_section_may_be_nested_under_its_name() {
         let section = json!({ "select": ["AG1"], "inlayHints": { "python": true } });
         let options = EditorOptions::read(&section).unwrap();
         assert!(options.inlay_hints.staged && options.inlay_hints.python);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_told_and_nothing_is_the_default() {
+    fn invalid_values_are_errors_and_unset_values_are_defaults() {
         assert_eq!(EditorOptions::read(&Value::Null), Ok(EditorOptions::default()));
         assert_eq!(EditorOptions::read(&json!({ "configuration": "" })), Ok(EditorOptions::default()));
         assert!(EditorOptions::read(&json!({ "diagnosticMode": 3 })).is_err());

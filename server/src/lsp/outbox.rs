@@ -1,5 +1,5 @@
-//! What goes to the client, in the order in which it was decided. Notifications leave one after the
-//! other; a request to the client does not hold up what comes after it.
+//! The queue of messages to the client. Notifications are sent in order. A request does not block the
+//! messages after it.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,24 +18,24 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// The outbox, and what empties it into the client.
+    /// The outbox, and the task that sends its messages.
     pub(crate) fn new(client: Client) -> (Self, impl Future<Output = ()> + Send) {
         let (sender, mut receiver) = mpsc::unbounded_channel::<Box<dyn FnOnce(Client) -> Sending + Send>>();
-        let emptying = async move {
+        let draining = async move {
             while let Some(send) = receiver.recv().await {
                 send(client.clone()).await;
             }
         };
-        (Self { sender }, emptying)
+        (Self { sender }, draining)
     }
 
     pub(crate) fn send(&self, send: impl FnOnce(Client) -> Sending + Send + 'static) {
-        // A client that is gone needs nothing more.
+        // Fails only after the client has disconnected.
         let _ = self.sender.send(Box::new(send));
     }
 
-    /// Waits until what was decided before has left: an answer comes after what was said on the way to it.
-    pub(crate) async fn emptied(&self) {
+    /// Waits until all earlier messages are sent: partial results precede the response.
+    pub(crate) async fn flushed(&self) {
         let (sender, left) = oneshot::channel();
         self.send(move |_| {
             Box::pin(async move {
@@ -52,7 +52,7 @@ impl Outbox {
         self.send(move |client| Box::pin(async move { client.send_notification::<N>(params).await }));
     }
 
-    /// Asks the client; the answer is given to `then` when it comes.
+    /// Sends a request; `then` receives the response.
     pub(crate) fn request<R: Request>(
         &self,
         params: R::Params,
@@ -74,7 +74,7 @@ impl Outbox {
         self.send(move |client| Box::pin(async move { client.log_message(level, message).await }));
     }
 
-    /// For what the user must know.
+    /// Shows a message to the user.
     pub(crate) fn show(&self, level: MessageType, message: String) {
         self.send(move |client| Box::pin(async move { client.show_message(level, message).await }));
     }

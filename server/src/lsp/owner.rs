@@ -1,5 +1,5 @@
-//! The one thread that owns the engines. Everything that happens comes to it as a message, in the order
-//! in which the client sent it; so edits cannot overtake each other. It never waits for the client.
+//! The thread that owns the engines. It receives messages in the order in which the client sent them, so
+//! edits are applied in order. It never blocks on the client.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -10,42 +10,42 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tower_lsp::lsp_types::{MessageType, Url};
 
 use super::capabilities::Client;
-use super::diagnostics::Reported;
+use super::diagnostics::FileDiagnostics;
 use super::documents::{Documents, Source};
-use super::follow::Followed;
 use super::job::Job;
 use super::options::{EditorOptions, LogLevel};
 use super::outbox::Outbox;
 use super::progress::Progress;
 use super::project::Project;
 use super::publish::Publish;
-use super::snapshot::{Snapshot, View, project_of};
+use super::snapshot::{ProjectSnapshot, Snapshot, project_of};
+use super::tracking::TrackedSource;
 use crate::panics;
 
-/// Trees are walked recursively; what is not too deep to parse fits in this.
+/// Syntax trees are walked recursively. Every tree that the parser accepts fits in this stack.
 const STACK: usize = 256 * 1024 * 1024;
-/// Indexing fewer files is over before a progress bar could be seen.
-const WORTH_PROGRESS: usize = 64;
+/// Projects with fewer files are indexed before a progress bar becomes visible.
+const MIN_FILES_FOR_PROGRESS: usize = 64;
 
 pub(crate) enum Message {
-    /// Something happened.
-    Tell(Box<dyn FnOnce(&mut Owner) + Send>),
-    /// Something is asked.
-    Ask(Box<dyn Job>),
+    /// Changes the owner's state.
+    Update(Box<dyn FnOnce(&mut Owner) + Send>),
+    /// Reads a snapshot on a worker thread.
+    Request(Box<dyn Job>),
 }
 
-/// Where messages are put; putting one never blocks.
+/// The sending end of the owner's message queue. Sending never blocks.
 #[derive(Clone)]
 pub(crate) struct Inbox(Sender<Message>);
 
 impl Inbox {
     pub(crate) fn send(&self, message: Message) {
-        // Fails only when the process ends.
+        // Fails only while the process exits.
         let _ = self.0.send(message);
     }
 
-    pub(crate) fn tell(&self, happened: impl FnOnce(&mut Owner) + Send + 'static) {
-        self.send(Message::Tell(Box::new(happened)));
+    pub(crate) fn update(&self, update: impl FnOnce(&mut Owner) + Send + 'static) {
+        self.send(Message::Update(Box::new(update)));
     }
 }
 
@@ -59,20 +59,21 @@ pub(crate) struct Owner {
     pub(super) folders: Vec<SystemPathBuf>,
     pub(super) projects: Vec<Project>,
     pub(super) documents: Arc<Documents>,
-    /// Addresses of documents whose texts the engines have not been given.
+    /// Documents whose current text the engines do not have yet.
     pub(super) edited: FxHashSet<Url>,
-    /// Counts the changes; what was computed before the last one is stale.
+    /// Incremented by every change. A result computed at an earlier revision is stale.
     pub(super) revision: u64,
-    /// The revision whose diagnostics were asked for.
-    reported: u64,
-    pub(super) published: FxHashMap<Url, Reported>,
-    /// By the address of the source.
-    pub(super) followed: FxHashMap<Url, Followed>,
-    /// For a project as a whole.
-    settlers: rayon::ThreadPool,
-    /// For an edit, which concerns few functions: more threads would mostly look for work.
-    settler: rayon::ThreadPool,
-    workers: rayon::ThreadPool,
+    /// The revision for which diagnostics were last computed.
+    published_revision: u64,
+    pub(super) published: FxHashMap<Url, FileDiagnostics>,
+    /// By the URI of the source.
+    pub(super) tracked: FxHashMap<Url, TrackedSource>,
+    /// Runs the first analysis of a project.
+    project_pool: rayon::ThreadPool,
+    /// Runs the analysis after an edit. An edit affects few functions, so one thread suffices.
+    edit_pool: rayon::ThreadPool,
+    /// Answers requests.
+    request_pool: rayon::ThreadPool,
 }
 
 impl Owner {
@@ -99,14 +100,17 @@ impl Owner {
             documents: Arc::default(),
             edited: FxHashSet::default(),
             revision: 1,
-            reported: 0,
+            published_revision: 0,
             published: FxHashMap::default(),
-            followed: FxHashMap::default(),
-            settlers: pool(0).build()?,
-            settler: pool(1).build()?,
-            // Apart from the settlers: a snapshot that waits for a thread would keep an engine from settling.
-            workers: pool(std::thread::available_parallelism().map_or(2, |threads| threads.get().max(2)))
-                .build()?,
+            tracked: FxHashMap::default(),
+            project_pool: pool(0).build()?,
+            edit_pool: pool(1).build()?,
+            // A pool of its own: the analysis waits until all snapshots are dropped, so a snapshot must not
+            // wait for a thread of the analysis.
+            request_pool: pool(
+                std::thread::available_parallelism().map_or(2, |threads| threads.get().max(2)),
+            )
+            .build()?,
         };
         std::thread::Builder::new().name("owner".to_owned()).stack_size(STACK).spawn(move || owner.run())?;
         Ok(inbox)
@@ -115,90 +119,92 @@ impl Owner {
     fn run(&mut self) {
         while let Ok(message) = self.messages.recv() {
             self.handle(message);
-            // All that has come meanwhile first: a burst of edits is analysed once.
+            // Handle all queued messages first, so that a burst of edits is analyzed once.
             while let Ok(message) = self.messages.try_recv() {
                 self.handle(message);
             }
-            if self.reported != self.revision {
+            if self.published_revision != self.revision {
                 self.analyze();
-                self.reported = self.revision;
-                self.report();
+                self.published_revision = self.revision;
+                self.publish_diagnostics();
             }
         }
     }
 
     fn handle(&mut self, message: Message) {
         match message {
-            Message::Tell(happened) => {
-                if let Err(panic) = panics::catch(|| happened(self)) {
+            Message::Update(update) => {
+                if let Err(panic) = panics::catch(|| update(self)) {
                     self.recover(&panic);
                 }
             }
-            Message::Ask(job) if job.is_pointless() => {}
-            Message::Ask(job) => {
+            Message::Request(job) if job.is_cancelled() => {}
+            Message::Request(job) => {
                 self.analyze();
                 let snapshot = self.snapshot();
-                self.workers.spawn(move || job.run(snapshot));
+                self.request_pool.spawn(move || job.run(snapshot));
             }
         }
     }
 
-    /// An engine that panicked may be half changed: it is opened anew.
+    /// Reopens every project: an engine that panicked may be in an inconsistent state.
     fn recover(&mut self, panic: &str) {
         self.log(LogLevel::Error, format!("{panic}; this is a bug in ag-lsp"));
         self.reopen();
     }
 
-    /// Something that answers depend on has changed.
-    pub(super) fn touch(&mut self, uri: Url) {
+    /// Records that a document was edited.
+    pub(super) fn mark_edited(&mut self, uri: Url) {
         self.edited.insert(uri);
         self.revision += 1;
     }
 
-    /// Gives the engines the texts as they are now, and brings them to rest.
+    /// Passes edited texts to the engines and runs the analysis of every project that needs it.
     pub(super) fn analyze(&mut self) {
         if let Err(panic) = panics::catch(|| self.open_projects()) {
             self.recover(&panic);
         }
         for uri in std::mem::take(&mut self.edited) {
             let Some(source) = self.documents.get(&uri).map(Arc::clone) else { continue };
-            let Some(number) = self.project_for(&source) else { continue };
-            let project = &mut self.projects[number];
+            let Some(index) = self.project_for(&source) else { continue };
+            let project = &mut self.projects[index];
             project.engine.set_editor_text(&source.path, source.text());
-            project.stale = true;
+            project.needs_analysis = true;
         }
-        self.tell_converted();
-        for project in self.projects.iter_mut().filter(|project| project.stale) {
-            let shows =
-                self.client.progress && project.engine.documents().len() >= WORTH_PROGRESS && project.fresh;
-            let progress = Progress::begin(shows.then_some(&self.outbox), "Looking for staged functions");
+        self.notify_converted();
+        for project in self.projects.iter_mut().filter(|project| project.needs_analysis) {
+            let shows_progress = self.client.progress
+                && project.engine.documents().len() >= MIN_FILES_FOR_PROGRESS
+                && project.is_new;
+            let progress =
+                Progress::begin(shows_progress.then_some(&self.outbox), "Looking for staged functions");
             let engine = &mut project.engine;
-            let pool = if project.fresh { &self.settlers } else { &self.settler };
+            let pool = if project.is_new { &self.project_pool } else { &self.edit_pool };
             let start = Instant::now();
-            let settled = panics::catch(|| {
+            let outcome = panics::catch(|| {
                 pool.install(|| engine.analyze(&|done, total| progress.update(done, total)));
             });
-            if let Err(panic) = settled {
+            if let Err(panic) = outcome {
                 self.outbox.log(MessageType::ERROR, format!("{panic}; this is a bug in ag-lsp"));
             }
-            project.stale = false;
-            project.fresh = false;
-            project.settled_in = start.elapsed();
+            project.needs_analysis = false;
+            project.is_new = false;
+            project.analysis_time = start.elapsed();
         }
     }
 
-    /// The folders of the workspace have a project each.
+    /// Opens a project for every workspace folder that has none.
     fn open_projects(&mut self) {
         for folder in self.folders.clone() {
-            if !self.projects.iter().any(|project| project.whole && project.folder == folder) {
+            if !self.projects.iter().any(|project| project.is_workspace && project.folder == folder) {
                 self.open_project(folder, true);
                 self.edited.extend(self.documents.iter().map(|(uri, _)| uri.clone()));
             }
         }
     }
 
-    fn open_project(&mut self, folder: SystemPathBuf, whole: bool) -> Option<usize> {
-        match Project::open(folder, whole, &self.options) {
+    fn open_project(&mut self, folder: SystemPathBuf, is_workspace: bool) -> Option<usize> {
+        match Project::open(folder, is_workspace, &self.options) {
             Ok((project, problems)) => {
                 for problem in problems {
                     self.outbox.show(MessageType::ERROR, format!("ag-lsp: {problem}"));
@@ -213,22 +219,22 @@ impl Owner {
         }
     }
 
-    /// The project of a document, opened if there is none yet.
+    /// The index of the project that a document belongs to. Opens the project if necessary.
     fn project_for(&mut self, source: &Source) -> Option<usize> {
-        let folders = self.projects.iter().map(|project| (&project.folder, project.whole));
+        let folders = self.projects.iter().map(|project| (&project.folder, project.is_workspace));
         match project_of(folders, &source.path) {
-            Some(number) => Some(number),
+            Some(index) => Some(index),
             None => self.open_project(Project::folder_around(&source.path, &self.cwd), false),
         }
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {
-        let view = |project: &Project| View {
+        let to_snapshot = |project: &Project| ProjectSnapshot {
             folder: project.folder.clone(),
-            whole: project.whole,
+            is_workspace: project.is_workspace,
             configuration: project.configuration.clone(),
             environment: project.environment.clone(),
-            settled_in: project.settled_in,
+            analysis_time: project.analysis_time,
             engine: project.engine.clone(),
         };
         Snapshot {
@@ -236,16 +242,16 @@ impl Owner {
             outbox: self.outbox.clone(),
             options: Arc::clone(&self.options),
             documents: Arc::clone(&self.documents),
-            views: self.projects.iter().map(view).collect(),
+            projects: self.projects.iter().map(to_snapshot).collect(),
         }
     }
 
-    /// Has the diagnostics computed, for clients that do not ask for them.
-    fn report(&mut self) {
+    /// Computes and publishes diagnostics, for clients that do not pull them.
+    fn publish_diagnostics(&mut self) {
         if !self.client.pulls_diagnostics {
             let job = Publish { revision: self.revision, inbox: self.inbox.clone() };
             let snapshot = self.snapshot();
-            self.workers.spawn(move || Box::new(job).run(snapshot));
+            self.request_pool.spawn(move || Box::new(job).run(snapshot));
         }
     }
 

@@ -1,5 +1,5 @@
-//! Offsets to positions as the client counts them, and back. Every position has an offset: one that is
-//! outside the text, or between the halves of a character, means the nearest before it.
+//! Converts between byte offsets and positions in the client's encoding. Every position has an offset: a
+//! position outside the text or inside a character is rounded down.
 
 use ruff_text_size::{TextRange, TextSize};
 use tower_lsp::lsp_types::{Position, PositionEncodingKind, Range};
@@ -13,7 +13,7 @@ pub(crate) enum Encoding {
 }
 
 impl Encoding {
-    /// The cheapest that the client speaks; UTF-16 when it says nothing.
+    /// The cheapest encoding that the client supports; UTF-16 by default.
     pub(crate) fn negotiate(offered: &[PositionEncodingKind]) -> Self {
         [Self::Utf8, Self::Utf32, Self::Utf16]
             .into_iter()
@@ -47,7 +47,7 @@ impl Encoding {
     }
 }
 
-/// A text with its lines, which end with `\n`, `\r\n` or `\r`.
+/// A text with an index of its lines. Lines end with `\n`, `\r\n` or `\r`.
 pub(crate) struct Lines<'a> {
     text: &'a str,
     starts: Vec<usize>,
@@ -99,12 +99,12 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Texts that are analysed are shorter than 4 GiB.
+/// Offsets beyond 4 GiB are clamped; analyzed texts are shorter.
 pub(crate) fn size(offset: usize) -> TextSize {
     TextSize::try_from(offset).unwrap_or(TextSize::new(u32::MAX))
 }
 
-/// The start of the character that `offset` is in.
+/// The start of the character at `offset`.
 fn floor(text: &str, offset: usize) -> usize {
     let offset = offset.min(text.len());
     (0..=offset).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
@@ -118,7 +118,7 @@ mod tests {
     const TEXT: &str = "é = '𝕏'\r\nx\ry\n";
 
     #[test]
-    fn columns_count_in_the_unit_of_the_client() {
+    fn columns_use_the_negotiated_encoding() {
         let quote = TEXT.find("'\r").unwrap();
         for (encoding, column) in [(Encoding::Utf8, 10), (Encoding::Utf16, 7), (Encoding::Utf32, 6)] {
             let lines = Lines::new(TEXT, encoding);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_ending_ends_a_line() {
+    fn all_line_endings_are_recognized() {
         let lines = Lines::new(TEXT, Encoding::Utf16);
         assert_eq!(lines.position(TEXT.find('x').unwrap()), Position::new(1, 0));
         assert_eq!(lines.position(TEXT.find('y').unwrap()), Position::new(2, 0));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_position_outside_means_the_nearest_before() {
+    fn positions_outside_the_text_are_rounded_down() {
         let lines = Lines::new(TEXT, Encoding::Utf16);
         let letter = TEXT.find('𝕏').unwrap();
         assert_eq!(lines.offset(Position::new(0, 6)), letter, "between the halves of a pair");

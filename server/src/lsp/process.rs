@@ -1,5 +1,5 @@
-//! Processes that the user has asked for: each with its progress, until it ends or the client cancels it. One whose
-//! outcome nobody waits for any more is ended.
+//! Processes that a command has started, with progress and cancellation. A process is killed when its request is
+//! dropped.
 
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,23 +14,23 @@ use tower_lsp::lsp_types::{NumberOrString, WorkDoneProgressCancelParams};
 use super::backend::Backend;
 use super::progress::{Progress, new_token};
 
-/// A longer line is told in parts.
-const LINE: u64 = 1 << 14;
+/// The maximum length of a line of output. A longer line is split.
+const MAX_LINE: u64 = 1 << 14;
 
-/// What cancels a process, by the token of its progress.
+/// Cancellation of running processes, by progress token.
 #[derive(Clone, Default)]
-pub(crate) struct Running(Arc<Mutex<FxHashMap<NumberOrString, Arc<Notify>>>>);
+pub(crate) struct RunningProcesses(Arc<Mutex<FxHashMap<NumberOrString, Arc<Notify>>>>);
 
-impl Running {
+impl RunningProcesses {
     fn with<T>(&self, change: impl FnOnce(&mut FxHashMap<NumberOrString, Arc<Notify>>) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Forgets the token when the process is over, however that comes.
-struct Listed<'a>(&'a Running, NumberOrString);
+/// Removes the token on drop.
+struct RegisteredProcess<'a>(&'a RunningProcesses, NumberOrString);
 
-impl Drop for Listed<'_> {
+impl Drop for RegisteredProcess<'_> {
     fn drop(&mut self) {
         self.0.with(|running| running.remove(&self.1));
     }
@@ -44,44 +44,44 @@ impl Backend {
         }
     }
 
-    /// Runs a command to its end, and tells its output line by line. `None` if the client has cancelled it.
+    /// Runs a command and passes each line of its output to `on_line`. `None` if the client has cancelled it.
     pub(super) async fn run_process(
         &self,
         command: std::process::Command,
         title: String,
-        heard: impl Fn(&str),
+        on_line: impl Fn(&str),
     ) -> Result<Option<ExitStatus>, Error> {
         let (token, cancel) = (new_token(), Arc::new(Notify::new()));
-        let _listed = Listed(&self.running, token.clone());
+        let _registered = RegisteredProcess(&self.running, token.clone());
         self.running.with(|running| running.insert(token.clone(), Arc::clone(&cancel)));
-        let shows = self.client().is_some_and(|client| client.progress);
-        let _progress = Progress::of_process(shows.then_some(&self.outbox), token, title);
+        let shows_progress = self.client().is_some_and(|client| client.progress);
+        let _progress = Progress::for_process(shows_progress.then_some(&self.outbox), token, title);
         let mut command = Command::from(command);
         let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = command.kill_on_drop(true).spawn().map_err(|error| failed(error.to_string()))?;
         let (out, err) = (process.stdout.take(), process.stderr.take());
-        let ending = async {
-            tokio::join!(listen(out, &heard), listen(err, &heard));
+        let exit = async {
+            tokio::join!(read_lines(out, &on_line), read_lines(err, &on_line));
             process.wait().await
         };
         tokio::select! {
-            status = ending => status.map(Some).map_err(|error| failed(error.to_string())),
+            status = exit => status.map(Some).map_err(|error| failed(error.to_string())),
             () = cancel.notified() => Ok(None),
         }
     }
 }
 
-async fn listen(output: Option<impl AsyncRead + Unpin>, heard: &impl Fn(&str)) {
+async fn read_lines(output: Option<impl AsyncRead + Unpin>, on_line: &impl Fn(&str)) {
     let Some(output) = output else { return };
     let mut output = BufReader::new(output);
     let mut line = Vec::new();
-    while (&mut output).take(LINE).read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
-        heard(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']));
+    while (&mut output).take(MAX_LINE).read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
+        on_line(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']));
         line.clear();
     }
 }
 
-/// The protocol's `RequestFailed`: the request was right, and could not be done.
+/// The protocol's error `RequestFailed`: the request was valid but failed.
 pub(crate) fn failed(message: String) -> Error {
     Error { code: ErrorCode::ServerError(-32803), message: message.into(), data: None }
 }

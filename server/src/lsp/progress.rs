@@ -1,4 +1,4 @@
-//! `$/progress`: how far a long computation is, for clients that show it.
+//! Work-done progress (`$/progress`), for clients that support it.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -12,14 +12,14 @@ use tower_lsp::lsp_types::{
 
 use super::outbox::Outbox;
 
-/// Ends when it is dropped.
+/// A progress bar. Dropping it ends the progress.
 pub(crate) struct Progress {
     sender: Option<UnboundedSender<(usize, usize)>>,
     percent: AtomicUsize,
 }
 
 impl Progress {
-    /// Of a computation that goes through files.
+    /// Progress of a computation over files.
     pub(crate) fn begin(outbox: Option<&Outbox>, title: &'static str) -> Self {
         let begin = WorkDoneProgressBegin {
             title: title.to_owned(),
@@ -30,8 +30,8 @@ impl Progress {
         Self::new(outbox, new_token(), begin)
     }
 
-    /// Of a process, which the client may cancel under the token.
-    pub(crate) fn of_process(outbox: Option<&Outbox>, token: NumberOrString, title: String) -> Self {
+    /// Progress of a process that the client can cancel.
+    pub(crate) fn for_process(outbox: Option<&Outbox>, token: NumberOrString, title: String) -> Self {
         let begin = WorkDoneProgressBegin { title, cancellable: Some(true), percentage: None, message: None };
         Self::new(outbox, token, begin)
     }
@@ -40,7 +40,7 @@ impl Progress {
         let sender = outbox.map(|outbox| {
             let (sender, receiver) = mpsc::unbounded_channel();
             outbox.send(move |client| {
-                tokio::spawn(tell(client, token, begin, receiver));
+                tokio::spawn(send_progress(client, token, begin, receiver));
                 Box::pin(std::future::ready(()))
             });
             sender
@@ -48,13 +48,13 @@ impl Progress {
         Self { sender, percent: AtomicUsize::new(0) }
     }
 
-    /// Every percent once.
+    /// Reports each percentage at most once.
     pub(crate) fn update(&self, done: usize, total: usize) {
         let now = percent(done, total);
         if let Some(sender) = &self.sender
             && self.percent.fetch_max(now, Ordering::Relaxed) < now
         {
-            // The client may have refused.
+            // Fails if the client has rejected the progress.
             let _ = sender.send((done, total));
         }
     }
@@ -65,7 +65,7 @@ pub(crate) fn new_token() -> NumberOrString {
     NumberOrString::String(format!("ag-lsp/{}", NEXT.fetch_add(1, Ordering::Relaxed)))
 }
 
-async fn tell(
+async fn send_progress(
     client: tower_lsp::Client,
     token: NumberOrString,
     begin: WorkDoneProgressBegin,
@@ -75,20 +75,20 @@ async fn tell(
     if client.send_request::<WorkDoneProgressCreate>(create).await.is_err() {
         return;
     }
-    let tell = |value| {
+    let send = |value| {
         let value = ProgressParamsValue::WorkDone(value);
         client.send_notification::<Notification>(ProgressParams { token: token.clone(), value })
     };
-    tell(WorkDoneProgress::Begin(begin)).await;
+    send(WorkDoneProgress::Begin(begin)).await;
     while let Some((done, total)) = receiver.recv().await {
-        tell(WorkDoneProgress::Report(WorkDoneProgressReport {
+        send(WorkDoneProgress::Report(WorkDoneProgressReport {
             message: Some(format!("{done} of {total} files")),
             percentage: u32::try_from(percent(done, total)).ok(),
             ..WorkDoneProgressReport::default()
         }))
         .await;
     }
-    tell(WorkDoneProgress::End(WorkDoneProgressEnd::default())).await;
+    send(WorkDoneProgress::End(WorkDoneProgressEnd::default())).await;
 }
 
 fn percent(done: usize, total: usize) -> usize {

@@ -1,5 +1,5 @@
-//! A folder of the workspace with its engine; or, for files opened from outside the workspace, the
-//! folder they are in, of which only the open files are analysed.
+//! A workspace folder with its engine. Files outside the workspace get a project for their folder, in which
+//! only open files are analyzed.
 
 use std::time::Duration;
 
@@ -13,37 +13,36 @@ use crate::discovery;
 
 pub(crate) struct Project {
     pub(crate) folder: SystemPathBuf,
-    /// All Python files below the folder are analysed, not only the open ones.
-    pub(crate) whole: bool,
+    /// All Python files in the folder are analyzed, not only the open ones.
+    pub(crate) is_workspace: bool,
     pub(crate) root: SystemPathBuf,
     pub(crate) engine: Engine,
     pub(crate) configuration: Option<SystemPathBuf>,
     pub(crate) environment: Environment,
-    /// Texts were set since the engine last came to rest.
-    pub(crate) stale: bool,
-    /// It never did.
-    pub(crate) fresh: bool,
-    pub(crate) settled_in: Duration,
+    /// Texts have changed since the last run of the analysis.
+    pub(crate) needs_analysis: bool,
+    /// The analysis has never run.
+    pub(crate) is_new: bool,
+    pub(crate) analysis_time: Duration,
     exclusion: Exclusion,
 }
 
 impl Project {
-    /// Sets a project up; what is wrong with its configuration is told in the second part, and then it is
-    /// as if it were not there.
+    /// Opens a project. Also returns the problems of its configuration; an invalid configuration is ignored.
     pub(crate) fn open(
         folder: SystemPathBuf,
-        whole: bool,
+        is_workspace: bool,
         options: &EditorOptions,
     ) -> Result<(Self, Vec<String>), String> {
         let system = OsSystem::new(&folder);
         let mut problems = Vec::new();
-        let mut heed = |problem: String| problems.push(problem);
+        let mut report = |problem: String| problems.push(problem);
         let file = match &options.configuration {
             Some(path) => ConfigFile::read(&system, &SystemPath::absolute(path, &folder)),
             None => config::closest(&system, &folder),
         };
         let file = file.unwrap_or_else(|error| {
-            heed(format!("{error}; the configuration is left aside"));
+            report(format!("{error}; the configuration is ignored"));
             None
         });
         let found = file.as_ref().filter(|_| options.configuration.is_none());
@@ -54,16 +53,16 @@ impl Project {
         let mut layers: Vec<_> = file.iter().map(|file| file.options.clone()).collect();
         match options.layer() {
             Ok(layer) => layers.push(layer),
-            Err(problem) => heed(problem),
+            Err(problem) => report(problem),
         }
         let settings = Settings::resolve(&layers, &root);
         let environment = environment::discover(&system, &root, settings.python.as_deref());
         let environment = environment.unwrap_or_else(|error| {
-            heed(error.to_string());
+            report(error.to_string());
             Environment::default()
         });
         let exclusion = Exclusion::new(&settings);
-        let inputs = match whole {
+        let inputs = match is_workspace {
             true => discovery::discover(&[folder.to_string()], &folder, &root, &settings).0,
             false => Vec::new(),
         };
@@ -75,22 +74,22 @@ impl Project {
             .map_err(|error| error.to_string())?;
         let project = Self {
             folder,
-            whole,
+            is_workspace,
             root,
             engine,
             configuration: file.map(|file| file.path),
             environment,
-            stale: true,
-            fresh: true,
-            settled_in: Duration::ZERO,
+            needs_analysis: true,
+            is_new: true,
+            analysis_time: Duration::ZERO,
             exclusion,
         };
         Ok((project, problems))
     }
 
-    /// Whether a file on disk belongs to the project without being open.
-    pub(crate) fn wants(&self, path: &SystemPath) -> bool {
-        self.whole
+    /// Whether the project analyzes this file on disk even if it is not open.
+    pub(crate) fn includes(&self, path: &SystemPath) -> bool {
+        self.is_workspace
             && discovery::is_python(path)
             && path.strip_prefix(&self.folder).is_ok_and(|below| {
                 let above = self.folder.strip_prefix(&self.root).unwrap_or(SystemPath::new(""));
@@ -100,7 +99,7 @@ impl Project {
             })
     }
 
-    /// Files outside every folder of the workspace share a project with their neighbours.
+    /// The project folder of a file outside the workspace: the project root, else the file's folder.
     pub(crate) fn folder_around(path: &SystemPath, cwd: &SystemPath) -> SystemPathBuf {
         let system = OsSystem::new(cwd);
         let Some(parent) = path.parent().filter(|parent| parent.as_std_path().is_dir()) else {

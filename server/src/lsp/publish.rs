@@ -1,5 +1,5 @@
-//! Pushing diagnostics, for clients that do not pull them. What is pushed is of the present text: an
-//! outcome that comes after the next edit is dropped, and only what is new is sent.
+//! Pushes diagnostics to clients that do not pull them. A result is dropped if the text has been edited
+//! since, and only changed diagnostics are sent.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use rustc_hash::FxHashSet;
 use tower_lsp::lsp_types::notification::PublishDiagnostics;
 use tower_lsp::lsp_types::{PublishDiagnosticsParams, Url};
 
-use super::diagnostics::{self, Reported};
+use super::diagnostics::{self, FileDiagnostics};
 use super::job::{Job, Outcome, catch};
 use super::options::DiagnosticMode;
 use super::owner::{Inbox, Owner};
 use super::snapshot::Snapshot;
 
-/// The diagnostics of all documents that are reported on.
+/// Computes the diagnostics of all reported documents.
 pub(crate) struct Publish {
     pub(crate) revision: u64,
     pub(crate) inbox: Inbox,
@@ -22,47 +22,48 @@ pub(crate) struct Publish {
 impl Job for Publish {
     fn run(self: Box<Self>, snapshot: Snapshot) {
         let all = catch(|| {
-            let addresses = addresses(&snapshot);
-            let of = |uri: &Url| snapshot.at(uri).map(|spot| diagnostics::of(&snapshot, &spot));
-            addresses.iter().filter_map(of).flatten().collect::<Vec<_>>()
+            let uris = reported_uris(&snapshot);
+            let diagnostics =
+                |uri: &Url| Some(diagnostics::for_document(&snapshot, &snapshot.document(uri)?));
+            uris.iter().filter_map(diagnostics).flatten().collect::<Vec<_>>()
         });
         drop(snapshot);
         let Self { revision, inbox } = *self;
-        // After the edit that has made this stale, there will be another one.
+        // An edit that cancels this job schedules another one.
         if let Outcome::Done(all) = all {
-            inbox.tell(move |owner| owner.publish(revision, all));
+            inbox.update(move |owner| owner.publish(revision, all));
         }
     }
 }
 
-/// The documents that are reported on: the open ones, and by the settings those of the workspace.
-pub(crate) fn addresses(snapshot: &Snapshot) -> Vec<Url> {
-    let mut addresses: BTreeMap<String, Url> =
+/// The documents whose diagnostics are reported: the open ones or, depending on the settings, the whole workspace.
+pub(crate) fn reported_uris(snapshot: &Snapshot) -> Vec<Url> {
+    let mut uris: BTreeMap<String, Url> =
         snapshot.documents.iter().map(|(uri, source)| (source.path.to_string(), uri.clone())).collect();
     if snapshot.options.diagnostic_mode == DiagnosticMode::Workspace {
-        for view in snapshot.views.iter().filter(|view| view.whole) {
-            for document in view.engine.documents() {
-                let path = view.engine.path(view.engine.file(document));
+        for project in snapshot.projects.iter().filter(|project| project.is_workspace) {
+            for document in project.engine.documents() {
+                let path = project.engine.path(project.engine.file(document));
                 if let Ok(uri) = Url::from_file_path(path.as_std_path()) {
-                    addresses.entry(path.to_string()).or_insert(uri);
+                    uris.entry(path.to_string()).or_insert(uri);
                 }
             }
         }
     }
-    addresses.into_values().collect()
+    uris.into_values().collect()
 }
 
 impl Owner {
-    fn publish(&mut self, revision: u64, all: Vec<Reported>) {
+    fn publish(&mut self, revision: u64, all: Vec<FileDiagnostics>) {
         if revision != self.revision {
             return;
         }
-        let present: FxHashSet<Url> = all.iter().map(|reported| reported.uri.clone()).collect();
+        let reported_uris: FxHashSet<Url> = all.iter().map(|reported| reported.uri.clone()).collect();
         for reported in all {
             let is_open = self.documents.get(&reported.uri).is_some();
             let before = self.published.get(&reported.uri);
-            let nothing = !is_open && before.is_none() && reported.diagnostics.is_empty();
-            if nothing || before == Some(&reported) {
+            let is_irrelevant = !is_open && before.is_none() && reported.diagnostics.is_empty();
+            if is_irrelevant || before == Some(&reported) {
                 continue;
             }
             self.outbox.notify::<PublishDiagnostics>(PublishDiagnosticsParams {
@@ -72,7 +73,8 @@ impl Owner {
             });
             self.published.insert(reported.uri.clone(), reported);
         }
-        let gone: Vec<Url> = self.published.keys().filter(|uri| !present.contains(uri)).cloned().collect();
+        let gone: Vec<Url> =
+            self.published.keys().filter(|uri| !reported_uris.contains(uri)).cloned().collect();
         for uri in gone {
             self.published.remove(&uri);
             self.outbox.notify::<PublishDiagnostics>(PublishDiagnosticsParams {

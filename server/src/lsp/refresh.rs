@@ -1,4 +1,4 @@
-//! Telling the client to ask again what it has asked before, where it understands that.
+//! Refresh requests: the client repeats its earlier requests.
 
 use tower_lsp::lsp_types::request::{
     CodeLensRefresh, InlayHintRefreshRequest, SemanticTokensRefresh, WorkspaceDiagnosticRefresh,
@@ -7,7 +7,7 @@ use tower_lsp::lsp_types::request::{
 use super::owner::Owner;
 
 impl Owner {
-    /// For changes that the client cannot know to concern its documents.
+    /// Requests a refresh after changes that the client cannot relate to its documents.
     pub(super) fn refresh(&self) {
         let refresh = self.client.refresh;
         if refresh.diagnostics && self.client.pulls_diagnostics {

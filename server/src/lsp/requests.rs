@@ -1,4 +1,4 @@
-//! What the client asks: a file per request. Each is a function of a snapshot and the parameters.
+//! The client's requests, one file each. A response is a function of a snapshot and the parameters.
 
 pub(crate) mod call_hierarchy;
 pub(crate) mod code_action;

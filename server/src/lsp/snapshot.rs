@@ -1,5 +1,5 @@
-//! What a request sees: every project and document as they were when its turn came. A later edit
-//! cancels the engine's queries; it never changes what is seen.
+//! The immutable state that a request reads: every project and document at one revision. A later edit
+//! cancels the engine's queries but never changes a snapshot.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,34 +13,34 @@ use ruff_text_size::TextSize;
 use tower_lsp::lsp_types::{Position, Url};
 
 use super::capabilities::Client;
-use super::documents::{self, Documents, Face, Source};
+use super::documents::{self, Documents, PartMapper, Source};
 use super::options::EditorOptions;
 use super::outbox::Outbox;
 
-/// A project without the means to change it.
+/// A read-only project.
 #[derive(Clone)]
-pub(crate) struct View {
+pub(crate) struct ProjectSnapshot {
     pub(crate) folder: SystemPathBuf,
-    pub(crate) whole: bool,
+    pub(crate) is_workspace: bool,
     pub(crate) configuration: Option<SystemPathBuf>,
     pub(crate) environment: Environment,
-    /// How long the engine last took to come to rest.
-    pub(crate) settled_in: Duration,
+    /// Duration of the last run of the analysis.
+    pub(crate) analysis_time: Duration,
     pub(crate) engine: Engine,
 }
 
 #[derive(Clone)]
 pub(crate) struct Snapshot {
     pub(crate) client: Arc<Client>,
-    /// For answers that are given in parts.
+    /// For partial results.
     pub(crate) outbox: Outbox,
     pub(crate) options: Arc<EditorOptions>,
     pub(crate) documents: Arc<Documents>,
-    pub(crate) views: Vec<View>,
+    pub(crate) projects: Vec<ProjectSnapshot>,
 }
 
-/// A document in its project.
-pub(crate) struct Spot<'a> {
+/// A document with the engine that analyzes it.
+pub(crate) struct DocumentContext<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) document: Document,
     pub(crate) source: Cow<'a, Source>,
@@ -49,46 +49,47 @@ pub(crate) struct Spot<'a> {
 }
 
 impl Snapshot {
-    /// The document at an address, or the notebook that has a cell at it.
-    pub(crate) fn at<'a>(&'a self, uri: &'a Url) -> Option<Spot<'a>> {
+    /// The document with this URI, or the notebook that contains the cell with this URI.
+    pub(crate) fn document<'a>(&'a self, uri: &'a Url) -> Option<DocumentContext<'a>> {
         let open = self.documents.get(uri);
         let path = open.map(|source| source.path.clone()).or_else(|| documents::path_of(uri))?;
-        let view = &self.views[project_of(self.views.iter().map(|view| (&view.folder, view.whole)), &path)?];
-        let document = view.engine.document(&path)?;
+        let project = &self.projects
+            [project_of(self.projects.iter().map(|project| (&project.folder, project.is_workspace)), &path)?];
+        let document = project.engine.document(&path)?;
         let source = match open {
             Some(source) => Cow::Borrowed(&**source),
-            None => Cow::Owned(documents::closed(&view.engine, &path)?),
+            None => Cow::Owned(documents::unopened(&project.engine, &path)?),
         };
-        Some(Spot { engine: &view.engine, document, source, uri, snapshot: self })
+        Some(DocumentContext { engine: &project.engine, document, source, uri, snapshot: self })
     }
 
-    /// The source of a file that findings speak of, if the client can open it.
+    /// The source of a file that a finding refers to, if the client can open it.
     pub(crate) fn source(&self, engine: &Engine, file: File) -> Option<Cow<'_, Source>> {
         let path = engine.path(file);
-        match self.documents.at(&path) {
+        match self.documents.get_by_path(&path) {
             Some(source) => Some(Cow::Borrowed(&**source)),
-            None => documents::closed(engine, &path).map(Cow::Owned),
+            None => documents::unopened(engine, &path).map(Cow::Owned),
         }
     }
 }
 
-impl Spot<'_> {
-    /// The part of the document that the request is about.
-    pub(crate) fn face(&self) -> Option<Face<'_>> {
+impl DocumentContext<'_> {
+    /// The file or cell that the request refers to.
+    pub(crate) fn mapper(&self) -> Option<PartMapper<'_>> {
         let encoding = self.snapshot.client.encoding;
-        // The client may spell the address of a file in its own way.
-        Face::of(&self.source, self.uri, encoding).or_else(|| {
-            Face::all(&self.source, encoding).into_iter().next().filter(|_| !self.source.is_notebook)
+        // Clients may spell the URI of a file differently.
+        PartMapper::for_uri(&self.source, self.uri, encoding).or_else(|| {
+            PartMapper::all(&self.source, encoding).into_iter().next().filter(|_| !self.source.is_notebook)
         })
     }
 
     pub(crate) fn offset(&self, position: Position) -> Option<TextSize> {
-        Some(self.face()?.offset(position))
+        Some(self.mapper()?.offset(position))
     }
 }
 
-/// Which of several projects a file belongs to: the one of the innermost folder around it, and what is
-/// in no folder to the first. A folder of the workspace wins over a project of open files.
+/// The index of the project that a file belongs to: that of the innermost enclosing folder. A workspace
+/// folder takes precedence over a project of open files. A text without a file belongs to the first project.
 pub(crate) fn project_of<'a>(
     folders: impl Iterator<Item = (&'a SystemPathBuf, bool)>,
     path: &SystemPath,
@@ -98,9 +99,9 @@ pub(crate) fn project_of<'a>(
     folders
         .enumerate()
         .filter(|(_, (folder, _))| !on_disk || path.starts_with(folder))
-        .max_by_key(|(number, (folder, whole))| {
+        .max_by_key(|(index, (folder, is_workspace))| {
             let depth = if on_disk { folder.as_str().len() } else { 0 };
-            (*whole, depth, std::cmp::Reverse(*number))
+            (*is_workspace, depth, std::cmp::Reverse(*index))
         })
-        .map(|(number, _)| number)
+        .map(|(index, _)| index)
 }

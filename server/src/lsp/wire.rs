@@ -1,29 +1,29 @@
-//! Between the client's bytes and tower-lsp, whose reader ends at the first message that it cannot read:
-//! such a message is replaced by one that [`super::gate`] answers with an error, and reading goes on.
+//! Filters the client's input. tower-lsp stops at the first invalid message, so an invalid message is replaced
+//! by a placeholder that [`super::middleware`] answers with an error.
 
 use tokio::io::{
     AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader,
 };
 use tower_lsp::jsonrpc::{Error, Request, Response};
 
-/// Methods that no client has.
-const NOT_JSON: &str = "ag-lsp/notJson";
-const NO_MESSAGE: &str = "ag-lsp/noMessage";
+/// Methods of placeholders. No client sends them.
+const INVALID_JSON: &str = "ag-lsp/invalidJson";
+const INVALID_MESSAGE: &str = "ag-lsp/invalidMessage";
 
-/// A header line beyond this is no header.
+/// The maximum length of a header line.
 const MAX_HEADER: u64 = 4096;
 
-/// The error for a message that stands for one that could not be read.
-pub(crate) fn error_of(method: &str) -> Option<Error> {
+/// The error that answers a placeholder.
+pub(crate) fn placeholder_error(method: &str) -> Option<Error> {
     match method {
-        NOT_JSON => Some(Error::parse_error()),
-        NO_MESSAGE => Some(Error::invalid_request()),
+        INVALID_JSON => Some(Error::parse_error()),
+        INVALID_MESSAGE => Some(Error::invalid_request()),
         _ => None,
     }
 }
 
-/// Copies messages until the input ends.
-pub(crate) async fn sift(
+/// Copies messages until the input ends, and replaces invalid ones.
+pub(crate) async fn replace_invalid(
     input: impl AsyncRead + Unpin,
     mut output: impl AsyncWrite + Unpin,
 ) -> std::io::Result<()> {
@@ -31,7 +31,7 @@ pub(crate) async fn sift(
     while let Some(length) = header(&mut input).await? {
         let mut body = Vec::new();
         (&mut input).take(length).read_to_end(&mut body).await?;
-        let body = match fault(&body) {
+        let body = match error_method(&body) {
             None => body,
             Some(method) => format!(r#"{{"jsonrpc":"2.0","method":"{method}"}}"#).into_bytes(),
         };
@@ -64,10 +64,10 @@ async fn header(input: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<Opti
     }
 }
 
-fn fault(body: &[u8]) -> Option<&'static str> {
+fn error_method(body: &[u8]) -> Option<&'static str> {
     match serde_json::from_slice::<Request>(body) {
         Ok(_) => None,
-        Err(error) if !error.is_data() => Some(NOT_JSON),
-        Err(_) => serde_json::from_slice::<Response>(body).err().map(|_| NO_MESSAGE),
+        Err(error) if !error.is_data() => Some(INVALID_JSON),
+        Err(_) => serde_json::from_slice::<Response>(body).err().map(|_| INVALID_MESSAGE),
     }
 }

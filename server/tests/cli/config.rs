@@ -1,4 +1,4 @@
-//! Where the configuration comes from, what wins, and what is said of a wrong one.
+//! Configuration: sources, precedence, and error messages.
 
 use crate::project::Project;
 
@@ -11,19 +11,19 @@ fn codes(config: &[(&str, &str)], arguments: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn without() {
+fn defaults() {
     assert_eq!(codes(&[], &[]), ["AG902", "AG905"]);
 }
 
 #[test]
-fn files_that_configure() {
+fn configuration_files() {
     assert_eq!(codes(&[("ag-lsp.toml", "ignore = ['AG902']")], &[]), ["AG905"]);
     assert_eq!(codes(&[(".ag-lsp.toml", "ignore = ['unused-ignore']")], &[]), ["AG905"]);
     assert_eq!(codes(&[("pyproject.toml", "[tool.ag-lsp]\nignore = ['AG905']")], &[]), ["AG902"]);
 }
 
 #[test]
-fn the_closest_wins() {
+fn the_closest_file_takes_precedence() {
     let far = ("ag-lsp.toml", "select = []");
     assert_eq!(codes(&[far], &[]), [""; 0]);
     let near = ("src/ag-lsp.toml", "ignore = ['AG902']");
@@ -33,7 +33,7 @@ fn the_closest_wins() {
 }
 
 #[test]
-fn the_command_line_wins() {
+fn the_command_line_takes_precedence() {
     let file = ("ag-lsp.toml", "select = ['AG905']");
     assert_eq!(codes(&[file], &[]), ["AG905"]);
     assert_eq!(codes(&[file], &["--isolated"]), ["AG902", "AG905"]);
@@ -67,7 +67,7 @@ fn exclude() {
     assert_eq!(codes(&[("ag-lsp.toml", "exclude = ['src']")], &["src/faulty.py"]), ["AG902", "AG905"]);
 }
 
-fn complaint(config: &str) -> String {
+fn error_message(config: &str) -> String {
     let answer = Project::new(&[FAULTY, ("ag-lsp.toml", config)]).run(&["check"]);
     assert_eq!(answer.code, Some(2), "{answer:?}");
     assert_eq!(answer.stdout, "");
@@ -76,7 +76,7 @@ fn complaint(config: &str) -> String {
 
 #[test]
 fn wrong_configuration() {
-    let wrong = [
+    let invalid = [
         "selct = ['AG1']",
         "select = 'AG9'",
         "select = [\n  'AG900',\n  'AG9O1',\n]",
@@ -89,13 +89,13 @@ fn wrong_configuration() {
         "[severity]\nno-such-rule = 'off'",
         "jobs = 4",
     ];
-    let complaints: Vec<String> =
-        wrong.iter().map(|config| format!("{config}\n---\n{}", complaint(config))).collect();
-    insta::assert_snapshot!(complaints.join("\n"));
+    let messages: Vec<String> =
+        invalid.iter().map(|config| format!("{config}\n---\n{}", error_message(config))).collect();
+    insta::assert_snapshot!(messages.join("\n"));
 }
 
 #[test]
-fn wrong_pyproject() {
+fn invalid_pyproject() {
     let project =
         Project::new(&[FAULTY, ("pyproject.toml", "[project]\nname = 'p'\n\n[tool.ag-lsp]\nselct = []\n")]);
     let answer = project.run(&["check"]);
@@ -107,7 +107,7 @@ fn wrong_pyproject() {
 }
 
 #[test]
-fn contradictions() {
+fn conflicting_options() {
     let project = Project::new(&[FAULTY, ("a.toml", ""), ("b.toml", "")]);
     assert_eq!(project.run(&["check", "--config", "a.toml", "--config", "b.toml"]).code, Some(2));
     assert_eq!(project.run(&["check", "--config", "a.toml", "--isolated"]).code, Some(2));
@@ -116,7 +116,7 @@ fn contradictions() {
 }
 
 #[test]
-fn wrong_arguments() {
+fn invalid_arguments() {
     let project = Project::new(&[FAULTY]);
     for arguments in [
         ["--config", "selct = []"],

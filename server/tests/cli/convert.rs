@@ -1,4 +1,4 @@
-//! `ag-lsp convert`.
+//! Tests of `ag-lsp convert`.
 
 use serde_json::Value;
 
@@ -59,9 +59,9 @@ fn every_function_method_and_lambda_has_an_entry() {
     assert!(entries[1]["text"].as_str().unwrap().starts_with("def batches(self):"));
 }
 
-/// Offsets count characters, also after `ö`.
+/// Offsets count characters, not bytes.
 #[test]
-fn the_map_leads_from_converted_text_to_the_file() {
+fn the_source_map_refers_to_the_file() {
     let project = Project::new(&[("model.py", MODEL)]);
     let answer = project.run(&["convert", "model.py", "--output-format", "json"]);
     let (source, mut copied) = (MODEL.chars().collect::<Vec<_>>(), 0);
@@ -82,7 +82,7 @@ fn the_map_leads_from_converted_text_to_the_file() {
 }
 
 #[test]
-fn one_function_is_shown_by_its_name() {
+fn a_function_is_selected_by_its_qualified_name() {
     let project = Project::new(&[("model.py", MODEL)]);
     let answer = project.run(&["convert", "model.py::Model.call", "--view", "simplified"]);
     insta::assert_snapshot!(answer.stdout, @r"
@@ -120,7 +120,7 @@ fn a_source_map_of_version_3_is_written() {
 }
 
 #[test]
-fn a_folder_goes_to_a_folder() {
+fn a_folder_is_converted_into_a_folder() {
     let project = Project::new(&[("src/a.py", "def a(): f()\n"), ("src/b/c.py", "x = 1\n")]);
     let answer = project.run(&["convert", "src", "--output", "out"]);
     assert_eq!(answer.code, Some(0), "{answer:?}");
@@ -129,7 +129,7 @@ fn a_folder_goes_to_a_folder() {
 }
 
 #[test]
-fn what_does_not_parse_is_left_alone() {
+fn files_with_syntax_errors_are_not_converted() {
     let broken = "def f(x:\n    return x\n\ndef g(y):\n    return h(y)\n";
     let project = Project::new(&[]);
     let answer = project.run_with_input(&["convert", "-"], broken.as_bytes());
@@ -139,7 +139,7 @@ fn what_does_not_parse_is_left_alone() {
 }
 
 #[test]
-fn wrong_questions_are_answered() {
+fn invalid_arguments_are_errors() {
     let project = Project::new(&[("f.py", "x = 1\n")]);
     project.write("g.py", [0xff]);
     for arguments in [
@@ -154,7 +154,7 @@ fn wrong_questions_are_answered() {
     }
 }
 
-/// Outside of its class, a function has to say what Python would have made of `__limit`.
+/// Outside its class, a function must contain the mangled form of private names such as `__limit`.
 #[test]
 fn private_names_are_spelled_out_for_a_function_alone() {
     let text = "\
@@ -172,7 +172,7 @@ class Gate:
 }
 
 #[test]
-fn snek_has_operators_of_its_own_alone() {
+fn the_snek_dialect_only_uses_its_own_operators() {
     let project = Project::new(&[("f.py", "pick = lambda a, b: a or b\ndef f(x):\n    return x\n")]);
     let answer = project.run(&["convert", "f.py", "--dialect", "snek"]);
     assert_eq!(answer.code, Some(0), "{answer:?}");

@@ -1,4 +1,4 @@
-//! Which files are looked at.
+//! File discovery.
 
 use crate::project::Project;
 
@@ -24,7 +24,7 @@ fn python_files() {
 }
 
 #[test]
-fn passed_over() {
+fn excluded_files() {
     let project = Project::new(&[
         ("a.py", FAULTY),
         (".gitignore", "generated.py\n"),

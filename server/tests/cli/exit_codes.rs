@@ -1,4 +1,4 @@
-//! 0 clean, 1 findings, 2 wrong use.
+//! Exit codes: 0 without findings, 1 with findings, 2 for usage errors.
 
 use crate::project::Project;
 
@@ -33,7 +33,7 @@ fn findings() {
 }
 
 #[test]
-fn notes_are_no_failure() {
+fn info_findings_exit_with_0() {
     assert_eq!(code(&[WARNING], &["--config", "severity.AG902 = 'info'"]), Some(0));
 }
 
@@ -45,7 +45,7 @@ fn warnings_as_errors() {
 }
 
 #[test]
-fn wrong_use() {
+fn usage_errors() {
     assert_eq!(code(&[CLEAN], &["--no-such-flag"]), Some(2));
     assert_eq!(code(&[CLEAN], &["--output-format", "yaml"]), Some(2));
     assert_eq!(code(&[CLEAN], &["--python", "no/such/environment"]), Some(2));
@@ -55,7 +55,7 @@ fn wrong_use() {
 }
 
 #[test]
-fn help_is_no_error() {
+fn help_and_version_exit_with_0() {
     let project = Project::new(&[]);
     for arguments in
         [&["--help"][..], &["--version"], &["check", "-h"], &["help", "check"], &["stages", "--help"]]

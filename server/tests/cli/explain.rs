@@ -1,4 +1,4 @@
-//! `explain`, `config`, `version`: what the binary knows about itself.
+//! Tests of `explain`, `config` and `version`.
 
 use crate::project::Project;
 

@@ -1,4 +1,4 @@
-//! `--fix`, `--unsafe-fixes`, `--diff`.
+//! Tests of `--fix`, `--unsafe-fixes` and `--diff`.
 
 use crate::project::Project;
 
@@ -30,7 +30,7 @@ fn fix() {
     assert_eq!(project.read("a.py"), "b = 2\nc = 3\nd = 4  # ag: ignore[x]\n");
 }
 
-/// Line endings and the byte order mark are the author's.
+/// Fixes preserve line endings and the byte order mark.
 #[test]
 fn encoding() {
     let project = Project::new(&[("a.py", "\u{feff}b = 'ü'  # ag: ignore\r\n# ag: ignore\r\nc = 3\r\n")]);

@@ -1,8 +1,8 @@
-//! Every output format of one project, and that machines can read those made for them.
+//! Output formats, and that the machine-readable ones parse.
 
 use crate::project::Project;
 
-/// A syntax error, a comment with an unknown rule, one that suppresses nothing.
+/// A syntax error, a suppression with an unknown rule, and an unused suppression.
 const FAULTY: &str = "x = (1\ny = 2  # ag: ignore[no-such-rule]\nz = 'ü'; w = 3  # ag: ignore\n";
 
 fn faulty() -> Project {
@@ -16,20 +16,20 @@ fn check(format: &str) -> String {
 }
 
 #[test]
-fn for_people() {
+fn human_readable() {
     for format in ["full", "concise", "grouped"] {
         insta::assert_snapshot!(format, check(format));
     }
 }
 
 #[test]
-fn for_machines() {
+fn machine_readable() {
     for format in ["json", "json-lines", "github", "gitlab", "rdjson", "junit"] {
         insta::assert_snapshot!(format, check(format));
     }
 }
 
-/// Full text of the rules is in it, so the shape is tested instead of the letters.
+/// The output contains the documentation of all rules, so the test checks its structure.
 #[test]
 fn sarif() {
     let sarif: serde_json::Value = serde_json::from_str(&check("sarif")).unwrap();
@@ -53,9 +53,9 @@ fn sarif() {
     }
 }
 
-/// Columns count characters, from 1.
+/// Columns count characters and start at 1.
 #[test]
-fn columns_of_wide_letters() {
+fn columns_of_non_ascii_text() {
     assert!(faulty().findings(&[]).contains(&"faulty.py:3:17: AG902".to_owned()));
 }
 
@@ -100,7 +100,7 @@ fn statistics() {
     );
 }
 
-/// Rows count from the start of the cell.
+/// Rows are relative to the cell.
 #[test]
 fn notebooks() {
     let notebook = serde_json::json!({

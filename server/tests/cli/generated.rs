@@ -1,4 +1,4 @@
-//! What is generated and committed is what would be generated now.
+//! Generated files that are committed are up to date.
 
 use crate::project::Project;
 
@@ -8,14 +8,14 @@ fn generate(arguments: &[&str]) -> String {
     answer.stdout
 }
 
-/// To renew it: `cargo run -- generate-schema > ag-lsp.schema.json`.
+/// To update it: `cargo run -- generate-schema > ag-lsp.schema.json`.
 #[test]
 fn schema() {
     let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/../ag-lsp.schema.json");
     assert_eq!(std::fs::read_to_string(committed).unwrap(), generate(&["generate-schema"]));
 }
 
-/// Every option that the schema knows is one that is read, and the other way round.
+/// The schema has exactly the keys that the configuration accepts.
 #[test]
 fn options_of_the_schema() {
     let schema: serde_json::Value = serde_json::from_str(&generate(&["generate-schema"])).unwrap();

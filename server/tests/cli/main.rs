@@ -1,4 +1,4 @@
-//! The binary from outside: what it prints, what it writes, and what it exits with.
+//! Command-line tests of the binary: output, written files, and exit codes.
 
 mod config;
 mod convert;

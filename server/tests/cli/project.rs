@@ -1,4 +1,4 @@
-//! A project in a folder of its own, and runs of the binary in it.
+//! A temporary project folder in which tests run the binary.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ pub(crate) struct Project {
     folder: tempfile::TempDir,
 }
 
-/// What a run has answered; the project's folder is called `[project]`.
+/// The result of a run. The path of the project folder is replaced by `[project]`.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: Option<i32>,
@@ -58,13 +58,13 @@ impl Project {
         let mut command = self.command(arguments);
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // A run that does not read its input closes it.
+        // The write fails if the process does not read its input.
         let _ = child.stdin.take().unwrap().write_all(input);
         let output = child.wait_with_output().unwrap();
         Answer {
             code: output.status.code(),
-            stdout: self.anonymous(&output.stdout),
-            stderr: self.anonymous(&output.stderr),
+            stdout: self.redacted(&output.stdout),
+            stderr: self.redacted(&output.stderr),
         }
     }
 
@@ -82,7 +82,7 @@ impl Project {
         findings.as_array().unwrap().iter().map(show).collect()
     }
 
-    fn anonymous(&self, output: &[u8]) -> String {
+    fn redacted(&self, output: &[u8]) -> String {
         let folder = self.folder.path().canonicalize().unwrap();
         String::from_utf8_lossy(output)
             .replace(folder.to_str().unwrap(), "[project]")

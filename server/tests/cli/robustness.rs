@@ -1,4 +1,4 @@
-//! Whatever the files are, there is an answer and an exit code.
+//! Unusual input: every run ends with a result and an exit code.
 
 use std::io::Read;
 use std::process::Stdio;
@@ -6,7 +6,7 @@ use std::process::Stdio;
 use crate::project::Project;
 
 #[test]
-fn bytes_that_are_not_text() {
+fn invalid_encodings() {
     let project = Project::new(&[("fine.py", "x = 1  # ag: ignore\n")]);
     project.write("latin.py", b"x = '\xe4'\n");
     project.write("zeros.py", b"\0\0\0");
@@ -44,7 +44,7 @@ fn nesting() {
     );
 }
 
-/// Ten megabytes of data, as generated code has them.
+/// Ten megabytes of data, as in generated code.
 #[test]
 fn large() {
     let data =
@@ -55,7 +55,7 @@ fn large() {
 }
 
 #[test]
-fn half_written() {
+fn incomplete_files() {
     let text = "import tensorflow as tf\n\n@tf.function\ndef f(x, ):\n    if x > 0:\n        y = tf.\n    for in x:\n    while\n    return y[\n";
     let project = Project::new(&[("a.py", text)]);
     let cuts: Vec<String> = (0..text.len()).map(|cut| format!("cut{cut}.py")).collect();
@@ -72,7 +72,7 @@ fn half_written() {
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
 }
 
-/// What the type engine is shown is shorter or longer than the notebook, and its cells are elsewhere in it.
+/// The annotated source is shorter or longer than the notebook, so its cells have other offsets.
 #[test]
 fn staged_cells() {
     let eager = format!("def eager(x):\n{}    return x\n", "    x = x + 'é'\n".repeat(200));
@@ -105,7 +105,7 @@ fn links() {
     assert_eq!(project.findings(&["linked.py"]), ["linked.py:2:1: AG900"]);
 }
 
-/// For root everything is readable, so this shows something on other accounts only.
+/// The user root can read every file, so the test is only effective for other users.
 #[cfg(unix)]
 #[test]
 fn unreadable() {
@@ -135,9 +135,9 @@ fn closed_pipe() {
     assert!(!stderr.contains("error"), "{stderr}");
 }
 
-/// The same question gives the same answer, however many threads work on it.
+/// The output does not depend on the number of threads.
 #[test]
-fn jobs() {
+fn output_is_independent_of_the_number_of_threads() {
     let project = Project::new(&[]);
     for number in 0..20 {
         project.write(&format!("m{number}.py"), "x = 1  # ag: ignore\ny = (\n");

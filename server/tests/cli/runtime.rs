@@ -1,19 +1,19 @@
-//! `ag-lsp run` and `ag-lsp graph`, where the runtime is not installed: what is missing, and how to get it. That
-//! they work where it is, the tests of the runtime show.
+//! `ag-lsp run` and `ag-lsp graph` without the runtime: the error says what is missing and how to install it. The tests
+//! of the runtime cover both commands with the runtime.
 
 use crate::project::Project;
 
 const PROGRAM: &str = "print('started')\n";
 
 #[test]
-fn what_is_wrong_is_said_before_anything_is_run() {
+fn errors_are_reported_before_anything_is_run() {
     let project = Project::new(&[("train.py", PROGRAM), ("bin/python", "no program")]);
     let cases: &[(&[&str], &str)] = &[
-        (&["run", "missing.py"], "there is no file `missing.py`"),
+        (&["run", "missing.py"], "no such file: `missing.py`"),
         (&["run", "--python", "missing", "train.py"], "`missing` is no Python and no virtual environment"),
         (&["run", "--python", ".", "train.py"], "does not start"),
         (&["graph", "train.py"], "`train.py` names no function: write FILE::QUALNAME"),
-        (&["graph", "missing.py::step"], "there is no file `missing.py`"),
+        (&["graph", "missing.py::step"], "no such file: `missing.py`"),
         (&["graph", "--output-format", "png", "train.py::step"], "invalid value 'png'"),
     ];
     for (arguments, message) in cases {
@@ -24,16 +24,16 @@ fn what_is_wrong_is_said_before_anything_is_run() {
     }
 }
 
-/// An environment without packages, made as `python -m venv` makes it.
+/// Creates an environment without packages.
 #[test]
-fn a_runtime_that_is_not_installed_is_asked_for() {
+fn a_missing_runtime_is_an_error() {
     let project = Project::new(&[("train.py", PROGRAM)]);
-    let made = std::process::Command::new("python3")
+    let status = std::process::Command::new("python3")
         .args(["-m", "venv", "--without-pip"])
         .arg(project.path(".venv"))
         .status()
         .expect("the tests need Python");
-    assert!(made.success());
+    assert!(status.success());
     for arguments in [&["run", "train.py"][..], &["graph", "train.py::step"]] {
         let mut command = project.command(arguments);
         command.env_remove("VIRTUAL_ENV").env_remove("CONDA_PREFIX").env_remove("PYTHONPATH");

@@ -1,4 +1,4 @@
-//! `ag-lsp stages`.
+//! Tests of `ag-lsp stages`.
 
 use serde_json::{Value, json};
 
@@ -22,10 +22,10 @@ fn stages(project: &Project, arguments: &[&str]) -> Value {
     serde_json::from_str(&answer.stdout).unwrap()
 }
 
-/// The places and verdicts, without the reasons.
-fn verdicts(function: &Value) -> Vec<Value> {
+/// The constructs with binding and position, without why-chains.
+fn bindings(function: &Value) -> Vec<Value> {
     let constructs = function["constructs"].as_array().unwrap();
-    let verdict = |construct: &Value| {
+    let binding = |construct: &Value| {
         json!([
             construct["kind"],
             construct["text"],
@@ -36,11 +36,11 @@ fn verdicts(function: &Value) -> Vec<Value> {
             construct["end_column"]
         ])
     };
-    constructs.iter().map(verdict).collect()
+    constructs.iter().map(binding).collect()
 }
 
 #[test]
-fn of_a_root() {
+fn decisions_of_a_root() {
     let project = Project::new(&[("step.py", STEP)]);
     let stages = stages(&project, &["step.py"]);
     assert_eq!(stages[0]["file"], "step.py");
@@ -50,11 +50,11 @@ fn of_a_root() {
     assert_eq!(function["root"], true);
     assert_eq!(function["dialect"], "tensorflow");
     let parameters = function["parameters"].as_array().unwrap();
-    let bindings: Vec<_> =
+    let parameter_bindings: Vec<_> =
         parameters.iter().map(|parameter| (&parameter["name"], &parameter["binding"])).collect();
-    assert_eq!(bindings, [(&json!("x"), &json!("staged")), (&json!("flag"), &json!("python"))]);
+    assert_eq!(parameter_bindings, [(&json!("x"), &json!("staged")), (&json!("flag"), &json!("python"))]);
     assert_eq!(
-        verdicts(function),
+        bindings(function),
         [json!(["ifexp", "x > 0", "staged", 6, 18, 6, 36]), json!(["if", "flag", "python", 7, 5, 8, 15])]
     );
     for construct in function["constructs"].as_array().unwrap() {
@@ -64,7 +64,7 @@ fn of_a_root() {
 }
 
 #[test]
-fn names_of_files_are_those_given() {
+fn files_are_named_as_given() {
     let project = Project::new(&[("pkg/a.py", STEP), ("pkg/sub/b.py", "x = 1\n")]);
     let files = |arguments: &[&str]| -> Vec<String> {
         let stages = stages(&project, arguments);
@@ -78,7 +78,7 @@ fn names_of_files_are_those_given() {
 }
 
 #[test]
-fn every_function() {
+fn all_functions_as_roots() {
     let project = Project::new(&[("a.py", "def f(x):\n    return x\n")]);
     assert_eq!(stages(&project, &["a.py"])[0]["functions"], json!([]));
     let all = stages(&project, &["a.py", "--roots", "all", "--dialect", "tensorflow"]);
@@ -99,5 +99,5 @@ fn missing_file() {
     let answer = Project::new(&[("a.py", STEP)]).run(&["stages", "gone.py", "a.py"]);
     assert_eq!(answer.code, Some(2));
     assert!(answer.stderr.contains("gone.py"), "{}", answer.stderr);
-    assert!(answer.stdout.contains("\"step\""), "the others are shown all the same");
+    assert!(answer.stdout.contains("\"step\""), "the other files are still shown");
 }

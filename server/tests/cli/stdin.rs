@@ -1,4 +1,4 @@
-//! Text on standard input, for editors and hooks.
+//! Input from standard input, for editors and hooks.
 
 use crate::project::Project;
 
@@ -22,7 +22,7 @@ fn unnamed() {
     assert!(answer.stdout.starts_with("stdin.py:1:8: "), "{}", answer.stdout);
 }
 
-/// The file on disk is another version; per-file settings still hold.
+/// Standard input replaces the file on disk. Per-file settings still apply.
 #[test]
 fn instead_of_a_file() {
     let project =
@@ -51,7 +51,7 @@ fn not_utf_8() {
 }
 
 #[test]
-fn wrong_use() {
+fn usage_errors() {
     let project = Project::new(&[("a.py", "")]);
     assert_eq!(project.run(&["check", "-", "a.py"]).code, Some(2));
     assert_eq!(project.run(&["check", "--stdin-filename", "n.ipynb"]).code, Some(2));

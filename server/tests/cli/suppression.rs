@@ -1,9 +1,8 @@
-//! `# ag: ignore…`: where it has an effect, and what is said where it has none. The findings that
-//! are suppressed come from a rule that is certain: a name bound in one branch of a staged `if`.
+//! Suppression comments `# ag: ignore…`: their scope, and the findings about unused or invalid ones.
 
 use crate::project::Project;
 
-/// A function with an AG101 on its sixth line.
+/// A file with an AG101 on line 6.
 fn function(comment: &str) -> String {
     format!(
         "import tensorflow as tf\n\n\n@tf.function\ndef f(x):\n    if x > 0:{comment}\n        y = 1\n    return y\n"
@@ -67,7 +66,7 @@ fn of_another_rule() {
 }
 
 #[test]
-fn wrong() {
+fn invalid() {
     assert_eq!(findings("x = 1  # ag: ignore[AG999]\n"), ["a.py:1:21: AG905"]);
     assert_eq!(findings("x = 1  # ag: ignore[AG1]\n"), ["a.py:1:21: AG905"]);
     assert_eq!(findings("x = 1  # ag: ignore[]\n"), ["a.py:1:21: AG905"]);
@@ -76,7 +75,7 @@ fn wrong() {
     assert_eq!(findings("x = '# ag: ignore[AG999]'\n"), [""; 0], "this is a string");
 }
 
-/// A code is judged only if its rule ran.
+/// A suppression is unused only if its rule was selected.
 #[test]
 fn unused() {
     let project = Project::new(&[("a.py", "x = 1  # ag: ignore[AG101]\ny = 1  # ag: ignore\n")]);
@@ -117,7 +116,7 @@ fn added() {
     assert_eq!(project.findings(&["--select", "AG101"]), [""; 0]);
 }
 
-/// As a filter: the text comes back, with or without new comments.
+/// Used as a filter, the command prints the text with the added comments.
 #[test]
 fn added_to_standard_input() {
     let project = Project::new(&[]);

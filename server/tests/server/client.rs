@@ -1,5 +1,5 @@
-//! A client of the server that forgets nothing: at its end, every message must have been asked for.
-#![allow(dead_code, unreachable_pub, reason = "each test crate uses its part")]
+//! A strict client for tests: when it finishes, the test must have consumed every message from the server.
+#![allow(dead_code, unreachable_pub, reason = "each test crate uses a part of this module")]
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Only a server that hangs takes so long.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// A server that takes longer hangs.
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 pub struct Client {
     output: Box<dyn Write + Send>,
     incoming: Receiver<Value>,
-    /// Come, and not asked for yet.
+    /// Received but not yet consumed.
     unread: VecDeque<Value>,
     requests: i64,
-    /// What `workspace/configuration` is answered with.
+    /// The response to `workspace/configuration`.
     pub settings: Value,
     is_over: bool,
 }
@@ -43,7 +43,7 @@ impl Client {
         }
     }
 
-    /// Shakes hands; what the server offers.
+    /// Sends `initialize` and `initialized`. Returns the server's capabilities.
     pub fn initialize(&mut self, capabilities: Value, folders: &[&std::path::Path], options: Value) -> Value {
         let folder = |path: &&std::path::Path| json!({ "uri": uri(path), "name": "folder" });
         let result = self.request(
@@ -64,10 +64,10 @@ impl Client {
         self.send_raw(message.to_string().as_bytes());
     }
 
-    /// A body that need not be JSON.
+    /// Sends a message whose body may be invalid JSON.
     pub fn send_raw(&mut self, body: &[u8]) {
         let header = format!("Content-Length: {}\r\n\r\n", body.len());
-        // A server that is gone is noticed by what does not come back.
+        // A dead server is detected by the missing response.
         let _ = self.output.write_all(header.as_bytes()).and_then(|()| self.output.write_all(body));
         let _ = self.output.flush();
     }
@@ -80,7 +80,7 @@ impl Client {
         self.send(&notification);
     }
 
-    /// The number of a request that is under way.
+    /// Sends a request and returns its id.
     pub fn ask(&mut self, method: &str, params: Value) -> i64 {
         self.requests += 1;
         let mut request = json!({ "jsonrpc": "2.0", "id": self.requests, "method": method });
@@ -91,7 +91,7 @@ impl Client {
         self.requests
     }
 
-    /// The answer to a request: `result` or `error`.
+    /// Waits for the response to a request: `result` or `error`.
     pub fn answer(&mut self, id: i64) -> Result<Value, Value> {
         let answer = self.wait(|message| message.get("method").is_none() && message["id"] == id);
         match answer.get("error") {
@@ -120,7 +120,7 @@ impl Client {
         message["params"]["diagnostics"].as_array().cloned().unwrap_or_default()
     }
 
-    /// The first message of which something is true; the others wait.
+    /// Waits for the first message that satisfies the predicate. The others stay unread.
     pub fn wait(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
         if let Some(at) = self.unread.iter().position(&is_wanted) {
             return self.unread.remove(at).unwrap();
@@ -134,25 +134,25 @@ impl Client {
         }
     }
 
-    /// Waits until what is pushed for a document is this. What comes before it is from an earlier state of the
-    /// server: the answers of a client take their own way, and may come after the edits that follow them.
-    pub fn pushed_at_last(&mut self, uri: &str, version: Option<i64>, expected: &[&str]) {
+    /// Waits until the pushed diagnostics of a document have these codes. Diagnostics of earlier states may precede
+    /// them, because the client's responses may arrive after later edits.
+    pub fn pushed_eventually(&mut self, uri: &str, version: Option<i64>, expected: &[&str]) {
         while codes(&self.pushed(uri, version)) != expected {}
     }
 
-    /// Forgets the messages of a kind that have been sent so far.
+    /// Discards the messages with this method that the server has sent so far.
     pub fn skip(&mut self, method: &str) {
-        // On their last way, messages and answers alternate: an answer overtakes one message, and no second one does.
+        // A response can overtake at most one other message, so two round trips suffice.
         for _ in 0..2 {
             self.request("ag-lsp/status", json!({}));
         }
         self.unread.retain(|message| message["method"] != method);
     }
 
-    /// The next message; the server's own requests are answered.
+    /// The next message. Answers the server's requests.
     fn next(&mut self) -> Value {
         loop {
-            let message = self.incoming.recv_timeout(PATIENCE).expect("the server answers");
+            let message = self.incoming.recv_timeout(TIMEOUT).expect("the server answers");
             let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) else {
                 return message;
             };
@@ -205,27 +205,27 @@ impl Client {
         self.notify("textDocument/didClose", json!({ "textDocument": { "uri": uri } }));
     }
 
-    /// Leaves without a word of goodbye.
+    /// Sends `exit` without `shutdown`.
     pub fn leave(mut self) {
         self.notify("exit", Value::Null);
         self.is_over = true;
     }
 
-    /// Says goodbye. No message may be left, and none may come after.
+    /// Shuts the server down. Fails if any message is unread.
     pub fn finish(mut self) {
         self.request("shutdown", Value::Null);
         self.notify("exit", Value::Null);
         self.is_over = true;
-        while let Ok(message) = self.incoming.recv_timeout(PATIENCE) {
+        while let Ok(message) = self.incoming.recv_timeout(TIMEOUT) {
             self.unread.push_back(message);
         }
-        assert!(self.unread.is_empty(), "messages that nobody has read: {:#?}", self.unread);
+        assert!(self.unread.is_empty(), "unread messages: {:#?}", self.unread);
     }
 }
 
 impl Drop for Client {
     fn drop(&mut self) {
-        assert!(self.is_over || std::thread::panicking(), "a client must say goodbye");
+        assert!(self.is_over || std::thread::panicking(), "call `finish` or `leave`");
     }
 }
 

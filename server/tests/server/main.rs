@@ -1,4 +1,4 @@
-//! `ag-lsp server` from outside: the real binary over standard input and output.
+//! End-to-end tests of `ag-lsp server`: the real binary over standard input and output.
 
 mod client;
 
@@ -46,8 +46,8 @@ fn start(folder: &std::path::Path, arguments: &[&str]) -> (Child, Client) {
 fn a_session() {
     let folder = tempfile::tempdir().unwrap();
     let (mut process, mut client) = start(folder.path(), &["--stdio"]);
-    let offered = client.initialize(json!({}), &[folder.path()], json!({}));
-    assert_eq!(offered["positionEncoding"], "utf-16");
+    let capabilities = client.initialize(json!({}), &[folder.path()], json!({}));
+    assert_eq!(capabilities["positionEncoding"], "utf-16");
     let uri = uri(&folder.path().join("m.py"));
     client.open(&uri, MODEL);
     assert_eq!(codes(&client.pushed(&uri, Some(1))), ["AG501"]);
@@ -56,7 +56,7 @@ fn a_session() {
 }
 
 #[test]
-fn a_client_that_is_gone_leaves_no_server() {
+fn the_server_exits_when_its_input_ends() {
     let folder = tempfile::tempdir().unwrap();
     let mut process = Command::new(env!("CARGO_BIN_EXE_ag-lsp"))
         .arg("server")
@@ -70,7 +70,7 @@ fn a_client_that_is_gone_leaves_no_server() {
 }
 
 #[test]
-fn exit_without_shutdown_is_told_by_the_exit_code() {
+fn exit_without_shutdown_has_exit_code_1() {
     let folder = tempfile::tempdir().unwrap();
     let (mut process, mut client) = start(folder.path(), &[]);
     client.initialize(json!({}), &[], json!({}));
@@ -78,15 +78,15 @@ fn exit_without_shutdown_is_told_by_the_exit_code() {
     assert_eq!(process.wait().unwrap().code(), Some(1));
 }
 
-/// Opening a workspace executes nothing of it: neither its modules nor an interpreter that lies in it. Neither does what
-/// an editor asks by itself, lenses that would run something among it.
+/// Opening a workspace executes neither its modules nor an interpreter in it. The requests that an editor sends on its
+/// own, including those for lenses with run commands, do not execute anything either.
 #[cfg(unix)]
 #[test]
 fn nothing_of_the_workspace_is_executed() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
-    let witness = folder.path().join("executed");
-    let script = format!("#!/bin/sh\ntouch '{}'\n", witness.display());
+    let marker = folder.path().join("executed");
+    let script = format!("#!/bin/sh\ntouch '{}'\n", marker.display());
     for name in ["python", "python3", "ag-run"] {
         let path = folder.path().join(".venv/bin").join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -94,7 +94,7 @@ fn nothing_of_the_workspace_is_executed() {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
     std::fs::write(folder.path().join(".venv/pyvenv.cfg"), "home = /nowhere\n").unwrap();
-    let module = format!("open({:?}, 'w')\n{PROGRAM}{MODEL}", witness.display().to_string());
+    let module = format!("open({:?}, 'w')\n{PROGRAM}{MODEL}", marker.display().to_string());
     std::fs::write(folder.path().join("conftest.py"), &module).unwrap();
     let (mut process, mut client) = start(folder.path(), &[]);
     client.initialize(json!({ "textDocument": { "diagnostic": {} } }), &[folder.path()], json!({}));
@@ -109,5 +109,5 @@ fn nothing_of_the_workspace_is_executed() {
     client.notify("textDocument/didSave", json!({ "textDocument": { "uri": uri } }));
     client.finish();
     process.wait().unwrap();
-    assert!(!witness.exists());
+    assert!(!marker.exists());
 }

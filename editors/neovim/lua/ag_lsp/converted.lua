@@ -1,21 +1,21 @@
--- Buffers with converted code: they stand beside their source, follow its edits, and light up together with it.
+-- Buffers with converted code: shown beside their source, updated with it, and with corresponding lines highlighted.
 
 local matching = require('ag_lsp.matching')
 
 local M = {}
 
----@class ag_lsp.Converted The server's answer
+---@class ag_lsp.Converted The server's response
 ---@field uri string
 ---@field text string
 ---@field view 'simplified'|'full'
 ---@field function? string
 ---@field map ag_lsp.Mapping[]
 
----@class ag_lsp.Open What is known of an open converted buffer
+---@class ag_lsp.Open State of an open converted buffer
 ---@field source integer the buffer of the source
 ---@field target { function?: string, view: string }
 ---@field map ag_lsp.Mapping[]
----@field asked integer how often the server was asked: only the answer to the last question counts
+---@field last_request integer only the response to the last request is used
 
 ---@type table<integer, ag_lsp.Open>
 local open = {}
@@ -23,8 +23,8 @@ local open = {}
 local METHOD = 'ag-lsp/convertedDocument'
 local marks = vim.api.nvim_create_namespace('ag_lsp_matching')
 
---- The value of a field that JSON may have said `null` for.
-local function given(value)
+--- Maps JSON's `null` to `nil`.
+local function non_null(value)
   if value ~= vim.NIL then
     return value
   end
@@ -57,35 +57,35 @@ local function mark(buffer, lines)
   end
 end
 
---- Lights up the line of the cursor and what belongs to it on the other side; `buffer` is either side.
+--- Highlights the cursor line of `buffer` (source or converted code) and the corresponding lines of the other buffer.
 ---@param buffer integer
-function M.light(buffer)
+function M.highlight(buffer)
   if vim.api.nvim_get_current_buf() ~= buffer then
     return
   end
   local line = vim.api.nvim_win_get_cursor(0)[1] - 1
-  for converted, known in pairs(open) do
-    if buffer == converted or buffer == known.source then
-      local here = buffer == converted
-      local found = matching.lines(known.map, here and 'generated' or 'original', line)
-      mark(here and known.source or converted, found)
+  for converted, state in pairs(open) do
+    if buffer == converted or buffer == state.source then
+      local is_converted = buffer == converted
+      local found = matching.lines(state.map, is_converted and 'generated' or 'original', line)
+      mark(is_converted and state.source or converted, found)
       mark(buffer, #found > 0 and { line } or {})
-      -- The converted code scrolls along; a cursor in the source stays where its owner left it.
+      -- Scroll the converted code with the source, but never move the cursor in the source.
       local window = vim.fn.bufwinid(converted)
-      if not here and window ~= -1 and found[1] and found[1] < vim.api.nvim_buf_line_count(converted) then
+      if not is_converted and window ~= -1 and found[1] and found[1] < vim.api.nvim_buf_line_count(converted) then
         vim.api.nvim_win_set_cursor(window, { found[1] + 1, 0 })
       end
     end
   end
 end
 
---- A buffer for the answer, which `gd` and the outline of the server work in too.
+--- Creates a buffer for the response and attaches the client, so that `gd` and the outline work in it.
 ---@param client vim.lsp.Client
 ---@param source integer
----@param answer ag_lsp.Converted
+---@param response ag_lsp.Converted
 ---@return integer
-local function present(client, source, answer)
-  local buffer = vim.fn.bufadd(answer.uri)
+local function create_buffer(client, source, response)
+  local buffer = vim.fn.bufadd(response.uri)
   vim.fn.bufload(buffer)
   vim.bo[buffer].buftype = 'nofile'
   vim.bo[buffer].swapfile = false
@@ -93,11 +93,11 @@ local function present(client, source, answer)
   vim.bo[buffer].undolevels = -1
   open[buffer] = {
     source = source,
-    target = { ['function'] = given(answer['function']), view = answer.view },
-    map = answer.map,
-    asked = 0,
+    target = { ['function'] = non_null(response['function']), view = response.view },
+    map = response.map,
+    last_request = 0,
   }
-  write(buffer, answer.text)
+  write(buffer, response.text)
   vim.bo[buffer].filetype = 'python'
   vim.lsp.buf_attach_client(buffer, client.id)
   vim.api.nvim_create_autocmd('BufWipeout', {
@@ -110,7 +110,7 @@ local function present(client, source, answer)
   return buffer
 end
 
---- Shows `buffer` in its window, or in a new one beside this one; the cursor stays where it is.
+--- Shows `buffer` in its window or in a new one, without moving the cursor.
 ---@param buffer integer
 local function show(buffer)
   if vim.fn.bufwinid(buffer) == -1 then
@@ -121,66 +121,66 @@ end
 ---@param client vim.lsp.Client
 ---@param source integer
 ---@param params table
-local function ask_and_show(client, source, params)
-  client:request(METHOD, params, function(failure, answer)
+local function request_and_show(client, source, params)
+  client:request(METHOD, params, function(failure, response)
     if failure then
       vim.notify('ag-lsp: ' .. failure.message, vim.log.levels.ERROR)
-    elseif not given(answer) then
-      vim.notify('ag-lsp: there is no function here that can be converted', vim.log.levels.INFO)
+    elseif not non_null(response) then
+      vim.notify('ag-lsp: no function at the cursor can be converted', vim.log.levels.INFO)
     else
-      show(present(client, source, answer))
-      M.light(vim.api.nvim_get_current_buf())
+      show(create_buffer(client, source, response))
+      M.highlight(vim.api.nvim_get_current_buf())
     end
   end, source)
 end
 
---- Opens the converted code of the function under the cursor. In a converted buffer: the other view of it.
+--- Opens the converted code of the function under the cursor. In a converted buffer, switches to the other view.
 ---@param client vim.lsp.Client
 ---@param buffer integer
 ---@param view? string
 function M.open_here(client, buffer, view)
-  local known = open[buffer]
-  if known then
-    local other = known.target.view == 'full' and 'simplified' or 'full'
-    ask_and_show(client, known.source, {
-      textDocument = { uri = vim.uri_from_bufnr(known.source) },
-      ['function'] = known.target['function'],
+  local state = open[buffer]
+  if state then
+    local other = state.target.view == 'full' and 'simplified' or 'full'
+    request_and_show(client, state.source, {
+      textDocument = { uri = vim.uri_from_bufnr(state.source) },
+      ['function'] = state.target['function'],
       view = view or other,
     })
   else
     local params = vim.lsp.util.make_position_params(0, client.offset_encoding)
-    ask_and_show(client, buffer, vim.tbl_extend('force', params, { view = view }))
+    request_and_show(client, buffer, vim.tbl_extend('force', params, { view = view }))
   end
 end
 
---- Opens what a lens or a code action names.
+--- Opens the target of a lens or code action.
 ---@param client vim.lsp.Client
 ---@param target { uri: string, function?: string, view?: string }
 function M.open(client, target)
   local source = vim.uri_to_bufnr(target.uri)
-  ask_and_show(client, source, {
+  request_and_show(client, source, {
     textDocument = { uri = target.uri },
-    ['function'] = given(target['function']),
-    view = given(target.view),
+    ['function'] = non_null(target['function']),
+    view = non_null(target.view),
   })
 end
 
---- Renews the converted buffers of a source that was edited.
+--- Updates the converted buffers of an edited source.
 ---@param client vim.lsp.Client
 ---@param uri string
-function M.follow(client, uri)
-  for buffer, known in pairs(open) do
-    if vim.uri_from_bufnr(known.source) == uri then
-      known.asked = known.asked + 1
-      local question = known.asked
-      local params = vim.tbl_extend('force', { textDocument = { uri = uri } }, known.target)
-      client:request(METHOD, params, function(_, answer)
-        if given(answer) and known.asked == question and vim.api.nvim_buf_is_valid(buffer) then
-          known.map = answer.map
-          write(buffer, answer.text)
-          M.light(vim.api.nvim_get_current_buf())
+function M.refresh(client, uri)
+  for buffer, state in pairs(open) do
+    if vim.uri_from_bufnr(state.source) == uri then
+      state.last_request = state.last_request + 1
+      local request = state.last_request
+      local params = vim.tbl_extend('force', { textDocument = { uri = uri } }, state.target)
+      client:request(METHOD, params, function(_, response)
+        if non_null(response) and state.last_request == request and vim.api.nvim_buf_is_valid(buffer) then
+          state.map = response.map
+          write(buffer, response.text)
+          M.highlight(vim.api.nvim_get_current_buf())
         end
-      end, known.source)
+      end, state.source)
     end
   end
 end

@@ -1,4 +1,4 @@
--- `:checkhealth ag_lsp`: what must be there, and what to do where it is not.
+-- `:checkhealth ag_lsp`: checks the requirements and suggests remedies.
 
 local M = {}
 
@@ -7,7 +7,7 @@ function M.check()
   health.start('ag-lsp')
 
   if vim.fn.has('nvim-0.11') == 0 then
-    health.error('Neovim 0.11 or newer is needed')
+    health.error('Neovim 0.11 or newer is required')
     return
   end
   health.ok('Neovim ' .. tostring(vim.version()))
@@ -16,8 +16,8 @@ function M.check()
   local command = type(config.cmd) == 'table' and config.cmd[1] or nil
   if command and vim.fn.executable(command) == 0 then
     health.error(('`%s` is not executable'):format(command), {
-      'Install it, in the repository: `pip install .`',
-      "or name it: `vim.lsp.config('ag_lsp', { cmd = { '/path/to/ag-lsp', 'server' } })`",
+      'Install it: run `pip install .` in the repository',
+      "Or configure its path: `vim.lsp.config('ag_lsp', { cmd = { '/path/to/ag-lsp', 'server' } })`",
     })
   elseif command then
     local run = vim.system({ command, 'version' }, { text = true }):wait(5000)
@@ -29,7 +29,7 @@ function M.check()
   end
 
   if vim.lsp.is_enabled and not vim.lsp.is_enabled('ag_lsp') then
-    health.warn('not enabled', { "Put `vim.lsp.enable('ag_lsp')` into your init.lua" })
+    health.warn('not enabled', { "Add `vim.lsp.enable('ag_lsp')` to your init.lua" })
   end
   for _, client in ipairs(vim.lsp.get_clients({ name = 'ag_lsp' })) do
     health.ok(('running in `%s`'):format(client.root_dir or 'no root'))

@@ -1,4 +1,4 @@
--- Which lines of one side belong to a line of the other side. Knows the source map alone.
+-- Finds the lines of one side of a source map that correspond to a line of the other side.
 
 local M = {}
 
@@ -9,20 +9,20 @@ local M = {}
 ---@field original lsp.Range
 ---@field kind 'verbatim'|'moved'|'synthesized'
 
---- The first and the last line that a range touches, counted from 0.
+--- The first and the last line of a range, 0-based.
 ---@param range lsp.Range
 local function lines(range)
   local first, last = range.start.line, range['end'].line
-  -- A range that ends before the first character of a line does not touch that line.
+  -- A range that ends at column 0 does not include that line.
   if range['end'].character == 0 and last > first then
     last = last - 1
   end
   return first, last
 end
 
---- The lines on the other side of `line`, which is on `side`; in ascending order, counted from 0.
+--- The 0-based lines that correspond to `line` of `side`, in ascending order.
 ---
---- Mappings nest (an `if` and the statements in it); those that span the fewest lines around `line` speak.
+--- Mappings nest (an `if` and the statements in it). The smallest mappings that contain `line` determine the result.
 ---@param map ag_lsp.Mapping[]
 ---@param side ag_lsp.Side
 ---@param line integer

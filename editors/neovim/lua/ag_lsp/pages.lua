@@ -1,19 +1,19 @@
--- Pages that the server writes in Markdown, shown in a floating window.
+-- Shows Markdown pages from the server in a floating window.
 
 local M = {}
 
 ---@param client vim.lsp.Client
 ---@param method string
 ---@param params table
----@param nothing string what is said when there is no page
-local function show(client, method, params, nothing)
-  client:request(method, params, function(failure, answer)
+---@param empty_message string shown when there is no page
+local function show(client, method, params, empty_message)
+  client:request(method, params, function(failure, response)
     if failure then
       vim.notify('ag-lsp: ' .. failure.message, vim.log.levels.ERROR)
-    elseif not answer or answer == vim.NIL then
-      vim.notify('ag-lsp: ' .. nothing, vim.log.levels.INFO)
+    elseif not response or response == vim.NIL then
+      vim.notify('ag-lsp: ' .. empty_message, vim.log.levels.INFO)
     else
-      local lines = vim.split(answer.markdown, '\n', { trimempty = true })
+      local lines = vim.split(response.markdown, '\n', { trimempty = true })
       vim.lsp.util.open_floating_preview(lines, 'markdown', { focus_id = method, border = 'rounded' })
     end
   end, 0)
@@ -23,7 +23,7 @@ end
 ---@param target { uri: string, position: lsp.Position }
 function M.explain(client, target)
   local params = { textDocument = { uri = target.uri }, position = target.position }
-  show(client, 'ag-lsp/explainStaging', params, 'there is no staged function here')
+  show(client, 'ag-lsp/explainStaging', params, 'no staged function at the cursor')
 end
 
 ---@param client vim.lsp.Client
@@ -35,7 +35,7 @@ end
 
 ---@param client vim.lsp.Client
 function M.status(client)
-  show(client, 'ag-lsp/status', vim.empty_dict(), 'the server says nothing of itself')
+  show(client, 'ag-lsp/status', vim.empty_dict(), 'the server returned no status')
 end
 
 return M

@@ -1,21 +1,21 @@
 /**
- * Which lines of one side belong to a line of the other side. Knows the source map, and nothing of VS Code.
+ * Finds the lines of one side of a source map that correspond to a line of the other side. Independent of VS Code.
  */
 import type { Mapping } from '../protocol';
 
 export type Side = 'generated' | 'original';
 
-/** The lines of a mapping on one side, first and last, both inclusive. */
+/** The lines of a mapping on one side, both inclusive. */
 interface Lines {
     first: number;
     last: number;
 }
 
 /**
- * The lines on the other side of `line`, which is on `side`, in ascending order.
+ * The lines that correspond to `line` of `side`, in ascending order.
  *
- * Mappings nest (an `if` and the statements in it); those that span the fewest lines around `line` speak, so that a
- * line inside a loop does not light the whole loop up.
+ * Mappings nest (an `if` and the statements in it). The smallest mappings that contain `line` determine the result, so
+ * that a line inside a loop does not match the whole loop.
  */
 export function matchingLines(map: Mapping[], side: Side, line: number): number[] {
     const around = map.filter(mapping => contains(lines(mapping, side), line));
@@ -35,7 +35,7 @@ export function matchingLines(map: Mapping[], side: Side, line: number): number[
 
 function lines(mapping: Mapping, side: Side): Lines {
     const { start, end } = mapping[side];
-    // A range that ends before the first character of a line does not touch that line.
+    // A range that ends at column 0 does not include that line.
     const last = end.character === 0 && end.line > start.line ? end.line - 1 : end.line;
     return { first: start.line, last };
 }

@@ -1,7 +1,6 @@
 /**
- * The addresses of converted documents:
- * `ag-converted:` + path of the source file + `/<name for people>?function=<qualified name>&view=<view>`.
- * The server writes them; here they are read. Knows nothing of VS Code.
+ * Parses the URIs of converted documents, which the server creates. Independent of VS Code. Format:
+ * `ag-converted:` + path of the source file + `/<display name>?function=<qualified name>&view=<view>`.
  */
 import type { View } from '../protocol';
 
@@ -13,7 +12,7 @@ export interface Query {
     view: View;
 }
 
-/** Reads the query of an address as `vscode.Uri` gives it, decoded once. */
+/** Parses the decoded query of a URI. */
 export function parseQuery(text: string): Query {
     const parameters = new URLSearchParams(text);
     return {
@@ -22,7 +21,7 @@ export function parseQuery(text: string): Query {
     };
 }
 
-/** The path of the source file, from the path of an address. */
+/** The path of the source file, given the path of a URI. */
 export function sourcePath(path: string): string {
     return path.slice(0, path.lastIndexOf('/'));
 }

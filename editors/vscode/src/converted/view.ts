@@ -1,8 +1,7 @@
 /**
- * Opens converted code beside its source, and lights up the lines that belong together.
+ * Opens converted code beside its source and highlights corresponding lines.
  *
- * The text itself comes to VS Code through `workspace/textDocumentContent`, which the language client serves and keeps
- * fresh; here is what VS Code has no notion of.
+ * The language client provides and refreshes the text through `workspace/textDocumentContent`.
  */
 import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
@@ -17,7 +16,7 @@ import {
 import { matchingLines, type Side } from './matching';
 import { otherView, parseQuery, SCHEME, sourcePath } from './uri';
 
-/** What is known of an open converted document. */
+/** State of an open converted document. */
 interface Open {
     source: vscode.Uri;
     map: Mapping[];
@@ -34,12 +33,12 @@ export class ConvertedView implements vscode.Disposable {
     constructor(private readonly client: () => LanguageClient | undefined) {
         this.subscriptions = [
             this.decoration,
-            vscode.window.onDidChangeTextEditorSelection(event => this.light(event.textEditor)),
-            vscode.window.onDidChangeVisibleTextEditors(() => this.lightActive()),
+            vscode.window.onDidChangeTextEditorSelection(event => this.highlight(event.textEditor)),
+            vscode.window.onDidChangeVisibleTextEditors(() => this.highlightActive()),
             vscode.workspace.onDidCloseTextDocument(document => this.open.delete(document.uri.toString())),
             vscode.workspace.onDidChangeTextDocument(event => {
                 if (event.document.uri.scheme === SCHEME) {
-                    this.lightActive();
+                    this.highlightActive();
                 }
             }),
         ];
@@ -54,21 +53,21 @@ export class ConvertedView implements vscode.Disposable {
         const editor = vscode.window.activeTextEditor;
         const source = target === undefined ? editor?.document.uri : vscode.Uri.parse(target.uri);
         if (source === undefined || source.scheme === SCHEME) {
-            void vscode.window.showInformationMessage('ag-lsp: open a Python file and put the cursor into a function.');
+            void vscode.window.showInformationMessage('ag-lsp: open a Python file and move the cursor into a function.');
             return;
         }
-        const answer = await this.request(source, {
+        const response = await this.request(source, {
             view: target?.view ?? vscode.workspace.getConfiguration('ag-lsp', source).get<View>('convertedView'),
             ...(target === undefined ? { position: editor?.selection.active } : { function: target.function }),
         });
-        if (answer) {
-            await this.present(source, answer, vscode.ViewColumn.Beside, true);
+        if (response) {
+            await this.present(source, response, vscode.ViewColumn.Beside, true);
         } else {
-            void vscode.window.showInformationMessage('ag-lsp: there is no function here that can be converted.');
+            void vscode.window.showInformationMessage('ag-lsp: no function at the cursor can be converted.');
         }
     }
 
-    /** Shows the full view in place of the simplified one in the active editor, or the other way round. */
+    /** Switches the active editor between the simplified and the full view. */
     async switchView(): Promise<void> {
         const editor = vscode.window.activeTextEditor;
         if (editor?.document.uri.scheme !== SCHEME) {
@@ -76,46 +75,46 @@ export class ConvertedView implements vscode.Disposable {
         }
         const query = parseQuery(editor.document.uri.query);
         const source = this.sourceOf(editor.document.uri);
-        const answer = await this.request(source, { function: query.function, view: otherView(query.view) });
-        if (answer) {
+        const response = await this.request(source, { function: query.function, view: otherView(query.view) });
+        if (response) {
             const replaced = vscode.window.tabGroups.activeTabGroup.activeTab;
-            await this.present(source, answer, editor.viewColumn, false);
+            await this.present(source, response, editor.viewColumn, false);
             if (replaced !== undefined) {
                 await vscode.window.tabGroups.close(replaced, true);
             }
         }
     }
 
-    /** Asks for the new maps of the converted documents of `source`; their text follows by itself. */
+    /** Updates the source maps of the converted documents of `source`. The language client updates their text. */
     async sourceChanged(source: vscode.Uri): Promise<void> {
         for (const [uri, open] of [...this.open]) {
             if (open.source.toString() === source.toString()) {
                 const query = parseQuery(vscode.Uri.parse(uri).query);
-                const answer = await this.request(source, { function: query.function, view: query.view });
-                open.map = answer?.map ?? [];
+                const response = await this.request(source, { function: query.function, view: query.view });
+                open.map = response?.map ?? [];
             }
         }
-        this.lightActive();
+        this.highlightActive();
     }
 
     private async request(
         source: vscode.Uri,
-        which: Omit<ConvertedParams, 'textDocument'>,
+        selector: Omit<ConvertedParams, 'textDocument'>,
     ): Promise<Converted | null | undefined> {
-        return this.client()?.sendRequest(convertedDocument, { textDocument: { uri: source.toString() }, ...which });
+        return this.client()?.sendRequest(convertedDocument, { textDocument: { uri: source.toString() }, ...selector });
     }
 
     private async present(
         source: vscode.Uri,
-        answer: Converted,
+        response: Converted,
         viewColumn: vscode.ViewColumn | undefined,
         preserveFocus: boolean,
     ): Promise<void> {
-        const uri = vscode.Uri.parse(answer.uri);
-        this.open.set(uri.toString(), { source, map: answer.map });
+        const uri = vscode.Uri.parse(response.uri);
+        this.open.set(uri.toString(), { source, map: response.map });
         const document = await vscode.workspace.openTextDocument(uri);
         await vscode.window.showTextDocument(document, { viewColumn, preserveFocus, preview: false });
-        this.lightActive();
+        this.highlightActive();
     }
 
     private sourceOf(converted: vscode.Uri): vscode.Uri {
@@ -123,18 +122,18 @@ export class ConvertedView implements vscode.Disposable {
         return open?.source ?? converted.with({ scheme: 'file', path: sourcePath(converted.path), query: '' });
     }
 
-    /** Lights up anew where the cursor has not moved, but what is shown has changed. */
-    private lightActive(): void {
+    /** Renews the highlighting after a change of the visible editors or their text. */
+    private highlightActive(): void {
         for (const editor of vscode.window.visibleTextEditors) {
             editor.setDecorations(this.decoration, []);
         }
         if (vscode.window.activeTextEditor !== undefined) {
-            this.light(vscode.window.activeTextEditor);
+            this.highlight(vscode.window.activeTextEditor);
         }
     }
 
-    /** Lights up what belongs to the line of the cursor in `editor`, on both sides. */
-    private light(editor: vscode.TextEditor): void {
+    /** Highlights the cursor line of `editor` and the corresponding lines of the other editor. */
+    private highlight(editor: vscode.TextEditor): void {
         const uri = editor.document.uri.toString();
         for (const other of vscode.window.visibleTextEditors) {
             const otherUri = other.document.uri.toString();

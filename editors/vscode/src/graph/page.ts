@@ -1,21 +1,20 @@
 /**
- * What stands in the panel of a graph. Knows HTML, and nothing of VS Code.
+ * The HTML page in the panel of a graph. Independent of VS Code.
  *
- * The drawing comes from a process that ran the user's code: it goes into the page as data, of which the page's own
- * script takes the shapes and texts that it knows, and nothing else. The policy of the page lets nothing else run or
- * be fetched.
+ * The drawing comes from a process that executed user code, so it is untrusted. The page receives it as data, and the
+ * page's script copies only known shapes and texts. The content security policy blocks other scripts and all requests.
  */
 import { draw } from './shapes';
 
-/** What the page is told. */
+/** Message to the page. */
 export interface Shown {
-    /** The drawing, or what was said where there is none. */
+    /** The drawing; null if tracing failed. */
     svg: string | null;
     failure: string | null;
 }
 
-/** What the page tells: a place in a file, the line counted from one. */
-export interface Place {
+/** Message from the page: the user clicked on a source location. The line is 1-based. */
+export interface SourceLocation {
     file: string;
     line: number;
 }
@@ -31,7 +30,7 @@ export function page(title: string, nonce: string): string {
 <style nonce="${nonce}">${STYLE}</style>
 </head>
 <body>
-<main>Staging …</main>
+<main>Tracing …</main>
 <script nonce="${nonce}">(${draw.toString()})(acquireVsCodeApi());</script>
 </body>
 </html>`;

@@ -1,9 +1,9 @@
 /**
- * The script of the page, and the only one: it is handed to the page as text, so it names nothing from outside of itself.
+ * The script of the page. It is embedded as text, so it must not refer to anything outside the function.
  */
-import type { Place, Shown } from './page';
+import type { Shown, SourceLocation } from './page';
 
-/** What the script uses of the page that it runs in. */
+/** The part of the DOM that the script uses. */
 interface Node_ {
     tagName: string;
     textContent: string | null;
@@ -15,7 +15,7 @@ interface Node_ {
     replaceChildren(...children: Node_[]): void;
     closest(selector: string): Node_ | null;
     querySelector(selector: string): Node_ | null;
-    addEventListener(event: string, heard: (event: { target: Node_ }) => void): void;
+    addEventListener(event: string, listener: (event: { target: Node_ }) => void): void;
 }
 
 declare const document: Node_ & {
@@ -23,9 +23,9 @@ declare const document: Node_ & {
     createElementNS(space: string, name: string): Node_;
 };
 declare const DOMParser: new () => { parseFromString(text: string, type: string): Node_ & { documentElement: Node_ } };
-declare const window: { addEventListener(event: 'message', heard: (event: { data: Shown }) => void): void };
+declare const window: { addEventListener(event: 'message', listener: (event: { data: Shown }) => void): void };
 
-export function draw(editor: { postMessage(place: Place): void }): void {
+export function draw(editor: { postMessage(location: SourceLocation): void }): void {
     const shapes = ['svg', 'g', 'rect', 'path', 'text'];
     const properties = ['class', 'x', 'y', 'width', 'height', 'rx', 'd', 'viewBox', 'data-file', 'data-line'];
 
@@ -48,16 +48,16 @@ export function draw(editor: { postMessage(place: Place): void }): void {
         return [to];
     };
 
-    /** What was said, with its `File "model.py", line 3` to click on. */
-    const said = (text: string): Node_ => {
+    /** Renders an error message; occurrences of `File "model.py", line 3` become links. */
+    const message = (text: string): Node_ => {
         const out = document.createElement('pre');
         let end = 0;
         for (const found of text.matchAll(/File "([^"\n]+)", line (\d+)/g)) {
-            const place = document.createElement('a');
-            place.textContent = found[0];
-            place.setAttribute('data-file', found[1] ?? '');
-            place.setAttribute('data-line', found[2] ?? '');
-            out.append(text.slice(end, found.index), place);
+            const link = document.createElement('a');
+            link.textContent = found[0];
+            link.setAttribute('data-file', found[1] ?? '');
+            link.setAttribute('data-line', found[2] ?? '');
+            out.append(text.slice(end, found.index), link);
             end = found.index + found[0].length;
         }
         out.append(text.slice(end));
@@ -66,7 +66,7 @@ export function draw(editor: { postMessage(place: Place): void }): void {
 
     window.addEventListener('message', ({ data }) => {
         const parsed = data.svg && new DOMParser().parseFromString(data.svg, 'image/svg+xml').documentElement;
-        const drawing = parsed ? copied(parsed) : [said(data.failure ?? '')];
+        const drawing = parsed ? copied(parsed) : [message(data.failure ?? '')];
         document.querySelector('main')?.replaceChildren(...drawing);
     });
     document.addEventListener('click', ({ target }) => {

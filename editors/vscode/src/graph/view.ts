@@ -1,20 +1,20 @@
 /**
- * Shows the graph of a function beside its source: asks for the inputs, has the server draw it, and draws it anew when
- * the source is saved.
+ * Shows the graph of a function beside its source: prompts for inputs, requests the drawing from the server, and
+ * redraws it when the source is saved.
  */
 import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
 import { activeInterpreter } from '../environments';
 import { graph, graphInputs, type Graph, type GraphTarget } from '../protocol';
-import { mayRun, saved } from '../running';
-import { page, type Place, type Shown } from './page';
+import { ensureSaved, mayRun } from '../running';
+import { page, type Shown, type SourceLocation } from './page';
 
 interface Open {
     panel: vscode.WebviewPanel;
     target: GraphTarget & { inputs: string };
-    /** How often it was asked for: only the answer to the last question is shown. */
-    asked: number;
+    /** Only the response to the last request is shown. */
+    lastRequest: number;
 }
 
 export class GraphView implements vscode.Disposable {
@@ -36,20 +36,20 @@ export class GraphView implements vscode.Disposable {
         const client = this.client();
         const editor = vscode.window.activeTextEditor;
         const uri = target?.uri ?? editor?.document.uri.toString();
-        if (client === undefined || uri === undefined || !mayRun() || !(await saved(vscode.Uri.parse(uri)))) {
+        if (client === undefined || uri === undefined || !mayRun() || !(await ensureSaved(vscode.Uri.parse(uri)))) {
             return;
         }
         const where = target?.function === undefined ? { position: editor?.selection.active } : { function: target.function };
         const proposed = await client.sendRequest(graphInputs, { textDocument: { uri }, ...where });
         if (!proposed) {
-            void vscode.window.showInformationMessage('ag-lsp: there is no function of the runtime here: `@ag.function`, `@ag.convert`.');
+            void vscode.window.showInformationMessage('ag-lsp: no function with `@ag.function` or `@ag.convert` at the cursor.');
             return;
         }
         const inputs =
             target?.inputs ??
             (await vscode.window.showInputBox({
-                title: `The graph of ${proposed.function}`,
-                prompt: 'A tensor by its type (x=f32[32,10]), anything else as a Python literal (n=3). The program is imported, and the function staged.',
+                title: `Graph of ${proposed.function}`,
+                prompt: 'A tensor as its type (x=f32[32,10]), anything else as a Python literal (n=3). The program is imported and the function traced.',
                 value: proposed.inputs,
                 ignoreFocusOut: true,
             }));
@@ -58,7 +58,7 @@ export class GraphView implements vscode.Disposable {
         }
     }
 
-    /** The panel of a function, which is opened if it is not there. */
+    /** The panel of a function. Opens it if necessary. */
     private panel(target: GraphTarget & { inputs: string }): Open {
         const key = `${target.uri}::${target.function}`;
         const known = this.open.get(key);
@@ -72,29 +72,29 @@ export class GraphView implements vscode.Disposable {
         const panel = vscode.window.createWebviewPanel('ag-lsp.graph', title, column, {
             enableScripts: true,
             localResourceRoots: [],
-            // The drawing is told once; a panel in the background would forget it.
+            // The drawing is sent once, and a hidden panel would lose it.
             retainContextWhenHidden: true,
         });
         panel.webview.html = page(title, randomBytes(16).toString('hex'));
-        panel.webview.onDidReceiveMessage((place: Place) => goTo(place));
+        panel.webview.onDidReceiveMessage((location: SourceLocation) => goTo(location));
         panel.onDidDispose(() => this.open.delete(key));
-        const open = { panel, target, asked: 0 };
+        const open = { panel, target, lastRequest: 0 };
         this.open.set(key, open);
         return open;
     }
 
     private async draw(open: Open): Promise<void> {
-        const question = ++open.asked;
+        const request = ++open.lastRequest;
         const python = await activeInterpreter(vscode.Uri.parse(open.target.uri));
-        let answer: Graph | Shown | null | undefined;
+        let response: Graph | Shown | null | undefined;
         try {
-            answer = await this.client()?.sendRequest(graph, { ...open.target, ...(python && { python }) });
+            response = await this.client()?.sendRequest(graph, { ...open.target, ...(python && { python }) });
         } catch (error) {
-            answer = { svg: null, failure: error instanceof Error ? error.message : String(error) };
+            response = { svg: null, failure: error instanceof Error ? error.message : String(error) };
         }
-        // Without an answer it was cancelled: what is shown stays.
-        if (answer && question === open.asked) {
-            await open.panel.webview.postMessage({ svg: answer.svg, failure: answer.failure } satisfies Shown);
+        // Without a response the request was cancelled: keep the current drawing.
+        if (response && request === open.lastRequest) {
+            await open.panel.webview.postMessage({ svg: response.svg, failure: response.failure } satisfies Shown);
         }
     }
 
@@ -107,8 +107,8 @@ export class GraphView implements vscode.Disposable {
     }
 }
 
-/** Opens the line that a node comes from, in the editor that shows its file. */
-async function goTo({ file, line }: Place): Promise<void> {
+/** Opens the source line of a node, preferably in an editor that already shows the file. */
+async function goTo({ file, line }: SourceLocation): Promise<void> {
     if (typeof file !== 'string' || !Number.isInteger(line) || line < 1) {
         return;
     }
@@ -118,6 +118,6 @@ async function goTo({ file, line }: Place): Promise<void> {
     try {
         await vscode.window.showTextDocument(uri, { viewColumn: shown?.viewColumn ?? vscode.ViewColumn.One, selection: place });
     } catch {
-        void vscode.window.showInformationMessage(`ag-lsp: ${file} cannot be opened.`);
+        void vscode.window.showInformationMessage(`ag-lsp: cannot open ${file}.`);
     }
 }

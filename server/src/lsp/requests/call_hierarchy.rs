@@ -1,5 +1,4 @@
-//! `textDocument/prepareCallHierarchy` and `callHierarchy/*`: what is staged from a function, and from
-//! where it is staged.
+//! `textDocument/prepareCallHierarchy` and `callHierarchy/*`: the calls between staged functions.
 
 use std::borrow::Cow;
 
@@ -13,7 +12,7 @@ use tower_lsp::lsp_types::{
 };
 
 use crate::lsp::documents::{self, Source};
-use crate::lsp::snapshot::{Snapshot, Spot};
+use crate::lsp::snapshot::{DocumentContext, Snapshot};
 
 pub(crate) fn prepare(
     snapshot: &Snapshot,
@@ -21,9 +20,10 @@ pub(crate) fn prepare(
 ) -> Result<Option<Vec<CallHierarchyItem>>> {
     let at = &params.text_document_position_params;
     let item = || {
-        let spot = snapshot.at(&at.text_document.uri)?;
-        let function = calls::function_at(spot.engine.db(), spot.document, spot.offset(at.position)?)?;
-        Some(vec![item(snapshot, &spot, &function)?])
+        let context = snapshot.document(&at.text_document.uri)?;
+        let function =
+            calls::function_at(context.engine.db(), context.document, context.offset(at.position)?)?;
+        Some(vec![item(snapshot, &context, &function)?])
     };
     Ok(item())
 }
@@ -33,11 +33,11 @@ pub(crate) fn outgoing(
     params: &CallHierarchyOutgoingCallsParams,
 ) -> Result<Option<Vec<CallHierarchyOutgoingCall>>> {
     let calls = || {
-        let spot = snapshot.at(&params.item.uri)?;
-        let function = asked(&spot, &params.item)?;
-        let outgoing = calls::outgoing(spot.engine.db(), &function).into_iter().filter_map(|calls| {
-            let from_ranges = ranges(snapshot, &spot, &function, &calls);
-            Some(CallHierarchyOutgoingCall { to: item(snapshot, &spot, &calls.function)?, from_ranges })
+        let context = snapshot.document(&params.item.uri)?;
+        let function = function_of(&context, &params.item)?;
+        let outgoing = calls::outgoing(context.engine.db(), &function).into_iter().filter_map(|calls| {
+            let from_ranges = ranges(snapshot, &context, &function, &calls);
+            Some(CallHierarchyOutgoingCall { to: item(snapshot, &context, &calls.function)?, from_ranges })
         });
         Some(outgoing.collect())
     };
@@ -49,30 +49,34 @@ pub(crate) fn incoming(
     params: &CallHierarchyIncomingCallsParams,
 ) -> Result<Option<Vec<CallHierarchyIncomingCall>>> {
     let calls = || {
-        let spot = snapshot.at(&params.item.uri)?;
-        let function = asked(&spot, &params.item)?;
-        let incoming = calls::incoming(spot.engine.db(), &function).into_iter().filter_map(|calls| {
-            let from_ranges = ranges(snapshot, &spot, &calls.function, &calls);
-            Some(CallHierarchyIncomingCall { from: item(snapshot, &spot, &calls.function)?, from_ranges })
+        let context = snapshot.document(&params.item.uri)?;
+        let function = function_of(&context, &params.item)?;
+        let incoming = calls::incoming(context.engine.db(), &function).into_iter().filter_map(|calls| {
+            let from_ranges = ranges(snapshot, &context, &calls.function, &calls);
+            Some(CallHierarchyIncomingCall { from: item(snapshot, &context, &calls.function)?, from_ranges })
         });
         Some(incoming.collect())
     };
     Ok(calls())
 }
 
-/// The function that an item of ours is about, as the text is now.
-fn asked(spot: &Spot, item: &CallHierarchyItem) -> Option<Caller> {
-    let offset = spot.offset(item.selection_range.start)?;
-    let function = calls::function_at(spot.engine.db(), spot.document, offset)?;
+/// The function that an item refers to, in the current text.
+fn function_of(context: &DocumentContext, item: &CallHierarchyItem) -> Option<Caller> {
+    let offset = context.offset(item.selection_range.start)?;
+    let function = calls::function_at(context.engine.db(), context.document, offset)?;
     (function.path.qualname == item.name.as_str()).then_some(function)
 }
 
-fn source<'a>(snapshot: &'a Snapshot, spot: &Spot, function: &Caller) -> Option<Cow<'a, Source>> {
-    snapshot.source(spot.engine, spot.engine.file(function.document))
+fn source<'a>(
+    snapshot: &'a Snapshot,
+    context: &DocumentContext,
+    function: &Caller,
+) -> Option<Cow<'a, Source>> {
+    snapshot.source(context.engine, context.engine.file(function.document))
 }
 
-fn item(snapshot: &Snapshot, spot: &Spot, function: &Caller) -> Option<CallHierarchyItem> {
-    let source = source(snapshot, spot, function)?;
+fn item(snapshot: &Snapshot, context: &DocumentContext, function: &Caller) -> Option<CallHierarchyItem> {
+    let source = source(snapshot, context, function)?;
     let encoding = snapshot.client.encoding;
     let name = documents::location(&source, function.name_range, encoding)?;
     let whole = documents::location(&source, function.range, encoding)?;
@@ -88,11 +92,11 @@ fn item(snapshot: &Snapshot, spot: &Spot, function: &Caller) -> Option<CallHiera
     })
 }
 
-/// The places of calls, which are in the calling function's file.
-fn ranges(snapshot: &Snapshot, spot: &Spot, calling: &Caller, calls: &Calls) -> Vec<Range> {
-    let Some(source) = source(snapshot, spot, calling) else { return Vec::new() };
-    let range = |place: &ruff_text_size::TextRange| {
-        Some(documents::location(&source, *place, snapshot.client.encoding)?.range)
+/// The ranges of calls. They are in the caller's file.
+fn ranges(snapshot: &Snapshot, context: &DocumentContext, caller: &Caller, calls: &Calls) -> Vec<Range> {
+    let Some(source) = source(snapshot, context, caller) else { return Vec::new() };
+    let range = |range: &ruff_text_size::TextRange| {
+        Some(documents::location(&source, *range, snapshot.client.encoding)?.range)
     };
     calls.places.iter().filter_map(range).collect()
 }

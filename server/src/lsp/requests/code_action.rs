@@ -1,5 +1,5 @@
-//! `textDocument/codeAction` and `codeAction/resolve`: repairs, suppressions, and what is offered anywhere
-//! inside a staged function. Edits are made when an action is chosen, if the client can wait for them.
+//! `textDocument/codeAction` and `codeAction/resolve`: fixes, suppressions, and commands on staged functions.
+//! Edits are computed when an action is chosen, if the client supports that.
 
 use std::collections::HashMap;
 
@@ -19,29 +19,29 @@ use crate::fix;
 use crate::lsp::capabilities::FIX_ALL;
 use crate::lsp::commands;
 use crate::lsp::diagnostics;
-use crate::lsp::documents::Face;
-use crate::lsp::places::Places;
-use crate::lsp::snapshot::{Snapshot, Spot};
+use crate::lsp::documents::PartMapper;
+use crate::lsp::locations::Locations;
+use crate::lsp::snapshot::{DocumentContext, Snapshot};
 
-/// What an action without its edit must remember.
+/// The data from which the edit of an action is computed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Promise {
+struct DeferredEdit {
     uri: Url,
     version: i32,
-    deed: Deed,
+    kind: EditKind,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-enum Deed {
+enum EditKind {
     FixAll,
-    Fix(Place),
-    SuppressLine(Place),
-    SuppressFile(Place),
+    Fix(FindingKey),
+    SuppressLine(FindingKey),
+    SuppressFile(FindingKey),
 }
 
-/// A finding, by what it says and where.
+/// Identifies a finding by its rule and range.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Place {
+struct FindingKey {
     code: String,
     start: u32,
     end: u32,
@@ -53,45 +53,48 @@ pub(crate) fn answer(snapshot: &Snapshot, params: &CodeActionParams) -> Result<O
 
 fn list(snapshot: &Snapshot, params: &CodeActionParams) -> Option<CodeActionResponse> {
     let uri = &params.text_document.uri;
-    let spot = snapshot.at(uri)?;
-    let face = spot.face()?;
-    let range = face.text_range(params.range);
-    let wants = |kind: &CodeActionKind| {
+    let context = snapshot.document(uri)?;
+    let mapper = context.mapper()?;
+    let range = mapper.text_range(params.range);
+    let is_requested = |kind: &CodeActionKind| {
         let only = params.context.only.as_deref();
         only.is_none_or(|only| only.iter().any(|wanted| is_within(kind, wanted)))
     };
-    let findings = spot.engine.findings(spot.document);
+    let findings = context.engine.findings(context.document);
     let mut list = Vec::new();
-    let promise = |deed| Promise { uri: uri.clone(), version: face.part.version, deed };
-    if wants(&CodeActionKind::QUICKFIX) {
-        let near = findings.iter().filter(|finding| finding.location.range.intersect(range).is_some());
-        let places = Places::new(snapshot, &spot);
-        for finding in near.filter(|finding| face.holds(finding.location.range.start())) {
-            let shown = diagnostics::diagnostic(&places, &face, finding);
+    let deferred = |kind| DeferredEdit { uri: uri.clone(), version: mapper.part.version, kind };
+    if is_requested(&CodeActionKind::QUICKFIX) {
+        let in_range = findings.iter().filter(|finding| finding.location.range.intersect(range).is_some());
+        let locations = Locations::new(snapshot, &context);
+        for finding in in_range.filter(|finding| mapper.contains(finding.location.range.start())) {
+            let diagnostic = diagnostics::diagnostic(&locations, &mapper, finding);
             for action in actions::actions(finding) {
-                let mut offered = new(action.title, CodeActionKind::QUICKFIX, Some(shown.clone()));
-                offered.is_preferred = action.preferred.then_some(true);
-                list.push((offered, promise(deed(finding, action.kind))));
+                let mut code_action = new(action.title, CodeActionKind::QUICKFIX, Some(diagnostic.clone()));
+                code_action.is_preferred = action.preferred.then_some(true);
+                list.push((code_action, deferred(edit_kind(finding, action.kind))));
             }
         }
     }
-    if wants(&FIX_ALL) && !fix::choose(&findings, Applicability::Safe).0.is_empty() {
-        list.push((new("Apply all safe fixes of ag-lsp".to_owned(), FIX_ALL, None), promise(Deed::FixAll)));
+    if is_requested(&FIX_ALL) && !fix::choose(&findings, Applicability::Safe).0.is_empty() {
+        list.push((
+            new("Apply all safe fixes of ag-lsp".to_owned(), FIX_ALL, None),
+            deferred(EditKind::FixAll),
+        ));
     }
     let mut response: CodeActionResponse = list
         .into_iter()
-        .filter_map(|(mut action, promise)| {
+        .filter_map(|(mut action, deferred)| {
             match snapshot.client.resolves_edits {
-                true => action.data = serde_json::to_value(&promise).ok(),
-                false => action.edit = Some(edit(snapshot, &spot, &promise)?),
+                true => action.data = serde_json::to_value(&deferred).ok(),
+                false => action.edit = Some(edit(snapshot, &context, &deferred)?),
             }
             Some(CodeActionOrCommand::CodeAction(action))
         })
         .collect();
-    if wants(&commands::VIEW)
-        && let Some(symbol) = symbols::symbol_at(spot.engine.db(), spot.document, range.start())
+    if is_requested(&commands::VIEW)
+        && let Some(symbol) = symbols::symbol_at(context.engine.db(), context.document, range.start())
     {
-        for command in commands::about(snapshot, uri, &symbol, params.range.start) {
+        for command in commands::for_function(snapshot, uri, &symbol, params.range.start) {
             let mut action = new(command.title.clone(), commands::VIEW, None);
             action.command = Some(command);
             response.push(CodeActionOrCommand::CodeAction(action));
@@ -102,16 +105,17 @@ fn list(snapshot: &Snapshot, params: &CodeActionParams) -> Option<CodeActionResp
 
 pub(crate) fn resolve(snapshot: &Snapshot, action: &CodeAction) -> Result<CodeAction> {
     let mut action = action.clone();
-    let promise = action.data.take().map(serde_json::from_value::<Promise>);
-    let Some(promise) = promise.transpose().map_err(|error| Error::invalid_params(error.to_string()))? else {
+    let deferred = action.data.take().map(serde_json::from_value::<DeferredEdit>);
+    let Some(deferred) = deferred.transpose().map_err(|error| Error::invalid_params(error.to_string()))?
+    else {
         return Ok(action);
     };
-    let spot = snapshot.at(&promise.uri).ok_or_else(Error::content_modified)?;
-    let version = spot.face().map(|face| face.part.version);
-    if version != Some(promise.version) {
+    let context = snapshot.document(&deferred.uri).ok_or_else(Error::content_modified)?;
+    let version = context.mapper().map(|mapper| mapper.part.version);
+    if version != Some(deferred.version) {
         return Err(Error::content_modified());
     }
-    action.edit = Some(edit(snapshot, &spot, &promise).ok_or_else(Error::content_modified)?);
+    action.edit = Some(edit(snapshot, &context, &deferred).ok_or_else(Error::content_modified)?);
     Ok(action)
 }
 
@@ -130,40 +134,46 @@ fn is_within(kind: &CodeActionKind, wanted: &CodeActionKind) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || wanted.as_str().is_empty())
 }
 
-fn deed(finding: &Finding, kind: ActionKind) -> Deed {
+fn edit_kind(finding: &Finding, kind: ActionKind) -> EditKind {
     let range = finding.location.range;
-    let place =
-        Place { code: finding.code.to_owned(), start: range.start().to_u32(), end: range.end().to_u32() };
+    let key = FindingKey {
+        code: finding.code.to_owned(),
+        start: range.start().to_u32(),
+        end: range.end().to_u32(),
+    };
     match kind {
-        ActionKind::Fix => Deed::Fix(place),
-        ActionKind::SuppressLine => Deed::SuppressLine(place),
-        ActionKind::SuppressFile => Deed::SuppressFile(place),
+        ActionKind::Fix => EditKind::Fix(key),
+        ActionKind::SuppressLine => EditKind::SuppressLine(key),
+        ActionKind::SuppressFile => EditKind::SuppressFile(key),
     }
 }
 
-fn edit(snapshot: &Snapshot, spot: &Spot, promise: &Promise) -> Option<WorkspaceEdit> {
-    let findings = spot.engine.findings(spot.document);
-    let edits = match &promise.deed {
-        Deed::FixAll => fix::choose(&findings, Applicability::Safe).0,
-        Deed::Fix(place) => of_finding(spot, &findings, place, ActionKind::Fix)?,
-        Deed::SuppressLine(place) => of_finding(spot, &findings, place, ActionKind::SuppressLine)?,
-        Deed::SuppressFile(place) => of_finding(spot, &findings, place, ActionKind::SuppressFile)?,
+fn edit(snapshot: &Snapshot, context: &DocumentContext, deferred: &DeferredEdit) -> Option<WorkspaceEdit> {
+    let findings = context.engine.findings(context.document);
+    let edits = match &deferred.kind {
+        EditKind::FixAll => fix::choose(&findings, Applicability::Safe).0,
+        EditKind::Fix(key) => finding_edits(context, &findings, key, ActionKind::Fix)?,
+        EditKind::SuppressLine(key) => finding_edits(context, &findings, key, ActionKind::SuppressLine)?,
+        EditKind::SuppressFile(key) => finding_edits(context, &findings, key, ActionKind::SuppressFile)?,
     };
-    let faces = Face::all(&spot.source, snapshot.client.encoding);
+    let mappers = PartMapper::all(&context.source, snapshot.client.encoding);
     let mut changes: HashMap<Url, Vec<TextEdit>> = HashMap::new();
     for Edit { range, text } in edits {
-        let face = faces.iter().find(|face| face.extent().contains_range(range))?;
-        changes.entry(face.part.uri.clone()).or_default().push(TextEdit::new(face.range(range), text));
+        let mapper = mappers.iter().find(|mapper| mapper.extent().contains_range(range))?;
+        changes.entry(mapper.part.uri.clone()).or_default().push(TextEdit::new(mapper.range(range), text));
     }
     Some(WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() })
 }
 
-fn of_finding(spot: &Spot, findings: &[Finding], place: &Place, kind: ActionKind) -> Option<Vec<Edit>> {
+fn finding_edits(
+    context: &DocumentContext,
+    findings: &[Finding],
+    key: &FindingKey,
+    kind: ActionKind,
+) -> Option<Vec<Edit>> {
     let finding = findings.iter().find(|finding| {
         let range = finding.location.range;
-        finding.code == place.code
-            && range.start().to_u32() == place.start
-            && range.end().to_u32() == place.end
+        finding.code == key.code && range.start().to_u32() == key.start && range.end().to_u32() == key.end
     })?;
-    Some(actions::edits(spot.engine.db(), spot.document, finding, kind))
+    Some(actions::edits(context.engine.db(), context.document, finding, kind))
 }

@@ -1,5 +1,5 @@
-//! `textDocument/codeLens`: over each root, its converted code, why it is staged, and its graph; where a program starts,
-//! that it can be run.
+//! `textDocument/codeLens`: commands above each root (show converted code, explain staging, show graph) and at the entry
+//! point of a program (run).
 
 use ag_ide::{programs, symbols};
 use tower_lsp::jsonrpc::Result;
@@ -17,22 +17,24 @@ fn lenses(snapshot: &Snapshot, params: &CodeLensParams) -> Option<Vec<CodeLens>>
         return Some(Vec::new());
     }
     let uri = &params.text_document.uri;
-    let spot = snapshot.at(uri)?;
-    let face = spot.face()?;
+    let context = snapshot.document(uri)?;
+    let mapper = context.mapper()?;
     let mut lenses = Vec::new();
-    let symbols = symbols::symbols(spot.engine.db(), spot.document);
-    for symbol in symbols.iter().filter(|symbol| symbol.is_root && face.holds(symbol.name_range.start())) {
-        let range = face.range(symbol.name_range);
-        let commands = commands::about(snapshot, uri, symbol, range.start);
+    let symbols = symbols::symbols(context.engine.db(), context.document);
+    for symbol in symbols.iter().filter(|symbol| symbol.is_root && mapper.contains(symbol.name_range.start()))
+    {
+        let range = mapper.range(symbol.name_range);
+        let commands = commands::for_function(snapshot, uri, symbol, range.start);
         lenses.extend(commands.into_iter().map(|command| CodeLens {
             range,
             command: Some(command),
             data: None,
         }));
     }
-    let start = programs::start(spot.engine.db(), spot.document).filter(|start| face.holds(start.start()));
-    if let Some((start, command)) = start.zip(commands::run(snapshot, uri)) {
-        lenses.push(CodeLens { range: face.range(start), command: Some(command), data: None });
+    let start =
+        programs::start(context.engine.db(), context.document).filter(|start| mapper.contains(start.start()));
+    if let Some((start, command)) = start.zip(commands::for_program(snapshot, uri)) {
+        lenses.push(CodeLens { range: mapper.range(start), command: Some(command), data: None });
     }
     Some(lenses)
 }

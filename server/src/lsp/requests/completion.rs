@@ -1,4 +1,4 @@
-//! `textDocument/completion`: rules, where a comment suppresses them; keys, in a file of configuration.
+//! `textDocument/completion`: rules in suppression comments, and keys in configuration files.
 
 use ag_ide::completion;
 use tower_lsp::jsonrpc::Result;
@@ -20,16 +20,17 @@ pub(crate) fn answer(snapshot: &Snapshot, params: &CompletionParams) -> Result<O
 
 fn rules(snapshot: &Snapshot, params: &CompletionParams) -> Option<Vec<CompletionItem>> {
     let at = &params.text_document_position;
-    let spot = snapshot.at(&at.text_document.uri)?;
-    let face = spot.face()?;
-    let completion = completion::completion(spot.engine.db(), spot.document, face.offset(at.position))?;
-    let range = face.range(completion.range);
+    let context = snapshot.document(&at.text_document.uri)?;
+    let mapper = context.mapper()?;
+    let completion =
+        completion::completion(context.engine.db(), context.document, mapper.offset(at.position))?;
+    let range = mapper.range(completion.range);
     let item = |rule: &&'static ag_rules::Rule| CompletionItem {
         label: rule.code.to_owned(),
         kind: Some(CompletionItemKind::CONSTANT),
         detail: Some(rule.summary.to_owned()),
         documentation: Some(Documentation::MarkupContent(markdown::content(snapshot, manual::page(rule)))),
-        // By name as well: `undefined-br` finds AG101.
+        // Rules are also completed by name: `undefined-br` matches AG101.
         filter_text: Some(format!("{} {}", rule.code, rule.name)),
         text_edit: Some(CompletionTextEdit::Edit(TextEdit::new(range, rule.code.to_owned()))),
         ..CompletionItem::default()

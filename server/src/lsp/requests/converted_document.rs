@@ -1,4 +1,4 @@
-//! `ag-lsp/convertedDocument`: converted code with its map to the source.
+//! `ag-lsp/convertedDocument`: converted code with its source map.
 
 use ag_convert::SpanKind;
 use ag_ide::converted;
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{Position, Range, TextDocumentIdentifier, Url};
 
-use crate::lsp::converted::Address;
-use crate::lsp::documents::Face;
+use crate::lsp::converted::ConvertedUri;
+use crate::lsp::documents::PartMapper;
 use crate::lsp::options::ConvertedView;
 use crate::lsp::position::Lines;
 use crate::lsp::snapshot::Snapshot;
@@ -38,7 +38,7 @@ struct Mapping {
     kind: SpanKind,
 }
 
-/// Why a function is left as it is.
+/// Why a function is not converted.
 #[derive(Serialize)]
 struct Reason {
     function: String,
@@ -51,27 +51,28 @@ pub(crate) fn answer(snapshot: &Snapshot, params: &Params) -> Result<Option<Conv
 }
 
 fn document(snapshot: &Snapshot, params: &Params) -> Option<ConvertedDocument> {
-    let asked = &params.text_document.uri;
-    let address = match Address::parse(snapshot, asked) {
-        Some(address) => address,
+    let uri = &params.text_document.uri;
+    let target = match ConvertedUri::parse(snapshot, uri) {
+        Some(target) => target,
         None => {
-            let spot = snapshot.at(asked)?;
-            let around =
-                |position| converted::function_at(spot.engine.db(), spot.document, spot.offset(position)?);
-            Address {
-                source: asked.clone(),
-                function: params.function.clone().or_else(|| around(params.position?)),
+            let context = snapshot.document(uri)?;
+            let function_at = |position| {
+                converted::function_at(context.engine.db(), context.document, context.offset(position)?)
+            };
+            ConvertedUri {
+                source: uri.clone(),
+                function: params.function.clone().or_else(|| function_at(params.position?)),
                 view: params.view.unwrap_or(snapshot.options.converted_view),
             }
         }
     };
-    let uri = address.uri(snapshot)?;
-    let (spot, converted) = address.convert(snapshot)?;
+    let uri = target.uri(snapshot)?;
+    let (context, converted) = target.convert(snapshot)?;
     let encoding = snapshot.client.encoding;
     let lines = Lines::new(&converted.text, encoding);
-    let faces = Face::all(&spot.source, encoding);
+    let mappers = PartMapper::all(&context.source, encoding);
     let original = |range: ruff_text_size::TextRange| {
-        Some(faces.iter().find(|face| face.holds(range.start()))?.range(range))
+        Some(mappers.iter().find(|mapper| mapper.contains(range.start()))?.range(range))
     };
     let spans = converted.map.spans().iter().filter_map(|span| {
         Some(Mapping {
@@ -91,8 +92,8 @@ fn document(snapshot: &Snapshot, params: &Params) -> Option<ConvertedDocument> {
         uri,
         map: spans.collect(),
         reasons: reasons.collect(),
-        view: address.view,
-        function: address.function.clone(),
+        view: target.view,
+        function: target.function.clone(),
         text: converted.text,
     })
 }

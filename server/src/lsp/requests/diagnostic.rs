@@ -1,4 +1,4 @@
-//! `textDocument/diagnostic`: the diagnostics of a document, or that they are as they were.
+//! `textDocument/diagnostic`: the diagnostics of a document, or the report that they are unchanged.
 
 use std::hash::{Hash, Hasher};
 
@@ -17,7 +17,7 @@ pub(crate) fn answer(
     snapshot: &Snapshot,
     params: &DocumentDiagnosticParams,
 ) -> Result<DocumentDiagnosticReportResult> {
-    let items = of_address(snapshot, &params.text_document.uri);
+    let items = for_uri(snapshot, &params.text_document.uri);
     let report = match report(items, params.previous_result_id.as_deref()) {
         Report::Full(report) => DocumentDiagnosticReport::Full(RelatedFullDocumentDiagnosticReport {
             related_documents: None,
@@ -33,13 +33,13 @@ pub(crate) fn answer(
     Ok(report.into())
 }
 
-/// Of one file or one cell.
-fn of_address(snapshot: &Snapshot, uri: &Url) -> Vec<Diagnostic> {
-    let Some(spot) = snapshot.at(uri) else { return Vec::new() };
-    let mut reported = diagnostics::of(snapshot, &spot).into_iter();
-    // The client may spell the address of a file in its own way.
-    let own = if spot.source.is_notebook { reported.find(|part| part.uri == *uri) } else { reported.next() };
-    own.map(|part| part.diagnostics).unwrap_or_default()
+/// The diagnostics of one file or one notebook cell.
+fn for_uri(snapshot: &Snapshot, uri: &Url) -> Vec<Diagnostic> {
+    let Some(context) = snapshot.document(uri) else { return Vec::new() };
+    let mut files = diagnostics::for_document(snapshot, &context).into_iter();
+    // Clients may spell the URI of a file differently.
+    let own = if context.source.is_notebook { files.find(|file| file.uri == *uri) } else { files.next() };
+    own.map(|file| file.diagnostics).unwrap_or_default()
 }
 
 pub(super) enum Report {
@@ -47,7 +47,7 @@ pub(super) enum Report {
     Unchanged(UnchangedDocumentDiagnosticReport),
 }
 
-/// The result id is a digest of what is reported, so that it survives this process.
+/// The result id is a digest of the diagnostics, so it stays valid across restarts.
 pub(super) fn report(items: Vec<Diagnostic>, previous: Option<&str>) -> Report {
     let mut hasher = FxHasher::default();
     serde_json::to_string(&items).unwrap_or_default().hash(&mut hasher);

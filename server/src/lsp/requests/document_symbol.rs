@@ -1,10 +1,10 @@
-//! `textDocument/documentSymbol`: the staged functions; in a converted document, what it defines.
+//! `textDocument/documentSymbol`: the staged functions of a source, or the definitions of a converted document.
 
 use ag_ide::{converted, symbols};
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{DocumentSymbol, DocumentSymbolParams, DocumentSymbolResponse, Range, SymbolKind};
 
-use crate::lsp::converted::Address;
+use crate::lsp::converted::ConvertedUri;
 use crate::lsp::position::Lines;
 use crate::lsp::snapshot::Snapshot;
 
@@ -16,21 +16,21 @@ pub(crate) fn answer(
 }
 
 fn symbols(snapshot: &Snapshot, params: &DocumentSymbolParams) -> Option<DocumentSymbolResponse> {
-    let spot = snapshot.at(&params.text_document.uri)?;
-    let face = spot.face()?;
-    let symbols = symbols::symbols(spot.engine.db(), spot.document).into_iter();
-    let own = symbols.filter(|symbol| face.holds(symbol.name_range.start()));
+    let context = snapshot.document(&params.text_document.uri)?;
+    let mapper = context.mapper()?;
+    let symbols = symbols::symbols(context.engine.db(), context.document).into_iter();
+    let own = symbols.filter(|symbol| mapper.contains(symbol.name_range.start()));
     let to_client = |symbol: symbols::Symbol| {
         let kind = if symbol.is_method { SymbolKind::METHOD } else { SymbolKind::FUNCTION };
-        let (range, name) = (face.range(symbol.range), face.range(symbol.name_range));
+        let (range, name) = (mapper.range(symbol.range), mapper.range(symbol.name_range));
         new(symbol.qualname, Some(symbol.detail), kind, range, name)
     };
     Some(DocumentSymbolResponse::Nested(own.map(to_client).collect()))
 }
 
 fn outline(snapshot: &Snapshot, params: &DocumentSymbolParams) -> Option<DocumentSymbolResponse> {
-    let address = Address::parse(snapshot, &params.text_document.uri)?;
-    let (_, converted) = address.convert(snapshot)?;
+    let target = ConvertedUri::parse(snapshot, &params.text_document.uri)?;
+    let (_, converted) = target.convert(snapshot)?;
     let lines = Lines::new(&converted.text, snapshot.client.encoding);
     let to_client = |it: converted::Definition| {
         let kind = if it.is_class { SymbolKind::CLASS } else { SymbolKind::FUNCTION };

@@ -1,12 +1,12 @@
-//! `ag-lsp/explainStaging`: every decision of a function with its reason.
+//! `ag-lsp/explainStaging`: every staging decision in a function, with its why-chain.
 
 use ag_ide::{hover, symbols};
 use serde::{Deserialize, Serialize};
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{Position, TextDocumentIdentifier};
 
+use crate::lsp::locations::Locations;
 use crate::lsp::markdown;
-use crate::lsp::places::Places;
 use crate::lsp::snapshot::Snapshot;
 
 #[derive(Clone, Deserialize)]
@@ -27,10 +27,10 @@ pub(crate) fn answer(snapshot: &Snapshot, params: &Params) -> Result<Option<Expl
 }
 
 fn explanation(snapshot: &Snapshot, params: &Params) -> Option<Explanation> {
-    let spot = snapshot.at(&params.text_document.uri)?;
-    let offset = spot.offset(params.position)?;
-    let function = symbols::symbol_at(spot.engine.db(), spot.document, offset)?.qualname;
-    let hover = hover::explanation(spot.engine.db(), spot.document, offset)?;
-    let markdown = markdown::text(&Places::new(snapshot, &spot), &hover.paragraphs);
+    let context = snapshot.document(&params.text_document.uri)?;
+    let offset = context.offset(params.position)?;
+    let function = symbols::symbol_at(context.engine.db(), context.document, offset)?.qualname;
+    let hover = hover::explanation(context.engine.db(), context.document, offset)?;
+    let markdown = markdown::text(&Locations::new(snapshot, &context), &hover.paragraphs);
     Some(Explanation { function, markdown })
 }

@@ -4,7 +4,7 @@ use ag_ide::converted;
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{FoldingRange, FoldingRangeParams};
 
-use crate::lsp::converted::Address;
+use crate::lsp::converted::ConvertedUri;
 use crate::lsp::position::Lines;
 use crate::lsp::snapshot::Snapshot;
 
@@ -13,8 +13,8 @@ pub(crate) fn answer(snapshot: &Snapshot, params: &FoldingRangeParams) -> Result
 }
 
 fn ranges(snapshot: &Snapshot, params: &FoldingRangeParams) -> Option<Vec<FoldingRange>> {
-    let address = Address::parse(snapshot, &params.text_document.uri)?;
-    let (_, converted) = address.convert(snapshot)?;
+    let target = ConvertedUri::parse(snapshot, &params.text_document.uri)?;
+    let (_, converted) = target.convert(snapshot)?;
     let lines = Lines::new(&converted.text, snapshot.client.encoding);
     let fold = |definition: converted::Definition| {
         let range = lines.range(definition.range);

@@ -1,4 +1,4 @@
-//! What is staged for `ag-lsp/graph` and `ag-lsp.showGraph`: which function, with which inputs.
+//! Resolves the function and the inputs of `ag-lsp/graph` and `ag-lsp.showGraph`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use tower_lsp::lsp_types::TextDocumentIdentifier;
 
 use super::graph_inputs;
 use super::run::{OnDisk, on_disk};
-use crate::lsp::commands::GraphOf;
+use crate::lsp::commands::GraphParams;
 use crate::lsp::snapshot::Snapshot;
 
-/// A graph to be made.
+/// The function to trace, and its inputs.
 pub(crate) struct Plan {
     pub(crate) file: OnDisk,
     pub(crate) function: String,
@@ -19,13 +19,13 @@ pub(crate) struct Plan {
     pub(crate) python: Option<PathBuf>,
 }
 
-pub(crate) fn answer(snapshot: &Snapshot, of: &GraphOf) -> Result<Plan> {
+pub(crate) fn answer(snapshot: &Snapshot, of: &GraphParams) -> Result<Plan> {
     let params = graph_inputs::Params {
         text_document: TextDocumentIdentifier::new(of.uri.clone()),
         function: Some(of.function.clone()),
         position: None,
     };
-    let unknown = || Error::invalid_params(format!("no root of the runtime is called `{}`", of.function));
+    let unknown = || Error::invalid_params(format!("`{}` is not a root of the runtime", of.function));
     let proposed = graph_inputs::answer(snapshot, &params)?.ok_or_else(unknown)?;
     Ok(Plan {
         file: on_disk(snapshot, &of.uri)?,
@@ -35,13 +35,13 @@ pub(crate) fn answer(snapshot: &Snapshot, of: &GraphOf) -> Result<Plan> {
     })
 }
 
-/// The inputs of a line: one begins where `name=` stands, outside of brackets and quotes.
+/// Splits a line into inputs. An input starts at `name=` outside brackets and quotes.
 pub(crate) fn split(line: &str) -> Vec<OsString> {
     let mut inputs: Vec<String> = Vec::new();
     let (mut depth, mut quote) = (0_usize, None);
     for (at, letter) in line.char_indices() {
         let is_outside = depth == 0 && quote.is_none();
-        if is_outside && begins(line, at) {
+        if is_outside && starts_input(line, at) {
             inputs.push(String::new());
         }
         match (letter, quote) {
@@ -61,8 +61,8 @@ pub(crate) fn split(line: &str) -> Vec<OsString> {
     trimmed.filter(|input| !input.is_empty()).map(OsString::from).collect()
 }
 
-/// Whether `name=` starts here.
-fn begins(line: &str, at: usize) -> bool {
+/// Whether `name=` starts at this offset.
+fn starts_input(line: &str, at: usize) -> bool {
     let is_name = |letter: char| letter == '_' || letter.is_alphanumeric();
     let (before, rest) = line.split_at(at);
     let starts = before.chars().next_back().is_none_or(|it| it.is_whitespace() || matches!(it, ',' | ';'));
@@ -75,7 +75,7 @@ mod tests {
     use super::split;
 
     #[test]
-    fn inputs_are_told_apart() {
+    fn a_line_is_split_into_inputs() {
         let cases: &[(&str, &[&str])] = &[
             ("", &[]),
             ("  x=f32[32,10] n=3 ", &["x=f32[32,10]", "n=3"]),

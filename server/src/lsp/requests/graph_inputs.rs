@@ -1,4 +1,4 @@
-//! `ag-lsp/graphInputs`: the function whose graph is asked for, and with which inputs it could be staged.
+//! `ag-lsp/graphInputs`: the root at a position, with proposed inputs for tracing it.
 
 use ag_ide::{inputs, symbols};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::lsp::snapshot::Snapshot;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Params {
     pub(crate) text_document: TextDocumentIdentifier,
-    /// By name, or around a place.
+    /// Takes precedence over `position`.
     #[serde(default)]
     pub(crate) function: Option<String>,
     #[serde(default)]
@@ -30,12 +30,12 @@ pub(crate) fn answer(snapshot: &Snapshot, params: &Params) -> Result<Option<Inpu
 }
 
 fn proposed(snapshot: &Snapshot, params: &Params) -> Option<Inputs> {
-    let spot = snapshot.at(&params.text_document.uri)?;
-    let (db, document) = (spot.engine.db(), spot.document);
-    let place = params.position.and_then(|position| spot.offset(position));
+    let context = snapshot.document(&params.text_document.uri)?;
+    let (db, document) = (context.engine.db(), context.document);
+    let offset = params.position.and_then(|position| context.offset(position));
     let wanted = |symbol: &symbols::Symbol| match &params.function {
         Some(name) => symbol.qualname == *name,
-        None => place.is_some_and(|place| symbol.range.contains_inclusive(place)),
+        None => offset.is_some_and(|offset| symbol.range.contains_inclusive(offset)),
     };
     let mut roots = symbols::symbols(db, document).into_iter().filter(|symbol| symbol.has_graph);
     let function = roots.find(wanted)?.qualname;

@@ -1,11 +1,11 @@
-//! `textDocument/hover`: what is known at a place.
+//! `textDocument/hover`: binding times, converted code and documentation at a position.
 
 use ag_ide::hover;
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{Hover, HoverContents, HoverParams};
 
+use crate::lsp::locations::Locations;
 use crate::lsp::markdown;
-use crate::lsp::places::Places;
 use crate::lsp::snapshot::Snapshot;
 
 pub(crate) fn answer(snapshot: &Snapshot, params: &HoverParams) -> Result<Option<Hover>> {
@@ -14,12 +14,12 @@ pub(crate) fn answer(snapshot: &Snapshot, params: &HoverParams) -> Result<Option
 
 fn hover(snapshot: &Snapshot, params: &HoverParams) -> Option<Hover> {
     let at = &params.text_document_position_params;
-    let spot = snapshot.at(&at.text_document.uri)?;
-    let face = spot.face()?;
-    let hover = hover::hover(spot.engine.db(), spot.document, face.offset(at.position))?;
-    let text = markdown::text(&Places::new(snapshot, &spot), &hover.paragraphs);
+    let context = snapshot.document(&at.text_document.uri)?;
+    let mapper = context.mapper()?;
+    let hover = hover::hover(context.engine.db(), context.document, mapper.offset(at.position))?;
+    let text = markdown::text(&Locations::new(snapshot, &context), &hover.paragraphs);
     Some(Hover {
         contents: HoverContents::Markup(markdown::content(snapshot, text)),
-        range: Some(face.range(hover.range)),
+        range: Some(mapper.range(hover.range)),
     })
 }

@@ -1,46 +1,45 @@
-//! Which file is run, for `ag-lsp.run` and `ag-lsp.showGraph`: the document as it is on disk.
+//! Resolves the file that `ag-lsp.run` and `ag-lsp.showGraph` execute. It must be saved.
 
 use std::path::PathBuf;
 
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::lsp_types::Url;
 
-use crate::lsp::commands::About;
+use crate::lsp::commands::FunctionParams;
 use crate::lsp::process::failed;
 use crate::lsp::snapshot::Snapshot;
 
-/// A file that Python is to read, and the folder that it is started in.
+/// A file to execute, and the working directory.
 pub(crate) struct OnDisk {
     pub(crate) path: PathBuf,
     pub(crate) folder: PathBuf,
 }
 
-pub(crate) fn answer(snapshot: &Snapshot, about: &About) -> Result<OnDisk> {
-    on_disk(snapshot, &about.uri)
+pub(crate) fn answer(snapshot: &Snapshot, params: &FunctionParams) -> Result<OnDisk> {
+    on_disk(snapshot, &params.uri)
 }
 
 pub(super) fn on_disk(snapshot: &Snapshot, uri: &Url) -> Result<OnDisk> {
     if !snapshot.client.trusted {
-        return Err(failed("the workspace is not trusted: nothing of it is run".to_owned()));
+        return Err(failed("the workspace is not trusted, so its code is not run".to_owned()));
     }
-    let spot =
-        snapshot.at(uri).ok_or_else(|| Error::invalid_params(format!("{uri} is not of the project")))?;
-    let path = spot.source.path.as_std_path().to_path_buf();
+    let context = snapshot
+        .document(uri)
+        .ok_or_else(|| Error::invalid_params(format!("{uri} is not part of the project")))?;
+    let path = context.source.path.as_std_path().to_path_buf();
     let name = path.file_name().unwrap_or_default().display();
-    if spot.source.is_notebook {
-        return Err(failed(format!("`{name}` is a notebook: only files of Python are run")));
+    if context.source.is_notebook {
+        return Err(failed(format!("`{name}` is a notebook; only Python files can be run")));
     }
     match std::fs::read_to_string(&path) {
-        Ok(text) if text == spot.source.text() => {}
+        Ok(text) if text == context.source.text() => {}
         _ => {
-            return Err(failed(format!(
-                "`{name}` is not saved, and it is the file that is run: save it first"
-            )));
+            return Err(failed(format!("`{name}` has unsaved changes: save it first")));
         }
     }
-    let within = snapshot.views.iter().map(|view| view.folder.as_std_path());
+    let folders = snapshot.projects.iter().map(|project| project.folder.as_std_path());
     let folder =
-        within.filter(|folder| path.starts_with(folder)).max_by_key(|folder| folder.as_os_str().len());
+        folders.filter(|folder| path.starts_with(folder)).max_by_key(|folder| folder.as_os_str().len());
     let folder = folder.or(path.parent()).unwrap_or(&path).to_path_buf();
     Ok(OnDisk { path, folder })
 }

@@ -1,5 +1,5 @@
-//! `textDocument/semanticTokens`: names of staged values, with the modifier `staged`. The rest of the
-//! language is another server's to colour.
+//! `textDocument/semanticTokens`: names of staged values, with the modifier `staged`. The language server for
+//! Python highlights everything else.
 
 use ag_ide::tokens;
 use ag_ide::tokens::{Token, TokenKind};
@@ -10,10 +10,10 @@ use tower_lsp::lsp_types::{
     SemanticTokensParams, SemanticTokensRangeParams, SemanticTokensRangeResult, SemanticTokensResult, Url,
 };
 
-use crate::lsp::documents::Face;
+use crate::lsp::documents::PartMapper;
 use crate::lsp::snapshot::Snapshot;
 
-/// In the order of [`TokenKind`].
+/// Token types in the order of [`TokenKind`].
 pub(crate) fn legend() -> SemanticTokensLegend {
     SemanticTokensLegend {
         token_types: vec![
@@ -36,30 +36,30 @@ pub(crate) fn answer_range(
     snapshot: &Snapshot,
     params: &SemanticTokensRangeParams,
 ) -> Result<Option<SemanticTokensRangeResult>> {
-    Ok(tokens(snapshot, &params.text_document.uri, |face| Some(face.text_range(params.range)))
+    Ok(tokens(snapshot, &params.text_document.uri, |mapper| Some(mapper.text_range(params.range)))
         .map(Into::into))
 }
 
 fn tokens(
     snapshot: &Snapshot,
     uri: &Url,
-    within: impl Fn(&Face) -> Option<TextRange>,
+    within: impl Fn(&PartMapper) -> Option<TextRange>,
 ) -> Option<SemanticTokens> {
-    let spot = snapshot.at(uri)?;
-    let face = spot.face()?;
-    let within = within(&face).unwrap_or(face.extent());
-    let tokens = tokens::tokens(spot.engine.db(), spot.document).into_iter();
+    let context = snapshot.document(uri)?;
+    let mapper = context.mapper()?;
+    let within = within(&mapper).unwrap_or(mapper.extent());
+    let tokens = tokens::tokens(context.engine.db(), context.document).into_iter();
     let own = tokens
-        .filter(|token| within.contains_range(token.range) && face.extent().contains_range(token.range));
-    Some(SemanticTokens { result_id: None, data: encode(own, &face) })
+        .filter(|token| within.contains_range(token.range) && mapper.extent().contains_range(token.range));
+    Some(SemanticTokens { result_id: None, data: encode(own, &mapper) })
 }
 
-/// Each token counts from the one before.
-fn encode(tokens: impl Iterator<Item = Token>, face: &Face) -> Vec<SemanticToken> {
+/// Encodes each position relative to the previous token.
+fn encode(tokens: impl Iterator<Item = Token>, mapper: &PartMapper) -> Vec<SemanticToken> {
     let mut last = tower_lsp::lsp_types::Position::default();
     let mut encoded = Vec::new();
     for token in tokens {
-        let range = face.range(token.range);
+        let range = mapper.range(token.range);
         let start = range.start;
         let same_line = start.line == last.line;
         encoded.push(SemanticToken {

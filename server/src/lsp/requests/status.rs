@@ -1,4 +1,4 @@
-//! `ag-lsp/status`: what the server is, how it is set up, and what it holds.
+//! `ag-lsp/status`: the server's version, configuration, and statistics.
 
 use serde::{Deserialize, Serialize};
 use tower_lsp::jsonrpc::Result;
@@ -13,7 +13,7 @@ pub(crate) struct Params {}
 pub(crate) struct Status {
     version: &'static str,
     pub(crate) markdown: String,
-    /// Resident, in bytes, where the system tells.
+    /// Resident memory in bytes; `None` on systems other than Linux.
     memory: Option<u64>,
     open_documents: usize,
     projects: Vec<ProjectStatus>,
@@ -30,24 +30,25 @@ struct ProjectStatus {
     functions: usize,
     roots: usize,
     dialects: Vec<&'static str>,
-    /// How long the engine last took to come to rest, in milliseconds.
-    settled_in: f64,
+    /// Duration of the last run of the analysis, in milliseconds.
+    #[serde(rename = "settledIn")]
+    analysis_time: f64,
 }
 
 pub(crate) fn answer(snapshot: &Snapshot, _: &Params) -> Result<Status> {
     let projects: Vec<ProjectStatus> = snapshot
-        .views
+        .projects
         .iter()
-        .map(|view| ProjectStatus {
-            folder: view.folder.to_string(),
-            configuration: view.configuration.as_ref().map(ToString::to_string),
-            python_version: view.environment.python_version.to_string(),
-            site_packages: view.environment.site_packages.iter().map(ToString::to_string).collect(),
-            files: view.engine.documents().len(),
-            functions: view.engine.function_count(),
-            roots: view.engine.root_count(),
-            dialects: view.engine.settings().dialects.iter().map(|dialect| dialect.as_str()).collect(),
-            settled_in: view.settled_in.as_secs_f64() * 1e3,
+        .map(|project| ProjectStatus {
+            folder: project.folder.to_string(),
+            configuration: project.configuration.as_ref().map(ToString::to_string),
+            python_version: project.environment.python_version.to_string(),
+            site_packages: project.environment.site_packages.iter().map(ToString::to_string).collect(),
+            files: project.engine.documents().len(),
+            functions: project.engine.function_count(),
+            roots: project.engine.root_count(),
+            dialects: project.engine.settings().dialects.iter().map(|dialect| dialect.as_str()).collect(),
+            analysis_time: project.analysis_time.as_secs_f64() * 1e3,
         })
         .collect();
     let (memory, open_documents) = (memory(), snapshot.documents.iter().count());
@@ -70,13 +71,13 @@ fn page(projects: &[ProjectStatus], memory: Option<u64>, open_documents: usize) 
             format!("- Python {}, packages in {:?}", project.python_version, project.site_packages),
             format!("- dialects: {}", project.dialects.join(", ")),
             format!("- {} files, {} functions, {} roots", project.files, project.functions, project.roots),
-            format!("- last analysed in {:.1} ms", project.settled_in),
+            format!("- last analyzed in {:.1} ms", project.analysis_time),
         ]);
     }
     lines.join("\n") + "\n"
 }
 
-/// Pages of the process that are in memory, as Linux tells.
+/// The resident memory of the process, in bytes.
 fn memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;

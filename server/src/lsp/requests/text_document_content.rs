@@ -1,12 +1,11 @@
-//! `workspace/textDocumentContent`: documents that exist in this server only, which are converted code
-//! and the pages of rules.
+//! `workspace/textDocumentContent`: virtual documents, which are converted code and the documentation of rules.
 
 use ag_rules::registry;
 use serde::{Deserialize, Serialize};
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::lsp_types::Url;
 
-use crate::lsp::converted::Address;
+use crate::lsp::converted::ConvertedUri;
 use crate::lsp::snapshot::Snapshot;
 use crate::manual;
 
@@ -25,7 +24,7 @@ pub(crate) fn answer(snapshot: &Snapshot, params: &Params) -> Result<Content> {
         "ag-rule" => rule(&params.uri),
         _ => converted(snapshot, &params.uri),
     };
-    let text = text.ok_or_else(|| Error::invalid_params(format!("there is no document {}", params.uri)))?;
+    let text = text.ok_or_else(|| Error::invalid_params(format!("unknown document {}", params.uri)))?;
     Ok(Content { text })
 }
 
@@ -35,7 +34,7 @@ fn rule(uri: &Url) -> Option<String> {
 }
 
 fn converted(snapshot: &Snapshot, uri: &Url) -> Option<String> {
-    let address = Address::parse(snapshot, uri)?;
-    let (_, converted) = address.convert(snapshot)?;
+    let target = ConvertedUri::parse(snapshot, uri)?;
+    let (_, converted) = target.convert(snapshot)?;
     Some(converted.text)
 }

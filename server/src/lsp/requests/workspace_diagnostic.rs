@@ -1,5 +1,5 @@
-//! `workspace/diagnostic`: the diagnostics of every document that is reported on, in parts if the client
-//! takes them so.
+//! `workspace/diagnostic`: the diagnostics of every reported document, with partial results if the client
+//! supports them.
 
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
@@ -12,12 +12,12 @@ use tower_lsp::lsp_types::{
 };
 
 use super::diagnostic::{Report, report};
-use crate::lsp::diagnostics::{self, Reported};
+use crate::lsp::diagnostics::{self, FileDiagnostics};
 use crate::lsp::publish;
 use crate::lsp::snapshot::Snapshot;
 
-/// Documents in a part.
-const PART: usize = 32;
+/// The number of documents in a partial result.
+const PARTIAL_RESULT_SIZE: usize = 32;
 
 enum PartialResult {}
 
@@ -33,15 +33,15 @@ pub(crate) fn answer(
     let known: FxHashMap<&Url, &str> =
         params.previous_result_ids.iter().map(|known| (&known.uri, known.value.as_str())).collect();
     let mut items = Vec::new();
-    for uri in publish::addresses(snapshot) {
-        let Some(spot) = snapshot.at(&uri) else { continue };
-        let reported = diagnostics::of(snapshot, &spot).into_iter();
-        items.extend(reported.map(|part| item(snapshot, part, &known)));
+    for uri in publish::reported_uris(snapshot) {
+        let Some(context) = snapshot.document(&uri) else { continue };
+        let files = diagnostics::for_document(snapshot, &context).into_iter();
+        items.extend(files.map(|file| item(snapshot, file, &known)));
         if let Some(token) = &params.partial_result_params.partial_result_token
-            && items.len() >= PART
+            && items.len() >= PARTIAL_RESULT_SIZE
         {
-            let part = WorkspaceDiagnosticReport { items: std::mem::take(&mut items) };
-            snapshot.outbox.notify::<PartialResult>(json!({ "token": token, "value": part }));
+            let partial = WorkspaceDiagnosticReport { items: std::mem::take(&mut items) };
+            snapshot.outbox.notify::<PartialResult>(json!({ "token": token, "value": partial }));
         }
     }
     Ok(WorkspaceDiagnosticReport { items }.into())
@@ -49,19 +49,19 @@ pub(crate) fn answer(
 
 fn item(
     snapshot: &Snapshot,
-    part: Reported,
+    file: FileDiagnostics,
     known: &FxHashMap<&Url, &str>,
 ) -> WorkspaceDocumentDiagnosticReport {
-    let is_open = snapshot.documents.get(&part.uri).is_some();
-    let version = is_open.then_some(i64::from(part.version));
-    match report(part.diagnostics, known.get(&part.uri).copied()) {
+    let is_open = snapshot.documents.get(&file.uri).is_some();
+    let version = is_open.then_some(i64::from(file.version));
+    match report(file.diagnostics, known.get(&file.uri).copied()) {
         Report::Full(full_document_diagnostic_report) => {
-            WorkspaceFullDocumentDiagnosticReport { uri: part.uri, version, full_document_diagnostic_report }
+            WorkspaceFullDocumentDiagnosticReport { uri: file.uri, version, full_document_diagnostic_report }
                 .into()
         }
         Report::Unchanged(unchanged_document_diagnostic_report) => {
             WorkspaceUnchangedDocumentDiagnosticReport {
-                uri: part.uri,
+                uri: file.uri,
                 version,
                 unchanged_document_diagnostic_report,
             }

@@ -1,10 +1,10 @@
-//! Code actions: what they change makes the finding go away.
+//! Code actions: applying their edits removes the finding.
 
 use serde_json::json;
 
 use super::*;
 
-/// Two comments that suppress nothing, which a safe fix removes.
+/// Two unused suppressions, which a safe fix removes.
 const IGNORED: &str = "x = 1  # ag: ignore[AG101]\ny = 2  # ag: ignore[AG102]\n";
 
 fn actions(client: &mut Client, uri: &str, only: &[&str]) -> Vec<Value> {
@@ -18,7 +18,7 @@ fn titled<'a>(actions: &'a [Value], title: &str) -> &'a Value {
 }
 
 #[test]
-fn a_suppression_suppresses() {
+fn suppressions_remove_the_finding() {
     let workspace = Workspace::new(&[]);
     let uri = workspace.uri("m.py");
     let mut client = workspace.start(pulls());
@@ -34,7 +34,7 @@ fn a_suppression_suppresses() {
 }
 
 #[test]
-fn edits_are_made_when_an_action_is_chosen() {
+fn edits_are_computed_on_resolve() {
     let workspace = Workspace::new(&[]);
     let uri = workspace.uri("m.py");
     let lazily = json!({ "textDocument": {
@@ -48,7 +48,7 @@ fn edits_are_made_when_an_action_is_chosen() {
     assert!(first.get("edit").is_none() && first["isPreferred"] == true);
     let resolved = client.request("codeAction/resolve", first.clone());
     assert_eq!(apply(IGNORED, &resolved["edit"]["changes"][&uri]), "x = 1\ny = 2  # ag: ignore[AG102]\n");
-    // After an edit, the promise is void.
+    // After an edit, an unresolved action is stale.
     client.edit(&uri, 2, [0, 0, 0, 0], "\n");
     let id = client.ask("codeAction/resolve", first);
     assert_eq!(client.answer(id).unwrap_err()["code"], -32801);
@@ -56,7 +56,7 @@ fn edits_are_made_when_an_action_is_chosen() {
 }
 
 #[test]
-fn all_safe_fixes_at_once() {
+fn fix_all_applies_all_safe_fixes() {
     let workspace = Workspace::new(&[]);
     let uri = workspace.uri("m.py");
     let mut client = workspace.start(pulls());
@@ -69,7 +69,7 @@ fn all_safe_fixes_at_once() {
 }
 
 #[test]
-fn anywhere_in_a_function_its_converted_code_is_offered() {
+fn converted_code_is_offered_anywhere_in_a_function() {
     let workspace = Workspace::new(&[]);
     let uri = workspace.uri("m.py");
     let mut client = workspace.start(pulls());

@@ -1,24 +1,24 @@
-//! Converted documents: their text, their map, and that they follow their source.
+//! Converted documents: their text, their source map, and their updates after edits of the source.
 
 use serde_json::json;
 
 use super::*;
 
 #[test]
-fn converted_code_maps_to_its_source_and_follows_it() {
+fn converted_code_maps_to_its_source_and_is_updated() {
     let workspace = Workspace::new(&[]);
     let uri = workspace.uri("m.py");
     let capabilities =
         json!({ "workspace": { "textDocumentContent": {} }, "textDocument": { "diagnostic": {} } });
     let mut client = workspace.start(capabilities);
     client.open(&uri, MODEL);
-    let place = at(&uri, &MODEL.replace("y = x", "▮y = x"));
-    let converted = client.request("ag-lsp/convertedDocument", place);
+    let position = at(&uri, &MODEL.replace("y = x", "▮y = x"));
+    let converted = client.request("ag-lsp/convertedDocument", position);
     assert_eq!((converted["function"].as_str(), converted["view"].as_str()), (Some("f"), Some("simplified")));
     let text = converted["text"].as_str().unwrap();
     assert!(text.contains("ag__.if_stmt("), "{text}");
 
-    // Every span that was copied reads the same on both sides.
+    // A verbatim span has the same text on both sides.
     let cut = |text: &str, range: &Value| {
         let line = text.lines().nth(range["start"]["line"].as_u64().unwrap() as usize).unwrap().to_owned();
         let columns = ["start", "end"].map(|end| range[end]["character"].as_u64().unwrap() as usize);
@@ -37,26 +37,31 @@ fn converted_code_maps_to_its_source_and_follows_it() {
         "{copied:?}"
     );
 
-    // Definition goes from the converted document to the source; outline and folds are its own.
-    let address = converted["uri"].as_str().unwrap();
-    assert!(address.contains("/m.py/f.simplified.py?"), "the name is not that of the source: {address}");
-    let content = client.request("workspace/textDocumentContent", json!({ "uri": address }));
+    // Definition leads from the converted document to the source. Outline and folding ranges are those of the
+    // converted document.
+    let converted_uri = converted["uri"].as_str().unwrap();
+    assert!(
+        converted_uri.contains("/m.py/f.simplified.py?"),
+        "the name is not that of the source: {converted_uri}"
+    );
+    let content = client.request("workspace/textDocumentContent", json!({ "uri": converted_uri }));
     assert_eq!(content["text"], text);
-    let definition = client.request("textDocument/definition", at(address, &text.replace("x * 2", "▮x * 2")));
+    let definition =
+        client.request("textDocument/definition", at(converted_uri, &text.replace("x * 2", "▮x * 2")));
     let start = at(&uri, &MODEL.replace("x * 2", "▮x * 2"))["position"].clone();
     assert_eq!((&definition["uri"], &definition["range"]["start"]), (&json!(uri), &start));
-    let symbols = client.request("textDocument/documentSymbol", document(address));
+    let symbols = client.request("textDocument/documentSymbol", document(converted_uri));
     assert!(symbols.as_array().is_some_and(|it| it.iter().any(|symbol| symbol["name"] == "f.if_body")));
-    let folds = client.request("textDocument/foldingRange", document(address));
+    let folds = client.request("textDocument/foldingRange", document(converted_uri));
     assert!(folds.as_array().is_some_and(|folds| folds.len() >= 2));
     assert_eq!(client.request("textDocument/foldingRange", document(&uri)), json!(null));
 
     client.edit(&uri, 2, [5, 16, 5, 17], "7");
     assert_eq!(client.notification("ag-lsp/convertedDocumentChanged"), json!({ "uri": uri, "version": 2 }));
     let refresh = client.wait(|message| message["method"] == "workspace/textDocumentContent/refresh");
-    assert_eq!(refresh["params"]["uri"], address);
-    // Some clients encode the whole query.
-    let (path, query) = address.split_once('?').unwrap();
+    assert_eq!(refresh["params"]["uri"], converted_uri);
+    // Some clients percent-encode the whole query.
+    let (path, query) = converted_uri.split_once('?').unwrap();
     let encoded = format!("{path}?{}", query.replace('=', "%3D").replace('&', "%26"));
     let content = client.request("workspace/textDocumentContent", json!({ "uri": encoded }));
     assert!(content["text"].as_str().is_some_and(|text| text.contains("x * 7")), "{content}");
@@ -70,15 +75,15 @@ fn a_converted_document_that_is_open_is_not_checked() {
     let mut client = workspace.start(json!({}));
     let whole =
         client.request("ag-lsp/convertedDocument", json!({ "textDocument": { "uri": uri }, "view": "full" }));
-    let address = whole["uri"].as_str().unwrap();
-    client.open(address, whole["text"].as_str().unwrap());
-    client.replace(address, 2, "def g(:\n");
-    client.close(address);
+    let converted_uri = whole["uri"].as_str().unwrap();
+    client.open(converted_uri, whole["text"].as_str().unwrap());
+    client.replace(converted_uri, 2, "def g(:\n");
+    client.close(converted_uri);
     client.finish();
 }
 
 #[test]
-fn what_is_not_converted_says_why() {
+fn an_unconverted_function_has_a_reason() {
     let workspace = Workspace::new(&[]);
     let uri = workspace.uri("m.py");
     let mut client = workspace.start(pulls());

@@ -1,11 +1,11 @@
-//! Documents: opened, edited, closed; in every encoding, as notebooks, on no disk.
+//! Documents: open, edit, close; every position encoding; notebooks; unsaved documents.
 
 use serde_json::json;
 
 use super::*;
 
 #[test]
-fn a_document_is_checked_as_it_is_in_the_editor() {
+fn the_text_in_the_editor_is_checked() {
     let workspace = Workspace::new(&[("m.py", "")]);
     let uri = workspace.uri("m.py");
     let capabilities = json!({ "textDocument": { "publishDiagnostics": { "relatedInformation": true } } });
@@ -41,17 +41,17 @@ fn edits_keep_their_order_under_load() {
     let uri = workspace.uri("m.py");
     let mut client = workspace.start(pulls());
     client.open(&uri, "x = ''\n");
-    // Each edit puts a letter before the closing quote; requests come in between.
+    // Each edit inserts a letter before the closing quote. Requests are interleaved.
     let letters: String = (0..10_000_u32).map(|number| char::from(b'a' + (number % 26) as u8)).collect();
-    let mut asked = Vec::new();
+    let mut pending = Vec::new();
     for (number, letter) in letters.char_indices() {
         let column = 5 + number as u32;
         client.edit(&uri, 2 + number as i64, [0, column, 0, column], &letter.to_string());
         if number % 500 == 0 {
-            asked.push(client.ask("textDocument/diagnostic", document(&uri)));
+            pending.push(client.ask("textDocument/diagnostic", document(&uri)));
         }
     }
-    for id in asked {
+    for id in pending {
         assert!(client.answer(id).is_ok());
     }
     let params = json!({ "textDocument": { "uri": uri }, "view": "simplified" });
@@ -61,7 +61,7 @@ fn edits_keep_their_order_under_load() {
 }
 
 #[test]
-fn columns_count_as_agreed() {
+fn columns_use_the_negotiated_encoding() {
     let text = "import jax\n\n@jax.jit\ndef f(x):\n    return ('𝕏é', 1 if x > 0 else 2)\n";
     for (encoding, column) in [("utf-8", 27), ("utf-16", 24), ("utf-32", 23)] {
         let workspace = Workspace::new(&[]);
@@ -80,7 +80,7 @@ fn columns_count_as_agreed() {
 }
 
 #[test]
-fn texts_on_no_disk_are_checked() {
+fn unsaved_documents_are_checked() {
     let workspace = Workspace::new(&[]);
     let mut client = workspace.start(json!({}));
     client.open("untitled:Untitled-1", MODEL);
@@ -105,7 +105,7 @@ fn a_file_outside_the_workspace_is_checked() {
 }
 
 #[test]
-fn the_cells_of_a_notebook_are_one_program() {
+fn the_cells_of_a_notebook_are_checked_as_one_program() {
     let workspace = Workspace::new(&[]);
     let notebook = workspace.uri("n.ipynb");
     let cell =
@@ -128,9 +128,9 @@ fn the_cells_of_a_notebook_are_one_program() {
     assert!(client.pushed(&cell("a"), Some(1)).is_empty());
     let diagnostics = client.pushed(&cell("b"), Some(1));
     assert_eq!(codes(&diagnostics), ["AG101"]);
-    assert_eq!(diagnostics[0]["range"]["start"]["line"], 2, "lines count from the start of the cell");
+    assert_eq!(diagnostics[0]["range"]["start"]["line"], 2, "lines are relative to the cell");
 
-    // The first cell goes: nothing is known to be TensorFlow's any more.
+    // Without the first cell, nothing imports TensorFlow.
     client.notify(
         "notebookDocument/didChange",
         json!({
@@ -144,7 +144,7 @@ fn the_cells_of_a_notebook_are_one_program() {
     assert!(client.pushed(&cell("a"), None).is_empty());
     assert!(client.pushed(&cell("b"), Some(1)).is_empty());
 
-    // It comes back, and the other one is edited.
+    // The first cell is inserted again, and the other one is edited.
     client.notify(
         "notebookDocument/didChange",
         json!({

@@ -1,4 +1,4 @@
-//! What people see in a Python file: hover, hints, lenses, symbols, tokens, calls, completion.
+//! Features in a Python file: hover, inlay hints, lenses, symbols, tokens, call hierarchy, completion.
 
 use serde_json::json;
 
@@ -28,7 +28,7 @@ fn started() -> (Workspace, String, Client) {
     (workspace, uri, client)
 }
 
-/// The hover where `▮` is put in front of `what`.
+/// The hover text at the first occurrence of `what`.
 fn hover(client: &mut Client, uri: &str, what: &str) -> String {
     let marked = LOOP.replacen(what, &format!("▮{what}"), 1);
     let hover = client.request("textDocument/hover", at(uri, &marked));
@@ -36,7 +36,7 @@ fn hover(client: &mut Client, uri: &str, what: &str) -> String {
 }
 
 #[test]
-fn hover_tells_what_is_staged_and_why() {
+fn hover_explains_staging() {
     let (_workspace, uri, mut client) = started();
     let on_while = hover(&mut client, &uri, "while tf");
     assert!(on_while.contains("is staged: it becomes a loop of the graph"), "{on_while}");
@@ -57,7 +57,7 @@ fn hover_tells_what_is_staged_and_why() {
 }
 
 #[test]
-fn hints_stand_behind_what_is_decided() {
+fn hints_follow_decisions_and_parameters() {
     let (_workspace, uri, mut client) = started();
     let params = json!({ "textDocument": { "uri": uri }, "range": everything() });
     let hints = client.request("textDocument/inlayHint", params);
@@ -86,7 +86,7 @@ fn hints_stand_behind_what_is_decided() {
 }
 
 #[test]
-fn hints_can_be_switched_off() {
+fn hints_and_lenses_can_be_disabled() {
     let workspace = Workspace::new(&[]);
     let uri = workspace.uri("m.py");
     let off = json!({ "inlayHints": { "staged": false, "assumed": false }, "codeLens": { "enable": false } });
@@ -99,7 +99,7 @@ fn hints_can_be_switched_off() {
 }
 
 #[test]
-fn lenses_stand_over_roots() {
+fn lenses_are_above_roots() {
     let (_workspace, uri, mut client) = started();
     let lenses = client.request("textDocument/codeLens", document(&uri));
     let shown: Vec<_> = lenses
@@ -142,7 +142,7 @@ fn tokens_are_the_names_of_staged_values() {
         shown.push((line + 1, &LOOP.lines().nth(line).unwrap()[column..column + token[2]]));
     }
     let (names, flags): (Vec<_>, Vec<_>) = shown.into_iter().partition(|(_, name)| *name != "flag");
-    assert!(flags.is_empty(), "`flag` is Python's");
+    assert!(flags.is_empty(), "`flag` is a Python value");
     assert!(
         names.contains(&(3, "v")) && names.contains(&(7, "f")) && names.contains(&(10, "x")),
         "{names:?}"
@@ -152,12 +152,12 @@ fn tokens_are_the_names_of_staged_values() {
         "textDocument/semanticTokens/range",
         json!({ "textDocument": { "uri": uri }, "range": range }),
     );
-    assert_eq!(part["data"].as_array().map(Vec::len), Some(5), "one name in that line: {part}");
+    assert_eq!(part["data"].as_array().map(Vec::len), Some(5), "one name on that line: {part}");
     client.finish();
 }
 
 #[test]
-fn calls_are_what_is_staged_from_here() {
+fn call_hierarchy_contains_staged_functions() {
     let (_workspace, uri, mut client) = started();
     let marked = LOOP.replace("def f(", "def ▮f(");
     let items = client.request("textDocument/prepareCallHierarchy", at(&uri, &marked));
@@ -171,7 +171,7 @@ fn calls_are_what_is_staged_from_here() {
 }
 
 #[test]
-fn completion_is_for_suppressions_only() {
+fn completion_is_limited_to_suppressions() {
     let (_workspace, uri, mut client) = started();
     let marked = LOOP.replace("undefined-branch", "undef▮ined-branch");
     let items = client.request("textDocument/completion", at(&uri, &marked));

@@ -1,4 +1,4 @@
-//! The server and a client in one process, with a pipe between them.
+//! Runs the server and a client in one process, connected by a pipe.
 
 mod actions;
 #[path = "../../../tests/server/client.rs"]
@@ -22,7 +22,7 @@ use tokio::runtime::{Handle, Runtime};
 
 pub(super) use client::{Client, codes, uri};
 
-/// Two findings: `y` is bound in one branch only, and so the `if` has one branch.
+/// `y` is bound in only one branch of a staged `if`: AG101.
 pub(super) const MODEL: &str = "\
 import tensorflow as tf
 
@@ -33,7 +33,7 @@ def f(x):
     return y
 ";
 
-/// The end of a pipe for a thread that may wait.
+/// One end of a pipe, with blocking reads and writes.
 struct Blocking<T>(T, Handle);
 
 impl<T: AsyncRead + Unpin> Read for Blocking<T> {
@@ -52,7 +52,7 @@ impl<T: AsyncWrite + Unpin> Write for Blocking<T> {
     }
 }
 
-/// A folder with a server for it.
+/// A temporary workspace folder, and the servers started in it.
 pub(super) struct Workspace {
     folder: tempfile::TempDir,
     runtime: Runtime,
@@ -83,7 +83,7 @@ impl Workspace {
         uri(&self.path().join(name))
     }
 
-    /// A client of a new server that has not been greeted.
+    /// A client of a new server, before `initialize`.
     pub(super) fn client(&self) -> Client {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (input, output) = tokio::io::split(theirs);
@@ -94,7 +94,7 @@ impl Workspace {
         Client::new(Blocking(input, handle.clone()), Blocking(output, handle.clone()))
     }
 
-    /// A client that has the folder open.
+    /// An initialized client with the folder as its workspace.
     pub(super) fn start(&self, capabilities: Value) -> Client {
         self.start_with(capabilities, json!({}))
     }
@@ -106,7 +106,7 @@ impl Workspace {
     }
 }
 
-/// What a client says that asks for diagnostics itself.
+/// The capabilities of a client that pulls diagnostics.
 pub(super) fn pulls() -> Value {
     json!({ "textDocument": { "diagnostic": {} } })
 }
@@ -115,7 +115,7 @@ pub(super) fn document(uri: &str) -> Value {
     json!({ "textDocument": { "uri": uri } })
 }
 
-/// The parameters of a request about a place of the text: where `▮` stands in `marked`.
+/// The parameters of a request at the position of `▮` in `marked`.
 pub(super) fn at(uri: &str, marked: &str) -> Value {
     let before = marked.split('▮').next().unwrap();
     let line = before.matches('\n').count();
@@ -127,7 +127,7 @@ pub(super) fn everything() -> Value {
     json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 100_000, "character": 0 } })
 }
 
-/// Carries out the edits of an action on a text of ASCII.
+/// Applies the edits of an action to an ASCII text.
 pub(super) fn apply(text: &str, edits: &Value) -> String {
     let mut out = text.to_owned();
     let offset = |position: &Value| {

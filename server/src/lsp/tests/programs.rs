@@ -1,5 +1,5 @@
-//! What runs the user's code: programs and graphs, with a shell script in the place of Python that says what it is
-//! asked. With the runtime itself, the tests of the runtime do this.
+//! Commands that execute the user's code: programs and graphs. A shell script that prints its arguments replaces Python.
+//! The tests of the runtime cover the commands with the real runtime.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -27,20 +27,20 @@ if __name__ == \"__main__\":
     step(torch.zeros(32, 10), 3)
 ";
 
-/// The runtime is there; a graph says what it was asked for, a program writes two lines and fails.
+/// Pretends that the runtime is installed. A graph contains the arguments; a program prints two lines and fails.
 const PYTHON: &str = r#"#!/bin/sh
 [ "$1" = -c ] && exit 0
 [ "$1" != -m ] && echo "one of $PWD" && echo two >&2 && exit 3
 for word in "$@"; do
     case $word in --output=*) output=${word#--output=} ;; esac
-    asked="$asked<text>$word</text>"
+    arguments="$arguments<text>$word</text>"
     last=$word
 done
 case $last in
     wrong) echo 'error: `x` is a list' >&2; echo '  File "m.py", line 10' >&2; exit 2 ;;
     endless) exec tail -f /dev/null ;;
 esac
-echo "<svg xmlns=\"http://www.w3.org/2000/svg\">$asked</svg>" > "$output"
+echo "<svg xmlns=\"http://www.w3.org/2000/svg\">$arguments</svg>" > "$output"
 "#;
 
 fn workspace() -> (Workspace, String) {
@@ -58,7 +58,7 @@ fn shows_progress() -> Value {
         "textDocument": { "diagnostic": {} } })
 }
 
-/// The titles of lenses with the lines that they stand over.
+/// The lines and titles of lenses.
 fn lenses(client: &mut Client, uri: &str) -> Vec<(u64, String)> {
     let lenses = client.request("textDocument/codeLens", document(uri));
     let lens = |lens: &Value| {
@@ -75,13 +75,14 @@ fn lenses(client: &mut Client, uri: &str) -> Vec<(u64, String)> {
 }
 
 #[test]
-fn lenses_stand_over_programs_and_functions_of_the_runtime() {
+fn lenses_are_above_programs_and_functions_of_the_runtime() {
     let (workspace, uri) = workspace();
     let mut client = workspace.start(pulls());
     client.open(&uri, PROGRAM);
     let graph = |line| (line, "Show graph".to_owned());
     assert_eq!(lenses(&mut client, &uri), [graph(4), graph(8), graph(12), (15, "Run".to_owned())]);
-    // A script that uses what uses the runtime; one with `main` alone; and what is no program of the runtime.
+    // Scripts that import the runtime indirectly, with a main guard or only a function `main`; the rest are not
+    // programs of the runtime.
     for (text, expected) in [
         ("from m import step\nif '__main__' == __name__:\n    step(1)\n", Some(1)),
         ("import m\n\ndef main():\n    m.step(1)\n", Some(2)),
@@ -99,7 +100,7 @@ fn lenses_stand_over_programs_and_functions_of_the_runtime() {
 }
 
 #[test]
-fn nothing_of_an_untrusted_workspace_is_run() {
+fn code_of_an_untrusted_workspace_is_not_run() {
     let (workspace, uri) = workspace();
     let mut client = workspace.start_with(pulls(), json!({ "trusted": false }));
     client.open(&uri, PROGRAM);
@@ -146,7 +147,7 @@ fn inputs_are_proposed_from_calls_and_annotations() {
 }
 
 #[test]
-fn methods_want_no_self() {
+fn proposed_inputs_of_methods_omit_self() {
     let workspace = Workspace::new(&[]);
     let uri = workspace.uri("m.py");
     let mut client = workspace.start(pulls());
@@ -163,7 +164,7 @@ fn methods_want_no_self() {
 }
 
 #[test]
-fn a_graph_is_drawn_for_the_inputs() {
+fn a_graph_is_drawn_for_given_inputs() {
     let (workspace, uri) = workspace();
     let mut client = workspace.start(pulls());
     client.open(&uri, PROGRAM);
@@ -173,7 +174,7 @@ fn a_graph_is_drawn_for_the_inputs() {
     for word in ["autograph.graph", "--format", "svg", "--input=x=f32[32,10]", "--input=n=3", "step"] {
         assert!(svg.contains(&format!("<text>{word}</text>")), "no `{word}` in {svg}");
     }
-    // Those used last are proposed from now on.
+    // The inputs that were used last are proposed again.
     let given = json!({ "uri": uri, "function": "step", "inputs": "x=f32[7] n='a b'" });
     let drawn = client.request("ag-lsp/graph", given);
     assert!(drawn["svg"].as_str().unwrap().contains("<text>--input=n='a b'</text>"), "{drawn}");
@@ -183,7 +184,7 @@ fn a_graph_is_drawn_for_the_inputs() {
 }
 
 #[test]
-fn why_there_is_no_graph_is_said() {
+fn failures_of_graphs_are_reported() {
     let (workspace, uri) = workspace();
     let mut client = workspace.start(pulls());
     client.open(&uri, PROGRAM);
@@ -207,28 +208,28 @@ fn why_there_is_no_graph_is_said() {
 }
 
 #[test]
-fn a_graph_that_takes_long_is_cancelled() {
+fn drawing_a_graph_can_be_cancelled() {
     let (workspace, uri) = workspace();
     let mut client = workspace.start(shows_progress());
     client.open(&uri, PROGRAM);
-    let asked = client.ask("ag-lsp/graph", json!({ "uri": uri, "function": "endless" }));
+    let pending = client.ask("ag-lsp/graph", json!({ "uri": uri, "function": "endless" }));
     let begin = client.notification("$/progress");
     assert_eq!(begin["value"], json!({ "kind": "begin", "title": "Staging endless", "cancellable": true }));
     client.notify("window/workDoneProgress/cancel", json!({ "token": "another" }));
     client.notify("window/workDoneProgress/cancel", json!({ "token": begin["token"] }));
-    assert_eq!(client.answer(asked), Ok(json!(null)));
+    assert_eq!(client.answer(pending), Ok(json!(null)));
     assert_eq!(client.notification("$/progress")["value"]["kind"], "end");
-    // A client that no longer waits for the answer ends the process too.
-    let asked = client.ask("ag-lsp/graph", json!({ "uri": uri, "function": "endless" }));
+    // Cancelling the request kills the process too.
+    let pending = client.ask("ag-lsp/graph", json!({ "uri": uri, "function": "endless" }));
     assert_eq!(client.notification("$/progress")["value"]["kind"], "begin");
-    client.notify("$/cancelRequest", json!({ "id": asked }));
-    assert_eq!(client.answer(asked).unwrap_err()["code"], -32800);
+    client.notify("$/cancelRequest", json!({ "id": pending }));
+    assert_eq!(client.answer(pending).unwrap_err()["code"], -32800);
     assert_eq!(client.notification("$/progress")["value"]["kind"], "end");
     client.finish();
 }
 
 #[test]
-fn a_page_for_the_browser_follows_its_source() {
+fn the_browser_page_is_redrawn_on_save() {
     let (workspace, uri) = workspace();
     let mut client = workspace.start(shows_progress());
     client.open(&uri, PROGRAM);
@@ -248,7 +249,7 @@ fn a_page_for_the_browser_follows_its_source() {
     std::fs::remove_file(&drawing).unwrap();
     client.notify("textDocument/didSave", document(&uri));
     client.wait(is_end);
-    // The answer to what is asked after it comes when the page is written.
+    // Pages are drawn one at a time, so after this response the saved page is written.
     let argument = json!({ "uri": uri, "function": "wrong" });
     client.request(
         "workspace/executeCommand",
@@ -265,7 +266,7 @@ fn a_page_for_the_browser_follows_its_source() {
 }
 
 #[test]
-fn a_program_is_run_and_its_output_is_told() {
+fn the_output_of_a_program_is_logged() {
     let (workspace, uri) = workspace();
     let mut client = workspace.start(pulls());
     client.open(&uri, PROGRAM);

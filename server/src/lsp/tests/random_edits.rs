@@ -1,10 +1,10 @@
-//! After any edits, answers are those of a server that has seen nothing but the last text.
+//! After random edits, the responses equal those of a fresh server that has only seen the final text.
 
 use serde_json::json;
 
 use super::*;
 
-/// Edits of each example.
+/// The number of edits for each example.
 const EDITS: usize = 6;
 const SEED: u64 = 20_240_229;
 
@@ -21,7 +21,7 @@ const PIECES: [&str; 10] = [
     "@jax.jit\ndef g(a):\n    return a\n",
 ];
 
-/// Everything that is answered about a text.
+/// The responses to all requests about a document.
 fn answers(client: &mut Client, uri: &str) -> Vec<Value> {
     let whole = json!({ "textDocument": { "uri": uri }, "range": everything() });
     let report = client.request("textDocument/diagnostic", document(uri));
@@ -35,7 +35,7 @@ fn answers(client: &mut Client, uri: &str) -> Vec<Value> {
 }
 
 #[test]
-fn answers_do_not_depend_on_the_way_to_a_text() {
+fn responses_depend_only_on_the_final_text() {
     let capabilities = json!({
         "general": { "positionEncodings": ["utf-8"] },
         "textDocument": { "diagnostic": {} },
@@ -54,15 +54,15 @@ fn answers_do_not_depend_on_the_way_to_a_text() {
             let start = (0..=start).rev().find(|at| text.is_char_boundary(*at)).unwrap();
             let end = (start..=(start + random.usize(..40)).min(text.len())).rev();
             let end = end.into_iter().find(|at| text.is_char_boundary(*at)).unwrap();
-            let place = |offset: usize| {
+            let position = |offset: usize| {
                 let before = &text[..offset];
                 let line = before.rsplit('\n').next().unwrap_or_default();
                 (before.matches('\n').count() as u32, line.len() as u32)
             };
-            let (from, to) = (place(start), place(end));
+            let (from, to) = (position(start), position(end));
             client.edit(&uri, 2 + version as i64, [from.0, from.1, to.0, to.1], piece);
             text.replace_range(start..end, piece);
-            // A question between two edits may be cancelled by the second one.
+            // A request between two edits may be cancelled by the second one.
             if version % 3 != 2 {
                 continue;
             }

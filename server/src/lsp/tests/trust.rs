@@ -1,10 +1,10 @@
-//! Clients that are wrong, impatient or gone.
+//! Robustness against invalid messages, cancellation, and disconnected clients.
 
 use serde_json::json;
 
 use super::*;
 
-const AT_A_PLACE: [&str; 7] = [
+const POSITION_REQUESTS: [&str; 7] = [
     "textDocument/hover",
     "textDocument/definition",
     "textDocument/completion",
@@ -15,7 +15,7 @@ const AT_A_PLACE: [&str; 7] = [
 ];
 
 #[test]
-fn a_message_that_is_no_json_is_refused() {
+fn invalid_json_is_an_error() {
     let workspace = Workspace::new(&[]);
     let mut client = workspace.start(pulls());
     for body in [&b"{\"jsonrpc\": "[..], b"\xff\xfe", b"[]", b"{}"] {
@@ -27,7 +27,7 @@ fn a_message_that_is_no_json_is_refused() {
 }
 
 #[test]
-fn an_unknown_method_and_wrong_parameters_are_errors() {
+fn unknown_methods_and_invalid_parameters_are_errors() {
     let workspace = Workspace::new(&[]);
     let mut client = workspace.start(pulls());
     for (method, params, code) in [
@@ -45,7 +45,7 @@ fn an_unknown_method_and_wrong_parameters_are_errors() {
 }
 
 #[test]
-fn a_request_before_the_greeting_is_refused() {
+fn a_request_before_initialize_is_an_error() {
     let workspace = Workspace::new(&[]);
     let mut client = workspace.client();
     let id = client.ask("textDocument/hover", at("file:///m.py", "▮"));
@@ -55,24 +55,24 @@ fn a_request_before_the_greeting_is_refused() {
 }
 
 #[test]
-fn every_position_has_an_answer() {
+fn every_position_has_a_response() {
     let workspace = Workspace::new(&[]);
     let uri = workspace.uri("m.py");
     let mut client = workspace.start(pulls());
     client.open(&uri, "import jax\n\n@jax.jit\ndef f(x):\n    '𝕏'\n    if x:\n        pass");
-    // The second half of a pair, beyond a line, beyond the text.
+    // Inside a surrogate pair, beyond the end of a line, beyond the end of the text.
     for [line, character] in [[4, 6], [5, 999], [6, 12], [7, 0], [u32::MAX, u32::MAX]] {
-        let place = json!({ "line": line, "character": character });
-        for method in AT_A_PLACE {
+        let position = json!({ "line": line, "character": character });
+        for method in POSITION_REQUESTS {
             let params = json!({
                 "textDocument": { "uri": uri },
-                "position": place,
-                "range": { "start": place, "end": place },
+                "position": position,
+                "range": { "start": position, "end": position },
                 "context": { "diagnostics": [], "triggerKind": 1 },
             });
             client.request(method, params);
         }
-        let backwards = json!({ "start": place, "end": { "line": 0, "character": 0 } });
+        let backwards = json!({ "start": position, "end": { "line": 0, "character": 0 } });
         client
             .request("textDocument/inlayHint", json!({ "textDocument": { "uri": uri }, "range": backwards }));
     }
@@ -88,7 +88,7 @@ fn every_position_has_an_answer() {
 }
 
 #[test]
-fn documents_that_are_not_there_have_no_answers() {
+fn missing_documents_have_empty_responses() {
     let workspace = Workspace::new(&[("gone.py", MODEL)]);
     let (gone, never) = (workspace.uri("gone.py"), workspace.uri("never.py"));
     let mut client = workspace.start(pulls());
@@ -96,7 +96,7 @@ fn documents_that_are_not_there_have_no_answers() {
     std::fs::remove_file(workspace.path().join("gone.py")).unwrap();
     client.notify("workspace/didChangeWatchedFiles", json!({ "changes": [{ "uri": gone, "type": 3 }] }));
     for uri in [gone.as_str(), never.as_str(), "untitled:Untitled-9", "https://example.org/m.py", "x:"] {
-        for method in AT_A_PLACE {
+        for method in POSITION_REQUESTS {
             let mut params = at(uri, "▮");
             params["range"] = everything();
             params["context"] = json!({ "diagnostics": [], "triggerKind": 1 });
@@ -109,20 +109,20 @@ fn documents_that_are_not_there_have_no_answers() {
 }
 
 #[test]
-fn cancelling_acts_at_once_and_answers_once() {
+fn a_cancelled_request_gets_exactly_one_response() {
     let names: Vec<String> = (0..200).map(|number| format!("m{number}.py")).collect();
     let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), MODEL)).collect();
     let workspace = Workspace::new(&files);
     let uri = workspace.uri("m0.py");
     let mut client = workspace.start(json!({}));
     client.open(&uri, MODEL);
-    // Indexing the workspace takes longer than this exchange: the questions wait for it.
-    let asked: Vec<i64> =
+    // Indexing the workspace takes longer than this exchange, so the requests are still pending.
+    let pending: Vec<i64> =
         (0..40).map(|_| client.ask("textDocument/hover", at(&uri, "\n\n\n    ▮"))).collect();
-    for id in &asked {
+    for id in &pending {
         client.notify("$/cancelRequest", json!({ "id": id }));
     }
-    for id in &asked {
+    for id in &pending {
         match client.answer(*id) {
             Ok(_) => {}
             Err(error) => assert_eq!(error["code"], -32800),
@@ -130,23 +130,23 @@ fn cancelling_acts_at_once_and_answers_once() {
     }
     assert_eq!(codes(&client.pushed(&uri, Some(1))), ["AG101"]);
     client.notify("$/cancelRequest", json!({ "id": 999 }));
-    // A second answer to any of them would be left unread.
+    // `finish` fails if there was a second response to any of them.
     client.finish();
 }
 
 #[test]
-fn a_client_that_dies_ends_the_server() {
+fn the_server_exits_when_the_client_disconnects() {
     let workspace = Workspace::new(&[]);
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (input, output) = tokio::io::split(theirs);
     let cwd = SystemPathBuf::from_path_buf(workspace.path()).unwrap();
     drop(ours);
-    let said_goodbye = workspace.runtime.block_on(crate::lsp::serve(input, output, cwd));
-    assert!(!said_goodbye);
+    let shut_down = workspace.runtime.block_on(crate::lsp::serve(input, output, cwd));
+    assert!(!shut_down);
 }
 
 #[test]
-fn deeply_nested_and_broken_texts_are_answered() {
+fn deeply_nested_and_invalid_texts_have_responses() {
     let workspace = Workspace::new(&[]);
     let uri = workspace.uri("m.py");
     let mut client = workspace.start(pulls());
@@ -155,7 +155,7 @@ fn deeply_nested_and_broken_texts_are_answered() {
     let texts = [deep.as_str(), "\0\u{feff}\r\r\n", "def f(:\n  if", "@tf.function\ndef f(x", ""];
     for (number, text) in texts.into_iter().enumerate() {
         client.replace(&uri, 2 + number as i64, text);
-        for method in AT_A_PLACE {
+        for method in POSITION_REQUESTS {
             let mut params = at(&uri, "▮");
             params["range"] = everything();
             params["context"] = json!({ "diagnostics": [], "triggerKind": 1 });

@@ -1,4 +1,4 @@
-//! Projects: several folders, their configuration, files that change behind the editor's back.
+//! Projects: several folders, their configuration, and files that change on disk.
 
 use serde_json::json;
 
@@ -21,7 +21,7 @@ fn unchanged_diagnostics_are_not_sent_again() {
 }
 
 #[test]
-fn the_workspace_is_reported_in_parts() {
+fn workspace_diagnostics_have_partial_results() {
     let names: Vec<String> = (0..40).map(|number| format!("m{number}.py")).collect();
     let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), MODEL)).collect();
     let workspace = Workspace::new(&files);
@@ -63,7 +63,7 @@ fn every_folder_has_its_own_configuration() {
     client.open(&second, MODEL);
     assert!(client.pushed(&second, Some(1)).is_empty());
 
-    // Out of the workspace, a file still has the configuration around it.
+    // A file outside the workspace uses the configuration of its folder.
     let removed = json!({ "uri": uri(&lax.path()), "name": "lax" });
     client.notify(
         "workspace/didChangeWorkspaceFolders",
@@ -75,22 +75,22 @@ fn every_folder_has_its_own_configuration() {
 }
 
 #[test]
-fn the_editors_settings_win_and_may_change() {
+fn editor_settings_override_the_configuration_and_may_change() {
     let workspace = Workspace::new(&[("ag-lsp.toml", "select = ['AG3']\n")]);
     let uri = workspace.uri("m.py");
     let mut client = workspace.client();
     client.settings = json!({ "select": ["AG1"] });
     client.initialize(json!({ "workspace": { "configuration": true } }), &[&workspace.path()], json!({}));
     client.open(&uri, MODEL);
-    client.pushed_at_last(&uri, Some(1), &["AG101"]);
+    client.pushed_eventually(&uri, Some(1), &["AG101"]);
     client.settings = json!({ "select": ["AG2"] });
     client.notify("workspace/didChangeConfiguration", json!({ "settings": null }));
-    client.pushed_at_last(&uri, Some(1), &[]);
+    client.pushed_eventually(&uri, Some(1), &[]);
     client.finish();
 }
 
 #[test]
-fn wrong_settings_are_told() {
+fn invalid_settings_are_reported() {
     let workspace = Workspace::new(&[("ag-lsp.toml", "selec = ['AG3']\n")]);
     let mut client = workspace.start_with(json!({}), json!({ "diagnosticMode": 3 }));
     let message = client.notification("window/showMessage");
@@ -101,7 +101,7 @@ fn wrong_settings_are_told() {
 }
 
 #[test]
-fn files_on_disk_are_seen_to_change() {
+fn changes_on_disk_are_analyzed() {
     let workspace = Workspace::new(&[("lib.py", "def double(x):\n    return x\n")]);
     let uri = workspace.uri("m.py");
     // What `double` returns decides whether the `if` is staged.
@@ -131,7 +131,7 @@ fn files_on_disk_are_seen_to_change() {
 }
 
 #[test]
-fn a_new_file_may_be_saved() {
+fn saving_a_new_file_keeps_the_editors_text() {
     let workspace = Workspace::new(&[]);
     let uri = workspace.uri("new.py");
     let mut client = workspace.start(json!({}));
@@ -145,7 +145,7 @@ fn a_new_file_may_be_saved() {
 }
 
 #[test]
-fn progress_is_shown_where_it_takes_time() {
+fn progress_is_reported_for_large_projects() {
     let names: Vec<String> = (0..80).map(|number| format!("m{number}.py")).collect();
     let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), MODEL)).collect();
     let workspace = Workspace::new(&files);
@@ -159,7 +159,7 @@ fn progress_is_shown_where_it_takes_time() {
 }
 
 #[test]
-fn status_tells_what_is_there() {
+fn status_counts_files_functions_and_roots() {
     let workspace = Workspace::new(&[("m.py", MODEL), ("n.py", "x = 1\n")]);
     let mut client = workspace.start(pulls());
     let status = client.request("ag-lsp/status", json!({}));

@@ -1,5 +1,5 @@
-//! Around tower-lsp's service: what the protocol has and tower-lsp's types do not. The client's wish for
-//! documents of ours is read, the answer to `initialize` is completed, and `exit` is noticed.
+//! Wraps tower-lsp's service to support what its types lack: the capability `textDocumentContent` is read,
+//! the response to `initialize` is completed, and `exit` is reported.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,21 +14,21 @@ use tower_lsp::jsonrpc::{Id, Request, Response};
 
 use super::{capabilities, wire};
 
-/// What passes the gate besides messages.
+/// State of the connection that tower-lsp does not expose.
 #[derive(Clone, Default)]
-pub(crate) struct Passed {
-    /// The client shows documents that only the server has.
+pub(crate) struct ProtocolState {
+    /// The client can show virtual documents.
     pub(crate) text_document_content: Arc<AtomicBool>,
     pub(crate) shutdown: Arc<AtomicBool>,
     pub(crate) exit: Arc<Notify>,
 }
 
-pub(crate) struct Gate<S> {
+pub(crate) struct Middleware<S> {
     pub(crate) inner: S,
-    pub(crate) passed: Passed,
+    pub(crate) protocol: ProtocolState,
 }
 
-impl<S> Service<Request> for Gate<S>
+impl<S> Service<Request> for Middleware<S>
 where
     S: Service<Request, Response = Option<Response>>,
     S::Future: Send + 'static,
@@ -43,28 +43,28 @@ where
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        if let Some(error) = wire::error_of(request.method()) {
+        if let Some(error) = wire::placeholder_error(request.method()) {
             return Box::pin(async { Ok(Some(Response::from_error(Id::Null, error))) });
         }
-        let request = as_understood(request);
+        let request = normalize(request);
         let content = match request.method() {
             "initialize" => {
-                let wanted = "/capabilities/workspace/textDocumentContent";
-                let content = request.params().and_then(|params| params.pointer(wanted));
+                let capability = "/capabilities/workspace/textDocumentContent";
+                let content = request.params().and_then(|params| params.pointer(capability));
                 Some(content.is_some_and(|content| !content.is_null()))
             }
             "shutdown" => {
-                self.passed.shutdown.store(true, Ordering::Relaxed);
+                self.protocol.shutdown.store(true, Ordering::Relaxed);
                 None
             }
             "exit" => {
-                self.passed.exit.notify_one();
+                self.protocol.exit.notify_one();
                 None
             }
             _ => None,
         };
         if let Some(content) = content {
-            self.passed.text_document_content.store(content, Ordering::Relaxed);
+            self.protocol.text_document_content.store(content, Ordering::Relaxed);
         }
         let answer = self.inner.call(request);
         let Some(content) = content else { return Box::pin(answer) };
@@ -74,18 +74,18 @@ where
                 None => return Ok(None),
             };
             if let Ok(Value::Object(result)) = &mut body
-                && let Some(offered) = result.get_mut("capabilities")
+                && let Some(capabilities) = result.get_mut("capabilities")
             {
-                merge(offered, capabilities::unspoken(content));
+                merge(capabilities, capabilities::extra_capabilities(content));
             }
             Ok(Some(Response::from_parts(id, body)))
         })
     }
 }
 
-/// The message in the words of tower-lsp. It refuses `"params": null` where the method has no parameters, and reads
-/// the capability `workspace.diagnostics` under the name `diagnostic`.
-fn as_understood(request: Request) -> Request {
+/// Rewrites a message into the form that tower-lsp expects. It rejects `"params": null` for methods without
+/// parameters, and reads the capability `workspace.diagnostics` under the name `diagnostic`.
+fn normalize(request: Request) -> Request {
     let (method, id, mut params) = request.into_parts();
     params = params.filter(|params| !params.is_null());
     if method == "initialize"
@@ -95,14 +95,14 @@ fn as_understood(request: Request) -> Request {
     {
         workspace["diagnostic"] = diagnostics;
     }
-    let mut understood = Request::build(method);
+    let mut normalized = Request::build(method);
     if let Some(id) = id {
-        understood = understood.id(id);
+        normalized = normalized.id(id);
     }
     if let Some(params) = params {
-        understood = understood.params(params);
+        normalized = normalized.params(params);
     }
-    understood.finish()
+    normalized.finish()
 }
 
 fn merge(into: &mut Value, more: Value) {
@@ -123,21 +123,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_parameters_may_be_said_in_two_ways() {
-        let said = Request::build("shutdown").id(1).params(Value::Null).finish();
-        assert_eq!(as_understood(said), Request::build("shutdown").id(1).finish());
-        let said = Request::build("exit").params(Value::Null).finish();
-        assert_eq!(as_understood(said), Request::build("exit").finish());
+    fn null_parameters_are_dropped() {
+        let request = Request::build("shutdown").id(1).params(Value::Null).finish();
+        assert_eq!(normalize(request), Request::build("shutdown").id(1).finish());
+        let request = Request::build("exit").params(Value::Null).finish();
+        assert_eq!(normalize(request), Request::build("exit").finish());
     }
 
     #[test]
-    fn refreshing_of_diagnostics_is_understood() {
+    fn the_capability_of_workspace_diagnostics_is_renamed() {
         let capabilities = json!({ "workspace": { "diagnostics": { "refreshSupport": true } } });
-        let said =
+        let request =
             Request::build("initialize").id(1).params(json!({ "capabilities": capabilities })).finish();
-        let understood = as_understood(said).into_parts().2.unwrap_or_default();
-        let understood: tower_lsp::lsp_types::InitializeParams = serde_json::from_value(understood).unwrap();
-        let refreshes = understood.capabilities.workspace.and_then(|workspace| workspace.diagnostic);
+        let normalized = normalize(request).into_parts().2.unwrap_or_default();
+        let normalized: tower_lsp::lsp_types::InitializeParams = serde_json::from_value(normalized).unwrap();
+        let refreshes = normalized.capabilities.workspace.and_then(|workspace| workspace.diagnostic);
         assert_eq!(refreshes.and_then(|it| it.refresh_support), Some(true));
     }
 
