@@ -132,9 +132,13 @@ pub fn findings(db: &dyn Db, settings: &Settings, root: &SystemPath, document: D
     found.sort_by(|a, b| {
         let key =
             |finding: &Finding| (finding.location.range.start(), finding.code, finding.location.range.end());
-        key(a).cmp(&key(b)).then_with(|| a.message.cmp(&b.message))
+        let order = key(a).cmp(&key(b)).then_with(|| a.message.cmp(&b.message));
+        order.then_with(|| b.severity.cmp(&a.severity))
     });
-    found.dedup();
+    // A rule says a thing of a location once, with the highest severity.
+    found.dedup_by(|next, first| {
+        next.code == first.code && next.location == first.location && next.message == first.message
+    });
     if suppress::may_occur(source.as_str())
         && let Some(parsed) = tree(db, document)
     {
