@@ -114,7 +114,9 @@ pub fn findings(db: &dyn Db, settings: &Settings, root: &SystemPath, document: D
     let mut found: Vec<Finding> = index
         .syntax_errors
         .iter()
-        .filter_map(|(range, message)| engine("AG900", *range, message.clone()))
+        .filter_map(|(range, message)| {
+            engine("AG900", within_lines(source.as_str(), *range), uncapitalised(message))
+        })
         .collect();
     let path = SystemPath::new(file.path(db).as_str());
     let rules = settings.rules_for(path.strip_prefix(root).unwrap_or(path));
@@ -145,6 +147,28 @@ pub fn findings(db: &dyn Db, settings: &Settings, root: &SystemPath, document: D
         found = suppress::apply(found, file, source.as_str(), &parsed, &rules);
     }
     found
+}
+
+/// The range without the line break that it ends with: every format can show it. An error at the end of the text is one
+/// at the end of its last line.
+fn within_lines(text: &str, range: TextRange) -> TextRange {
+    let before = text.get(..range.end().to_usize()).unwrap_or(text);
+    let end = TextSize::of(before.trim_end_matches(['\r', '\n']));
+    if range.is_empty() {
+        return if range.end() == TextSize::of(text) { TextRange::empty(end) } else { range };
+    }
+    TextRange::new(range.start(), end.max(range.start()))
+}
+
+/// The parser's message in the style of ours: "Expected `)`" becomes "expected `)`", and "IPython" stays.
+fn uncapitalised(message: &str) -> String {
+    let mut letters = message.chars();
+    match (letters.next(), letters.next()) {
+        (Some(first), Some(second)) if first.is_ascii_uppercase() && second.is_lowercase() => {
+            format!("{}{}", first.to_ascii_lowercase(), &message[1..])
+        }
+        _ => message.to_owned(),
+    }
 }
 
 /// A configured severity wins; else a rule may speak more softly of a case that is not certain.
