@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::lsp_types::{
     CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, CodeActionResponse, Diagnostic,
-    TextEdit, Url, WorkspaceEdit,
+    NumberOrString, TextEdit, Url, WorkspaceEdit,
 };
 
 use crate::fix;
@@ -63,7 +63,11 @@ fn list(snapshot: &Snapshot, params: &CodeActionParams) -> Option<CodeActionResp
     let mut list = Vec::new();
     let promise = |deed| Promise { uri: uri.clone(), version: face.part.version, deed };
     if wants(&CodeActionKind::QUICKFIX) {
-        let near = findings.iter().filter(|finding| finding.location.range.intersect(range).is_some());
+        // Neovim sends the position of the cursor, and the diagnostics of the whole line.
+        let near = findings.iter().filter(|finding| {
+            finding.location.range.intersect(range).is_some()
+                || params.context.diagnostics.iter().any(|given| is_of(given, finding, &face))
+        });
         let places = Places::new(snapshot, &spot);
         for finding in near.filter(|finding| face.holds(finding.location.range.start())) {
             let shown = diagnostics::diagnostic(&places, &face, finding);
@@ -121,6 +125,13 @@ fn new(title: String, kind: CodeActionKind, diagnostic: Option<Diagnostic>) -> C
         diagnostics: diagnostic.map(|diagnostic| vec![diagnostic]),
         ..CodeAction::default()
     }
+}
+
+/// Whether the client's diagnostic shows this finding.
+fn is_of(given: &Diagnostic, finding: &Finding, face: &Face) -> bool {
+    given.source.as_deref() == Some(diagnostics::SOURCE)
+        && given.code == Some(NumberOrString::String(finding.code.to_owned()))
+        && given.range == face.range(finding.location.range)
 }
 
 /// `quickfix.a` is within `quickfix`.
