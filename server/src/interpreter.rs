@@ -8,9 +8,6 @@ use ag_project::config;
 use ag_project::config::Settings;
 use ruff_db::system::{OsSystem, SystemPath};
 
-/// What `pip` calls the runtime.
-const DISTRIBUTION: &str = "ag-runtime";
-
 /// Says with its exit status whether the runtime is there, without importing it.
 const PROBE: &str = "import importlib.util as u, sys
 spec = u.find_spec('autograph')
@@ -64,9 +61,13 @@ pub(crate) fn has_runtime(python: &Path) -> anyhow::Result<()> {
     let answer = answer.map_err(|error| anyhow::anyhow!("`{}` does not start: {error}", python.display()))?;
     match answer.status.code() {
         Some(0) => Ok(()),
-        Some(missing @ (3 | 4)) => anyhow::bail!(
-            "{what} is not installed for `{python}`; install it with `{python} -m pip install {DISTRIBUTION}`",
-            what = if missing == 3 { "the runtime" } else { "torch, which the runtime runs on," },
+        Some(3) => anyhow::bail!(
+            "the runtime is not installed for `{python}`; in a checkout of ag-lsp, run `runtime/setup && \
+             {python} -m pip install ./runtime`",
+            python = python.display()
+        ),
+        Some(4) => anyhow::bail!(
+            "torch is not installed for `{python}`; run `{python} -m pip install 'torch==2.11.*'`",
             python = python.display()
         ),
         _ => anyhow::bail!(

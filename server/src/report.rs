@@ -111,12 +111,20 @@ pub(crate) fn render(report: &Report, format: Format) -> anyhow::Result<String> 
     })
 }
 
-/// `[*]`: `--fix` mends it; `[-]`: `--unsafe-fixes` does.
-fn fixable(violation: &Violation) -> &'static str {
-    match violation.fix.as_ref().map(|fix| fix.applicability) {
-        Some(Applicability::Safe) => "[*] ",
-        Some(Applicability::Unsafe) => "[-] ",
-        Some(Applicability::Display) | None => "",
+/// The mark of a violation that can be fixed, with a space behind it.
+fn fixable(violation: &Violation) -> String {
+    match violation.fix.as_ref().map(|fix| mark(fix.applicability)) {
+        None | Some("") => String::new(),
+        Some(mark) => format!("{mark} "),
+    }
+}
+
+/// `[*]`: `--fix` repairs it; `[-]`: `--unsafe-fixes` does.
+fn mark(applicability: Applicability) -> &'static str {
+    match applicability {
+        Applicability::Safe => "[*]",
+        Applicability::Unsafe => "[-]",
+        Applicability::Display => "",
     }
 }
 

@@ -37,6 +37,21 @@ pub(crate) struct Stdin {
     pub(crate) name: String,
 }
 
+impl Stdin {
+    /// Standard input, where the paths are `-` or there is nothing but the name of the file that it stands for.
+    pub(crate) fn of(paths: &[String], filename: Option<&str>) -> anyhow::Result<Option<Self>> {
+        let dash = paths.iter().any(|path| path == "-");
+        if !dash && (filename.is_none() || !paths.is_empty()) {
+            return Ok(None);
+        }
+        anyhow::ensure!(
+            paths.len() <= 1,
+            "`-` stands for standard input and cannot be combined with other paths"
+        );
+        Ok(Some(Self { name: filename.unwrap_or("stdin.py").to_owned() }))
+    }
+}
+
 pub(crate) struct Session {
     pub(crate) cwd: SystemPathBuf,
     pub(crate) settings: Settings,

@@ -8,7 +8,7 @@ use ag_index::locate::{locate, notes};
 use ag_staging::results::stages_of;
 use ag_syntax::edits::Edit;
 use ruff_db::files::File;
-use ruff_text_size::TextRange;
+use ruff_text_size::{TextRange, TextSize};
 
 use crate::registry;
 use crate::run::{file_diagnostics, function_diagnostics};
@@ -53,7 +53,9 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
     let mut found: Vec<Finding> = index
         .syntax_errors
         .iter()
-        .filter_map(|(range, message)| engine("AG900", *range, message.clone()))
+        .filter_map(|(range, message)| {
+            engine("AG900", within_lines(source.as_str(), *range), uncapitalised(message))
+        })
         .collect();
     let stages = stages_of(db, document);
     if !stages.is_empty() || !index.roots.is_empty() {
@@ -69,15 +71,41 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
     found.sort_by(|a, b| {
         let key =
             |finding: &Finding| (finding.location.range.start(), finding.code, finding.location.range.end());
-        key(a).cmp(&key(b)).then_with(|| a.message.cmp(&b.message))
+        let order = key(a).cmp(&key(b)).then_with(|| a.message.cmp(&b.message));
+        order.then_with(|| b.severity.cmp(&a.severity))
     });
-    found.dedup();
+    // A rule says a thing of a location once, with the highest severity.
+    found.dedup_by(|next, first| {
+        next.code == first.code && next.location == first.location && next.message == first.message
+    });
     if suppress::may_occur(source.as_str())
         && let Some(parsed) = tree(db, document)
     {
         found = suppress::apply(found, file, source.as_str(), &parsed, rules.file);
     }
     found
+}
+
+/// The range without the line break that it ends with: every format can show it. An error at the end of the text is one
+/// at the end of its last line.
+fn within_lines(text: &str, range: TextRange) -> TextRange {
+    let before = text.get(..range.end().to_usize()).unwrap_or(text);
+    let end = TextSize::of(before.trim_end_matches(['\r', '\n']));
+    if range.is_empty() {
+        return if range.end() == TextSize::of(text) { TextRange::empty(end) } else { range };
+    }
+    TextRange::new(range.start(), end.max(range.start()))
+}
+
+/// The parser's message in the style of ours: "Expected `)`" becomes "expected `)`", and "IPython" stays.
+fn uncapitalised(message: &str) -> String {
+    let mut letters = message.chars();
+    match (letters.next(), letters.next()) {
+        (Some(first), Some(second)) if first.is_ascii_uppercase() && second.is_lowercase() => {
+            format!("{}{}", first.to_ascii_lowercase(), &message[1..])
+        }
+        _ => message.to_owned(),
+    }
 }
 
 /// A configured severity wins; else a rule may speak more softly of a case that is not certain.

@@ -15,6 +15,15 @@ local group = vim.api.nvim_create_augroup('ag_lsp', {})
 colours()
 vim.api.nvim_create_autocmd('ColorScheme', { group = group, callback = colours })
 
+-- Neovim itself only logs that a server cannot be started.
+vim.api.nvim_create_autocmd('FileType', {
+  group = group,
+  pattern = 'python',
+  callback = function()
+    return require('ag_lsp.binary').warn_if_missing()
+  end,
+})
+
 vim.api.nvim_create_autocmd('LspAttach', {
   group = group,
   callback = function(event)

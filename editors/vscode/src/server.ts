@@ -13,11 +13,14 @@ import {
 import { findBinary, type Binary } from './binary';
 import { SCHEME } from './converted/uri';
 import { environments } from './environments';
+import { offerBinary } from './missing';
 import { convertedDocumentChanged } from './protocol';
 import type { StatusBar } from './statusBar';
 
-const NOT_FOUND =
-    'No `ag-lsp` was found: set `ag-lsp.path`, or install it in the Python environment, or put it on the PATH.';
+const NOT_FOUND = 'no `ag-lsp` binary found in the Python environment, on the PATH, or in the extension';
+
+/** The page of the walkthrough about installing the binary. */
+const INSTALLATION = { category: 'ag-lsp.ag-lsp#start', step: 'ag-lsp.ag-lsp#start#binary' };
 
 export class Server implements vscode.Disposable {
     /** The running client; undefined before the start and if no binary was found. */
@@ -55,8 +58,7 @@ export class Server implements vscode.Disposable {
     private async start(): Promise<void> {
         const binary = await this.find();
         if (binary === undefined) {
-            this.log.error(NOT_FOUND);
-            this.statusBar.failed(NOT_FOUND);
+            this.failed(NOT_FOUND);
             return;
         }
         this.binary = binary.path;
@@ -73,13 +75,27 @@ export class Server implements vscode.Disposable {
         try {
             await client.start();
         } catch (error) {
-            const message = `${binary.path} did not start: ${error instanceof Error ? error.message : String(error)}`;
-            this.log.error(message);
-            this.statusBar.failed(message);
+            const reason = error instanceof Error ? error.message : String(error);
+            this.failed(`${binary.path} did not start: ${reason}`);
         }
         if (client.state !== State.Running) {
             this.client = undefined;
         }
+    }
+
+    /** Without a server nothing works, so the user is told and offered a way out. */
+    private failed(message: string): void {
+        this.log.error(message);
+        this.statusBar.failed(message);
+        void offerBinary(
+            {
+                warn: (text, ...buttons) => vscode.window.showWarningMessage(text, ...buttons),
+                showInstallation: () =>
+                    vscode.commands.executeCommand('workbench.action.openWalkthrough', INSTALLATION, false),
+                openPathSetting: () => vscode.commands.executeCommand('workbench.action.openSettings', 'ag-lsp.path'),
+            },
+            `ag-lsp: ${message}`,
+        );
     }
 
     private async find(): Promise<Binary | undefined> {

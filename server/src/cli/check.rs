@@ -124,17 +124,9 @@ impl Check {
     }
 
     fn stdin(&self) -> anyhow::Result<Option<Stdin>> {
-        let dash = self.paths.iter().any(|path| path == "-");
-        if !dash && (self.stdin_filename.is_none() || !self.paths.is_empty()) {
-            return Ok(None);
-        }
-        anyhow::ensure!(
-            self.paths.len() <= 1,
-            "`-` stands for standard input and cannot be joined with other paths"
-        );
-        anyhow::ensure!(!self.watch, "standard input cannot be watched");
-        let name = self.stdin_filename.clone().unwrap_or_else(|| "stdin.py".to_owned());
-        Ok(Some(Stdin { name }))
+        let stdin = Stdin::of(&self.paths, self.stdin_filename.as_deref())?;
+        anyhow::ensure!(stdin.is_none() || !self.watch, "standard input cannot be watched");
+        Ok(stdin)
     }
 
     fn once(&self, session: &mut Session, verbosity: i8) -> anyhow::Result<ExitStatus> {

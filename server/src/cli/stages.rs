@@ -17,13 +17,13 @@ use super::ExitStatus;
 use super::arguments::ProjectArguments;
 use crate::printer::{self, Printer};
 use crate::report::Source;
-use crate::session::Session;
+use crate::session::{Session, Stdin};
 
 /// Show what is decided in Python and what in the graph, function by function.
 #[derive(Args)]
 pub(crate) struct Stages {
-    /// The files and folders to show.
-    #[arg(required = true, value_name = "FILES")]
+    /// The files and folders to show; `-` for standard input.
+    #[arg(required_unless_present = "stdin_filename", value_name = "FILES")]
     files: Vec<String>,
 
     /// How stages are written; as text on a terminal, as JSON elsewhere by default.
@@ -32,6 +32,10 @@ pub(crate) struct Stages {
 
     #[command(flatten)]
     project: ProjectArguments,
+
+    /// The path that the text of standard input belongs to.
+    #[arg(long, value_name = "FILE", help_heading = "File selection")]
+    stdin_filename: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -81,7 +85,9 @@ struct ConstructItem {
 
 impl Stages {
     pub(crate) fn run(&self, verbosity: i8) -> anyhow::Result<ExitStatus> {
-        let session = Session::open(&self.project, &Options::default(), &self.files, None, verbosity)?;
+        let stdin = Stdin::of(&self.files, self.stdin_filename.as_deref())?;
+        let session =
+            Session::open(&self.project, &Options::default(), &self.files, stdin.as_ref(), verbosity)?;
         let mut status = ExitStatus::Clean;
         for unreadable in &session.unreadable {
             printer::error(&format!("{}: {}", unreadable.path, unreadable.message));
@@ -101,6 +107,9 @@ impl Stages {
                 file: session.inputs.get(&path).map_or_else(|| path.to_string(), |input| input.given.clone()),
                 functions: functions.iter().map(|function| shower.function(function)).collect(),
             });
+        }
+        if items.is_empty() && status != ExitStatus::Clean {
+            return Ok(status);
         }
         let mut printer = Printer::new(None)?;
         let default = if printer::is_terminal() { Format::Text } else { Format::Json };

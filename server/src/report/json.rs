@@ -21,7 +21,6 @@ struct Item<'a> {
     help: Option<&'a str>,
     labels: Vec<RemarkItem<'a>>,
     why: Vec<RemarkItem<'a>>,
-    url: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -68,7 +67,6 @@ fn item(violation: &Violation) -> Item<'_> {
         help: violation.help.as_deref(),
         labels: violation.labels.iter().map(remark).collect(),
         why: violation.why.iter().map(remark).collect(),
-        url: None,
     }
 }
 

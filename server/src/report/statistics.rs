@@ -1,19 +1,21 @@
-//! How often each rule spoke.
+//! How often each rule was broken.
 
 use std::collections::BTreeMap;
 
 use ag_db::diagnostic::Applicability;
 use serde::Serialize;
 
-use super::{Format, Report, pretty};
+use super::{Format, Report, mark, pretty};
 
 #[derive(Serialize)]
 struct Row {
     code: &'static str,
     name: &'static str,
     count: usize,
-    /// Of these, `--fix` mends so many.
+    /// How many of these `--fix` repairs.
     fixable: usize,
+    /// How many more `--unsafe-fixes` repairs.
+    fixable_unsafe: usize,
 }
 
 /// A table, the most frequent rule first; or the same as JSON.
@@ -25,10 +27,14 @@ pub(crate) fn statistics(report: &Report, format: Format) -> anyhow::Result<Stri
             name: violation.name,
             count: 0,
             fixable: 0,
+            fixable_unsafe: 0,
         });
         row.count += 1;
-        let safe = violation.fix.as_ref().is_some_and(|fix| fix.applicability == Applicability::Safe);
-        row.fixable += usize::from(safe);
+        match violation.fix.as_ref().map(|fix| fix.applicability) {
+            Some(Applicability::Safe) => row.fixable += 1,
+            Some(Applicability::Unsafe) => row.fixable_unsafe += 1,
+            Some(Applicability::Display) | None => {}
+        }
     }
     let mut rows: Vec<Row> = rows.into_values().collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.count));
@@ -38,8 +44,12 @@ pub(crate) fn statistics(report: &Report, format: Format) -> anyhow::Result<Stri
         _ => {
             let width = rows.iter().map(|row| row.count.to_string().len()).max().unwrap_or(0);
             let line = |row: &Row| {
-                let fixable = if row.fixable > 0 { "[*]" } else { "[ ]" };
-                format!("{:width$}  {}  {fixable}  {}\n", row.count, row.code, row.name)
+                let mark = match (row.fixable, row.fixable_unsafe) {
+                    (0, 0) => "   ",
+                    (0, _) => mark(Applicability::Unsafe),
+                    _ => mark(Applicability::Safe),
+                };
+                format!("{:width$}  {}  {mark}  {}\n", row.count, row.code, row.name)
             };
             Ok(rows.iter().map(line).collect())
         }

@@ -153,9 +153,9 @@ fn counts() {
     assert_eq!(
         statistics(&report(), Format::Full).unwrap(),
         "\
-1  AG101  [ ]  undefined-branch
-1  AG303  [ ]  python-flag
-1  AG901  [ ]  io-error
+1  AG101  [-]  undefined-branch
+1  AG303       python-flag
+1  AG901       io-error
 1  AG902  [*]  unused-ignore
 "
     );

@@ -25,12 +25,44 @@ fn all_rules() {
     let rules = json.as_array().unwrap();
     let text = run(&["explain", "--all"]);
     let list = run(&["explain"]);
-    assert_eq!(list.lines().count(), rules.len());
+    assert_eq!(list.lines().count(), rules.len() + 1);
     for rule in rules {
         let (code, name) = (rule["code"].as_str().unwrap(), rule["name"].as_str().unwrap());
         assert!(text.contains(&format!("# {name} ({code})\n")), "{code}");
         assert!(list.contains(code), "{code}");
     }
+}
+
+#[test]
+fn any_case() {
+    for name in ["ag902", "Ag902", "UNUSED-ignore"] {
+        assert_eq!(run(&["explain", name]), run(&["explain", "AG902"]), "{name}");
+    }
+}
+
+#[test]
+fn a_prefix_lists_its_rules() {
+    let list = run(&["explain", "ag90"]);
+    assert_eq!(list, run(&["explain", "AG90"]));
+    assert_eq!(list.lines().filter(|line| line.starts_with("AG90")).count(), list.lines().count() - 1);
+    let json: serde_json::Value =
+        serde_json::from_str(&run(&["explain", "ag90", "--output-format", "json"])).unwrap();
+    assert_eq!(json.as_array().unwrap().len(), list.lines().count() - 1);
+    assert_eq!(run(&["explain", "all"]), run(&["explain"]));
+}
+
+/// The list has a column for the severity, the fix and the dialects.
+#[test]
+fn columns() {
+    let list = run(&["explain"]);
+    let column = |line: &str, title: &str| {
+        let start = list.lines().next().unwrap().find(title).unwrap();
+        line[start..].split("  ").next().unwrap().to_owned()
+    };
+    let line = |code: &str| list.lines().find(|line| line.starts_with(code)).unwrap();
+    let cells = |code: &str| ["name", "severity", "fix", "dialects"].map(|title| column(line(code), title));
+    assert_eq!(cells("AG902"), ["unused-ignore", "warning", "always", "all"]);
+    assert_eq!(cells("AG514"), ["torch-graph-break-builtin", "warning", "-", "torch"]);
 }
 
 #[test]

@@ -118,3 +118,40 @@ fn notebooks() {
     assert_eq!(findings[0]["location"], serde_json::json!({ "row": 2, "column": 8 }));
     insta::assert_snapshot!("notebook-full", project.run(&["check"]).stdout);
 }
+
+/// Every format gives an error at the end of the text, and one at a line break, the same position.
+#[test]
+fn a_syntax_error_has_one_position() {
+    for (text, row, column) in
+        [("x = (\n", 1, 6), ("x = (\n\n\n", 1, 6), ("y = 1\nif x\n", 2, 5), ("x = (", 1, 6)]
+    {
+        let project = Project::new(&[("a.py", text)]);
+        let run = |format: &str| project.run(&["check", "--output-format", format]).stdout;
+        let json = |format: &str| serde_json::from_str::<serde_json::Value>(&run(format)).unwrap();
+        let place = format!("a.py:{row}:{column}");
+        assert!(run("full").contains(&format!(" {place}\n")), "{text:?}: {}", run("full"));
+        assert!(run("concise").starts_with(&format!("{place}: error[AG900]")), "{text:?}");
+        assert!(run("junit").contains(&place), "{text:?}");
+        let github = run("github");
+        assert!(github.contains(&format!(",line={row},endLine={row},col={column},")), "{text:?}: {github}");
+        let found = [
+            json("json")[0]["location"].clone(),
+            json("rdjson")["diagnostics"][0]["location"]["range"]["start"].clone(),
+            json("gitlab")[0]["location"]["positions"]["begin"].clone(),
+            json("sarif")["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"].clone(),
+        ];
+        for place in found {
+            let part = |names: [&str; 3]| names.iter().find_map(|name| place[*name].as_u64());
+            assert_eq!(part(["row", "line", "startLine"]), Some(row), "{text:?}: {place}");
+            let columns = ["column", "startColumn", "startColumn"];
+            assert_eq!(part(columns), Some(column), "{text:?}: {place}");
+        }
+    }
+}
+
+/// A rule has no page on the web, so there is no key for one.
+#[test]
+fn no_url_is_null() {
+    assert!(!check("json").contains("\"url\""));
+    assert!(!check("json-lines").contains("\"url\""));
+}

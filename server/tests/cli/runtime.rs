@@ -41,7 +41,12 @@ fn a_missing_runtime_is_an_error() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{stderr}");
         assert!(stderr.contains("the runtime is not installed"), "{stderr}");
-        assert!(stderr.contains("-m pip install ag-runtime"), "{stderr}");
+        // The command names what a checkout has, and no package of a registry.
+        assert!(stderr.contains("`runtime/setup && "), "{stderr}");
+        assert!(stderr.contains("-m pip install ./runtime`"), "{stderr}");
+        let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        assert!(repository.join("runtime/setup").is_file());
+        assert!(repository.join("runtime/pyproject.toml").is_file());
         assert!(output.stdout.is_empty());
     }
 }

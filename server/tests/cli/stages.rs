@@ -101,3 +101,31 @@ fn missing_file() {
     assert!(answer.stderr.contains("gone.py"), "{}", answer.stderr);
     assert!(answer.stdout.contains("\"step\""), "the other files are still shown");
 }
+
+/// An error stands alone: no empty list on standard output.
+#[test]
+fn nothing_but_the_error() {
+    let answer = Project::new(&[]).run(&["stages", "gone.py"]);
+    assert_eq!((answer.code, answer.stdout.as_str()), (Some(2), ""));
+    assert!(answer.stderr.contains("gone.py"), "{}", answer.stderr);
+}
+
+#[test]
+fn of_standard_input() {
+    let project = Project::new(&[]);
+    for (arguments, file) in [
+        (&["stages", "-"][..], "stdin.py"),
+        (&["stages", "-", "--stdin-filename", "pkg/new.py"], "pkg/new.py"),
+        (&["stages", "--stdin-filename", "pkg/new.py"], "pkg/new.py"),
+    ] {
+        let answer = project.run_with_input(arguments, STEP.as_bytes());
+        assert_eq!((answer.code, answer.stderr.as_str()), (Some(0), ""), "{arguments:?}");
+        let stages: Value = serde_json::from_str(&answer.stdout).unwrap();
+        assert_eq!((&stages[0]["file"], &stages[0]["functions"][0]["line"]), (&json!(file), &json!(5)));
+    }
+    assert_eq!(project.run(&["stages"]).code, Some(2));
+    let joined = project.run_with_input(&["stages", "-", "a.py"], STEP.as_bytes());
+    assert_eq!((joined.code, joined.stdout.as_str()), (Some(2), ""));
+    let broken = project.run_with_input(&["stages", "-"], b"\xff\xfe");
+    assert_eq!((broken.code, broken.stdout.as_str()), (Some(2), ""));
+}

@@ -4,12 +4,16 @@ Each fault here is one that converters really have.
 """
 
 import ast
+import pathlib
+import subprocess
 import sys
 import warnings
 
 import converter
 from generate import program
 from side_by_side import compare
+
+STDLIB = pathlib.Path(__file__).resolve().with_name("stdlib.py")
 
 
 class Fault(ast.NodeTransformer):
@@ -111,6 +115,9 @@ def main():
         n = found(convert, programs)
         print(f"{name}: found in {n} of {len(programs)} programs")
         missed += n == 0
+    if subprocess.run([sys.executable, STDLIB, "heapq", "test.test_missing"], capture_output=True).returncode != 1:
+        print("stdlib.py passes without the tests of CPython")
+        missed += 1
     return 1 if missed else 0
 
 

@@ -148,10 +148,10 @@ def main():
     wanted = {given.module: given.test_module or f"test.test_{given.module}"} if given.module else MODULES
     missing = [tests for tests in wanted.values() if not have_tests(tests)]
     if missing:
-        print(f"skipped: this Python ({sys.executable}) has no {', '.join(missing)}")
+        print(f"missing: this Python ({sys.executable}) has no {', '.join(missing)}", file=sys.stderr)
     same = [check(module, tests) for module, tests in wanted.items() if tests not in missing]
     print(f"{len(same)} modules, {same.count(False)} different")
-    return 1 if False in same else 0
+    return 1 if missing or False in same else 0
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
--- A quick fix is offered at the finding and, chosen, changes the text.
+-- A quick fix is offered anywhere on the line of the finding and, chosen, changes the text.
 local editor = require('editor')
 
 local buffer = editor.open('model.py')
 editor.diagnostic(buffer, 'AG109')
 
-editor.go_to(buffer, 'not tf.math')
+editor.go_to(buffer, 'if not tf.math')
 vim.lsp.buf.code_action({
   filter = function(action)
     return action.kind == 'quickfix' and action.title:find('== 0', 1, true) ~= nil

@@ -13,7 +13,7 @@ declare_rule! {
     ///
     /// ## Why is this bad?
     /// Both branches of a staged `if` are traced. So tracing meets the call again and again, and no value of a Tensor can
-    /// end it: Python's recursion limit does.
+    /// end it: Python's recursion limit does. Several calls below one condition are one finding, with a label each.
     ///
     /// ## Example
     /// ```python
@@ -61,22 +61,28 @@ fn check(ctx: &FunctionContext) {
     if !ctx.converts() {
         return;
     }
+    // One finding per decision, with a label for each recursive call that it guards.
+    let mut guarded: Vec<(&Construct, Vec<TextRange>)> = Vec::new();
     every_trace::calls(ctx, &mut |call| {
         let is_itself = ctx.callee(call).is_some_and(|callee| std::ptr::eq(callee, ctx.ast));
         let Some(decision) = decision_of(ctx, call.range()).filter(|_| is_itself) else { return };
-        let name = ctx.def().name.as_str();
-        ctx.report(
-            &STAGED_RECURSION,
-            decision.test_range,
-            format!(
-                "this condition on a Tensor cannot end the recursion: `{name}` calls itself in every trace"
-            ),
-        )
-        .why(decision.why.clone())
-        .label(ctx.span(call.range()), "traced whatever the condition is")
-        .help("use a `while` loop, or end the recursion with a condition on a Python value")
-        .emit();
+        match guarded.iter_mut().find(|(known, _)| std::ptr::eq(*known, decision)) {
+            Some((_, calls)) => calls.push(call.range()),
+            None => guarded.push((decision, vec![call.range()])),
+        }
     });
+    let name = ctx.def().name.as_str();
+    for (decision, calls) in guarded {
+        let message = format!(
+            "this condition on a Tensor cannot end the recursion: `{name}` calls itself in every trace"
+        );
+        let mut report =
+            ctx.report(&STAGED_RECURSION, decision.test_range, message).why(decision.why.clone());
+        for call in calls {
+            report = report.label(ctx.span(call), "traced whatever the condition is");
+        }
+        report.help("use a `while` loop, or end the recursion with a condition on a Python value").emit();
+    }
 }
 
 /// The staged decision that seems to guard a place: around it, or else before it.

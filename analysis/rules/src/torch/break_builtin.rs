@@ -1,6 +1,6 @@
 //! Effects and clocks under torch.compile.
 
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
@@ -14,6 +14,8 @@ declare_rule! {
     /// ## Why is this bad?
     /// The compiler ends the graph there, lets Python run the call, and begins another graph. With
     /// `fullgraph=True` it raises.
+    ///
+    /// A call within the arguments of another such call is not reported again: it leaves the graph with the outer one.
     ///
     /// ## Example
     /// ```python
@@ -62,6 +64,8 @@ fn check(ctx: &FunctionContext) {
     if !compiles(ctx) {
         return;
     }
+    // Expressions come in pre-order: a call after the calls that contain it.
+    let mut reported: Option<TextRange> = None;
     for expression in ctx.expressions() {
         let Some(call) = expression.as_call_expr() else { continue };
         let name = match ctx.resolve(&call.func) {
@@ -75,16 +79,18 @@ fn check(ctx: &FunctionContext) {
                 _ => continue,
             },
         };
-        if is_provided_for(ctx, expression.range()) {
+        let range = expression.range();
+        if is_provided_for(ctx, range) || reported.is_some_and(|outer| outer.contains_range(range)) {
             continue;
         }
+        reported = Some(range);
         ctx.report(
             &TORCH_GRAPH_BREAK_BUILTIN,
             expression,
             format!("`{name}` cannot be traced: the call breaks the graph"),
         )
         .severity(break_severity(ctx))
-        .help("Call it outside of the compiled function")
+        .help("call it outside of the compiled function")
         .emit();
     }
 }

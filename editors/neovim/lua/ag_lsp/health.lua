@@ -12,13 +12,10 @@ function M.check()
   end
   health.ok('Neovim ' .. tostring(vim.version()))
 
-  local config = vim.lsp.config.ag_lsp
-  local command = type(config.cmd) == 'table' and config.cmd[1] or nil
-  if command and vim.fn.executable(command) == 0 then
-    health.error(('`%s` is not executable'):format(command), {
-      'Install it: run `pip install .` in the repository',
-      "Or configure its path: `vim.lsp.config('ag_lsp', { cmd = { '/path/to/ag-lsp', 'server' } })`",
-    })
+  local binary = require('ag_lsp.binary')
+  local command = binary.configured()
+  if command and binary.is_missing(command) then
+    health.error(('`%s` is not executable'):format(command), binary.advice)
   elseif command then
     local run = vim.system({ command, 'version' }, { text = true }):wait(5000)
     if run.code == 0 then

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::lsp_types::{
     CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, CodeActionResponse, Diagnostic,
-    TextEdit, Url, WorkspaceEdit,
+    NumberOrString, TextEdit, Url, WorkspaceEdit,
 };
 
 use crate::fix;
@@ -64,9 +64,13 @@ fn list(snapshot: &Snapshot, params: &CodeActionParams) -> Option<CodeActionResp
     let mut list = Vec::new();
     let deferred = |kind| DeferredEdit { uri: uri.clone(), version: mapper.part.version, kind };
     if is_requested(&CodeActionKind::QUICKFIX) {
-        let in_range = findings.iter().filter(|finding| finding.location.range.intersect(range).is_some());
+        // Neovim sends the position of the cursor, and the diagnostics of the whole line.
+        let matching = findings.iter().filter(|finding| {
+            finding.location.range.intersect(range).is_some()
+                || params.context.diagnostics.iter().any(|given| is_of(given, finding, &mapper))
+        });
         let locations = Locations::new(snapshot, &context);
-        for finding in in_range.filter(|finding| mapper.contains(finding.location.range.start())) {
+        for finding in matching.filter(|finding| mapper.contains(finding.location.range.start())) {
             let diagnostic = diagnostics::diagnostic(&locations, &mapper, finding);
             for action in actions::actions(finding) {
                 let mut code_action = new(action.title, CodeActionKind::QUICKFIX, Some(diagnostic.clone()));
@@ -126,6 +130,13 @@ fn new(title: String, kind: CodeActionKind, diagnostic: Option<Diagnostic>) -> C
         diagnostics: diagnostic.map(|diagnostic| vec![diagnostic]),
         ..CodeAction::default()
     }
+}
+
+/// Whether the client's diagnostic shows this finding.
+fn is_of(given: &Diagnostic, finding: &Finding, mapper: &PartMapper<'_>) -> bool {
+    given.source.as_deref() == Some(diagnostics::SOURCE)
+        && given.code == Some(NumberOrString::String(finding.code.to_owned()))
+        && given.range == mapper.range(finding.location.range)
 }
 
 /// `quickfix.a` is within `quickfix`.

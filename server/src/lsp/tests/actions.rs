@@ -68,6 +68,33 @@ fn fix_all_applies_all_safe_fixes() {
     client.finish();
 }
 
+/// The cursor is before the finding; the request has the diagnostics of the line, as Neovim sends it.
+#[test]
+fn the_diagnostics_of_the_request_are_answered() {
+    let workspace = Workspace::new(&[]);
+    let uri = workspace.uri("m.py");
+    let mut client = workspace.start(pulls());
+    client.open(&uri, IGNORED);
+    let report = client.request("textDocument/diagnostic", document(&uri));
+    let first = &report["items"][0];
+    assert_eq!(first["range"]["start"]["line"], 0);
+    let cursor = json!({ "line": 0, "character": 0 });
+    let range = json!({ "start": cursor, "end": cursor });
+    let mut ask = |diagnostics: Value| {
+        let context = json!({ "diagnostics": diagnostics, "only": ["quickfix"] });
+        let params = json!({ "textDocument": { "uri": uri }, "range": range, "context": context });
+        client.request("textDocument/codeAction", params).as_array().cloned().unwrap_or_default()
+    };
+    assert_eq!(ask(json!([])).len(), 0);
+    let offered = ask(json!([first]));
+    let fix = titled(&offered, "Remove what suppresses nothing");
+    assert_eq!(apply(IGNORED, &fix["edit"]["changes"][&uri]), "x = 1\ny = 2  # ag: ignore[AG102]\n");
+    let mut foreign = first.clone();
+    foreign["source"] = json!("ruff");
+    assert_eq!(ask(json!([foreign])).len(), 0);
+    client.finish();
+}
+
 #[test]
 fn converted_code_is_offered_anywhere_in_a_function() {
     let workspace = Workspace::new(&[]);

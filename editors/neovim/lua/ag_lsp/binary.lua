@@ -1,0 +1,39 @@
+-- Whether the program that `vim.lsp.config` names can be started, and what to do where it cannot.
+
+local M = {}
+
+M.advice = {
+  'Install it, in a checkout of ag-lsp: `cargo install --locked --path server`, or `pip install .`',
+  "or name it: `vim.lsp.config('ag_lsp', { cmd = { '/path/to/ag-lsp', 'server' } })`",
+}
+
+--- The program, if the configuration names one.
+---@return string?
+function M.configured()
+  local config = vim.lsp.config.ag_lsp
+  local command = config and config.cmd
+  return type(command) == 'table' and command[1] or nil
+end
+
+---@param command string
+---@return boolean
+function M.is_missing(command)
+  return vim.fn.executable(command) == 0
+end
+
+--- Warns once, if the server is enabled and cannot be started.
+---@return boolean done nothing is left to say
+function M.warn_if_missing()
+  -- Neovim 0.11 does not tell what is enabled; there, whoever loads the plugin is taken to want the server.
+  if vim.lsp.is_enabled and not vim.lsp.is_enabled('ag_lsp') then
+    return false
+  end
+  local command = M.configured()
+  if command and M.is_missing(command) then
+    local lines = { ('ag-lsp: `%s` is not executable'):format(command) }
+    vim.notify(table.concat(vim.list_extend(lines, M.advice), '\n'), vim.log.levels.WARN)
+  end
+  return true
+end
+
+return M
