@@ -1,7 +1,7 @@
 //! Quoted code with holes (AutoGraph, appendix C): for passes that live outside this crate.
 //!
 //! ```
-//! use crate::template::{Filling, Template, parse, print};
+//! use ag_convert::template::{Filling, Template, parse, print};
 //!
 //! let source = "total = price * (1 + tax)\n";
 //! let tree = parse(source)?;
@@ -10,7 +10,7 @@
 //! let (text, map) = print(source, &filled)?;
 //! assert_eq!(text, "start_1 = clock()\ntotal = price * (1 + tax)\nreport(clock() - start_1)\n");
 //! assert_eq!(map.generated(0.into()), [18.into()]);
-//! # Ok::<(), crate::template::SyntaxError>(())
+//! # Ok::<(), ag_convert::template::SyntaxError>(())
 //! ```
 
 use std::cell::Cell;
