@@ -1,4 +1,4 @@
-//! The answers: findings and stages of a document, with offsets into the file.
+//! Findings and stages of a document, with offsets into the file.
 
 use ruff_db::files::File;
 use ruff_db::system::SystemPath;
@@ -19,21 +19,21 @@ use crate::staging::queries::constructs;
 use crate::suppress;
 use crate::syntax::functions::FunctionEntry;
 
-/// A place in a file.
+/// A location in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
     pub file: File,
     pub range: TextRange,
 }
 
-/// A step of a why-chain, or a second place of a finding.
+/// A step of a why-chain, or a secondary location of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Note {
     pub message: String,
     pub location: Option<Location>,
 }
 
-/// A repair; edits are in the finding's file, sorted, without overlap.
+/// A fix; its edits are in the finding's file, sorted and without overlap.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FindingFix {
     pub message: String,
@@ -41,7 +41,7 @@ pub struct FindingFix {
     pub edits: Vec<Edit>,
 }
 
-/// A diagnostic at its place in a file.
+/// A diagnostic with its location in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Finding {
     pub code: &'static str,
@@ -55,7 +55,7 @@ pub struct Finding {
     pub fix: Option<FindingFix>,
 }
 
-/// A function and its decisions, for `ag-lsp stages`, hints and hover.
+/// A function and its decisions, for `ag-lsp stages`, inlay hints and hover.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StagedFunction {
     pub qualname: Name,
@@ -84,8 +84,8 @@ pub struct StagedConstruct {
     pub why: Vec<Note>,
 }
 
-/// All findings of a document, in source order: what the engine says, what the rules say by the
-/// settings, and suppressions applied.
+/// All findings of a document in source order: those of the engine and of the enabled rules, with suppressions
+/// applied.
 pub fn findings(db: &dyn Db, settings: &Settings, root: &SystemPath, document: Document) -> Vec<Finding> {
     let source = text(db, document);
     let file = document.file(db);
@@ -108,7 +108,7 @@ pub fn findings(db: &dyn Db, settings: &Settings, root: &SystemPath, document: D
     }
     let index = file_index(db, document);
     if index.too_deep {
-        let message = "the file nests too deeply to be checked".to_owned();
+        let message = "the file is nested too deeply to be checked".to_owned();
         return engine("AG904", TextRange::default(), message).into_iter().collect();
     }
     let mut found: Vec<Finding> = index
@@ -143,14 +143,14 @@ pub fn findings(db: &dyn Db, settings: &Settings, root: &SystemPath, document: D
     found
 }
 
-/// A configured severity wins; else a rule may speak more softly of a case that is not certain.
+/// A configured severity wins; otherwise a rule may lower the severity when the finding is uncertain.
 fn severity(rules: &RuleTable, diagnostic: &Diagnostic) -> Option<Severity> {
     let configured = rules.enabled(diagnostic.code)?;
     let own = registry::find(diagnostic.code)?.severity;
     Some(if configured == own { diagnostic.severity } else { configured })
 }
 
-/// Moves a diagnostic from its function to its place in the file.
+/// Converts a diagnostic from function offsets to file offsets.
 fn resolve(db: &dyn Db, file: File, diagnostic: &Diagnostic, severity: Severity) -> Option<Finding> {
     let location = locate(db, &diagnostic.span)?;
     if location.file != file {
@@ -191,13 +191,13 @@ pub(crate) fn notes(db: &dyn Db, why: &[Step]) -> Vec<Note> {
         .collect()
 }
 
-/// A span's place in its file as the file is now.
+/// The current location of a span in its file.
 pub(crate) fn locate(db: &dyn Db, span: &Span) -> Option<Location> {
     let file = span.document.file(db);
     let index = file_index(db, span.document);
     let start = match &span.anchor {
         Anchor::File => TextSize::default(),
-        Anchor::Statement(number) => *index.statements.get(*number as usize)?,
+        Anchor::Statement(id) => *index.statements.get(*id as usize)?,
         Anchor::Function(path) => index.definitions.find(path)?.1.range.start(),
     };
     Some(Location { file, range: span.range + start })

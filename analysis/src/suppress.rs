@@ -1,10 +1,10 @@
 //! Suppression comments: `# ag: ignore[undefined-branch, AG102]`, `# ag: ignore`, and for a file
 //! `# ag: ignore-file`, `# ag: ignore-file[AG303]`.
 //!
-//! A comment on the first or the last line of a finding speaks for it, and so does one on the
-//! first or the last line of the logical line in which the finding starts. One for the file
-//! stands on a line of its own before the first statement (a docstring may precede it).
-//! What the engine itself reports (AG9xx) is configured, not suppressed.
+//! A comment on the first or last line of a finding suppresses it, and so does a comment on the first or last
+//! line of the logical line in which the finding starts. An `ignore-file` comment must be on its own line
+//! before the first statement (a docstring may precede it). Findings of the engine itself (AG9xx) can be
+//! configured, but not suppressed.
 
 mod directive;
 mod lines;
@@ -24,7 +24,7 @@ use crate::syntax::nesting;
 use directive::{Directive, Fault, Scope};
 use lines::Lines;
 
-/// Whether a text can have directives at all: `ag:` somewhere after a `#`.
+/// Whether a text may contain directives: `ag:` after a `#` on the same line.
 pub fn may_occur(text: &str) -> bool {
     memchr::memmem::find_iter(text.as_bytes(), b"ag:").any(|at| {
         let line = text.get(..at).and_then(|before| before.rsplit(['\n', '\r']).next());
@@ -32,8 +32,8 @@ pub fn may_occur(text: &str) -> bool {
     })
 }
 
-/// Takes out the findings that comments suppress; adds one for each comment that suppresses
-/// nothing (AG902) or is wrong (AG905). `findings` are those of `file`; so is `text`.
+/// Removes the findings that comments suppress, and adds a finding for each comment that suppresses nothing
+/// (AG902) or is invalid (AG905). `findings` and `text` belong to `file`.
 pub fn apply(
     findings: Vec<Finding>,
     file: File,
@@ -49,7 +49,7 @@ pub fn apply(
     if directives.is_empty() {
         return findings;
     }
-    // For each directive, the rules of which it suppressed something.
+    // For each directive, the rules whose findings it suppressed.
     let mut used: Vec<BTreeSet<&'static str>> = vec![BTreeSet::new(); directives.len()];
     let mut kept: Vec<Finding> = Vec::with_capacity(findings.len());
     for finding in findings {
@@ -79,7 +79,7 @@ pub fn apply(
     kept
 }
 
-/// The edits that put a suppression comment on each of the findings of one text.
+/// The edits that add a suppression comment for each of the findings in one text.
 pub fn additions(findings: &[Finding], text: &str, source_type: PySourceType) -> Vec<Edit> {
     if nesting::is_too_deep(text) {
         return Vec::new();
@@ -119,7 +119,7 @@ pub fn is_suppressible(code: &str) -> bool {
     !is_engine(code)
 }
 
-/// The comment at an offset with the rules that it names there; none when it is for all.
+/// The suppression comment at an offset and the rules that it names there; no rules if it applies to all.
 pub fn named_at(
     text: &str,
     source_type: PySourceType,
@@ -147,7 +147,7 @@ fn invalid(fault: &Fault, file: File, rules: &RuleTable) -> Option<Finding> {
     finding("AG905", file, fault.range, fault.message.clone(), None, rules)
 }
 
-/// A code is judged only if its rule ran: `--select AG1,AG9` leaves `ignore[AG303]` alone.
+/// A code is reported as unused only if its rule ran: with `--select AG1,AG9`, `ignore[AG303]` is not.
 fn unused(
     directive: &Directive,
     used: &BTreeSet<&'static str>,
@@ -171,17 +171,10 @@ fn unused(
         let alive = alive.iter().map(|code| &text[code.range]).collect::<Vec<_>>().join(", ");
         (first.range.cover(last.range), Edit::replace(list.range, alive))
     };
-    finding(
-        "AG902",
-        file,
-        range,
-        format!("there is no finding of {names} to suppress here"),
-        Some(fix),
-        rules,
-    )
+    finding("AG902", file, range, format!("no finding of {names} to suppress here"), Some(fix), rules)
 }
 
-/// Deletes the directive with the words that follow it, and its line if nothing else is on it.
+/// Deletes the directive with the text after it, and its line if it is otherwise empty.
 fn removal(directive: &Directive, text: &str) -> Edit {
     let start = text[..directive.range.start().to_usize()].trim_end_matches([' ', '\t']).len();
     let rest = &text[directive.range.end().to_usize()..];
@@ -198,7 +191,7 @@ fn removal(directive: &Directive, text: &str) -> Edit {
     Edit::delete(TextRange::new(offset(start), offset(end)))
 }
 
-/// Texts that ruff parses are shorter than 4 GiB.
+/// Parsed texts are shorter than 4 GiB.
 fn offset(index: usize) -> TextSize {
     TextSize::try_from(index).unwrap_or_default()
 }
@@ -222,7 +215,7 @@ fn finding(
         why: Vec::new(),
         help: None,
         fix: fix.map(|edit| FindingFix {
-            message: "Remove what suppresses nothing".to_owned(),
+            message: "Remove the unused suppression".to_owned(),
             applicability: Applicability::Safe,
             edits: vec![edit],
         }),

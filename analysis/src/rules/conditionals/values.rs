@@ -1,4 +1,4 @@
-//! What a value is to a graph: nothing, a Tensor, a structure of Tensors, or something else.
+//! How a graph sees a value: `None`, a Tensor, a structure of Tensors, or an unsupported object.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +13,18 @@ use crate::staging::facts::{Alternative, CalleeKind, DType, Fact, TensorKind};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     None,
-    /// A Tensor or a number, string or bool, which becomes one.
+    /// A Tensor, or a number, string or bool, which is converted to one.
     Leaf(Option<DType>),
     /// A tuple or list of known length.
     Sequence {
         class: &'static str,
         items: Vec<Value>,
     },
-    /// A dict of known keys, spelt as in Python.
+    /// A dict of known keys, in Python syntax.
     Mapping(BTreeMap<String, Value>),
-    /// A tuple, list or dict of which no more is known.
+    /// A tuple, list or dict of unknown length or keys.
     Container(String),
-    /// Nothing that a graph can hold: "a function".
+    /// An object that a graph cannot represent, described: "a function".
     Foreign(String),
     Unknown,
 }
@@ -66,7 +66,7 @@ impl Value {
         if definition.kind == DefKind::AugAssign {
             return Self::Unknown;
         }
-        // The right side is the value itself, unless it is unpacked.
+        // The right side is the value itself unless it is unpacked.
         match ctx.value_of(definition) {
             Some(value) if ctx.python_fact(value) == bound => match Self::of_expression(ctx, value) {
                 Self::Sequence { class: "list", .. } if may_be_mutated(ctx, definition) => {
@@ -92,7 +92,7 @@ impl Value {
             Alternative::Tensor { kind, dtype, .. } => {
                 match matches!(kind, TensorKind::Tensor | TensorKind::Variable) {
                     true => Self::Leaf(*dtype),
-                    // Of several Tensors, or a handle.
+                    // Several Tensors, or a handle.
                     false => Self::Unknown,
                 }
             }
@@ -111,7 +111,7 @@ impl Value {
                 CalleeKind::Method => format!("the method `{}`", callee.qualname),
             }),
             Alternative::Module(_) => Self::Foreign("a module".to_owned()),
-            // The library models spell generic functions as objects.
+            // The library models declare generic functions as objects.
             Alternative::Instance { module, .. } if module == "tensorflow._ops" => {
                 Self::Foreign("a function".to_owned())
             }
@@ -125,7 +125,7 @@ impl Value {
         }
     }
 
-    /// What is certain when it may be any of these.
+    /// The value known if it may be any of `values`.
     pub(super) fn join(values: impl IntoIterator<Item = Self>) -> Self {
         let joined = values.into_iter().reduce(|a, b| match (a, b) {
             (a, b) if a == b => a,
@@ -161,8 +161,8 @@ fn literal_key(key: &Expr) -> Option<String> {
     }
 }
 
-/// Whether the list or dict that a definition binds may have other items by the time it is used: it is
-/// given away, a method of it is called, or an item is bound.
+/// Whether the items of the list or dict that a definition binds may change before it is used: it is passed to
+/// a call, one of its methods is called, or an item is assigned.
 fn may_be_mutated(ctx: &FunctionContext, definition: &Def) -> bool {
     let mut uses = Uses { name: definition.name.root(), mutable: false };
     uses.visit_body(&ctx.def().body);
