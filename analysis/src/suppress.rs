@@ -21,7 +21,7 @@ use crate::config::RuleTable;
 use crate::diagnostic::{Applicability, Edit};
 use crate::rules::{Check, Rule, registry};
 use crate::syntax::nesting;
-use directive::{Directive, Fault, Scope};
+use directive::{Directive, DirectiveError, Scope};
 use lines::Lines;
 
 /// Whether a text may contain directives: `ag:` after a `#` on the same line.
@@ -72,7 +72,7 @@ pub fn apply(
         }
     }
     for (directive, used) in directives.iter().zip(&used) {
-        kept.extend(directive.faults.iter().filter_map(|fault| invalid(fault, file, rules)));
+        kept.extend(directive.errors.iter().filter_map(|error| invalid(error, file, rules)));
         kept.extend(unused(directive, used, file, text, rules));
     }
     kept.sort_by_key(|finding| (finding.location.range.start(), finding.code));
@@ -143,8 +143,8 @@ fn is_engine(code: &str) -> bool {
     registry::find(code).is_some_and(|rule| matches!(rule.check, Check::Engine))
 }
 
-fn invalid(fault: &Fault, file: File, rules: &RuleTable) -> Option<Finding> {
-    finding("AG905", file, fault.range, fault.message.clone(), None, rules)
+fn invalid(error: &DirectiveError, file: File, rules: &RuleTable) -> Option<Finding> {
+    finding("AG905", file, error.range, error.message.clone(), None, rules)
 }
 
 /// A code is reported as unused only if its rule ran: with `--select AG1,AG9`, `ignore[AG303]` is not.
@@ -156,20 +156,24 @@ fn unused(
     rules: &RuleTable,
 ) -> Option<Finding> {
     let Some(list) = &directive.list else {
-        let idle = used.is_empty() && directive.faults.is_empty();
+        let is_unused = used.is_empty() && directive.errors.is_empty();
         let fix = removal(directive, text);
         let message = "this comment suppresses nothing".to_owned();
-        return idle.then(|| finding("AG902", file, directive.range, message, Some(fix), rules)).flatten();
+        return is_unused
+            .then(|| finding("AG902", file, directive.range, message, Some(fix), rules))
+            .flatten();
     };
-    let idle = |rule: &Rule| !used.contains(rule.code) && rules.enabled(rule.code).is_some();
-    let (dead, alive): (Vec<_>, Vec<_>) = list.codes.iter().partition(|code| code.rule.is_some_and(idle));
-    let (first, last) = (dead.first()?, dead.last()?);
-    let names = dead.iter().map(|code| format!("`{}`", &text[code.range])).collect::<Vec<_>>().join(", ");
-    let (range, fix) = if alive.is_empty() {
+    let is_unused = |rule: &Rule| !used.contains(rule.code) && rules.enabled(rule.code).is_some();
+    let (unused_codes, used_codes): (Vec<_>, Vec<_>) =
+        list.codes.iter().partition(|code| code.rule.is_some_and(is_unused));
+    let (first, last) = (unused_codes.first()?, unused_codes.last()?);
+    let names =
+        unused_codes.iter().map(|code| format!("`{}`", &text[code.range])).collect::<Vec<_>>().join(", ");
+    let (range, fix) = if used_codes.is_empty() {
         (directive.range, removal(directive, text))
     } else {
-        let alive = alive.iter().map(|code| &text[code.range]).collect::<Vec<_>>().join(", ");
-        (first.range.cover(last.range), Edit::replace(list.range, alive))
+        let used_codes = used_codes.iter().map(|code| &text[code.range]).collect::<Vec<_>>().join(", ");
+        (first.range.cover(last.range), Edit::replace(list.range, used_codes))
     };
     finding("AG902", file, range, format!("no finding of {names} to suppress here"), Some(fix), rules)
 }

@@ -215,10 +215,10 @@ fn resolve_rule(rule: &Rule, selections: &[Selection]) -> Option<Severity> {
     for selection in selections {
         let selected =
             best(selection.select.as_deref().unwrap_or_default()).max(best(&selection.extend_select));
-        let refused = best(&selection.ignore);
-        if refused.is_some() && refused >= selected {
+        let ignore = best(&selection.ignore);
+        if ignore.is_some() && ignore >= selected {
             enabled = false;
-            ignored = ignored.max(refused);
+            ignored = ignored.max(ignore);
         } else if selected.is_some() {
             enabled = selected >= ignored;
         } else if selection.select.is_some() {

@@ -61,9 +61,10 @@ fn parameters(here: &StagedHere) -> Vec<Hint> {
         &crate::staging::index::ParameterSyntax,
         &crate::staging::assumptions::Parameter,
     )| {
-        let by_us = matches!(parameter.source, Source::CallSites | Source::Default | Source::Assumption);
+        let is_inferred =
+            matches!(parameter.source, Source::CallSites | Source::Default | Source::Assumption);
         let shown = cut(&parameter.shown)?;
-        (by_us && !syntax.annotated).then(|| Hint {
+        (is_inferred && !syntax.annotated).then(|| Hint {
             offset: syntax.name_range.end(),
             kind: HintKind::Assumed,
             label: format!(": {shown}"),

@@ -25,7 +25,7 @@ const TENSOR: &str = "f32[2,3]";
 /// Maximum length of a chain of names that is followed.
 const DEPTH: usize = 4;
 
-/// `x=f32[32,10]` for each parameter without a default; `None` where there is no such staged function.
+/// `x=f32[32,10]` for each parameter without a default; `None` if there is no such staged function.
 pub fn proposed(db: &dyn Db, document: Document, qualname: &str) -> Option<Vec<String>> {
     let here = StagedHere::all(db, document).find(|here| here.entry.path.qualname == qualname)?;
     let parsed = tree(db, document)?;
@@ -118,38 +118,38 @@ impl<'a> Calls<'a> {
 
     /// A tensor created by a torch function.
     fn tensor(&self, call: &ast::ExprCall, depth: usize) -> Option<String> {
-        let maker = self.imports.resolve(&call.func)?;
-        let given = &call.arguments.args;
-        let (sizes, made) = match maker.strip_prefix("torch.")? {
-            "zeros" | "ones" | "empty" | "rand" | "randn" => (self.sizes(given, depth)?, "f32"),
-            "full" => (self.sizes(given.get(..1)?, depth)?, kind(given.get(1)?)?),
+        let constructor = self.imports.resolve(&call.func)?;
+        let arguments = &call.arguments.args;
+        let (sizes, inferred) = match constructor.strip_prefix("torch.")? {
+            "zeros" | "ones" | "empty" | "rand" | "randn" => (self.sizes(arguments, depth)?, "f32"),
+            "full" => (self.sizes(arguments.get(..1)?, depth)?, kind(arguments.get(1)?)?),
             "randint" => {
                 let size = call.arguments.find_keyword("size").map(|keyword| &keyword.value);
                 let size =
-                    size.or_else(|| given.iter().find(|it| it.is_tuple_expr() || it.is_list_expr()))?;
+                    size.or_else(|| arguments.iter().find(|it| it.is_tuple_expr() || it.is_list_expr()))?;
                 (self.sizes(std::slice::from_ref(size), depth)?, "i64")
             }
-            "arange" if given.len() == 1 => (self.sizes(given, depth)?, "i64"),
-            "eye" => (self.sizes(&[given.first()?.clone(), given.first()?.clone()], depth)?, "f32"),
-            "tensor" => nested(given.first()?)?,
+            "arange" if arguments.len() == 1 => (self.sizes(arguments, depth)?, "i64"),
+            "eye" => (self.sizes(&[arguments.first()?.clone(), arguments.first()?.clone()], depth)?, "f32"),
+            "tensor" => nested(arguments.first()?)?,
             _ => return None,
         };
-        let stated = call.arguments.find_keyword("dtype").map(|keyword| &keyword.value);
-        let dtype = match stated {
-            Some(stated) => dtype(self.imports.resolve(stated)?.strip_prefix("torch.")?)?,
-            None => made,
+        let explicit = call.arguments.find_keyword("dtype").map(|keyword| &keyword.value);
+        let dtype = match explicit {
+            Some(explicit) => dtype(self.imports.resolve(explicit)?.strip_prefix("torch.")?)?,
+            None => inferred,
         };
         let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
         Some(format!("{dtype}[{}]", sizes.join(",")))
     }
 
     /// `(32, 10)` or `((32, 10),)`.
-    fn sizes(&self, given: &[Expr], depth: usize) -> Option<Vec<u64>> {
-        let given = match given {
+    fn sizes(&self, arguments: &[Expr], depth: usize) -> Option<Vec<u64>> {
+        let arguments = match arguments {
             [Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. })] => elts,
-            given => given,
+            arguments => arguments,
         };
-        given.iter().map(|size| self.size(size, depth)).collect()
+        arguments.iter().map(|size| self.size(size, depth)).collect()
     }
 
     fn size(&self, expression: &Expr, depth: usize) -> Option<u64> {

@@ -100,7 +100,7 @@ impl<'a> SourceOrderVisitor<'a> for Finder<'a> {
 
 /// The first side effect of a function outside itself: a mutation of an outer object, a `+=` on an attribute,
 /// an assignment to a `global` or `nonlocal` variable.
-pub(super) fn outward(def: &ast::StmtFunctionDef) -> Option<TextRange> {
+pub(super) fn outer_side_effect(def: &ast::StmtFunctionDef) -> Option<TextRange> {
     let statements = blocks::statements(&def.body);
     let mut outer: FxHashSet<&str> = FxHashSet::default();
     for statement in &statements {

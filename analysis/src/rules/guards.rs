@@ -29,9 +29,9 @@ const MAX_CALLERS: usize = 6;
 
 /// Whether `range` is under a test of eager execution or of the backend library, in a `with tf.init_scope()`,
 /// or in the body of a `try`; or the whole function is called from such code.
-pub(super) fn guarded(ctx: &FunctionContext, range: TextRange) -> bool {
+pub(super) fn is_guarded(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.enclosing(range).any(|construct| mentions(ctx.text(construct.test_range)))
-        || escapes(ctx, range)
+        || is_outside_graph(ctx, range)
         || is_called_eagerly(ctx)
 }
 
@@ -126,19 +126,19 @@ fn bodies(statement: &Stmt) -> Vec<&[Stmt]> {
     }
 }
 
-fn escapes(ctx: &FunctionContext, range: TextRange) -> bool {
+fn is_outside_graph(ctx: &FunctionContext, range: TextRange) -> bool {
     let cfg = &ctx.flow.cfg;
     let Some(mut inner) = cfg.statement_around(range) else { return false };
     while let Some(outer) = cfg.statement(inner).and_then(|statement| statement.parent) {
         let in_body = cfg.block(outer, BlockKind::Body).is_some_and(|body| body.contains(inner));
-        let escapes = match cfg.statement(outer).map(|statement| (statement.kind, statement.range)) {
+        let is_outside_graph = match cfg.statement(outer).map(|statement| (statement.kind, statement.range)) {
             Some((StatementKind::Try, _)) => true,
             Some((StatementKind::With, range)) => {
                 ctx.text(range).lines().next().is_some_and(|head| head.contains("init_scope"))
             }
             _ => false,
         };
-        if escapes && in_body {
+        if is_outside_graph && in_body {
             return true;
         }
         inner = outer;

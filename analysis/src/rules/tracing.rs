@@ -281,7 +281,7 @@ fn mask(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
 }
 
 /// Source text for a message: one line, truncated if it is long.
-pub(super) fn shown(text: &str) -> String {
+pub(super) fn snippet(text: &str) -> String {
     const LONGEST: usize = 60;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= LONGEST {

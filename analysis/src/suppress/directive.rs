@@ -23,13 +23,13 @@ pub(super) struct Directive {
     pub(super) range: TextRange,
     /// `None` for every rule.
     pub(super) list: Option<List>,
-    pub(super) faults: Vec<Fault>,
+    pub(super) errors: Vec<DirectiveError>,
 }
 
 impl Directive {
     pub(super) fn covers(&self, code: &str) -> bool {
         match &self.list {
-            None => self.faults.is_empty(),
+            None => self.errors.is_empty(),
             Some(list) => list.codes.iter().any(|listed| listed.rule.is_some_and(|rule| rule.code == code)),
         }
     }
@@ -51,7 +51,7 @@ pub(super) struct Code {
 
 /// An error in a directive.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct DirectiveError {
     pub(super) range: TextRange,
     pub(super) message: String,
 }
@@ -71,7 +71,9 @@ pub(super) fn collect(text: &str, parsed: &Parsed<ModModule>, lines: &Lines) -> 
                 };
                 if for_file && !(start < head && lines.stands_alone(start, text)) {
                     let message = "`ignore-file` must be on its own line before the first statement";
-                    directive.faults.push(Fault { range: directive.range, message: message.to_owned() });
+                    directive
+                        .errors
+                        .push(DirectiveError { range: directive.range, message: message.to_owned() });
                     directive.list = None;
                 }
                 directives.push(directive);
@@ -108,25 +110,27 @@ fn read(text: &str, range: TextRange) -> Option<(Directive, bool)> {
         scope: Scope::File,
         range: TextRange::new(range.start(), at(rest)),
         list: None,
-        faults: Vec::new(),
+        errors: Vec::new(),
     };
     if let Some(inside) = rest.trim_start().strip_prefix('[') {
         let Some(length) = inside.find(']') else {
-            directive.faults.push(Fault { range: directive.range, message: "unclosed `[`".to_owned() });
+            directive
+                .errors
+                .push(DirectiveError { range: directive.range, message: "unclosed `[`".to_owned() });
             return Some((directive, for_file));
         };
         let list = TextRange::at(at(inside), size(length));
         directive.range = TextRange::new(range.start(), list.end() + TextSize::of(']'));
-        let (codes, mut faults) = codes(text, list);
-        directive.faults.append(&mut faults);
+        let (codes, mut errors) = codes(text, list);
+        directive.errors.append(&mut errors);
         directive.list = Some(List { range: list, codes });
     }
     Some((directive, for_file))
 }
 
-fn codes(text: &str, list: TextRange) -> (Vec<Code>, Vec<Fault>) {
+fn codes(text: &str, list: TextRange) -> (Vec<Code>, Vec<DirectiveError>) {
     let mut codes = Vec::new();
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     let mut start = list.start();
     for item in text[list].split(',') {
         let name = item.trim();
@@ -139,17 +143,18 @@ fn codes(text: &str, list: TextRange) -> (Vec<Code>, Vec<Fault>) {
         let rule = registry::find(name);
         match name.parse::<Selector>() {
             Ok(_) if rule.is_some() => {}
-            Ok(_) => {
-                faults.push(Fault { range, message: format!("`{name}` is a group of rules; list each rule") })
-            }
-            Err(error) => faults.push(Fault { range, message: error.to_string() }),
+            Ok(_) => errors.push(DirectiveError {
+                range,
+                message: format!("`{name}` is a group of rules; list each rule"),
+            }),
+            Err(error) => errors.push(DirectiveError { range, message: error.to_string() }),
         }
         codes.push(Code { range, rule });
     }
     if codes.is_empty() {
-        faults.push(Fault { range: list, message: "no rule between the brackets".to_owned() });
+        errors.push(DirectiveError { range: list, message: "no rule between the brackets".to_owned() });
     }
-    (codes, faults)
+    (codes, errors)
 }
 
 /// An offset in a comment; parsed texts are shorter than 4 GiB.

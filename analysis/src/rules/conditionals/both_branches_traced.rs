@@ -52,7 +52,7 @@ declare_rule! {
     /// For `raise`: the exception itself, while tracing. For the others: nothing.
     pub(crate) static BOTH_BRANCHES_TRACED = {
         code: "AG110", name: "both-branches-traced",
-        summary: "a Python side effect in a branch of a staged `if` takes effect whichever branch is taken",
+        summary: "a Python side effect in a branch of a staged `if` happens whichever branch is taken",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: None,
         check: Function(check),
@@ -109,7 +109,7 @@ impl<'a> SourceOrderVisitor<'a> for Calls<'_, 'a> {
         let region = self.ctx.staged_region(call.range()).filter(|region| region.kind == ConstructKind::If);
         let Some(construct) = region.filter(|_| self.ctx.staged_loop(call.range()).is_none()) else { return };
         let Some(callee) = self.ctx.callee(call) else { return };
-        let Some(effect) = effects::outward(callee.def()) else { return };
+        let Some(effect) = effects::outer_side_effect(callee.def()) else { return };
         let change = callee.text.get(std::ops::Range::<usize>::from(effect)).unwrap_or_default();
         let what = match change.contains('\n') {
             true => format!("`{}` mutates a Python object", self.ctx.text(call.func.range())),

@@ -77,8 +77,8 @@ fn check(ctx: &FunctionContext) {
 /// How two structures differ, outermost difference first.
 fn different(main: &Value, orelse: &Value) -> Option<(String, String)> {
     match (main, orelse) {
-        (Value::Unknown | Value::Foreign(_) | Value::None, _)
-        | (_, Value::Unknown | Value::Foreign(_) | Value::None) => None,
+        (Value::Unknown | Value::Unsupported(_) | Value::None, _)
+        | (_, Value::Unknown | Value::Unsupported(_) | Value::None) => None,
         (Value::Leaf(_), Value::Leaf(_)) => None,
         (Value::Sequence { class: a, items: first }, Value::Sequence { class: b, items: second })
             if a == b =>

@@ -58,28 +58,28 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     // Only the innermost `if` is reported: TensorFlow rejects it first.
-    let mut blamed: Vec<(String, TextRange)> = Vec::new();
+    let mut reported: Vec<(String, TextRange)> = Vec::new();
     for Outcome { construct, place, subject, main, orelse } in outcomes(ctx).into_iter().rev() {
         if main.value.holds_none() || orelse.value.holds_none() {
             continue;
         }
-        let (side, foreign) = match (&main.value, &orelse.value) {
-            (Value::Foreign(foreign), _) => (&main, foreign),
-            (_, Value::Foreign(foreign)) => (&orelse, foreign),
+        let (side, unsupported) = match (&main.value, &orelse.value) {
+            (Value::Unsupported(unsupported), _) => (&main, unsupported),
+            (_, Value::Unsupported(unsupported)) => (&orelse, unsupported),
             _ => continue,
         };
-        if blamed.iter().any(|(name, range)| *name == subject && construct.range.contains_range(*range)) {
+        if reported.iter().any(|(name, range)| *name == subject && construct.range.contains_range(*range)) {
             continue;
         }
         let message = format!(
-            "{subject} is {foreign}; a staged `if` of {} can only output Tensors and structures of Tensors",
+            "{subject} is {unsupported}; a staged `if` of {} can only output Tensors and structures of Tensors",
             framework(ctx),
         );
         let mut report = ctx.report(&BRANCH_TYPE, place, message).why(construct.why.clone());
         for origin in side.origins.iter().filter(|origin| **origin != place) {
-            report = report.label(ctx.span(*origin), format!("{foreign} here"));
+            report = report.label(ctx.span(*origin), format!("{unsupported} here"));
         }
         report.help("move the code that uses it into both branches").emit();
-        blamed.push((subject, construct.range));
+        reported.push((subject, construct.range));
     }
 }

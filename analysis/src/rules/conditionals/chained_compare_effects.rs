@@ -109,6 +109,6 @@ fn has_effect(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
         Expr::Attribute(attribute) if attribute.attr.starts_with("assign") => {
             ctx.fact(&attribute.value).is_tensor()
         }
-        _ => ctx.callee(call).is_some_and(|callee| effects::outward(callee.def()).is_some()),
+        _ => ctx.callee(call).is_some_and(|callee| effects::outer_side_effect(callee.def()).is_some()),
     }
 }

@@ -68,7 +68,7 @@ fn check(ctx: &FunctionContext) {
         return;
     }
     // Only the innermost `if` is reported: TensorFlow rejects it first.
-    let mut blamed: Vec<TextRange> = Vec::new();
+    let mut reported: Vec<TextRange> = Vec::new();
     let ifs: Vec<_> = ctx.staged_ifs().collect();
     for (construct, statement, clause) in ifs.into_iter().rev() {
         let Some((main, orelse)) = returns::branches(ctx, statement, clause) else { continue };
@@ -77,11 +77,11 @@ fn check(ctx: &FunctionContext) {
             (true, false) => (&orelse, &main, "holds"),
             _ => continue,
         };
-        let is_blamed = blamed.iter().any(|range| construct.range.contains_range(*range));
-        if other.raises() || is_blamed || in_loop(ctx, construct) {
+        let is_reported = reported.iter().any(|range| construct.range.contains_range(*range));
+        if other.raises() || is_reported || in_loop(ctx, construct) {
             continue;
         }
-        blamed.push(construct.range);
+        reported.push(construct.range);
         let message = format!(
             "nothing is returned when {} {holds}; {} requires a `return` in both branches",
             condition(ctx, construct),

@@ -53,14 +53,14 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     // Only the innermost `if` is reported: TensorFlow rejects it first.
-    let mut blamed: Vec<(String, TextRange)> = Vec::new();
+    let mut reported: Vec<(String, TextRange)> = Vec::new();
     for Outcome { construct, place, subject, main, orelse } in outcomes(ctx).into_iter().rev() {
         let (side, holds) = match (main.value.holds_none(), orelse.value.holds_none()) {
             (true, _) => (&main, "holds"),
             (_, true) => (&orelse, "does not hold"),
             _ => continue,
         };
-        if blamed.iter().any(|(name, range)| *name == subject && construct.range.contains_range(*range)) {
+        if reported.iter().any(|(name, range)| *name == subject && construct.range.contains_range(*range)) {
             continue;
         }
         let verb = if side.value == Value::None { "is" } else { "contains" };
@@ -74,6 +74,6 @@ fn check(ctx: &FunctionContext) {
             report = report.label(ctx.span(*origin), "`None` comes from here");
         }
         report.help("use a placeholder of the other branch's type, such as `-1` or `0.0`").emit();
-        blamed.push((subject, construct.range));
+        reported.push((subject, construct.range));
     }
 }

@@ -132,7 +132,9 @@ impl<'a> SourceOrderVisitor<'a> for Uses<'_, 'a> {
     fn visit_expr(&mut self, expression: &'a Expr) {
         let name = match expression {
             // `x[0]` is valid for every non-empty dimension.
-            Expr::Subscript(subscript) if is_far_item(&subscript.slice) => self.guarded(&subscript.value),
+            Expr::Subscript(subscript) if is_nonzero_index(&subscript.slice) => {
+                self.guarded(&subscript.value)
+            }
             Expr::BinOp(ast::ExprBinOp { left, op: ast::Operator::MatMult, right, .. }) => {
                 self.guarded(left).filter(|_| self.guarded(right).is_some())
             }
@@ -150,13 +152,13 @@ impl<'a> SourceOrderVisitor<'a> for Uses<'_, 'a> {
 }
 
 /// A literal index greater than zero.
-fn is_far_item(index: &Expr) -> bool {
+fn is_nonzero_index(index: &Expr) -> bool {
     match index {
         Expr::NumberLiteral(number) => match &number.value {
             ast::Number::Int(int) => int.as_i64().is_some_and(|index| index > 0),
             _ => false,
         },
-        Expr::Tuple(tuple) => tuple.elts.iter().any(is_far_item),
+        Expr::Tuple(tuple) => tuple.elts.iter().any(is_nonzero_index),
         _ => false,
     }
 }

@@ -66,19 +66,19 @@ fn check(ctx: &FunctionContext) {
         return;
     }
     // Only the innermost `if` is reported: TensorFlow rejects it first.
-    let mut blamed: Vec<(QName, TextRange)> = Vec::new();
+    let mut reported: Vec<(QName, TextRange)> = Vec::new();
     let ifs: Vec<_> = ctx.staged_ifs().collect();
     for (construct, ..) in ifs.into_iter().rev() {
         let Some(stmt) = ctx.flow.cfg.statement_at(construct.range.start()) else { continue };
         let Some(variables) = ctx.flow.block_variables(stmt) else { continue };
         for variable in variables.outputs().filter(|variable| variable.name.is_simple()) {
             let Some(missing) = Missing::in_a_branch_of(variable) else { continue };
-            let is_blamed = blamed
+            let is_reported = reported
                 .iter()
                 .any(|(name, range)| *name == variable.name && construct.range.contains_range(*range));
-            if !is_blamed && !is_unready_in_loop(ctx, construct, &variable.name) {
+            if !is_reported && !is_rejected_by_loop(ctx, construct, &variable.name) {
                 report(ctx, construct, stmt, variable, missing);
-                blamed.push((variable.name.clone(), construct.range));
+                reported.push((variable.name.clone(), construct.range));
             }
         }
     }
@@ -103,7 +103,7 @@ impl Missing {
 }
 
 /// Whether an enclosing staged loop is rejected first: it carries the name, which is unbound before the loop.
-fn is_unready_in_loop(ctx: &FunctionContext, construct: &Construct, name: &QName) -> bool {
+fn is_rejected_by_loop(ctx: &FunctionContext, construct: &Construct, name: &QName) -> bool {
     let loops = ctx.enclosing(construct.range).filter(|outer| outer.kind.is_loop());
     loops.filter(|outer| outer.binding == Binding::Staged).any(|outer| {
         let stmt = ctx.flow.cfg.statement_at(outer.range.start());

@@ -1,4 +1,4 @@
-//! How a graph sees a value: `None`, a Tensor, a structure of Tensors, or an unsupported object.
+//! The graph representation of a value: `None`, a Tensor, a structure of Tensors, or an unsupported object.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(super) enum Value {
     /// A tuple, list or dict of unknown length or keys.
     Container(String),
     /// An object that a graph cannot represent, described: "a function".
-    Foreign(String),
+    Unsupported(String),
     Unknown,
 }
 
@@ -45,8 +45,8 @@ impl Value {
                     node.items.iter().map(|item| Some((literal_key(item.key.as_ref()?)?, of(&item.value))));
                 items.collect::<Option<_>>().map_or_else(|| Self::Container("dict".to_owned()), Self::Mapping)
             }
-            Expr::Set(_) | Expr::SetComp(_) => Self::Foreign("a set".to_owned()),
-            Expr::Lambda(_) => Self::Foreign("a lambda".to_owned()),
+            Expr::Set(_) | Expr::SetComp(_) => Self::Unsupported("a set".to_owned()),
+            Expr::Lambda(_) => Self::Unsupported("a lambda".to_owned()),
             Expr::Named(node) => of(&node.value),
             _ => Self::of_fact(ctx, ctx.fact(expression)),
         }
@@ -54,9 +54,9 @@ impl Value {
 
     pub(super) fn of_definition(ctx: &FunctionContext, definition: &Def) -> Self {
         match definition.kind {
-            DefKind::Function => return Self::Foreign(format!("the function `{}`", definition.name)),
-            DefKind::Class => return Self::Foreign(format!("the class `{}`", definition.name)),
-            DefKind::Import => return Self::Foreign("a module".to_owned()),
+            DefKind::Function => return Self::Unsupported(format!("the function `{}`", definition.name)),
+            DefKind::Class => return Self::Unsupported(format!("the class `{}`", definition.name)),
+            DefKind::Import => return Self::Unsupported("a module".to_owned()),
             DefKind::Undefined | DefKind::Delete | DefKind::Outer | DefKind::Closure | DefKind::Item => {
                 return Self::Unknown;
             }
@@ -102,24 +102,24 @@ impl Value {
             Alternative::Float => Self::Leaf(Some(DType::Float32)),
             Alternative::Str(_) => Self::Leaf(Some(DType::String)),
             Alternative::Container { class, .. } => match class.as_str() {
-                "set" | "frozenset" => Self::Foreign("a set".to_owned()),
+                "set" | "frozenset" => Self::Unsupported("a set".to_owned()),
                 _ => Self::Container(class.to_string()),
             },
-            Alternative::Callable(callee) => Self::Foreign(match callee.kind {
+            Alternative::Callable(callee) => Self::Unsupported(match callee.kind {
                 CalleeKind::Class => format!("the class `{}`", callee.qualname),
                 CalleeKind::Function => format!("the function `{}`", callee.qualname),
                 CalleeKind::Method => format!("the method `{}`", callee.qualname),
             }),
-            Alternative::Module(_) => Self::Foreign("a module".to_owned()),
+            Alternative::Module(_) => Self::Unsupported("a module".to_owned()),
             // The library models declare generic functions as objects.
             Alternative::Instance { module, .. } if module == "tensorflow._ops" => {
-                Self::Foreign("a function".to_owned())
+                Self::Unsupported("a function".to_owned())
             }
             Alternative::Instance { module, class } if module == "builtins" && class == "object" => {
-                Self::Foreign("an `object`".to_owned())
+                Self::Unsupported("an `object`".to_owned())
             }
             Alternative::Instance { module, class } if ctx.is_plain_class(module, class) => {
-                Self::Foreign(format!("a `{class}`"))
+                Self::Unsupported(format!("a `{class}`"))
             }
             Alternative::Instance { .. } => Self::Unknown,
         }
@@ -130,7 +130,7 @@ impl Value {
         let joined = values.into_iter().reduce(|a, b| match (a, b) {
             (a, b) if a == b => a,
             (Self::Leaf(_), Self::Leaf(_)) => Self::Leaf(None),
-            (Self::Foreign(a), Self::Foreign(_)) => Self::Foreign(a),
+            (Self::Unsupported(a), Self::Unsupported(_)) => Self::Unsupported(a),
             _ => Self::Unknown,
         });
         joined.unwrap_or(Self::Unknown)

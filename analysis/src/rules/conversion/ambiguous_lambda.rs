@@ -64,7 +64,9 @@ fn check(ctx: &FileContext) {
         let same = others
             .map(|(_, (other, _))| *other)
             .find(|other| parameters(other) == parameters(lambda) && covers_line_of(ctx.text, other, lambda));
-        let Some(other) = same.filter(|_| *is_converted && chooses(&lambda.body)) else { continue };
+        let Some(other) = same.filter(|_| *is_converted && depends_on_condition(&lambda.body)) else {
+            continue;
+        };
         ctx.report(
             &AMBIGUOUS_LAMBDA,
             lambda.range(),
@@ -101,7 +103,7 @@ fn covers_line_of(text: &str, other: &ast::ExprLambda, lambda: &ast::ExprLambda)
 }
 
 /// Whether the value of a lambda depends on a condition.
-fn chooses(body: &Expr) -> bool {
+fn depends_on_condition(body: &Expr) -> bool {
     struct Choice(bool);
     impl SourceOrderVisitor<'_> for Choice {
         fn visit_expr(&mut self, expression: &Expr) {

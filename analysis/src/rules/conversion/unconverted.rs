@@ -36,8 +36,8 @@ pub(super) fn check<'c>(
     let name = ctx.def().name.as_str();
     let report = match first_decision(ctx).filter(|_| is_first && runs_while_tracing(ctx, kind)) {
         Some(decision) => {
-            let refusal = refusal(ctx, decision);
-            let message = format!("{refusal}: AutoGraph cannot convert `{name}` because of {phrase}");
+            let failure = failure(ctx, decision);
+            let message = format!("{failure}: AutoGraph cannot convert `{name}` because of {phrase}");
             ctx.report(rule, decision.test_range, message)
                 .why(decision.why.clone())
                 .label(ctx.span(place), format!("prevents conversion of `{name}`"))
@@ -92,7 +92,7 @@ pub(super) fn may_be_flag(ctx: &FunctionContext, test: &Expr) -> bool {
 }
 
 /// The failure of an unconverted decision on a Tensor, as a clause of a message.
-pub(super) fn refusal(ctx: &FunctionContext, decision: &Construct) -> &'static str {
+pub(super) fn failure(ctx: &FunctionContext, decision: &Construct) -> &'static str {
     match decision.kind {
         // While a graph is traced, the iterator of a Dataset returns symbolic elements without end.
         ConstructKind::For if is_dataset(ctx, decision) => {

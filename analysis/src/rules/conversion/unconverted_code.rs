@@ -3,11 +3,11 @@
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
-use super::unconverted::{may_be_flag, refusal};
+use super::unconverted::{failure, may_be_flag};
 use crate::diagnostic::Severity;
 use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
-use crate::rules::guards::guarded;
+use crate::rules::guards::is_guarded;
 use crate::rules::tracing::{self, Origin};
 use crate::staging::assumptions::Unconverted;
 use crate::staging::construct::ConstructNode;
@@ -91,7 +91,7 @@ fn check(ctx: &FunctionContext) {
     cached_calls(ctx);
 }
 
-fn decisions(ctx: &FunctionContext, reason: Unconverted, most: Severity) {
+fn decisions(ctx: &FunctionContext, reason: Unconverted, max_severity: Severity) {
     let mut last = None;
     for (construct, node) in ctx.staged() {
         // Skip the parts of a test that has been reported.
@@ -109,13 +109,13 @@ fn decisions(ctx: &FunctionContext, reason: Unconverted, most: Severity) {
         last = Some(construct.test_range);
         let assumed = node.test().is_some_and(|test| tracing::origin(ctx, test) == Origin::Assumed);
         if node.test().is_some_and(|test| may_be_flag(ctx, test) || compares_objects(ctx, test))
-            || guarded(ctx, construct.test_range)
+            || is_guarded(ctx, construct.test_range)
         {
             continue;
         }
         let name = ctx.def().name.as_str();
-        let message = format!("{}: {}", refusal(ctx, construct), because(reason, name));
-        let severity = if assumed { Severity::Warning } else { most };
+        let message = format!("{}: {}", failure(ctx, construct), because(reason, name));
+        let severity = if assumed { Severity::Warning } else { max_severity };
         let report = ctx.report(&UNCONVERTED_CODE, construct.test_range, message).severity(severity);
         let report = match &ctx.stage.cause {
             _ if ctx.stage.converts => report,

@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Certainty, Decision};
-use super::{needs_truth, shown, weight};
+use super::{bool_severity, decision_severity, snippet};
 use crate::diagnostic::{Applicability, Edit};
 use crate::staging::construct::{ConstructKind, ConstructNode};
 
@@ -69,13 +69,13 @@ fn check(ctx: &FunctionContext) {
         }
     }
     for expression in ctx.expressions() {
-        if let Some((what, value)) = decided_inside(ctx, expression) {
+        if let Some((what, value)) = implicit_conversion(ctx, expression) {
             ctx.report(
                 &JAX_BRANCH,
                 expression,
-                format!("{what} converts `{}` to a Python bool, but it is traced and has no value yet", shown(ctx, value)),
+                format!("{what} converts `{}` to a Python bool, but it is traced and has no value yet", snippet(ctx, value)),
             )
-            .severity(needs_truth(ctx, value))
+            .severity(bool_severity(ctx, value))
             .why(ctx.why(value))
             .help("use the corresponding function of `jax.numpy`, such as `jnp.maximum`, `jnp.any` or `jnp.isin`")
             .emit();
@@ -85,8 +85,8 @@ fn check(ctx: &FunctionContext) {
 
 fn report(ctx: &FunctionContext, decision: &Decision) {
     let kind = decision.construct.kind;
-    let (is, severity) = weight(ctx, decision);
-    let (test, what) = (shown(ctx, decision.test), tracing::noun_phrase(kind));
+    let (is, severity) = decision_severity(ctx, decision);
+    let (test, what) = (snippet(ctx, decision.test), tracing::noun_phrase(kind));
     let report = ctx
         .report(
             &JAX_BRANCH,
@@ -158,7 +158,7 @@ fn fix(ctx: &FunctionContext, decision: &Decision) -> Option<(&'static str, Edit
 }
 
 /// An implicit conversion to bool: what performs it, and the converted value.
-fn decided_inside<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr)> {
+fn implicit_conversion<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr)> {
     match expression {
         Expr::Call(call) => {
             let name = ctx.builtin(&call.func)?;

@@ -5,7 +5,7 @@ use ruff_python_ast::{self as ast, Expr};
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{is_created_before_tracing, is_tensor};
-use super::{needs_value, shown};
+use super::{snippet, value_severity};
 use crate::staging::facts::{Alternative, Fact};
 
 declare_rule! {
@@ -74,10 +74,10 @@ fn check(ctx: &FunctionContext) {
             expression,
             format!(
                 "{what} needs the value of `{}`, which is traced and has no value yet",
-                shown(ctx, value)
+                snippet(ctx, value)
             ),
         )
-        .severity(needs_value(ctx, value))
+        .severity(value_severity(ctx, value))
         .why(ctx.why(value))
         .help(help)
         .emit();
@@ -144,7 +144,7 @@ fn concretized<'a>(
                     .find(|bound| is_tensor(ctx, bound))?,
                 index => Some(index).filter(|index| is_tensor(ctx, index))?,
             };
-            let what = format!("the index of the Python sequence `{}`", shown(ctx, &subscript.value));
+            let what = format!("the index of the Python sequence `{}`", snippet(ctx, &subscript.value));
             let help = match index {
                 _ if subscript.slice.is_slice_expr() => STATIC,
                 _ => "convert the sequence to an array: `jnp.array(values)[i]`",

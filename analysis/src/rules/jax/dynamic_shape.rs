@@ -5,7 +5,7 @@ use ruff_python_ast::{self as ast, Expr, ExprContext};
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{is_created_before_tracing, is_mask, is_tensor};
-use super::{needs_value, shown};
+use super::{snippet, value_severity};
 use crate::staging::callbacks::argument;
 
 declare_rule! {
@@ -98,7 +98,7 @@ fn check(ctx: &FunctionContext) {
             continue;
         }
         ctx.report(&JAX_DYNAMIC_SHAPE, expression, message)
-            .severity(needs_value(ctx, value))
+            .severity(value_severity(ctx, value))
             .why(ctx.why(value))
             .help(help)
             .emit();
@@ -116,7 +116,7 @@ fn of_index<'a>(ctx: &FunctionContext<'a>, subscript: &'a ast::ExprSubscript) ->
     if subscript.ctx != ExprContext::Load || !is_tensor(ctx, array) {
         return None;
     }
-    let array = shown(ctx, array);
+    let array = snippet(ctx, array);
     let parts = match &*subscript.slice {
         Expr::Tuple(tuple) => tuple.elts.as_slice(),
         other => std::slice::from_ref(other),
@@ -125,7 +125,7 @@ fn of_index<'a>(ctx: &FunctionContext<'a>, subscript: &'a ast::ExprSubscript) ->
         if is_mask(ctx, part) {
             let message = format!(
                 "the shape of `{array}` indexed by the mask `{}` is unknown while tracing",
-                shown(ctx, part)
+                snippet(ctx, part)
             );
             return Some((message, part, "use `jnp.where(mask, x, fill)`, which keeps the shape".to_owned()));
         }
@@ -134,7 +134,7 @@ fn of_index<'a>(ctx: &FunctionContext<'a>, subscript: &'a ast::ExprSubscript) ->
         if let Some(bound) = bounds.map(|bound| &**bound).find(|bound| is_tensor(ctx, bound)) {
             let message = format!(
                 "the slice of `{array}` has the bound `{}`, which is traced and has no value yet",
-                shown(ctx, bound)
+                snippet(ctx, bound)
             );
             let help = "use `jax.lax.dynamic_slice` with a static size, or make the bound a static argument";
             return Some((message, bound, help.to_owned()));
@@ -159,7 +159,7 @@ fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> 
         })?;
         let message = format!(
             "the shape of `jnp.{function}` depends on `{}`, which is traced and has no value yet",
-            shown(ctx, value)
+            snippet(ctx, value)
         );
         return Some((message, value, "make it a static argument, or use the shape of an array".to_owned()));
     }
@@ -180,7 +180,7 @@ fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> 
     }
     let message = format!(
         "the length of `jnp.{function}` depends on the values of `{}`, which is traced",
-        shown(ctx, value)
+        snippet(ctx, value)
     );
     Some((message, value, format!("pass `{keyword}=` with the maximum length")))
 }

@@ -5,7 +5,7 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing;
-use super::{outlives, shown};
+use super::{outlives, snippet};
 
 declare_rule! {
     /// ## What it does
@@ -111,7 +111,7 @@ fn check(ctx: &FunctionContext) {
                 &*assign.target,
                 format!(
                     "`{}` is updated while tracing, not when the compiled function is called",
-                    shown(ctx, &assign.target)
+                    snippet(ctx, &assign.target)
                 ),
             )
             .help(
@@ -140,7 +140,7 @@ fn effect(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'stat
     if ctx.resolve(&call.func).is_none() && call.func.as_name_expr().is_some_and(|name| name.id == "print") {
         let value = call.arguments.args.iter().find_map(|value| printed(ctx, value))?;
         return Some((
-            format!("`print` runs once, while tracing, and prints a tracer for `{}`", shown(ctx, value)),
+            format!("`print` runs once, while tracing, and prints a tracer for `{}`", snippet(ctx, value)),
             "use `jax.debug.print(\"{x}\", x=x)`",
         ));
     }

@@ -105,7 +105,7 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
             target,
             format!(
                 "`{}` is a JAX array, which does not support item assignment",
-                shown(ctx, &subscript.value)
+                snippet(ctx, &subscript.value)
             ),
         )
         .severity(severity(ctx, &subscript.value))
@@ -114,7 +114,7 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
         return report.help("use `jnp.where(mask, value, x)`").emit();
     }
     match update {
-        Some((method, value)) if is_place(&subscript.value) => {
+        Some((method, value)) if is_assignable(&subscript.value) => {
             let applicability = match &*subscript.value {
                 Expr::Name(_) => Applicability::Safe,
                 _ => Applicability::Unsafe,
@@ -151,10 +151,10 @@ fn rewritten(ctx: &FunctionContext, subscript: &ast::ExprSubscript, method: &str
 }
 
 /// A name, or an attribute of one, that can be reassigned.
-fn is_place(expression: &Expr) -> bool {
+fn is_assignable(expression: &Expr) -> bool {
     match expression {
         Expr::Name(_) => true,
-        Expr::Attribute(attribute) => is_place(&attribute.value),
+        Expr::Attribute(attribute) => is_assignable(&attribute.value),
         _ => false,
     }
 }

@@ -5,7 +5,7 @@ use ruff_python_ast::{Expr, Stmt};
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Origin};
-use super::{outlives, shown, targets};
+use super::{outlives, snippet, targets};
 use crate::staging::facts::Alternative;
 
 declare_rule! {
@@ -94,8 +94,8 @@ fn report(ctx: &FunctionContext, at: &Expr, value: &Expr, place: &Expr) {
         at,
         format!(
             "`{}` is traced, but stored in `{}`, which outlives the trace",
-            shown(ctx, value),
-            shown(ctx, place)
+            snippet(ctx, value),
+            snippet(ctx, place)
         ),
     )
     .why(ctx.why(value))

@@ -3,7 +3,7 @@
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing;
-use super::{shown, weight};
+use super::{decision_severity, snippet};
 use crate::staging::construct::ConstructKind;
 
 declare_rule! {
@@ -57,8 +57,8 @@ fn check(ctx: &FunctionContext) {
         if decision.construct.kind != ConstructKind::While {
             continue;
         }
-        let test = shown(ctx, decision.test);
-        let (is, severity) = weight(ctx, &decision);
+        let test = snippet(ctx, decision.test);
+        let (is, severity) = decision_severity(ctx, &decision);
         ctx.report(
             &JAX_LOOP,
             decision.test,

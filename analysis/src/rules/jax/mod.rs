@@ -28,24 +28,24 @@ use crate::syntax::qname::QName;
 /// The severity if Python needs the truth value of `expression`, a Tensor. Under `jit` every operation returns
 /// a tracer; only an array from outside on which no operation was performed is concrete. A parameter of unknown
 /// type may be a container, which has a truth value.
-fn needs_truth(ctx: &FunctionContext, expression: &Expr) -> Severity {
-    let severity = needs_value(ctx, expression);
+fn bool_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
+    let severity = value_severity(ctx, expression);
     let container = tracing::origin(ctx, expression) == Origin::Assumed && !is_operation(expression);
     if container { severity.min(Severity::Warning) } else { severity }
 }
 
 /// The severity of a decision, and the verb of its message: the test "is" or "may be" traced.
-fn weight(ctx: &FunctionContext, decision: &Decision) -> (&'static str, Severity) {
+fn decision_severity(ctx: &FunctionContext, decision: &Decision) -> (&'static str, Severity) {
     let severity = match decision.certainty {
-        Certainty::Always => needs_truth(ctx, decision.test),
-        Certainty::Reached => needs_truth(ctx, decision.test).min(Severity::Warning),
+        Certainty::Always => bool_severity(ctx, decision.test),
+        Certainty::Reached => bool_severity(ctx, decision.test).min(Severity::Warning),
         Certainty::Sometimes => Severity::Info,
     };
     (if severity == Severity::Info { "may be" } else { "is" }, severity)
 }
 
 /// The severity if Python needs the value of `expression`, a Tensor.
-fn needs_value(ctx: &FunctionContext, expression: &Expr) -> Severity {
+fn value_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     let concrete = tracing::origin(ctx, expression) == Origin::Outside && !is_operation(expression);
     let concrete = concrete || may_be_concrete(ctx, expression);
     let certain = !concrete && !handles_tracers(ctx, expression.range());
@@ -111,8 +111,8 @@ fn handles_tracers(ctx: &FunctionContext, range: TextRange) -> bool {
 }
 
 /// The source of an expression for a message; long ones are truncated.
-fn shown(ctx: &FunctionContext, expression: &Expr) -> String {
-    tracing::shown(ctx.text(expression))
+fn snippet(ctx: &FunctionContext, expression: &Expr) -> String {
+    tracing::snippet(ctx.text(expression))
 }
 
 /// The targets of an assignment with their values; `a, b = x, y` is split.

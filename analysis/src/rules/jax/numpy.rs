@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{is_created_before_tracing, is_tensor};
-use super::{needs_value, shown};
+use super::{snippet, value_severity};
 use crate::diagnostic::{Applicability, Edit};
 
 declare_rule! {
@@ -162,9 +162,9 @@ fn check(ctx: &FunctionContext) {
             .report(
                 &JAX_NUMPY,
                 expression,
-                format!("`numpy.{function}` needs the value of `{}`, which is traced", shown(ctx, value)),
+                format!("`numpy.{function}` needs the value of `{}`, which is traced", snippet(ctx, value)),
             )
-            .severity(needs_value(ctx, value))
+            .severity(value_severity(ctx, value))
             .why(ctx.why(value));
         match ctx.imports.local_name_of("jax.numpy") {
             Some(jnp) => {

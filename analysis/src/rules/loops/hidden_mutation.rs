@@ -77,9 +77,9 @@ fn check(ctx: &FunctionContext) {
         let mut calls = Calls { found: Vec::new() };
         calls.visit_body(staged.body());
         for call in calls.found {
-            let changed = inner(ctx, call).or_else(|| other(ctx, call));
-            let changed = changed.and_then(|names| names.into_iter().find(|name| !staged.carries(name)));
-            if let Some(name) = changed.filter(|_| !reported.contains(&call.range())) {
+            let updated = updates_of_nested(ctx, call).or_else(|| updates_of_callee(ctx, call));
+            let updated = updated.and_then(|names| names.into_iter().find(|name| !staged.carries(name)));
+            if let Some(name) = updated.filter(|_| !reported.contains(&call.range())) {
                 reported.push(call.range());
                 report(&staged, call, &name);
             }
@@ -104,31 +104,31 @@ fn report(staged: &StagedLoop, call: &ExprCall, name: &QName) {
 }
 
 /// The names that a function nested in this one updates.
-fn inner(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName>> {
+fn updates_of_nested(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName>> {
     let name = call.func.as_name_expr()?;
     let definitions = ctx.flow.definitions_of(name.range(), &QName::simple(name.id.clone()));
     let [definition] = definitions.as_slice() else { return None };
     let mut nested = Nested { name: definition.range, found: None };
     nested.visit_body(&ctx.def().body);
-    Some(changes(nested.found?, None))
+    Some(updates(nested.found?, None))
 }
 
 /// The names that another function of the project updates, as names of the caller.
-fn other(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName>> {
+fn updates_of_callee(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName>> {
     let callee = ctx.callee(call)?.def();
     let receiver = call.func.as_attribute_expr().and_then(|attribute| QName::from_expr(&attribute.value));
     let own = callee.parameters.args.first().map(|parameter| &parameter.parameter.name.id);
-    Some(changes(callee, receiver.as_ref().zip(own)))
+    Some(updates(callee, receiver.as_ref().zip(own)))
 }
 
 /// The updates in a function of its previous values: `n += 1` of an outer name, `self.n += 1`.
-fn changes(def: &StmtFunctionDef, receiver: Option<(&QName, &Name)>) -> Vec<QName> {
-    let mut changes = Changes { outer: Vec::new(), receiver, found: Vec::new() };
-    changes.visit_body(&def.body);
-    changes.found
+fn updates(def: &StmtFunctionDef, receiver: Option<(&QName, &Name)>) -> Vec<QName> {
+    let mut updates = Updates { outer: Vec::new(), receiver, found: Vec::new() };
+    updates.visit_body(&def.body);
+    updates.found
 }
 
-struct Changes<'n> {
+struct Updates<'n> {
     /// Declared `nonlocal` or `global`.
     outer: Vec<Name>,
     /// The receiver of the call, and the name of the corresponding parameter.
@@ -136,7 +136,7 @@ struct Changes<'n> {
     found: Vec<QName>,
 }
 
-impl<'a> SourceOrderVisitor<'a> for Changes<'_> {
+impl<'a> SourceOrderVisitor<'a> for Updates<'_> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
             Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
@@ -150,9 +150,9 @@ impl<'a> SourceOrderVisitor<'a> for Changes<'_> {
                     let of = attribute.value.as_name_expr().map(|name| &name.id);
                     if let Some((receiver, own)) = self.receiver
                         && of == Some(own)
-                        && let Some(changed) = receiver.attribute(&attribute.attr.id)
+                        && let Some(updated) = receiver.attribute(&attribute.attr.id)
                     {
-                        self.found.push(changed);
+                        self.found.push(updated);
                     }
                 }
                 _ => {}

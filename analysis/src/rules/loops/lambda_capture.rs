@@ -100,7 +100,7 @@ fn check_lambda(staged: &StagedLoop, assign: &StmtAssign, name: &QName, lambda: 
             && variable.before == Definedness::Always
             && variable.name.is_simple()
             && captures(lambda, variable.name.root())
-            && !reads_from(ctx, &variable.name, first_reader(staged))
+            && !reads_from(ctx, &variable.name, liveness_start(staged))
     });
     let Some(variable) = changed else { return };
     let report = ctx
@@ -123,7 +123,7 @@ fn check_lambda(staged: &StagedLoop, assign: &StmtAssign, name: &QName, lambda: 
 
 /// The start of the code whose reads keep a name live: the outermost loop around the staged one, or the staged
 /// loop itself.
-fn first_reader(staged: &StagedLoop) -> TextSize {
+fn liveness_start(staged: &StagedLoop) -> TextSize {
     let around = staged.ctx.enclosing(staged.construct.range).filter(|construct| construct.kind.is_loop());
     around.last().map_or(staged.construct.range, |construct| construct.range).start()
 }

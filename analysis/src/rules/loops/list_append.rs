@@ -74,7 +74,7 @@ fn check(ctx: &FunctionContext) {
     for staged in staged_loops(ctx).filter(|_| !lists) {
         for mutation in mutations(&staged) {
             // Reported once, for the outermost loop.
-            if !reported.contains(&mutation.range) && concerns(&staged, &mutation) {
+            if !reported.contains(&mutation.range) && is_reportable(&staged, &mutation) {
                 reported.push(mutation.range);
                 report(&staged, &mutation);
             }
@@ -83,7 +83,7 @@ fn check(ctx: &FunctionContext) {
 }
 
 /// An item under a carried key is correct, and Tensors under other keys are reported by AG211.
-fn concerns(staged: &StagedLoop, mutation: &Mutation) -> bool {
+fn is_reportable(staged: &StagedLoop, mutation: &Mutation) -> bool {
     match mutation.change {
         Change::Call(..) => true,
         Change::Item { target, value } => {

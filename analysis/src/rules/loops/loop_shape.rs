@@ -85,8 +85,8 @@ fn check_variable(staged: &StagedLoop, name: &QName) {
         (Invariant::Shape(invariant), Some(shape)) if !shapes::conforms(shape, &invariant) => {
             let message = format!(
                 "`{name}` has shape {} before this staged loop, which does not match its shape invariant {}",
-                shapes::shown(shape),
-                shapes::shown(&invariant)
+                shapes::display(shape),
+                shapes::display(&invariant)
             );
             return ctx
                 .report(&LOOP_SHAPE, staged.head(), message)
@@ -116,7 +116,7 @@ fn check_iteration(staged: &StagedLoop, name: &QName, entry: Option<&Shape>, def
         (Some(growth), Some(shape)) => {
             let report = report(format!(
                 "`{name}` has shape {} before this staged loop and a larger one after an iteration",
-                shapes::shown(shape)
+                shapes::display(shape)
             ));
             match declared(staged, name, shape, &growth) {
                 Some((line, edit)) => {
@@ -138,8 +138,8 @@ fn check_iteration(staged: &StagedLoop, name: &QName, entry: Option<&Shape>, def
             if let Some(after) = after.filter(|after| after != shape) {
                 report(format!(
                     "`{name}` has shape {} before this staged loop and {} after an iteration",
-                    shapes::shown(shape),
-                    shapes::shown(&after)
+                    shapes::display(shape),
+                    shapes::display(&after)
                 ))
                 .emit();
             }
@@ -156,7 +156,7 @@ fn declared(staged: &StagedLoop, name: &QName, shape: &Shape, growth: &Growth) -
     let first = staged.body().first()?;
     let has_options = staged.ctx.text(first).contains("set_loop_options");
     let module = staged.ctx.imports.local_name_of("tensorflow").filter(|_| !has_options)?;
-    let sizes = shapes::shown(&allowed);
+    let sizes = shapes::display(&allowed);
     let sizes = sizes.trim_matches(['(', ')']).trim_end_matches(',');
     let line = format!(
         "{module}.autograph.experimental.set_loop_options(shape_invariants=[({name}, {module}.TensorShape([{sizes}]))])"

@@ -85,7 +85,8 @@ fn check(ctx: &FunctionContext) {
             if before.iter().any(|definition| ctx.fact_of(definition).may_be_none()) {
                 continue;
             }
-            let found = foreign(&staged, &before).or_else(|| foreign(&staged, &after(&staged, variable)));
+            let found =
+                unsupported(&staged, &before).or_else(|| unsupported(&staged, &after(&staged, variable)));
             let Some((what, place)) = found else {
                 continue;
             };
@@ -110,7 +111,7 @@ fn after<'a>(staged: &StagedLoop<'_, 'a>, variable: &BlockVariable) -> Vec<&'a D
 }
 
 /// The description of the values bound by all definitions, if a graph cannot carry them.
-fn foreign(staged: &StagedLoop, definitions: &[&Def]) -> Option<(String, TextRange)> {
+fn unsupported(staged: &StagedLoop, definitions: &[&Def]) -> Option<(String, TextRange)> {
     let described: Option<Vec<String>> =
         definitions.iter().map(|definition| values::uncarriable(staged.ctx, definition)).collect();
     Some((described?.into_iter().next()?, definitions.first()?.range))

@@ -78,7 +78,7 @@ fn check(ctx: &FunctionContext) {
         }
         let mut returns = Returns::default();
         returns.visit_body(staged.body());
-        if let Some((range, severity)) = worst(&staged, &returns.ranges) {
+        if let Some((range, severity)) = most_severe(&staged, &returns.ranges) {
             reported = Some(staged.construct.range);
             ctx.report(
                 &RETURN_IN_LOOP,
@@ -96,7 +96,7 @@ fn check(ctx: &FunctionContext) {
 
 /// The `return` most certain to fail. A `return` that every iteration reaches does not fail; one under a Python
 /// condition fails only while the condition is false.
-fn worst(staged: &StagedLoop, returns: &[TextRange]) -> Option<(TextRange, Severity)> {
+fn most_severe(staged: &StagedLoop, returns: &[TextRange]) -> Option<(TextRange, Severity)> {
     let severity = |range: TextRange| {
         let around: Vec<_> = staged
             .ctx

@@ -215,7 +215,7 @@ pub(super) fn conforms(shape: &Shape, invariant: &Shape) -> bool {
 }
 
 /// In Python syntax: `()`, `(2,)`, `(2, 3)`.
-pub(super) fn shown(shape: &Shape) -> String {
+pub(super) fn display(shape: &Shape) -> String {
     let sizes: Vec<String> =
         shape.iter().map(|size| if *size < 0 { "None".to_owned() } else { size.to_string() }).collect();
     match sizes.as_slice() {

@@ -9,7 +9,7 @@ use crate::flow::Role;
 use crate::rules::FunctionContext;
 use crate::rules::context::Report;
 use crate::rules::declare::declare_rule;
-use crate::rules::guards::guarded;
+use crate::rules::guards::is_guarded;
 use crate::staging::construct::Construct;
 use crate::staging::facts::{Alternative, Binding};
 use crate::syntax::qname::QName;
@@ -102,13 +102,13 @@ impl<'a> Statements<'_, 'a> {
             || ctx.fact(&item.slice).alternatives.iter().any(is_text)
             // A constant of another file whose type is unknown; it may be the key of an entry.
             || item.slice.is_attribute_expr() && ctx.fact(&item.slice).alternatives.is_empty()
-            || guarded(ctx, statement.range())
+            || is_guarded(ctx, statement.range())
         {
             return;
         }
         let text = ctx.text(item);
         let base = ctx.text(&*item.value);
-        let report = match self.carrier(target) {
+        let report = match self.carrying_construct(target) {
             // AutoGraph restores the state of the statement by an assignment, which raises first.
             Some(construct) => {
                 let head = TextRange::new(construct.range.start(), construct.test_range.end());
@@ -139,7 +139,7 @@ impl<'a> Statements<'_, 'a> {
     }
 
     /// The outermost staged statement that carries the item as a variable.
-    fn carrier(&self, target: &Expr) -> Option<&'a Construct> {
+    fn carrying_construct(&self, target: &Expr) -> Option<&'a Construct> {
         let name = QName::from_expr(target)?;
         let flow = self.ctx.flow;
         let carries = |construct: &&Construct| {

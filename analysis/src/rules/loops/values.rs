@@ -7,7 +7,7 @@ use crate::staging::facts::{Alternative, TensorKind};
 
 /// The description of a value that a staged loop certainly cannot carry: "a set".
 pub(super) fn uncarriable(ctx: &FunctionContext, definition: &Def) -> Option<String> {
-    described(ctx, definition, |alternative| foreign(ctx, alternative))
+    described(ctx, definition, |alternative| unsupported(ctx, alternative))
 }
 
 /// The description of a value that TensorFlow cannot initialize with a zero: values that cannot be carried, and
@@ -17,7 +17,7 @@ pub(super) fn without_zero(ctx: &FunctionContext, definition: &Def) -> Option<St
         Alternative::Str(_) => Some("a string".to_owned()),
         Alternative::Tensor { kind: TensorKind::TensorArray, .. } => Some("a TensorArray".to_owned()),
         Alternative::Tensor { kind: TensorKind::Dataset, .. } => Some("a Dataset".to_owned()),
-        _ => foreign(ctx, alternative),
+        _ => unsupported(ctx, alternative),
     })
 }
 
@@ -41,7 +41,7 @@ fn described(
     descriptions?.into_iter().next()
 }
 
-fn foreign(ctx: &FunctionContext, alternative: &Alternative) -> Option<String> {
+fn unsupported(ctx: &FunctionContext, alternative: &Alternative) -> Option<String> {
     match alternative {
         Alternative::Callable(_) => Some("a function or class".to_owned()),
         Alternative::Module(_) => Some("a module".to_owned()),

@@ -79,9 +79,9 @@ fn check(ctx: &FunctionContext) {
         match node {
             ConstructNode::BoolOp(operation) if operation.op == BoolOp::Or => {
                 let tested = tests.iter().any(|test| test.contains_range(operation.range()));
-                default_value(ctx, operation, tested);
+                check_or(ctx, operation, tested);
             }
-            ConstructNode::Not(operation) => absent(ctx, operation.range(), &operation.operand),
+            ConstructNode::Not(operation) => check_not(ctx, operation.range(), &operation.operand),
             _ => {}
         }
     }
@@ -106,7 +106,7 @@ fn tensor_certainty(fact: &Fact) -> Option<TensorCertainty> {
 }
 
 /// `y or default`, as a value.
-fn default_value(ctx: &FunctionContext, operation: &ExprBoolOp, tested: bool) {
+fn check_or(ctx: &FunctionContext, operation: &ExprBoolOp, tested: bool) {
     let [value, default] = operation.values.as_slice() else { return };
     let Some(certainty) = tensor_certainty(ctx.python_fact(value)).filter(|_| !tested) else { return };
     let (name, severity) = (ctx.text(value), severity(&certainty));
@@ -133,7 +133,7 @@ fn default_value(ctx: &FunctionContext, operation: &ExprBoolOp, tested: bool) {
 }
 
 /// `not y`.
-fn absent(ctx: &FunctionContext, range: TextRange, operand: &Expr) {
+fn check_not(ctx: &FunctionContext, range: TextRange, operand: &Expr) {
     let optional = || operand.as_name_expr().is_some_and(|name| is_optional(ctx, &name.id));
     let severity = match tensor_certainty(ctx.python_fact(operand)) {
         Some(TensorCertainty::Sometimes) => Severity::Warning,

@@ -5,7 +5,7 @@ use ruff_text_size::Ranged;
 
 use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
-use crate::rules::guards::guarded;
+use crate::rules::guards::is_guarded;
 use crate::staging::facts::TensorKind;
 
 declare_rule! {
@@ -74,7 +74,7 @@ const HARMLESS: [&str; 8] = [
 fn check(ctx: &FunctionContext) {
     for expression in ctx.expressions() {
         if let Expr::Call(call) = expression
-            && !guarded(ctx, call.range())
+            && !is_guarded(ctx, call.range())
         {
             library(ctx, call);
             method(ctx, call);

@@ -63,7 +63,7 @@ impl<'a> Iterations<'_, 'a> {
     }
 
     /// The definitions in the body that bind a name of the condition to a Tensor.
-    pub(super) fn becoming(&self, test: &Expr) -> Vec<&'a Def> {
+    pub(super) fn tensor_definitions(&self, test: &Expr) -> Vec<&'a Def> {
         let mut names = Vec::new();
         self.names(test, &mut names);
         names

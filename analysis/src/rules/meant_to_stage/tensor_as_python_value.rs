@@ -7,7 +7,7 @@ use super::iterated;
 use crate::flow::DefKind;
 use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
-use crate::rules::guards::guarded;
+use crate::rules::guards::is_guarded;
 use crate::staging::construct::{ConstructKind, ConstructNode};
 use crate::staging::dialect::RootKind;
 use crate::staging::facts::{Alternative, Binding, TensorKind};
@@ -313,7 +313,7 @@ impl<'a> Checker<'_, 'a> {
     /// Reports `cause`, the expression whose value Python needs.
     fn report(&self, cause: &Expr, range: TextRange, what: &str, is: &str, instead: &str) {
         let ctx = self.ctx;
-        if guarded(ctx, range) {
+        if is_guarded(ctx, range) {
             return;
         }
         let message = format!("{what} is {is}, but Python needs its value while the graph is built");

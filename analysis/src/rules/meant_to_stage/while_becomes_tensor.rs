@@ -93,10 +93,10 @@ fn check(ctx: &FunctionContext) {
 /// `while large: … large = x > 1.0`.
 fn by_name(iterations: &Iterations, test: &Expr) {
     let ctx = iterations.ctx;
-    let becoming = iterations.becoming(test);
-    let Some(definition) = becoming.first() else { return };
+    let tensor_definitions = iterations.tensor_definitions(test);
+    let Some(definition) = tensor_definitions.first() else { return };
     let name = &definition.name;
-    let certain = becoming.iter().any(|definition| iterations.is_certain(definition));
+    let certain = tensor_definitions.iter().any(|definition| iterations.is_certain(definition));
     let report = ctx
         .report(
             &WHILE_BECOMES_TENSOR,

@@ -63,17 +63,17 @@ declare_rule! {
 
 fn check(ctx: &FileContext) {
     if ctx.imports.uses("tensorflow") {
-        Makers { ctx, loop_names: None }.visit_body(ctx.parsed.suite());
+        FunctionCreations { ctx, loop_names: None }.visit_body(ctx.parsed.suite());
     }
 }
 
-struct Makers<'c, 'a> {
+struct FunctionCreations<'c, 'a> {
     ctx: &'c FileContext<'a>,
     /// The names bound by the enclosing loops; `None` outside loops.
     loop_names: Option<FxHashSet<&'a str>>,
 }
 
-impl<'a> Makers<'_, 'a> {
+impl<'a> FunctionCreations<'_, 'a> {
     fn report(&self, range: TextRange) {
         self.ctx
             .report(
@@ -107,7 +107,7 @@ impl<'a> Makers<'_, 'a> {
     }
 }
 
-impl<'a> SourceOrderVisitor<'a> for Makers<'_, 'a> {
+impl<'a> SourceOrderVisitor<'a> for FunctionCreations<'_, 'a> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
             Stmt::For(node) => self.within(&node.body, statement),

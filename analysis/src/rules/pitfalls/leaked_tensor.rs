@@ -146,7 +146,7 @@ impl Stores<'_, '_> {
         let is_stored = if name.is_simple() {
             !ctx.flow.scope().is_local(name.root())
         } else {
-            self.is_own(&name) && self.reads_whole(&name)
+            self.is_own(&name) && self.is_read_otherwise(&name)
         };
         if is_stored {
             ctx.report(
@@ -186,7 +186,7 @@ impl Stores<'_, '_> {
     }
 
     /// Whether the list is used for anything but appending and `len`.
-    fn reads_whole(&self, name: &QName) -> bool {
+    fn is_read_otherwise(&self, name: &QName) -> bool {
         let all = expressions::of_function(self.ctx.def());
         let harmless: Vec<_> = all
             .iter()

@@ -103,7 +103,7 @@ impl<'a> SourceOrderVisitor<'a> for Loops<'_, 'a> {
             }
             Stmt::For(node) => {
                 let before = self.numbers.len();
-                self.numbers.extend(counted(node));
+                self.numbers.extend(number_variable(node));
                 source_order::walk_stmt(self, statement);
                 self.numbers.truncate(before);
             }
@@ -144,7 +144,7 @@ impl Loops<'_, '_> {
 }
 
 /// The variable of a loop over many numbers.
-fn counted(node: &ast::StmtFor) -> Option<&str> {
+fn number_variable(node: &ast::StmtFor) -> Option<&str> {
     match node.iter.as_ref() {
         Expr::Call(call) => {
             let callee = call.func.as_name_expr()?.id.as_str();

@@ -7,7 +7,7 @@ use ruff_text_size::Ranged;
 use crate::diagnostic::{Applicability, Edit};
 use crate::rules::FunctionContext;
 use crate::rules::declare::declare_rule;
-use crate::rules::guards::guarded;
+use crate::rules::guards::is_guarded;
 use crate::staging::facts::Binding;
 use crate::syntax::expressions;
 
@@ -68,14 +68,14 @@ fn check(ctx: &FunctionContext) {
     }
     for expression in expressions::of_function(ctx.def()) {
         if let Expr::Call(call) = expression {
-            shown(ctx, call);
-            drawn(ctx, call);
+            check_print(ctx, call);
+            check_random_and_clock(ctx, call);
         }
     }
 }
 
 /// `print(x)`, `logging.info("%s", x)`.
-fn shown(ctx: &FunctionContext, call: &ast::ExprCall) {
+fn check_print(ctx: &FunctionContext, call: &ast::ExprCall) {
     let callee = ctx.resolve(&call.func);
     let is_print = callee.is_none()
         && call
@@ -140,7 +140,7 @@ fn shown_tensor<'a>(ctx: &FunctionContext, argument: &'a Expr) -> Option<(&'a Ex
 }
 
 /// `random.random()`, `np.random.normal()`, `time.time()`.
-fn drawn(ctx: &FunctionContext, call: &ast::ExprCall) {
+fn check_random_and_clock(ctx: &FunctionContext, call: &ast::ExprCall) {
     let Some(callee) = ctx.resolve(&call.func) else { return };
     let help = if is_random(&callee) {
         "use `tf.random`, which draws each time the graph runs"
@@ -149,7 +149,7 @@ fn drawn(ctx: &FunctionContext, call: &ast::ExprCall) {
     } else {
         return;
     };
-    if guarded(ctx, call.range()) {
+    if is_guarded(ctx, call.range()) {
         return;
     }
     let name = ctx.text(call.func.as_ref());

@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, is_tensor};
-use super::{break_severity, compiles, decisions, handles_tracing, is_graph_assert, needs_truth, shown};
+use super::{bool_severity, break_severity, compiles, decisions, handles_tracing, is_graph_assert, snippet};
 use crate::diagnostic::Severity;
 
 declare_rule! {
@@ -66,8 +66,8 @@ fn check(ctx: &FunctionContext) {
         if is_graph_assert(&decision) {
             continue;
         }
-        let severity = needs_truth(ctx, &decision, break_severity(ctx));
-        let test = shown(ctx, decision.test);
+        let severity = bool_severity(ctx, &decision, break_severity(ctx));
+        let test = snippet(ctx, decision.test);
         let what = tracing::noun_phrase(decision.construct.kind);
         let (is, causes) = match severity {
             Severity::Info => ("may be", "would cause"),
@@ -92,7 +92,7 @@ fn check(ctx: &FunctionContext) {
                 expression,
                 format!(
                     "`{name}` needs the value of `{}` to return a Python bool, which causes a graph break",
-                    shown(ctx, value)
+                    snippet(ctx, value)
                 ),
             )
             .severity(break_severity(ctx))

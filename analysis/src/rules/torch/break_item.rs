@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
-use super::{compiles, handles_tracing, host_value, is_assumed, shown};
+use super::{compiles, handles_tracing, host_value, is_assumed, snippet};
 use crate::diagnostic::Severity;
 use crate::staging::facts::Alternative;
 
@@ -69,7 +69,7 @@ fn check(ctx: &FunctionContext) {
         ctx.report(
             &TORCH_GRAPH_BREAK_ITEM,
             expression,
-            format!("{what} needs the value of `{}`, which causes a graph break", shown(ctx, value)),
+            format!("{what} needs the value of `{}`, which causes a graph break", snippet(ctx, value)),
         )
         .severity(severity)
         .why(ctx.why(value))

@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{is_mask, is_tensor};
-use super::{compiles, handles_tracing, shown};
+use super::{compiles, handles_tracing, snippet};
 
 declare_rule! {
     /// ## What it does
@@ -70,7 +70,7 @@ fn check(ctx: &FunctionContext) {
             expression,
             format!(
                 "the size of {what} depends on the values of `{}`, which causes a graph break",
-                shown(ctx, value)
+                snippet(ctx, value)
             ),
         )
         .why(ctx.why(value))
@@ -89,7 +89,7 @@ fn sized_by_values<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(S
                 other => std::slice::from_ref(other),
             };
             let mask = parts.iter().find(|part| reads && is_mask(ctx, part))?;
-            Some((format!("`{}`", shown(ctx, expression)), mask))
+            Some((format!("`{}`", snippet(ctx, expression)), mask))
         }
         Expr::Call(call) => match ctx.resolve(&call.func) {
             Some(name) => {

@@ -6,7 +6,7 @@ use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing;
-use super::{decisions, exports, handles_tracing, host_value, is_assumed, needs_truth, shown};
+use super::{bool_severity, decisions, exports, handles_tracing, host_value, is_assumed, snippet};
 use crate::diagnostic::Severity;
 use crate::staging::facts::Binding;
 
@@ -65,8 +65,8 @@ fn check(ctx: &FunctionContext) {
         return;
     }
     for decision in decisions(ctx) {
-        let severity = needs_truth(ctx, &decision, Severity::Error);
-        let test = shown(ctx, decision.test);
+        let severity = bool_severity(ctx, &decision, Severity::Error);
+        let test = snippet(ctx, decision.test);
         let is = if severity == Severity::Info { "may be" } else { "is" };
         let what = tracing::noun_phrase(decision.construct.kind);
         ctx.report(
@@ -97,7 +97,7 @@ fn check(ctx: &FunctionContext) {
             test,
             format!(
                 "{what} of `{}` has no value yet: {} on it cannot be exported",
-                shown(ctx, value),
+                snippet(ctx, value),
                 tracing::noun_phrase(construct.kind)
             ),
         )

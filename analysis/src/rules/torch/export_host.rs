@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
-use super::{exports, handles_tracing, shown};
+use super::{exports, handles_tracing, snippet};
 
 declare_rule! {
     /// ## What it does
@@ -68,7 +68,7 @@ fn check(ctx: &FunctionContext) {
             expression,
             format!(
                 "`.numpy()` needs the value of `{}`, which has no value yet",
-                shown(ctx, &attribute.value)
+                snippet(ctx, &attribute.value)
             ),
         )
         .why(ctx.why(&attribute.value))

@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
-use super::{exports, handles_tracing, is_assumed, shown};
+use super::{exports, handles_tracing, is_assumed, snippet};
 use crate::diagnostic::Severity;
 
 declare_rule! {
@@ -70,7 +70,7 @@ fn check(ctx: &FunctionContext) {
         ctx.report(
             &TORCH_EXPORT_ITEM,
             expression,
-            format!("`{name}()` needs the value of `{}`, which has no value yet", shown(ctx, value)),
+            format!("`{name}()` needs the value of `{}`, which has no value yet", snippet(ctx, value)),
         )
         .severity(severity)
         .why(ctx.why(value))

@@ -4,7 +4,7 @@ use ruff_python_ast::{Expr, Stmt};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use super::{exports, shown};
+use super::{exports, snippet};
 use crate::staging::assumptions::Source;
 use crate::staging::facts::Alternative;
 
@@ -88,8 +88,8 @@ fn check(ctx: &FunctionContext) {
                 statement,
                 format!(
                     "the exported program does not store `{}` in `{}`",
-                    shown(ctx, value),
-                    shown(ctx, place)
+                    snippet(ctx, value),
+                    snippet(ctx, place)
                 ),
             )
             .why(ctx.why(value))

@@ -52,7 +52,7 @@ fn break_severity(ctx: &FunctionContext) -> Severity {
 
 /// The severity if Python needs the truth value of a Tensor; `certain` is the severity of a certain case. A
 /// parameter of unknown type may be a Python value, more likely so if it is tested as it is.
-fn needs_truth(ctx: &FunctionContext, decision: &Decision, certain: Severity) -> Severity {
+fn bool_severity(ctx: &FunctionContext, decision: &Decision, certain: Severity) -> Severity {
     let origin = tracing::origin(ctx, decision.test);
     let severity = match origin {
         // Attributes of unknown type of a module are usually parameters and buffers.
@@ -115,8 +115,8 @@ fn is_under_script_test(ctx: &FunctionContext, range: TextRange) -> bool {
     })
 }
 
-fn shown(ctx: &FunctionContext, expression: &Expr) -> String {
-    tracing::shown(ctx.text(expression))
+fn snippet(ctx: &FunctionContext, expression: &Expr) -> String {
+    tracing::snippet(ctx.text(expression))
 }
 
 /// A conversion to a Python number, `x.item()` or `int(x)`: its name and the Tensor.

@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::script_types::{ScriptType, conditions, in_static_branch, may_be_static};
-use super::{scripts, shown};
+use super::{scripts, snippet};
 use crate::flow::cfg::BlockKind;
 use crate::flow::{Def, Definedness};
 
@@ -100,7 +100,7 @@ fn statements(ctx: &FunctionContext) {
                     format!(
                         "`{}` is `{one}` when `{}` holds, but `{other}` otherwise",
                         variable.name,
-                        shown(ctx, test)
+                        snippet(ctx, test)
                     ),
                 )
                 .help("assign a value of the same type in both branches")
@@ -125,7 +125,7 @@ fn expressions(ctx: &FunctionContext) {
                 expression,
                 format!(
                     "this is `{one}` when `{}` holds, but `{other}` otherwise",
-                    shown(ctx, &conditional.test)
+                    snippet(ctx, &conditional.test)
                 ),
             )
             .help("use operands of the same type")

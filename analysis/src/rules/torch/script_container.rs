@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::script_types::ScriptType;
-use super::{scripts, shown};
+use super::{scripts, snippet};
 use crate::staging::facts::Alternative;
 use crate::syntax::qname::QName;
 
@@ -97,8 +97,8 @@ fn check(ctx: &FunctionContext) {
                         expression,
                         format!(
                             "the elements of `{}` have different types; the index `{}` must be known at compile time",
-                            shown(ctx, &subscript.value),
-                            shown(ctx, &subscript.slice)
+                            snippet(ctx, &subscript.value),
+                            snippet(ctx, &subscript.slice)
                         ),
                     )
                     .help("use a literal index, or a list of values of one type")

@@ -7,7 +7,7 @@ use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::script_loop_type::rebindings;
 use super::script_types::{ScriptType, in_static_branch};
-use super::{is_under_script_test, scripts, shown};
+use super::{is_under_script_test, scripts, snippet};
 
 declare_rule! {
     /// ## What it does
@@ -87,8 +87,8 @@ fn operands(ctx: &FunctionContext) {
                 && !in_static_branch(ctx, operand.range())
                 && !is_under_script_test(ctx, operand.range())
             {
-                ctx.report(&SCRIPT_NONE, operand, format!("`{}` may be `None` here", shown(ctx, operand)))
-                    .help(format!("test it first: `if {} is not None:`", shown(ctx, operand)))
+                ctx.report(&SCRIPT_NONE, operand, format!("`{}` may be `None` here", snippet(ctx, operand)))
+                    .help(format!("test it first: `if {} is not None:`", snippet(ctx, operand)))
                     .emit();
             }
         }

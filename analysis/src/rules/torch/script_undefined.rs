@@ -78,7 +78,7 @@ fn after_branches(ctx: &FunctionContext) {
             let name = &variable.name;
             let known = reported.iter().any(|(other, outer)| other == name && outer.contains_range(range));
             if variable.live_out && name.is_simple() && variable.before != Definedness::Always && !known {
-                let test_text = super::shown(ctx, test);
+                let test_text = super::snippet(ctx, test);
                 ctx.report(
                     &SCRIPT_UNDEFINED,
                     test,
