@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Origin, is_mask, is_tensor};
-use super::shown;
+use super::snippet;
 use crate::diagnostic::{Applicability, Edit, Severity};
 
 declare_rule! {
