@@ -5,6 +5,7 @@ use crate::rules::declare::declare_rule;
 use crate::staging::construct::ConstructKind;
 
 declare_rule! {
+    /// ## What it does
     /// Finds conditional expressions on a Tensor that are nested in another conditional expression, staged or
     /// not.
     ///
