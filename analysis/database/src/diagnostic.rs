@@ -1,8 +1,8 @@
-//! What the analysis reports: plain data with byte offsets, no rendering.
+//! Diagnostics: plain data with byte offsets, without rendering.
 //!
-//! A diagnostic of a function has offsets relative to that function, so that it
-//! stays equal (and cached) while text above it moves. [`Span`] carries the [`Anchor`]; the database
-//! resolves it to a file range at the very end.
+//! A diagnostic of a function uses offsets relative to that function, so that it stays equal (and cached) while
+//! the text above it changes. [`Span`] carries the [`Anchor`], which is resolved to
+//! a range of the file at the very end.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::Document;
 
-/// How bad a finding is. The order is ascending, so `max` is the worst.
+/// The severity of a finding, in ascending order: `max` is the most severe.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// True and worth knowing; does not affect the exit code.
+    /// Correct and worth knowing; does not affect the exit code.
     Info,
-    /// Silently different from Python, or slower than meant.
+    /// Silently different from Python, or slower than intended.
     Warning,
     /// The framework certainly raises.
     Error,
@@ -37,7 +37,7 @@ impl Severity {
     }
 }
 
-/// A place in a document.
+/// A location in a document.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Span {
     pub document: Document,
@@ -45,12 +45,12 @@ pub struct Span {
     pub range: TextRange,
 }
 
-/// What a range counts from.
+/// The origin of a range.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Anchor {
     /// The start of the file.
     File,
-    /// The start of a statement outside all functions, by its number.
+    /// The start of a statement outside all functions, by its index.
     Statement(u32),
     /// The function's `def`.
     Function(FunctionPath),
@@ -59,26 +59,26 @@ pub enum Anchor {
 /// One step of a why-chain, nearest cause first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// A full sentence fragment: "`flag` is a Python bool: default `False`".
+    /// A clause: "`flag` is a Python bool: default `False`".
     pub message: String,
     pub span: Option<Span>,
 }
 
-/// Why an expression has its binding time: at most five steps a person can follow.
+/// The reasons for the binding time of an expression; at most five steps.
 pub type Why = Arc<[Step]>;
 
-/// A second place that belongs to a finding.
+/// A secondary location of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Label {
     pub message: String,
     pub span: Span,
 }
 
-/// Whether applying a fix may change what the program means in the eyes of its author.
+/// Whether applying a fix may change the intended behaviour of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Applicability {
-    /// Shown, never applied: it needs a decision.
+    /// Shown, never applied: it requires a decision.
     Display,
     /// Applied with `--unsafe-fixes` only.
     Unsafe,
@@ -86,7 +86,7 @@ pub enum Applicability {
     Safe,
 }
 
-/// A mechanical repair. Edits use the same offsets as the diagnostic's primary span and never overlap.
+/// An automatic fix. Edits use the same offsets as the diagnostic's primary span and never overlap.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fix {
     /// Imperative: "Define `y` before the `if`".
@@ -98,7 +98,7 @@ pub struct Fix {
 /// A finding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Diagnostic {
-    /// `AG101`; of a rule in the registry.
+    /// `AG101`; the code of a rule in the registry.
     pub code: &'static str,
     /// `undefined-branch`.
     pub name: &'static str,
@@ -107,7 +107,7 @@ pub struct Diagnostic {
     pub span: Span,
     pub labels: Vec<Label>,
     pub why: Why,
-    /// What to write instead, when there is no mechanical fix.
+    /// The remedy, imperative: "pass `n` as a tensor".
     pub help: Option<String>,
     pub fix: Option<Fix>,
 }

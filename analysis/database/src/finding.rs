@@ -6,21 +6,21 @@ use ruff_text_size::TextRange;
 
 use crate::diagnostic::{Applicability, Severity};
 
-/// A place in a file.
+/// A location in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
     pub file: File,
     pub range: TextRange,
 }
 
-/// A step of a why-chain, or a second place of a finding.
+/// A step of a why-chain, or a secondary location of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Note {
     pub message: String,
     pub location: Option<Location>,
 }
 
-/// A repair; edits are in the finding's file, sorted, without overlap.
+/// A fix; its edits are in the finding's file, sorted and without overlap.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FindingFix {
     pub message: String,
@@ -28,7 +28,7 @@ pub struct FindingFix {
     pub edits: Vec<Edit>,
 }
 
-/// A diagnostic at its place in a file.
+/// A diagnostic with its location in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Finding {
     pub code: &'static str,

@@ -1,4 +1,4 @@
-//! What can be done about findings: their repairs, and comments that suppress them.
+//! Code actions for findings: fixes, and comments that suppress them.
 
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
@@ -9,14 +9,14 @@ use ag_db::{Document, source_type, text};
 use ag_index::index::tree;
 use ag_rules::suppress;
 
-/// A change of the text around a finding.
+/// The kind of a code action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ActionKind {
-    /// The rule's own repair.
+    /// The fix of the rule.
     Fix,
-    /// A comment on its line.
+    /// A suppression comment on the line of the finding.
     SuppressLine,
-    /// A comment for the whole file.
+    /// A suppression comment for the file.
     SuppressFile,
 }
 
@@ -24,11 +24,11 @@ pub enum ActionKind {
 pub struct Action {
     pub kind: ActionKind,
     pub title: String,
-    /// It is right without a look.
+    /// Whether it can be applied without review.
     pub preferred: bool,
 }
 
-/// What can be done about a finding, without the edits.
+/// The code actions for a finding, without the edits.
 pub fn actions(finding: &Finding) -> Vec<Action> {
     let fix = finding.fix.as_ref().filter(|fix| fix.applicability > Applicability::Display);
     let mut actions: Vec<Action> = fix
@@ -65,7 +65,7 @@ pub fn edits(db: &dyn Db, document: Document, finding: &Finding, kind: ActionKin
     }
 }
 
-/// Before the first statement, below what must stand at the very top (`#!`, an encoding, a licence).
+/// Before the first statement, after the header (`#!`, an encoding, a licence).
 fn file_comment(source: &str, first: TextSize, code: &str) -> Edit {
     let before = source.get(..first.to_usize()).unwrap_or_default();
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);

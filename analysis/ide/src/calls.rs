@@ -1,4 +1,4 @@
-//! What is staged from a function, and from where it is staged.
+//! The call hierarchy: staged functions that a function calls, and those that call it.
 
 use ruff_text_size::{TextRange, TextSize};
 
@@ -20,8 +20,7 @@ pub struct Caller {
     pub name_range: TextRange,
 }
 
-/// A function with the places of calls: in its own code when it calls, in the asking function's when it
-/// is called.
+/// A function and the ranges of calls: in its own code for a caller, in the requesting function's for a callee.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calls {
     pub function: Caller,
@@ -43,7 +42,7 @@ fn caller(document: Document, here: &StagedHere) -> Caller {
     }
 }
 
-/// The functions of the project that a staged function calls, and so stages.
+/// The functions of the project that a staged function calls, and thereby stages.
 pub fn outgoing(db: &dyn Db, from: &Caller) -> Vec<Calls> {
     let mut calls: Vec<Calls> = Vec::new();
     for (document, path, place) in targets(db, from.document, &from.path) {
@@ -85,7 +84,7 @@ fn staged<'db>(db: &'db dyn Db, document: Document, path: &FunctionPath) -> Opti
     (here.entry.path == *path).then_some(here)
 }
 
-/// What a staged function calls, with the place of each call in the file.
+/// The targets of the calls in a staged function, with the range of each call in the file.
 fn targets(db: &dyn Db, document: Document, path: &FunctionPath) -> Vec<(Document, FunctionPath, TextRange)> {
     let Some((_, entry)) = file_index(db, document).definitions.find(path) else { return Vec::new() };
     let types = queries::types(db, FunctionId::new(db, document, path.clone()));

@@ -1,4 +1,4 @@
-//! Completion where a rule is named: between the brackets of a suppression comment.
+//! Completion of rule names in a suppression comment.
 
 use ruff_text_size::{TextRange, TextSize};
 
@@ -7,7 +7,7 @@ use ag_db::{Document, text};
 use ag_rules::{Check, Rule, registry};
 
 pub struct Completion {
-    /// The letters typed so far.
+    /// The prefix typed so far.
     pub range: TextRange,
     pub rules: Vec<&'static Rule>,
 }

@@ -1,4 +1,4 @@
-//! Converted code, for people who read it beside the original.
+//! Converted code, shown beside the original.
 
 use ruff_text_size::{TextRange, TextSize};
 
@@ -15,7 +15,7 @@ use ag_syntax::functions::Definitions;
 pub struct Converted {
     pub text: String,
     pub map: SourceMap,
-    /// The functions that are left as they are, and why.
+    /// The functions that are not converted, with the reason.
     pub kept: Vec<Kept>,
 }
 
@@ -27,7 +27,7 @@ pub struct Kept {
     pub message: String,
 }
 
-/// Converts a document; `None` when it has no such function, or nests too deeply.
+/// Converts a document; `None` if it has no such function, or is nested too deeply.
 pub fn converted(db: &dyn Db, document: Document, function: Option<&str>, view: View) -> Option<Converted> {
     let source = text(db, document);
     let options = Options { view, dialect: dialect(db, document, function), ..Options::default() };
@@ -53,7 +53,7 @@ pub fn converted(db: &dyn Db, document: Document, function: Option<&str>, view: 
     })
 }
 
-/// The operators are those of the dialect that stages the function, or anything in the file.
+/// The operators of the dialect that stages the function, or all functions of the file.
 fn dialect(db: &dyn Db, document: Document, function: Option<&str>) -> Dialect {
     let own = |stage: &Stage| stage.dialect == ag_index::dialect::Dialect::Autograph;
     let stages = stages_of(db, document);
@@ -71,7 +71,7 @@ pub fn function_at(db: &dyn Db, document: Document, offset: TextSize) -> Option<
     Some(index.definitions.functions.get(number as usize)?.path.qualname.to_string())
 }
 
-/// A function or class of a text that is no document.
+/// A function or class of a text that is not a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     pub name: String,
@@ -80,7 +80,7 @@ pub struct Definition {
     pub is_class: bool,
 }
 
-/// What a converted text defines, in its order.
+/// The definitions of a converted text in source order.
 pub fn outline(text: &str) -> Vec<Definition> {
     let Some(parsed) = parse(text, ruff_python_ast::PySourceType::Python) else { return Vec::new() };
     let definitions = Definitions::collect(text, parsed.suite());

@@ -1,4 +1,4 @@
-//! The staged function around an offset, with what its queries know.
+//! The staged function around an offset, with the results of its queries.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextRange, TextSize};
@@ -55,7 +55,7 @@ impl<'db> StagedHere<'db> {
         })
     }
 
-    /// What ranges of the function count from.
+    /// The offset in the file that ranges of the function are relative to.
     pub fn base(&self) -> TextSize {
         self.entry.range.start()
     }
@@ -76,13 +76,13 @@ impl<'db> StagedHere<'db> {
             .unwrap_or_default()
     }
 
-    /// The innermost expression at an offset that counts from the `def`.
+    /// The innermost expression at an offset relative to the `def`.
     pub fn expression_at(&self, offset: TextSize) -> Option<&'db Expr> {
         let around = self.expressions().into_iter().filter(|it| it.range().contains_inclusive(offset));
         around.min_by_key(|expression| expression.range().len())
     }
 
-    /// The code of a range that counts from the `def`.
+    /// The source text of a range relative to the `def`.
     pub fn text(&self, range: TextRange) -> &'db str {
         let ast = function_ast(self.db, self.function).as_ref();
         ast.and_then(|ast| ast.text.get(std::ops::Range::<usize>::from(range))).unwrap_or_default()
@@ -110,7 +110,7 @@ impl<'db> StagedHere<'db> {
         ag_index::locate::notes(self.db, steps)
     }
 
-    /// What makes it staged: the decorator, the call.
+    /// The location that stages the function: the decorator, the call.
     pub fn cause(&self) -> Option<ag_db::finding::Location> {
         ag_index::locate::locate(self.db, self.stage.cause.as_ref()?)
     }

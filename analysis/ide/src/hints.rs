@@ -1,5 +1,4 @@
-//! Words shown within the code: `staged` or `python` behind what is decided, and the assumed type of a
-//! parameter.
+//! Inlay hints: `staged` or `python` after a decision, and the assumed type of a parameter.
 
 use ruff_text_size::{TextRange, TextSize};
 
@@ -12,22 +11,22 @@ use ag_index::assumptions::Source;
 use ag_index::facts::Binding;
 use ag_staging::construct::ConstructKind;
 
-/// Longer types are cut.
+/// Longer types are truncated.
 const MAX_TYPE: usize = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HintKind {
-    /// A decision that the graph takes, or may take.
+    /// A decision evaluated in the graph, on all or some calls.
     Staged,
-    /// A decision that Python takes.
+    /// A decision evaluated in Python.
     Python,
-    /// The type that a parameter is assumed to have.
+    /// The assumed type of a parameter.
     Assumed,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
-    /// It stands behind this.
+    /// The position of the hint, after this offset.
     pub offset: TextSize,
     pub kind: HintKind,
     pub label: String,
@@ -60,9 +59,10 @@ pub fn hints(
 fn parameters(here: &StagedHere) -> Vec<Hint> {
     let assumed =
         |(syntax, parameter): (&ag_index::index::ParameterSyntax, &ag_index::assumptions::Parameter)| {
-            let by_us = matches!(parameter.source, Source::CallSites | Source::Default | Source::Assumption);
+            let is_inferred =
+                matches!(parameter.source, Source::CallSites | Source::Default | Source::Assumption);
             let shown = cut(&parameter.shown)?;
-            (by_us && !syntax.annotated).then(|| Hint {
+            (is_inferred && !syntax.annotated).then(|| Hint {
                 offset: syntax.name_range.end(),
                 kind: HintKind::Assumed,
                 label: format!(": {shown}"),
@@ -73,7 +73,7 @@ fn parameters(here: &StagedHere) -> Vec<Hint> {
     here.signature.parameters.iter().zip(&here.stage.parameters).filter_map(assumed).collect()
 }
 
-/// Statements and conditional expressions; the operators within their tests would only repeat them.
+/// Statements and conditional expressions; operators in their tests would repeat the same hint.
 fn decisions(here: &StagedHere) -> impl Iterator<Item = Hint> {
     here.constructs().iter().filter_map(|construct| {
         match construct.kind {

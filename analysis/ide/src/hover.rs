@@ -1,4 +1,4 @@
-//! What is known at a place: a decision and why it is staged, a value, a call, a function, a suppression.
+//! Hover: a decision and why it is staged, a value, a call, a function, a suppression comment.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextLen, TextRange, TextSize};
@@ -16,9 +16,9 @@ use ag_rules::suppress;
 use ag_staging::binding;
 use ag_staging::construct::{Construct, ConstructKind};
 
-/// Longer code is cut in the middle of a hover.
+/// Longer source text is truncated.
 const MAX_TEXT: usize = 60;
-/// Lines of converted code that a hover shows.
+/// Maximum number of lines of converted code in a hover.
 const MAX_LINES: usize = 40;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub fn hover(db: &dyn Db, document: Document, offset: TextSize) -> Option<Hover>
     Some(Hover { range: range? + here.base(), paragraphs })
 }
 
-/// The explanation of a whole function: how it is staged, and every decision with its reason.
+/// The explanation of a whole function: how it is staged, and every decision with its why-chain.
 pub fn explanation(db: &dyn Db, document: Document, offset: TextSize) -> Option<Hover> {
     let here = StagedHere::at(db, document, offset)?;
     let mut paragraphs = function(&here);
@@ -114,7 +114,7 @@ fn function(here: &StagedHere) -> Vec<Paragraph> {
     }
     if let Some(location) = here.cause() {
         let message = match here.stage.root {
-            Some(_) => "made a root here".to_owned(),
+            Some(_) => "staged here".to_owned(),
             None => "called here".to_owned(),
         };
         paragraphs.push(Paragraph::Why(vec![Note { message, location: Some(location) }]));
@@ -143,10 +143,10 @@ fn parameter(here: &StagedHere, offset: TextSize) -> Option<Hover> {
     if parameter.why.is_empty() {
         return None;
     }
-    let verdict = format!("`{}: {}` — **{}**", parameter.name, parameter.shown, parameter.binding.as_str());
+    let summary = format!("`{}: {}` — **{}**", parameter.name, parameter.shown, parameter.binding.as_str());
     Some(Hover {
         range: here.signature.parameters[position].name_range,
-        paragraphs: vec![Paragraph::Text(verdict), Paragraph::Why(here.notes(&parameter.why))],
+        paragraphs: vec![Paragraph::Text(summary), Paragraph::Why(here.notes(&parameter.why))],
     })
 }
 
@@ -165,7 +165,7 @@ fn decision_at<'db>(here: &StagedHere<'db>, offset: TextSize) -> Option<&'db Con
     here.constructs().iter().filter(is_there).min_by_key(|construct| construct.test_range.len())
 }
 
-/// A value of which something is known; of the called function, what the call does.
+/// A value about which a fact is known; for a called function, the meaning of the call.
 fn value(here: &StagedHere, expression: &Expr, offset: TextSize) -> Option<Vec<Paragraph>> {
     let code = one_line(here.text(expression.range()));
     let called = here.expressions().into_iter().find_map(|outer| match outer {
@@ -197,8 +197,8 @@ fn value(here: &StagedHere, expression: &Expr, offset: TextSize) -> Option<Vec<P
     {
         return None;
     }
-    let verdict = format!("`{code}: {}` — **{}**", fact.shown, binding.as_str());
-    Some(vec![Paragraph::Text(verdict), Paragraph::Why(here.why(expression))])
+    let summary = format!("`{code}: {}` — **{}**", fact.shown, binding.as_str());
+    Some(vec![Paragraph::Text(summary), Paragraph::Why(here.why(expression))])
 }
 
 /// The rules that a suppression comment names.
@@ -216,12 +216,12 @@ fn suppression(db: &dyn Db, document: Document, offset: TextSize) -> Option<Hove
         })
         .collect();
     if paragraphs.is_empty() {
-        paragraphs.push(Paragraph::Text("Suppresses every finding here.".to_owned()));
+        paragraphs.push(Paragraph::Text("Suppresses all findings here.".to_owned()));
     }
     Some(Hover { range, paragraphs })
 }
 
-/// A doc comment, whose lines start with a space each.
+/// A doc comment; every line starts with a space.
 fn docs(rule: &Rule) -> String {
     let lines = rule.docs.lines().map(|line| line.strip_prefix(' ').unwrap_or(line));
     lines.collect::<Vec<_>>().join("\n").trim_end().to_owned()

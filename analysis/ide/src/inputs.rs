@@ -1,5 +1,5 @@
-//! With what a function of the runtime could be staged: an input for each parameter that wants one, as `ag-lsp graph`
-//! takes it. A proposal for a person to correct; read from the calls in the file, else from annotations.
+//! Proposes example inputs for a function of the runtime: one for each required parameter, in the syntax of
+//! `ag-lsp graph`. They are inferred from the calls in the file or from annotations, for the user to correct.
 //!
 //! ```python
 //! @ag.function
@@ -20,12 +20,12 @@ use ag_db::{Document, text};
 use ag_index::index::{DefaultValue, ParameterKind, ParameterSyntax, file_index, last_name, tree};
 use ag_syntax::imports::Imports;
 
-/// What a tensor is taken to be of which nothing is known.
+/// The default for a tensor of unknown type.
 const TENSOR: &str = "f32[2,3]";
-/// A name that stands for another name, and so on: no further than this.
+/// Maximum length of a chain of names that is followed.
 const DEPTH: usize = 4;
 
-/// `x=f32[32,10]` for each parameter without a default; `None` where there is no such staged function.
+/// `x=f32[32,10]` for each parameter without a default; `None` if there is no such staged function.
 pub fn proposed(db: &dyn Db, document: Document, qualname: &str) -> Option<Vec<String>> {
     let here = StagedHere::all(db, document).find(|here| here.entry.path.qualname == qualname)?;
     let parsed = tree(db, document)?;
@@ -51,7 +51,7 @@ fn parameters_at(module: &ModModule, start: TextSize) -> Option<&ast::Parameters
     struct Finder<'a>(TextSize, Option<&'a ast::Parameters>);
     impl<'a> Visitor<'a> for Finder<'a> {
         fn visit_stmt(&mut self, statement: &'a Stmt) {
-            // The slice of a function starts at its `def`, behind its decorators.
+            // The slice of a function starts at its `def`, after its decorators.
             if let Stmt::FunctionDef(def) = statement
                 && def.range().contains(self.0)
                 && def.name.start() > self.0
@@ -67,7 +67,7 @@ fn parameters_at(module: &ModModule, start: TextSize) -> Option<&ast::Parameters
     finder.1
 }
 
-/// What Python alone needs: a number, a flag, a text.
+/// Values that stay in Python: a number, a flag, a string.
 fn annotated(annotation: &Expr) -> Option<String> {
     let value = match last_name(annotation)?.as_str() {
         "int" => "1",
@@ -79,7 +79,7 @@ fn annotated(annotation: &Expr) -> Option<String> {
     Some(value.to_owned())
 }
 
-/// The calls of a file, and what its names are bound to.
+/// The calls of a file and the values of its names.
 struct Calls<'a> {
     imports: &'a Imports,
     source: &'a str,
@@ -95,7 +95,7 @@ impl<'a> Calls<'a> {
         calls
     }
 
-    /// What the first call that tells gives for a parameter.
+    /// The argument for a parameter in the first call where it is known.
     fn argument(&self, function: &str, place: usize, parameter: &str) -> Option<String> {
         let calls = self.calls.iter().filter(|call| last_name(&call.func).is_some_and(|it| it == function));
         calls
@@ -116,40 +116,40 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// A tensor that torch is asked for.
+    /// A tensor created by a torch function.
     fn tensor(&self, call: &ast::ExprCall, depth: usize) -> Option<String> {
-        let maker = self.imports.resolve(&call.func)?;
-        let given = &call.arguments.args;
-        let (sizes, made) = match maker.strip_prefix("torch.")? {
-            "zeros" | "ones" | "empty" | "rand" | "randn" => (self.sizes(given, depth)?, "f32"),
-            "full" => (self.sizes(given.get(..1)?, depth)?, kind(given.get(1)?)?),
+        let constructor = self.imports.resolve(&call.func)?;
+        let arguments = &call.arguments.args;
+        let (sizes, inferred) = match constructor.strip_prefix("torch.")? {
+            "zeros" | "ones" | "empty" | "rand" | "randn" => (self.sizes(arguments, depth)?, "f32"),
+            "full" => (self.sizes(arguments.get(..1)?, depth)?, kind(arguments.get(1)?)?),
             "randint" => {
                 let size = call.arguments.find_keyword("size").map(|keyword| &keyword.value);
                 let size =
-                    size.or_else(|| given.iter().find(|it| it.is_tuple_expr() || it.is_list_expr()))?;
+                    size.or_else(|| arguments.iter().find(|it| it.is_tuple_expr() || it.is_list_expr()))?;
                 (self.sizes(std::slice::from_ref(size), depth)?, "i64")
             }
-            "arange" if given.len() == 1 => (self.sizes(given, depth)?, "i64"),
-            "eye" => (self.sizes(&[given.first()?.clone(), given.first()?.clone()], depth)?, "f32"),
-            "tensor" => nested(given.first()?)?,
+            "arange" if arguments.len() == 1 => (self.sizes(arguments, depth)?, "i64"),
+            "eye" => (self.sizes(&[arguments.first()?.clone(), arguments.first()?.clone()], depth)?, "f32"),
+            "tensor" => nested(arguments.first()?)?,
             _ => return None,
         };
-        let stated = call.arguments.find_keyword("dtype").map(|keyword| &keyword.value);
-        let dtype = match stated {
-            Some(stated) => dtype(self.imports.resolve(stated)?.strip_prefix("torch.")?)?,
-            None => made,
+        let explicit = call.arguments.find_keyword("dtype").map(|keyword| &keyword.value);
+        let dtype = match explicit {
+            Some(explicit) => dtype(self.imports.resolve(explicit)?.strip_prefix("torch.")?)?,
+            None => inferred,
         };
         let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
         Some(format!("{dtype}[{}]", sizes.join(",")))
     }
 
     /// `(32, 10)` or `((32, 10),)`.
-    fn sizes(&self, given: &[Expr], depth: usize) -> Option<Vec<u64>> {
-        let given = match given {
+    fn sizes(&self, arguments: &[Expr], depth: usize) -> Option<Vec<u64>> {
+        let arguments = match arguments {
             [Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. })] => elts,
-            given => given,
+            arguments => arguments,
         };
-        given.iter().map(|size| self.size(size, depth)).collect()
+        arguments.iter().map(|size| self.size(size, depth)).collect()
     }
 
     fn size(&self, expression: &Expr, depth: usize) -> Option<u64> {
@@ -206,7 +206,7 @@ fn nested(data: &Expr) -> Option<(Vec<u64>, &'static str)> {
     Some((sizes, kind))
 }
 
-/// The element type of a tensor that has this number in it.
+/// The element type of a tensor that contains this number.
 fn kind(expression: &Expr) -> Option<&'static str> {
     match expression {
         Expr::BooleanLiteral(_) => Some("bool"),

@@ -1,5 +1,5 @@
-//! What editors show: plain structs with byte offsets into the file, made on demand from the queries.
-//! This room knows no protocol; how a note's place is written is the caller's matter.
+//! Editor features: plain structs with byte offsets into the file, computed on demand from the queries. This
+//! module does not depend on the protocol; the caller renders locations.
 
 pub mod actions;
 pub mod calls;

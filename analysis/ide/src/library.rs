@@ -1,5 +1,5 @@
-//! What calls of builtins and of control flow APIs do when they are staged: for hover, one sentence each.
-//! The facts are those of AutoGraph's operators and of the libraries' documentation.
+//! The meaning of calls of builtins and control-flow APIs in staged code, for hover; one sentence each. Based on
+//! AutoGraph's operators and the documentation of the libraries.
 
 use ag_index::assumptions::Stage;
 use ag_index::dialect::Dialect;
@@ -10,11 +10,13 @@ pub(super) fn builtin(name: &str, stage: &Stage) -> Option<&'static str> {
         return converted(name);
     }
     Some(match (name, stage.dialect) {
-        ("print", Dialect::Torch) => "Breaks the graph, or runs while tracing.",
-        ("print", Dialect::Jax) => "Runs while tracing, and shows tracers; `jax.debug.print` shows values.",
-        ("int" | "float" | "bool", Dialect::Jax) => "Raises on a traced value: it has no Python value yet.",
-        ("int" | "float" | "bool", Dialect::Torch) => "Reads the value of a Tensor, which breaks the graph.",
-        ("len", _) => "Is known while tracing: the size of the first dimension.",
+        ("print", Dialect::Torch) => "Causes a graph break, or runs while tracing.",
+        ("print", Dialect::Jax) => "Runs while tracing and prints tracers; `jax.debug.print` prints values.",
+        ("int" | "float" | "bool", Dialect::Jax) => "Raises on a tracer, which has no Python value.",
+        ("int" | "float" | "bool", Dialect::Torch) => {
+            "Reads the value of a Tensor, which causes a graph break."
+        }
+        ("len", _) => "Returns the size of the first dimension, which is known while tracing.",
         ("range" | "enumerate" | "zip", _) => "Runs while tracing: a loop over it is unrolled.",
         _ => return None,
     })
@@ -22,21 +24,21 @@ pub(super) fn builtin(name: &str, stage: &Stage) -> Option<&'static str> {
 
 fn converted(name: &str) -> Option<&'static str> {
     Some(match name {
-        "print" => "Runs while the graph is made, once for each trace; `tf.print` runs in the graph.",
+        "print" => "Runs while the graph is built, once per trace; `tf.print` runs in the graph.",
         "len" => {
-            "On a Tensor: the static size of the first dimension where it is known, else `tf.shape(x)[0]`."
+            "On a Tensor: the static size of the first dimension if it is known, otherwise `tf.shape(x)[0]`."
         }
-        "range" => "With a Tensor among its arguments it is `tf.range`, so that a loop over it is staged.",
-        "int" => "On a Tensor it is a cast to `int32`.",
-        "float" => "On a Tensor it is a cast to `float32`.",
-        "abs" | "sorted" => "On a Tensor it is the operation of TensorFlow.",
+        "range" => "With a Tensor argument: `tf.range`, so that a loop over it is staged.",
+        "int" => "On a Tensor: a cast to `int32`.",
+        "float" => "On a Tensor: a cast to `float32`.",
+        "abs" | "sorted" => "On a Tensor: the TensorFlow operation.",
         "enumerate" | "zip" | "map" | "filter" | "any" | "all" => {
-            "On a `Dataset` it is the operation of the Dataset; on a Tensor it is Python's and iterates it."
+            "On a `Dataset`: the method of the Dataset. On a Tensor: the Python builtin, which iterates over it."
         }
         "max" | "min" | "sum" | "round" | "next" | "bool" | "isinstance" => {
-            "Is not converted: it is Python's also on a Tensor."
+            "Not converted: the Python builtin, even on a Tensor."
         }
-        "eval" | "super" | "globals" | "locals" => "Is executed in the frame of the original function.",
+        "eval" | "super" | "globals" | "locals" => "Runs in the frame of the original function.",
         _ => return None,
     })
 }
@@ -46,18 +48,16 @@ pub(super) fn function(module: &str, qualname: &str) -> Option<&'static str> {
     let package = module.split('.').next().unwrap_or_default();
     Some(match (package, qualname) {
         ("tensorflow", "cond" | "case" | "switch_case") => {
-            "Traces every branch; the graph runs one. The branches are not converted by themselves."
+            "Traces every branch; the graph runs one. AutoGraph does not convert the branch functions."
         }
         ("tensorflow", "while_loop") => {
-            "Traces the body once; the graph runs it as often as the condition holds."
+            "Traces the body once; the graph repeats it while the condition holds."
         }
         ("tensorflow", "map_fn" | "scan" | "vectorized_map") => {
             "Traces the function once; the graph runs it for each element."
         }
         ("tensorflow", "print") => "Prints each time the graph runs.",
-        ("tensorflow", "py_function" | "numpy_function") => {
-            "Leaves the graph: Python runs each time the graph does."
-        }
+        ("tensorflow", "py_function" | "numpy_function") => "Calls Python each time the graph runs.",
         ("tensorflow", "range") => "A Tensor: a loop over it is staged.",
         ("jax", "cond" | "switch") => "Traces every branch; one runs.",
         ("jax", "while_loop" | "fori_loop" | "scan" | "map") => {
@@ -71,7 +71,7 @@ pub(super) fn function(module: &str, qualname: &str) -> Option<&'static str> {
         }
         ("torch", "cond") => "Traces both branches; one runs.",
         ("torch", "compile") => {
-            "Compiles the function when it is called; what it cannot follow breaks the graph."
+            "Compiles the function when it is called; unsupported code causes a graph break."
         }
         _ => return None,
     })

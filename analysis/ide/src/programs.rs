@@ -1,4 +1,4 @@
-//! Which documents are programs of the runtime: scripts that a person starts, and where they say so.
+//! Detects programs of the runtime: scripts with an entry point that a user can run.
 //!
 //! ```python
 //! from model import step           # which imports autograph
@@ -17,11 +17,11 @@ use ag_syntax::imports::Imports;
 
 const RUNTIME: &str = "autograph";
 
-/// The place where a program of the runtime starts; `None` in other documents.
+/// The entry point of a program of the runtime; `None` in other documents.
 pub fn start(db: &dyn Db, document: Document) -> Option<TextRange> {
     let parsed = tree(db, document)?;
     let guard = parsed.suite().iter().find_map(|statement| match statement {
-        Stmt::If(conditional) if asks_for_main(&conditional.test) => Some(conditional.test.range()),
+        Stmt::If(conditional) if tests_main(&conditional.test) => Some(conditional.test.range()),
         _ => None,
     });
     let main = || {
@@ -33,8 +33,8 @@ pub fn start(db: &dyn Db, document: Document) -> Option<TextRange> {
     guard.or_else(main).filter(|_| uses_runtime(db, document))
 }
 
-/// `__name__ == "__main__"`, either way round.
-fn asks_for_main(test: &Expr) -> bool {
+/// `__name__ == "__main__"`, in either order.
+fn tests_main(test: &Expr) -> bool {
     let Expr::Compare(ast::ExprCompare { left, ops, comparators, .. }) = test else { return false };
     let ([CmpOp::Eq], [right]) = (&ops[..], &comparators[..]) else { return false };
     let is_name = |expression: &Expr| expression.as_name_expr().is_some_and(|name| name.id == "__name__");
@@ -53,7 +53,7 @@ fn uses_runtime(db: &dyn Db, document: Document) -> bool {
             .any(|other| file_index(db, other).imports.uses(RUNTIME))
 }
 
-/// The documents that the imports name, beside this one or below the root.
+/// The project documents that the imports name, in the same folder or below the root.
 fn imported(db: &dyn Db, document: Document, imports: &Imports) -> Vec<Document> {
     let Some(project) = Project::try_get(db) else { return Vec::new() };
     let beside = document.file(db).path(db).as_system_path().and_then(SystemPath::parent);
@@ -61,7 +61,7 @@ fn imported(db: &dyn Db, document: Document, imports: &Imports) -> Vec<Document>
     let mut found = Vec::new();
     for name in imports.dotted_names() {
         let module = name.trim_start_matches('.').replace('.', "/");
-        // `from model import step` may name a module or what is in one.
+        // `step` in `from model import step` may be a module or a member of one.
         let package = module.rsplit_once('/').map(|(package, _)| package);
         for path in [Some(module.as_str()), package].into_iter().flatten() {
             for folder in folders.into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! The staged functions of a document, as an outline shows them and as lenses stand over them.
+//! The staged functions of a document, for the outline and code lenses.
 
 use ruff_text_size::TextRange;
 
@@ -17,11 +17,11 @@ pub struct Symbol {
     pub name_range: TextRange,
     pub is_root: bool,
     pub is_method: bool,
-    /// A root of the runtime's own, at a place where an import finds it: its graph can be drawn.
+    /// A top-level root of the AutoGraph runtime, whose graph can be drawn.
     pub has_graph: bool,
 }
 
-/// In source order; roots and what they reach.
+/// In source order; roots and the functions reachable from them.
 pub fn symbols(db: &dyn Db, document: Document) -> Vec<Symbol> {
     let symbol = |here: StagedHere| Symbol {
         qualname: here.entry.path.qualname.to_string(),

@@ -1,4 +1,4 @@
-//! Names that stand for staged values, for highlighting.
+//! Names of staged values, for highlighting.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextRange};
@@ -22,7 +22,7 @@ pub struct Token {
     pub kind: TokenKind,
 }
 
-/// The names of staged functions, and in them the names that are certainly or possibly Tensors.
+/// The names of staged functions, and the names in them that are certainly or possibly Tensors.
 pub fn tokens(db: &dyn Db, document: Document) -> Vec<Token> {
     let mut tokens = Vec::new();
     for here in StagedHere::all(db, document) {

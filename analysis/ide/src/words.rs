@@ -1,4 +1,4 @@
-//! How staging is said to people, in one line of Markdown each.
+//! Descriptions of staging, one line of Markdown each.
 
 use ag_index::assumptions::{Stage, Unconverted};
 use ag_index::dialect::Dialect;
@@ -14,15 +14,15 @@ pub(super) fn stage(stage: &Stage) -> String {
     }
 }
 
-/// What becomes of its conditions and loops.
+/// How its conditions and loops are treated.
 pub(super) fn conversion(stage: &Stage) -> &'static str {
     if stage.converts {
-        return "AutoGraph converts it: a condition or loop on a Tensor goes into the graph.";
+        return "AutoGraph converts it: a condition or loop on a Tensor becomes part of the graph.";
     }
     match (stage.unconverted, stage.dialect) {
         (Some(reason), _) => unconverted(reason),
         (None, Dialect::Torch) => {
-            "It is traced: a condition on a Tensor breaks the graph, or is an error where the graph must be whole."
+            "It is traced: a condition on a Tensor causes a graph break, or an error if a full graph is required."
         }
         (None, _) => "It is traced: a condition or loop on a Tensor is an error.",
     }
@@ -31,18 +31,18 @@ pub(super) fn conversion(stage: &Stage) -> &'static str {
 fn unconverted(reason: Unconverted) -> &'static str {
     match reason {
         Unconverted::Option => "It is not converted, because of `autograph=False`.",
-        Unconverted::Keras => "It is not converted: Keras 3 calls its methods as they are.",
-        Unconverted::Body => "It is not converted: the library calls it as it is.",
-        Unconverted::Constructor => "It is not converted: objects are made by Python.",
-        Unconverted::Protocol => "It is not converted: Python itself calls it.",
+        Unconverted::Keras => "It is not converted: Keras 3 calls methods without converting them.",
+        Unconverted::Body => "It is not converted: the library calls it without converting it.",
+        Unconverted::Constructor => "It is not converted: constructors run in Python.",
+        Unconverted::Protocol => "It is not converted: Python calls it.",
         Unconverted::DoNotConvert => "It is not converted, because of `do_not_convert`.",
         Unconverted::Cached => "It is not converted, because it is cached.",
-        Unconverted::Syntax => "It is not converted: AutoGraph does not know its syntax.",
-        Unconverted::Caller => "It is not converted: its caller is not.",
+        Unconverted::Syntax => "It is not converted: AutoGraph does not support its syntax.",
+        Unconverted::Caller => "It is not converted: its caller is not converted.",
     }
 }
 
-/// What a decision of that binding does.
+/// What happens to a decision of this binding time.
 pub(super) fn decision(kind: ConstructKind, binding: Binding, stage: &Stage) -> String {
     let what = match kind {
         ConstructKind::If => "This `if`",
@@ -52,17 +52,17 @@ pub(super) fn decision(kind: ConstructKind, binding: Binding, stage: &Stage) -> 
         ConstructKind::And => "This `and`",
         ConstructKind::Or => "This `or`",
         ConstructKind::Not => "This `not`",
-        ConstructKind::CompareChain => "This chain of comparisons",
+        ConstructKind::CompareChain => "This chained comparison",
         ConstructKind::Assert => "This `assert`",
-        ConstructKind::ComprehensionIf => "This condition of a comprehension",
+        ConstructKind::ComprehensionIf => "This comprehension condition",
     };
     let does = match (binding, kind.is_loop()) {
         (Binding::Staged, true) if stage.converts => "is **staged**: it becomes a loop of the graph",
-        (Binding::Staged, false) if stage.converts => "is **staged**: the graph decides",
+        (Binding::Staged, false) if stage.converts => "is **staged**: the graph evaluates it",
         (Binding::Staged, _) => "is on a **staged** value, which has no Python value yet",
-        (Binding::Python, true) => "is **python**: it runs while the graph is made, once for each turn",
-        (Binding::Python, false) => "is **python**: it is decided once, while the graph is made",
-        (Binding::Mixed, _) => "is **mixed**: now staged, now python",
+        (Binding::Python, true) => "is **python**: it runs while the graph is built and is unrolled",
+        (Binding::Python, false) => "is **python**: it is evaluated once, while the graph is built",
+        (Binding::Mixed, _) => "is **mixed**: staged for some callers, python for others",
         (Binding::Unknown, _) => "is of **unknown** binding time",
     };
     format!("{what} {does}.")

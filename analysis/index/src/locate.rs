@@ -1,4 +1,4 @@
-//! From spans, which count from a function or statement, to places in a file.
+//! Converts spans, which count from a function or statement, to locations in a file.
 
 use ag_db::Db;
 use ag_db::diagnostic::{Anchor, Span, Step};
@@ -7,7 +7,7 @@ use ruff_text_size::TextSize;
 
 use crate::index::file_index;
 
-/// The steps of a why-chain at their places.
+/// The steps of a why-chain with their locations.
 pub fn notes(db: &dyn Db, why: &[Step]) -> Vec<Note> {
     why.iter()
         .map(|step| Note {
@@ -17,7 +17,7 @@ pub fn notes(db: &dyn Db, why: &[Step]) -> Vec<Note> {
         .collect()
 }
 
-/// A span's place in its file as the file is now.
+/// The current location of a span in its file.
 pub fn locate(db: &dyn Db, span: &Span) -> Option<Location> {
     let file = span.document.file(db);
     let index = file_index(db, span.document);

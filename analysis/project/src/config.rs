@@ -1,7 +1,7 @@
 //! The settings of a project: `[tool.ag-lsp]` in `pyproject.toml`, or `ag-lsp.toml`.
 //!
-//! [`Options`] is what a file or a command line says, key by key (and the source of the JSON
-//! schema); [`Settings`] is what all of it means together.
+//! [`Options`] represents one file or the command line, key by key (and is the source of the JSON schema);
+//! [`Settings`] is the result of merging them.
 
 mod discovery;
 mod error;
@@ -20,7 +20,7 @@ use ruff_db::system::{SystemPath, SystemPathBuf};
 
 use ag_index::dialect::Dialect;
 
-/// Folders that hold no code of the project.
+/// Folders without code of the project.
 pub const DEFAULT_EXCLUDE: &[&str] = &[
     ".bzr",
     ".direnv",
@@ -50,26 +50,26 @@ pub const DEFAULT_EXCLUDE: &[&str] = &[
     "venv",
 ];
 
-/// Everything a run is told, resolved.
+/// The resolved configuration of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Which rules run, and how severe they are.
     pub rules: RuleTable,
-    /// Rules switched off for files that match a glob, relative to the project's root.
+    /// Rules disabled for files that match a glob, relative to the project's root.
     pub per_file_ignores: Vec<(String, Vec<Selector>)>,
-    /// Dialects that are looked for; all by default.
+    /// The enabled dialects; all by default.
     pub dialects: Vec<Dialect>,
     /// Functions that are roots by configuration: `pkg.module.function`, `pkg.module.Class.method`.
     pub roots: Vec<String>,
     /// Every function of the given files is a root (`--roots all`).
     pub all_roots: bool,
-    /// Types are followed through a large project as through a small one.
+    /// Infers types in all files of a large project, as in a small one.
     pub thorough: bool,
-    /// Import roots inside the project; when there are none, the root and `src/`.
+    /// Import roots inside the project; if empty, the root and `src/`.
     pub src: Vec<SystemPathBuf>,
     /// A virtual environment or an interpreter; by default the active one, then `.venv`.
     pub python: Option<SystemPathBuf>,
-    /// Globs of files and folders that are passed over.
+    /// Globs of excluded files and folders.
     pub exclude: Vec<String>,
 }
 
@@ -100,7 +100,7 @@ impl Settings {
         }
     }
 
-    /// The meaning of options, the strongest last; relative paths count from `root`.
+    /// Merges options, the highest precedence last; relative paths are resolved against `root`.
     pub fn resolve(layers: &[Options], root: &SystemPath) -> Self {
         let selections: Vec<Selection> = layers.iter().map(Options::selection).collect();
         let mut settings = Self { rules: RuleTable::resolve(&selections), ..Self::default() };
@@ -146,7 +146,7 @@ impl Settings {
     }
 }
 
-/// The files and folders that are passed over, compiled for a walk.
+/// The excluded files and folders, compiled for a directory walk.
 #[derive(Clone, Debug)]
 pub struct Exclusion(GlobSet);
 
@@ -159,19 +159,19 @@ impl Exclusion {
         Self(globs.build().unwrap_or_else(|_| GlobSet::empty()))
     }
 
-    /// Whether a walk leaves out this file or folder, given by its path relative to the project's root.
+    /// Whether a file or folder is excluded, given by its path relative to the project's root.
     pub fn covers(&self, relative: &SystemPath) -> bool {
         self.0.is_match(relative.as_std_path())
             || relative.file_name().is_some_and(|name| self.0.is_match(name))
     }
 }
 
-/// Options refuse a wrong glob when they are read, so that `None` does not happen later.
+/// Options reject invalid globs when they are parsed, so `None` does not occur later.
 fn parse_glob(glob: &str) -> Option<Glob> {
     Glob::new(glob.strip_suffix('/').unwrap_or(glob)).ok()
 }
 
-/// `tests/*` and `*_test.py` alike: a glob is tried on the path, on the name, and on the folders above.
+/// Supports `tests/*` and `*_test.py`: a glob is matched against the path, the name, and the parent folders.
 fn matches(glob: &GlobMatcher, relative: &SystemPath) -> bool {
     relative.ancestors().any(|path| {
         glob.is_match(path.as_std_path()) || path.file_name().is_some_and(|name| glob.is_match(name))

@@ -13,9 +13,9 @@ const SECTIONS: [&str; 8] = [
     "Example",
     "Use instead",
     "Fix safety",
-    "What TensorFlow says",
-    "What torch says",
-    "What jax says",
+    "What TensorFlow reports",
+    "What torch reports",
+    "What jax reports",
 ];
 
 #[test]

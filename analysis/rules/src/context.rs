@@ -1,7 +1,7 @@
-//! What a rule may ask: one staged function with all facts about it, or one file with its imports.
+//! The input of rules: one staged function with its facts, or one file with its imports.
 //!
-//! All ranges that a rule sees in a [`FunctionContext`] count from the function's `def`; what it
-//! reports is moved to its place in the file later.
+//! Ranges in a [`FunctionContext`] are relative to the function's `def`; findings are shifted to their position
+//! in the file later.
 
 use std::cell::RefCell;
 use std::sync::{Arc, LazyLock};
@@ -39,13 +39,13 @@ pub struct FunctionContext<'a> {
     pub path: FunctionPath,
     pub ast: &'a FunctionAst,
     pub flow: &'a Flow,
-    /// How it is staged, and what is assumed of its parameters.
+    /// How it is staged, and the assumed types of its parameters.
     pub stage: &'a Stage,
     pub constructs: &'a [Construct],
-    /// The syntax of `constructs`, index by index.
+    /// The syntax nodes of `constructs`, by index.
     pub nodes: Vec<ConstructNode<'a>>,
     pub facts: &'a Facts,
-    /// What the type checker says, before the effects of staging.
+    /// The inferred types, before the transfer functions of staging.
     pub types: &'a ScopeTypes,
     pub imports: &'a Imports,
     pub diagnostics: RefCell<Vec<Diagnostic>>,
@@ -65,7 +65,7 @@ impl<'a> FunctionContext<'a> {
         self.stage.dialect
     }
 
-    /// Why this function is staged; `None` when it is only reached from a root.
+    /// The kind of root, or `None` if the function is only reachable from a root.
     pub fn root(&self) -> Option<RootKind> {
         self.stage.root
     }
@@ -75,32 +75,32 @@ impl<'a> FunctionContext<'a> {
         self.stage.converts
     }
 
-    /// Whether it runs where objects are made, once and for all: in `__init__`, `build`, or called from there.
-    pub fn makes_objects(&self) -> bool {
-        let makes = |name: &str| matches!(name, "__init__" | "__post_init__" | "build");
+    /// Whether it creates objects, once: `__init__`, `build`, or a function called from one of them.
+    pub fn creates_objects(&self) -> bool {
+        let is_constructor = |name: &str| matches!(name, "__init__" | "__post_init__" | "build");
         let caller = self.stage.cause.as_ref().and_then(|cause| match &cause.anchor {
             Anchor::Function(path) => path.qualname.rsplit('.').next(),
             Anchor::Statement(_) | Anchor::File => None,
         });
-        makes(&self.def().name) || self.root().is_none() && caller.is_some_and(makes)
+        is_constructor(&self.def().name) || self.root().is_none() && caller.is_some_and(is_constructor)
     }
 
     pub fn parameter(&self, name: &str) -> Option<&'a Parameter> {
         self.stage.parameters.iter().find(|parameter| parameter.name == name)
     }
 
-    /// What is known of an expression of this function (not of one in a nested `def`).
+    /// The fact about an expression of this function (not of a nested `def`).
     pub fn fact(&self, expression: &Expr) -> &'a Fact {
         expressions::id(expression).and_then(|id| self.facts.get(id)).unwrap_or(&UNKNOWN)
     }
 
-    /// The same as Python would have it: `count += 1` stays an `int` in a staged loop.
+    /// The fact before the transfer functions of staging: `count += 1` is an `int` even in a staged loop.
     pub fn python_fact(&self, expression: &Expr) -> &'a Fact {
         expressions::id(expression).and_then(|id| self.types.facts.get(id)).unwrap_or(&UNKNOWN)
     }
 
-    /// What is known of the value that a definition binds, as Python has it; of `x += e` only that it
-    /// is bound.
+    /// The fact about the value that a definition binds, before the transfer functions of staging; for `x += e`
+    /// only that `x` is bound.
     pub fn fact_of(&self, definition: &Def) -> &'a Fact {
         let fact = match definition.kind {
             DefKind::Parameter(position) => self.types.parameters.get(position as usize),
@@ -110,20 +110,20 @@ impl<'a> FunctionContext<'a> {
         fact.unwrap_or(&UNKNOWN)
     }
 
-    /// The right side of the assignment that a definition is.
+    /// The right side of an assignment.
     pub fn value_of(&self, definition: &Def) -> Option<&'a Expr> {
         let assigns = matches!(definition.kind, DefKind::Assign | DefKind::AugAssign | DefKind::Walrus);
         expressions::at(self.def(), definition.value.filter(|_| assigns)?)
     }
 
-    /// Whether objects of a class are certainly neither Tensors nor structures of Tensors: a class of
-    /// this file that inherits from nothing else.
+    /// Whether instances of a class are certainly neither Tensors nor structures of Tensors: a class of this
+    /// file without other base classes.
     pub fn is_plain_class(&self, module: &str, class: &str) -> bool {
         classes::plain_classes(self.db, self.document).iter().any(|plain| plain == class)
             && module_name(self.db, self.document).as_ref().is_none_or(|own| *own == module)
     }
 
-    /// The function of the project that a call certainly runs, where it is known by its name.
+    /// The function of the project that a call resolves to, if there is exactly one.
     pub fn callee(&self, call: &ast::ExprCall) -> Option<&'a FunctionAst> {
         let site = self.types.calls.iter().find(|site| site.place.range == call.range() && !site.implicit)?;
         let [target] = site.targets.as_slice() else { return None };
@@ -131,8 +131,8 @@ impl<'a> FunctionContext<'a> {
         function_ast(self.db, function).as_ref()
     }
 
-    /// The binding time of an expression's value; `not`, `and`, `or` and comparisons are judged by
-    /// their operands, as AutoGraph does.
+    /// The binding time of an expression; that of `not`, `and`, `or` and comparisons is the binding time of
+    /// their operands, as in AutoGraph.
     pub fn binding(&self, expression: &Expr) -> Binding {
         ag_staging::binding::of_test(expression, &|expression| Some(self.fact(expression)))
     }
@@ -150,7 +150,7 @@ impl<'a> FunctionContext<'a> {
         reasons.of_expression(expression)
     }
 
-    /// The imported name an expression spells: `tf.print` -> `tensorflow.print`, `jit` -> `jax.jit`.
+    /// The qualified name of an imported name: `tf.print` -> `tensorflow.print`, `jit` -> `jax.jit`.
     pub fn resolve(&self, expression: &Expr) -> Option<Name> {
         self.imports.resolve(expression)
     }
@@ -160,7 +160,7 @@ impl<'a> FunctionContext<'a> {
         self.resolve(&expression.as_call_expr()?.func)
     }
 
-    /// The builtin function or class that a name means here: `bool`, `range`.
+    /// The builtin function or class that a name refers to: `bool`, `range`.
     pub fn builtin(&self, expression: &'a Expr) -> Option<&'a str> {
         let name = expression.as_name_expr()?;
         let shadowed = self.flow.scope().is_local(&name.id) || self.imports.get(&name.id).is_some();
@@ -171,12 +171,12 @@ impl<'a> FunctionContext<'a> {
         (!shadowed && !elsewhere).then_some(name.id.as_str())
     }
 
-    /// Every expression that this function evaluates, lambdas and comprehensions included.
+    /// Every expression of this function, including those in lambdas and comprehensions.
     pub fn expressions(&self) -> Vec<&'a Expr> {
         expressions::of_function(self.def())
     }
 
-    /// Every statement, those within compound statements included; not those of nested functions.
+    /// Every statement, including those in compound statements but not those of nested functions.
     pub fn statements(&self) -> Vec<&'a ast::Stmt> {
         statements::of_function(self.def())
     }
@@ -186,7 +186,7 @@ impl<'a> FunctionContext<'a> {
         expressions::at(self.def(), range)
     }
 
-    /// All decisions with their syntax.
+    /// All decisions with their syntax nodes.
     pub fn decisions(&self) -> impl Iterator<Item = (&'a Construct, ConstructNode<'a>)> + '_ {
         self.constructs.iter().zip(self.nodes.iter().copied())
     }
@@ -232,12 +232,12 @@ impl<'a> FunctionContext<'a> {
         })
     }
 
-    /// A place in this function.
+    /// A span in this function.
     pub fn span(&self, range: TextRange) -> Span {
         Span { document: self.document, anchor: Anchor::Function(self.path.clone()), range }
     }
 
-    /// Reports a finding at `node`; finish it with the builder's methods.
+    /// Reports a finding at `node`; complete it with the methods of [`Report`].
     pub fn report(&self, rule: &'static Rule, node: impl Ranged, message: impl Into<String>) -> Report<'_> {
         Report {
             sink: &self.diagnostics,
@@ -246,7 +246,7 @@ impl<'a> FunctionContext<'a> {
     }
 }
 
-/// A file with a root, or reached from one: text, syntax and imports.
+/// A file with a root, or reachable from one: text, syntax and imports.
 pub struct FileContext<'a> {
     pub document: Document,
     pub text: &'a str,
@@ -317,7 +317,7 @@ impl Report<'_> {
         })
     }
 
-    /// A second place: "`y` is bound here only".
+    /// A secondary location: "`y` is bound here only".
     pub fn label(self, span: Span, message: impl Into<String>) -> Self {
         self.with(|diagnostic| diagnostic.labels.push(Label { message: message.into(), span }))
     }
@@ -327,7 +327,7 @@ impl Report<'_> {
         self.with(|diagnostic| diagnostic.help = Some(help.into()))
     }
 
-    /// Less than the rule's own severity, where a case is not certain.
+    /// Lowers the severity when the finding is uncertain.
     pub fn severity(self, severity: ag_db::diagnostic::Severity) -> Self {
         self.with(|diagnostic| diagnostic.severity = severity)
     }

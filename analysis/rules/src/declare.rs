@@ -8,7 +8,7 @@
 ///     /// …
 ///     pub(crate) static UNDEFINED_BRANCH = {
 ///         code: "AG101", name: "undefined-branch",
-///         summary: "a name is bound in one branch of a staged `if` only",
+///         summary: "a name is bound in only one branch of a staged `if`",
 ///         severity: Error, default: true, since: "0.1.0",
 ///         dialects: [Tensorflow, Autograph], fix: Sometimes,
 ///         check: Function(check),

@@ -1,14 +1,14 @@
-//! The `tf.function`s that a file declares with a decorator, for rules about a file as a whole.
+//! The functions that a file decorates with `tf.function`, for rules that check a file as a whole.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
 use super::FileContext;
 
-/// A decorated function of the module, or method of a class of the module.
+/// A decorated function of the module, or method of one of its classes.
 pub(super) struct Declared<'a> {
     pub(super) def: &'a ast::StmtFunctionDef,
     pub(super) class: Option<&'a ast::StmtClassDef>,
-    /// `input_signature=` is given: arguments become Tensors.
+    /// Whether `input_signature=` is passed, which converts arguments to Tensors.
     pub(super) has_signature: bool,
 }
 
@@ -40,7 +40,7 @@ fn declared<'a>(
     Some(Declared { def, class, has_signature })
 }
 
-/// The `@tf.function` of a definition, if it has one.
+/// The `@tf.function` decorator of a definition, if any.
 pub(super) fn staging_decorator<'a>(
     ctx: &FileContext,
     def: &'a ast::StmtFunctionDef,

@@ -1,4 +1,4 @@
-//! Changes of Python objects: they happen while tracing, whatever the graph does later.
+//! Side effects on Python objects: they happen while tracing, whatever the graph does later.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use ag_syntax::blocks;
 use ag_syntax::qname::QName;
 
-/// Methods of lists, dicts, sets and deques that change them.
+/// The mutating methods of lists, dicts, sets and deques.
 pub(super) const MUTATORS: [&str; 17] = [
     "add",
     "append",
@@ -29,21 +29,21 @@ pub(super) const MUTATORS: [&str; 17] = [
     "update",
 ];
 
-/// Those of them that hardly any other class has.
+/// Those that few other classes have.
 const UNMISTAKABLE: [&str; 8] =
     ["append", "appendleft", "extend", "extendleft", "pop", "popitem", "popleft", "setdefault"];
 
-/// A place where an object is changed in place.
+/// A mutation of an object.
 pub(super) struct Mutation<'a> {
     pub(super) object: &'a Expr,
-    /// The method; none where an item is bound.
+    /// The method; `None` for an assignment to an item.
     pub(super) method: Option<&'a str>,
     pub(super) range: TextRange,
 }
 
-/// The changes in a block; nested functions and lambdas are not entered.
+/// The mutations in a block; nested functions and lambdas are not visited.
 ///
-/// Binding an attribute, or an item under a simple key, is none: AutoGraph sees it.
+/// Assignments to attributes, and to items with a constant key, are not included: AutoGraph handles them.
 pub(super) fn mutations(block: &[Stmt]) -> Vec<Mutation<'_>> {
     let mut finder = Finder { found: Vec::new() };
     finder.visit_body(block);
@@ -98,9 +98,9 @@ impl<'a> SourceOrderVisitor<'a> for Finder<'a> {
     }
 }
 
-/// The first place where a function changes what is not its own: an object from outside, an attribute by
-/// `+=`, a variable that it declares `global` or `nonlocal`.
-pub(super) fn outward(def: &ast::StmtFunctionDef) -> Option<TextRange> {
+/// The first side effect of a function outside itself: a mutation of an outer object, a `+=` on an attribute,
+/// an assignment to a `global` or `nonlocal` variable.
+pub(super) fn outer_side_effect(def: &ast::StmtFunctionDef) -> Option<TextRange> {
     let statements = blocks::statements(&def.body);
     let mut outer: FxHashSet<&str> = FxHashSet::default();
     for statement in &statements {

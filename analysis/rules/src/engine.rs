@@ -1,16 +1,16 @@
-//! What the engine itself reports: files that cannot be read or parsed, and suppression comments.
+//! Findings of the engine itself: files that cannot be read or parsed, and suppression comments.
 
 use super::declare::declare_rule;
 
 declare_rule! {
     /// ## What it does
-    /// Reports text that is not Python.
+    /// Reports syntax errors.
     ///
     /// ## Why is this bad?
-    /// Python refuses the whole file. ag-lsp recovers and checks what it can still read.
+    /// Python rejects the whole file. ag-lsp recovers and checks the rest.
     pub(crate) static SYNTAX_ERROR = {
         code: "AG900", name: "syntax-error",
-        summary: "the text is not Python",
+        summary: "the file has a syntax error",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Keras, Autograph, Torch, Jax, Pennylane], fix: None,
         check: Engine,
@@ -22,7 +22,7 @@ declare_rule! {
     /// Reports a file that cannot be read: it does not exist, is not readable, or is not UTF-8.
     ///
     /// ## Why is this bad?
-    /// Nothing in it is checked.
+    /// The file is not checked.
     pub(crate) static IO_ERROR = {
         code: "AG901", name: "io-error",
         summary: "the file cannot be read",
@@ -37,7 +37,7 @@ declare_rule! {
     /// Reports a suppression comment that suppresses nothing.
     ///
     /// ## Why is this bad?
-    /// It hides the next finding on its line, and tells readers of a fault that is not there.
+    /// It hides the next finding on its line, and suggests to readers a problem that does not exist.
     ///
     /// ## Fix safety
     /// Safe: only the comment, or the unused code in it, is removed.
@@ -52,14 +52,13 @@ declare_rule! {
 
 declare_rule! {
     /// ## What it does
-    /// Reports that ag-lsp failed on a file. The other files are checked all the same, and the exit
-    /// code is 101.
+    /// Reports that ag-lsp failed on a file. The other files are still checked, and the exit code is 101.
     ///
     /// ## Why is this bad?
-    /// It is a fault of ag-lsp. Please report it with the file, or a part of it that still fails.
+    /// It is a bug in ag-lsp. Please report it with the file, or with an excerpt that still fails.
     pub(crate) static INTERNAL_ERROR = {
         code: "AG903", name: "internal-error",
-        summary: "ag-lsp itself failed on this file",
+        summary: "ag-lsp failed on this file",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Keras, Autograph, Torch, Jax, Pennylane], fix: None,
         check: Engine,
@@ -71,10 +70,10 @@ declare_rule! {
     /// Reports a file whose blocks, brackets or operator chains nest more than 2,000 deep.
     ///
     /// ## Why is this bad?
-    /// The file is not checked. CPython's own parser refuses most such files.
+    /// The file is not checked. CPython's parser rejects most such files.
     pub(crate) static TOO_DEEP = {
         code: "AG904", name: "too-deep",
-        summary: "the file nests too deeply to be checked",
+        summary: "the file is nested too deeply to be checked",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Keras, Autograph, Torch, Jax, Pennylane], fix: None,
         check: Engine,
@@ -83,10 +82,10 @@ declare_rule! {
 
 declare_rule! {
     /// ## What it does
-    /// Reports a suppression comment that names no known rule, or cannot be understood.
+    /// Reports a suppression comment that names no known rule or cannot be parsed.
     ///
     /// ## Why is this bad?
-    /// It suppresses nothing, most likely because of a spelling mistake.
+    /// It suppresses nothing, usually because of a typo.
     pub(crate) static INVALID_IGNORE = {
         code: "AG905", name: "invalid-ignore",
         summary: "a suppression comment names no known rule",

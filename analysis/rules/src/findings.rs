@@ -23,8 +23,8 @@ pub struct FileRules<'a> {
     pub file: &'a RuleTable,
 }
 
-/// All findings of a document, in source order: what the engine says, what the rules say by the
-/// settings, and suppressions applied.
+/// All findings of a document in source order: those of the engine and of the enabled rules, with suppressions
+/// applied.
 pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<Finding> {
     let source = text(db, document);
     let file = document.file(db);
@@ -47,7 +47,7 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
     }
     let index = file_index(db, document);
     if index.too_deep {
-        let message = "the file nests too deeply to be checked".to_owned();
+        let message = "the file is nested too deeply to be checked".to_owned();
         return engine("AG904", TextRange::default(), message).into_iter().collect();
     }
     let mut found: Vec<Finding> = index
@@ -97,7 +97,7 @@ fn within_lines(text: &str, range: TextRange) -> TextRange {
     TextRange::new(range.start(), end.max(range.start()))
 }
 
-/// The parser's message in the style of ours: "Expected `)`" becomes "expected `)`", and "IPython" stays.
+/// The parser's message in the style of the other messages: "Expected `)`" becomes "expected `)`". "IPython" stays.
 fn uncapitalised(message: &str) -> String {
     let mut letters = message.chars();
     match (letters.next(), letters.next()) {
@@ -108,14 +108,14 @@ fn uncapitalised(message: &str) -> String {
     }
 }
 
-/// A configured severity wins; else a rule may speak more softly of a case that is not certain.
+/// A configured severity wins; otherwise a rule may lower the severity when the finding is uncertain.
 fn severity(rules: &RuleTable, diagnostic: &Diagnostic) -> Option<Severity> {
     let configured = rules.enabled(diagnostic.code)?;
     let own = registry::find(diagnostic.code)?.severity;
     Some(if configured == own { diagnostic.severity } else { configured })
 }
 
-/// Moves a diagnostic from its function to its place in the file.
+/// Converts a diagnostic from function offsets to file offsets.
 fn resolve(db: &dyn Db, file: File, diagnostic: &Diagnostic, severity: Severity) -> Option<Finding> {
     let location = locate(db, &diagnostic.span)?;
     if location.file != file {

@@ -1,4 +1,5 @@
-//! Code that asks first whether it runs eagerly, leaves the graph, or expects to fail.
+//! Recognizes code guarded by a test for eager execution, code outside the graph, and code that expects an
+//! exception.
 
 use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
@@ -10,7 +11,7 @@ use ag_flow::{BlockKind, StatementKind};
 use ag_index::index::{FunctionId, function_ast};
 use ag_staging::queries;
 
-/// What a test mentions when it tells eager execution from a graph.
+/// Names in tests that distinguish eager execution from a graph.
 const EAGER_TESTS: [&str; 9] = [
     "executing_eagerly",
     "inside_function",
@@ -23,41 +24,42 @@ const EAGER_TESTS: [&str; 9] = [
     "ndarray",
 ];
 
-/// Calls that are followed back to where somebody asks.
+/// Maximum number of calls that are followed back to such a test.
 const MAX_CALLERS: usize = 6;
 
-/// Whether `range` is under a test of eager execution or of the library that computes, in a
-/// `with tf.init_scope()`, or in the body of a `try`; or the whole function is called so.
-pub(super) fn guarded(ctx: &FunctionContext, range: TextRange) -> bool {
+/// Whether `range` is under a test of eager execution or of the backend library, in a `with tf.init_scope()`,
+/// or in the body of a `try`; or the whole function is called from such code.
+pub(super) fn is_guarded(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.enclosing(range).any(|construct| mentions(ctx.text(construct.test_range)))
-        || escapes(ctx, range)
+        || is_outside_graph(ctx, range)
         || is_called_eagerly(ctx)
 }
 
 /// Whether `range` is under a test of eager execution itself.
-pub(super) fn asks_for_eager(ctx: &FunctionContext, range: TextRange) -> bool {
+pub(super) fn tests_eager_execution(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.enclosing(range).any(|construct| ctx.text(construct.test_range).contains("executing_eagerly"))
 }
 
 fn mentions(test: &str) -> bool {
-    EAGER_TESTS.iter().any(|word| test.contains(word)) || asks_for_library(test)
+    EAGER_TESTS.iter().any(|word| test.contains(word)) || tests_backend(test)
 }
 
-/// `keras.backend.backend() == "torch"`: Tensors there are of another library.
-fn asks_for_library(test: &str) -> bool {
+/// `keras.backend.backend() == "torch"`: Tensors under it belong to another library.
+fn tests_backend(test: &str) -> bool {
     test.contains("backend") && ["torch", "jax", "numpy"].iter().any(|library| test.contains(library))
 }
 
-/// Whether some caller on the way from the root asks first: `if in_graph(): return staged(x)`, then `eager(x)`.
+/// Whether some caller between the root and this function tests first: `if in_graph(): return staged(x)`, then
+/// `eager(x)`.
 pub(super) fn is_called_eagerly(ctx: &FunctionContext) -> bool {
     let mut cause = ctx.stage.cause.clone().filter(|_| ctx.root().is_none());
     for _ in 0..MAX_CALLERS {
         let Some(Span { document, anchor: Anchor::Function(path), range }) = cause else { return false };
         let caller = FunctionId::new(ctx.db, document, path);
         let Some(ast) = function_ast(ctx.db, caller) else { return false };
-        let asks =
-            |test: &Expr| mentions(&ast.text[test.range()]) || asks_elsewhere(ctx.db, caller, test.range());
-        if is_under(&ast.def().body, range, &asks, &asks) {
+        let tests =
+            |test: &Expr| mentions(&ast.text[test.range()]) || callee_tests(ctx.db, caller, test.range());
+        if is_under(&ast.def().body, range, &tests, &tests) {
             return true;
         }
         let stage = queries::stage(ctx.db, caller).as_ref();
@@ -66,8 +68,8 @@ pub(super) fn is_called_eagerly(ctx: &FunctionContext) -> bool {
     false
 }
 
-/// The test calls a function of the project that asks: `if self.uses_graph():`.
-fn asks_elsewhere<'db>(db: &'db dyn Db, function: FunctionId<'db>, test: TextRange) -> bool {
+/// The test calls a function of the project that contains such a test: `if self.uses_graph():`.
+fn callee_tests<'db>(db: &'db dyn Db, function: FunctionId<'db>, test: TextRange) -> bool {
     let calls = &queries::types(db, function).calls;
     let targets =
         calls.iter().filter(|call| test.contains_range(call.place.range)).flat_map(|call| &call.targets);
@@ -78,7 +80,8 @@ fn asks_elsewhere<'db>(db: &'db dyn Db, function: FunctionId<'db>, test: TextRan
         .any(|called| mentions(&called.text))
 }
 
-/// Whether `range` is under an `if` with a test of the first kind, or behind one of the second kind that returns.
+/// Whether `range` is under an `if` whose test satisfies `over`, or after one whose test satisfies `before` and
+/// that returns.
 pub(super) fn is_under(
     body: &[Stmt],
     range: TextRange,
@@ -95,14 +98,14 @@ pub(super) fn is_under(
         let elifs = &conditional.elif_else_clauses;
         let clauses = std::iter::once((Some(&*conditional.test), &conditional.body))
             .chain(elifs.iter().map(|clause| (clause.test.as_ref(), &clause.body)));
-        let mut asked = false;
+        let mut tested = false;
         for (test, body) in clauses {
             if test.is_some_and(|test| test.range().contains_range(range)) {
-                return asked;
+                return tested;
             }
-            asked |= test.is_some_and(over);
+            tested |= test.is_some_and(over);
             if body.iter().any(|statement| statement.range().contains_range(range)) {
-                return asked || is_under(body, range, over, before);
+                return tested || is_under(body, range, over, before);
             }
         }
         let returns = matches!(conditional.body.last(), Some(Stmt::Return(_) | Stmt::Raise(_)));
@@ -123,19 +126,19 @@ fn bodies(statement: &Stmt) -> Vec<&[Stmt]> {
     }
 }
 
-fn escapes(ctx: &FunctionContext, range: TextRange) -> bool {
+fn is_outside_graph(ctx: &FunctionContext, range: TextRange) -> bool {
     let cfg = &ctx.flow.cfg;
     let Some(mut inner) = cfg.statement_around(range) else { return false };
     while let Some(outer) = cfg.statement(inner).and_then(|statement| statement.parent) {
         let in_body = cfg.block(outer, BlockKind::Body).is_some_and(|body| body.contains(inner));
-        let escapes = match cfg.statement(outer).map(|statement| (statement.kind, statement.range)) {
+        let is_outside_graph = match cfg.statement(outer).map(|statement| (statement.kind, statement.range)) {
             Some((StatementKind::Try, _)) => true,
             Some((StatementKind::With, range)) => {
                 ctx.text(range).lines().next().is_some_and(|head| head.contains("init_scope"))
             }
             _ => false,
         };
-        if escapes && in_body {
+        if is_outside_graph && in_body {
             return true;
         }
         inner = outer;

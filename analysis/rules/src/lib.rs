@@ -1,8 +1,8 @@
-//! The rules: one file each, registered in [`registry`].
+//! The rules, one file each, registered in [`registry`].
 //!
-//! A rule is a static [`Rule`] made by [`declare_rule!`], whose doc comment is its manual page
-//! (`ag-lsp explain`), and a check function. Checks see one function or one file through
-//! [`context`], report, and never panic.
+//! A rule is a static [`Rule`] declared by [`declare_rule!`] and a check function. The doc comment of the rule
+//! is its manual page (`ag-lsp explain`). Checks receive one function or one file through [`context`], report
+//! findings, and never panic.
 
 mod classes;
 mod conditionals;
@@ -17,6 +17,7 @@ mod guards;
 mod jax;
 mod loops;
 mod meant_to_stage;
+mod path_certainty;
 mod pitfalls;
 pub mod registry;
 pub mod run;
@@ -24,7 +25,6 @@ pub mod selection;
 pub mod suppress;
 mod torch;
 mod tracing;
-mod ways;
 
 use serde::Serialize;
 
@@ -36,18 +36,18 @@ pub use context::{FileContext, FunctionContext};
 /// A rule of the catalogue.
 #[derive(Debug)]
 pub struct Rule {
-    /// `AG101`: stable for ever.
+    /// `AG101`; never changes.
     pub code: &'static str,
-    /// `undefined-branch`: stable, readable.
+    /// `undefined-branch`; never changes.
     pub name: &'static str,
-    /// One line, as in a table of rules.
+    /// One line for the table of rules.
     pub summary: &'static str,
     pub severity: Severity,
-    /// Off by default: what it finds is not certain, or a matter of taste.
+    /// Whether the rule is enabled by default; uncertain or stylistic findings are not.
     pub default: bool,
-    /// The version that first had it.
+    /// The first version with this rule.
     pub since: &'static str,
-    /// The dialects in which it speaks.
+    /// The dialects that the rule applies to.
     pub dialects: &'static [Dialect],
     pub fix: FixAvailability,
     /// The manual page, Markdown.
@@ -55,12 +55,12 @@ pub struct Rule {
     pub check: Check,
 }
 
-/// What a rule looks at.
+/// What a rule checks.
 #[derive(Clone, Copy, Debug)]
 pub enum Check {
-    /// Each function that may be staged, with all facts about it.
+    /// Each staged function, with its facts.
     Function(fn(&FunctionContext)),
-    /// Each file with a root or reached from one: syntax and imports only.
+    /// Each file with a root or reachable from one; syntax and imports only.
     File(fn(&FileContext)),
     /// Reported by the engine itself (syntax errors, unused suppressions).
     Engine,

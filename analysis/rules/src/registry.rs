@@ -103,7 +103,7 @@ pub static RULES: &[&Rule] = &[
     &engine::INVALID_IGNORE,
 ];
 
-/// The rule of a code (`AG101`) or name (`undefined-branch`).
+/// Finds a rule by its code (`AG101`) or name (`undefined-branch`).
 pub fn find(code_or_name: &str) -> Option<&'static Rule> {
     RULES.iter().copied().find(|rule| rule.code == code_or_name || rule.name == code_or_name)
 }

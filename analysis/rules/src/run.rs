@@ -1,17 +1,17 @@
-//! Runs the rules on a function or a file. All rules run; the settings choose among the findings.
+//! Runs the rules on a function or a file. All rules run; the settings select the findings.
 
 use std::cell::RefCell;
 
 use super::context::{FileContext, FunctionContext};
 use super::registry::RULES;
-use super::{Check, Rule, ways};
+use super::{Check, Rule, path_certainty};
 use ag_db::Db;
 use ag_db::diagnostic::{Diagnostic, Severity};
 use ag_db::{Document, text};
 use ag_index::index::{FunctionId, function_ast, tree};
 use ag_staging::{decisions, queries};
 
-/// The findings of one staged function, in offsets from its `def`.
+/// The findings of one staged function, relative to its `def`.
 #[salsa::tracked(returns(ref))]
 pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Vec<Diagnostic> {
     let (Some(ast), Some(stage), Some(flow)) =
@@ -34,21 +34,21 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
         imports: queries::imports(db, document),
         diagnostics: RefCell::default(),
     };
-    for rule in speaking(stage.dialect) {
+    for rule in rules_of(stage.dialect) {
         if let Check::Function(check) = rule.check {
             check(&context);
         }
     }
     let mut diagnostics = context.diagnostics.take();
     for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.severity != Severity::Info) {
-        if stage.overriding || !ways::is_certain(&context, diagnostic.span.range) {
+        if stage.overriding || !path_certainty::is_definitely_reached(&context, diagnostic.span.range) {
             diagnostic.severity = Severity::Info;
         }
     }
     diagnostics
 }
 
-/// The findings about a file as a whole, by the rules about libraries that it imports.
+/// The findings about a file as a whole, by the rules for the libraries that it imports.
 #[salsa::tracked(returns(ref))]
 pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
     let imports = queries::imports(db, document);
@@ -75,6 +75,6 @@ pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
     context.diagnostics.into_inner()
 }
 
-fn speaking(dialect: ag_index::dialect::Dialect) -> impl Iterator<Item = &'static Rule> {
+fn rules_of(dialect: ag_index::dialect::Dialect) -> impl Iterator<Item = &'static Rule> {
     RULES.iter().copied().filter(move |rule| rule.dialects.contains(&dialect))
 }

@@ -1,4 +1,4 @@
-//! Which rules run: selectors, and the table they resolve to.
+//! Rule selectors, and the table of enabled rules that they resolve to.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,14 +11,14 @@ use serde::{Deserialize, Deserializer};
 use crate::{Check, Rule, registry};
 use ag_db::diagnostic::Severity;
 
-/// One or more rules, as people write them.
+/// One or more rules, as written by users.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Selector {
     /// `ALL`.
     All,
     /// `AG`, `AG1`, `AG10`.
     Prefix(String),
-    /// The code of one rule, written as such (`AG101`) or as its name (`undefined-branch`).
+    /// The code of one rule, given by its code (`AG101`) or name (`undefined-branch`).
     Rule(&'static str),
 }
 
@@ -31,7 +31,7 @@ impl Selector {
         }
     }
 
-    /// How much of a rule is named: the more specific of two contradicting selectors wins.
+    /// The more specific of two conflicting selectors wins.
     fn specificity(&self) -> usize {
         match self {
             Self::All => 0,
@@ -73,7 +73,7 @@ impl FromStr for Selector {
 
 impl<'de> Deserialize<'de> for Selector {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // An error made inside the visitor gets the place of the string; a later one that of the list.
+        // An error created in the visitor has the position of the string; a later one has that of the list.
         struct Text;
 
         impl Visitor<'_> for Text {
@@ -109,7 +109,7 @@ impl schemars::JsonSchema for Selector {
     }
 }
 
-/// No rule is called that.
+/// The text names no rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown rule `{text}`{}", self.similar.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default())]
 pub struct SelectorError {
@@ -117,7 +117,7 @@ pub struct SelectorError {
     similar: Option<&'static str>,
 }
 
-/// The candidate that was probably meant.
+/// The candidate most similar to `text`.
 pub fn similar<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()
@@ -127,7 +127,7 @@ pub fn similar<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// What a configuration says of a rule's severity.
+/// The configured severity of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -148,17 +148,17 @@ impl Level {
     }
 }
 
-/// What one place (a file, the command line) says about rules.
+/// The rule options of one source (a file or the command line).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Replaces what ran before.
+    /// Replaces earlier selections.
     pub select: Option<Vec<Selector>>,
     pub extend_select: Vec<Selector>,
     pub ignore: Vec<Selector>,
     pub severity: BTreeMap<Selector, Level>,
 }
 
-/// For each rule of the registry, whether it runs and how severe it is.
+/// For each rule of the registry, whether it is enabled and its severity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleTable {
     /// Parallel to [`registry::RULES`].
@@ -166,29 +166,28 @@ pub struct RuleTable {
 }
 
 impl Default for RuleTable {
-    /// The rules that run without configuration.
+    /// The rules enabled by default.
     fn default() -> Self {
         Self::resolve(&[])
     }
 }
 
 impl RuleTable {
-    /// Every rule, each with its own severity.
+    /// All rules, with their default severities.
     pub fn all() -> Self {
         Self { severities: registry::RULES.iter().map(|rule| Some(rule.severity)).collect() }
     }
 
-    /// What selections mean together, the strongest last.
+    /// Merges selections, the highest precedence last.
     ///
-    /// Within one, the more specific selector wins and `ignore` wins a draw. A later `select`
-    /// forgets what was selected earlier, but an earlier `ignore` holds unless it is answered at
-    /// least as specifically: with `ignore = ["AG101"]` in the file, `--select AG1` leaves AG101
-    /// out and `--select AG101` runs it.
+    /// Within a selection, the more specific selector wins, and `ignore` wins a tie. A later `select` replaces
+    /// earlier ones, but an earlier `ignore` still applies unless the later selector is at least as specific:
+    /// with `ignore = ["AG101"]` in the file, `--select AG1` excludes AG101 and `--select AG101` runs it.
     pub fn resolve(selections: &[Selection]) -> Self {
         Self { severities: registry::RULES.iter().map(|rule| resolve_rule(rule, selections)).collect() }
     }
 
-    /// The severity of a rule that runs.
+    /// The severity of an enabled rule.
     pub fn enabled(&self, code: &str) -> Option<Severity> {
         let index = registry::RULES.binary_search_by_key(&code, |rule| rule.code).ok()?;
         *self.severities.get(index)?
@@ -207,19 +206,19 @@ fn resolve_rule(rule: &Rule, selections: &[Selection]) -> Option<Severity> {
     let best = |selectors: &[Selector]| {
         selectors.iter().filter(|selector| selector.matches(rule)).map(Selector::specificity).max()
     };
-    // That a file cannot be checked is said whatever was selected.
+    // Files that cannot be checked are reported whatever the selection.
     let unselected = matches!(rule.check, Check::Engine) && rule.severity == Severity::Error;
     let mut enabled = rule.default;
     let mut severity = Some(rule.severity);
-    // The strongest `ignore` so far.
+    // The most specific `ignore` so far.
     let mut ignored = None;
     for selection in selections {
         let selected =
             best(selection.select.as_deref().unwrap_or_default()).max(best(&selection.extend_select));
-        let refused = best(&selection.ignore);
-        if refused.is_some() && refused >= selected {
+        let ignore = best(&selection.ignore);
+        if ignore.is_some() && ignore >= selected {
             enabled = false;
-            ignored = ignored.max(refused);
+            ignored = ignored.max(ignore);
         } else if selected.is_some() {
             enabled = selected >= ignored;
         } else if selection.select.is_some() {

@@ -1,10 +1,10 @@
 //! Suppression comments: `# ag: ignore[undefined-branch, AG102]`, `# ag: ignore`, and for a file
 //! `# ag: ignore-file`, `# ag: ignore-file[AG303]`.
 //!
-//! A comment on the first or the last line of a finding speaks for it, and so does one on the
-//! first or the last line of the logical line in which the finding starts. One for the file
-//! stands on a line of its own before the first statement (a docstring may precede it).
-//! What the engine itself reports (AG9xx) is configured, not suppressed.
+//! A comment on the first or last line of a finding suppresses it, and so does a comment on the first or last
+//! line of the logical line in which the finding starts. An `ignore-file` comment must be on its own line
+//! before the first statement (a docstring may precede it). Findings of the engine itself (AG9xx) can be
+//! configured, but not suppressed.
 
 mod directive;
 mod lines;
@@ -21,10 +21,10 @@ use crate::{Check, Rule, registry};
 use ag_db::diagnostic::{Applicability, Edit};
 use ag_db::finding::{Finding, FindingFix, Location};
 use ag_syntax::nesting;
-use directive::{Directive, Fault, Scope};
+use directive::{Directive, DirectiveError, Scope};
 use lines::Lines;
 
-/// Whether a text can have directives at all: `ag:` somewhere after a `#`.
+/// Whether a text may contain directives: `ag:` after a `#` on the same line.
 pub fn may_occur(text: &str) -> bool {
     memchr::memmem::find_iter(text.as_bytes(), b"ag:").any(|at| {
         let line = text.get(..at).and_then(|before| before.rsplit(['\n', '\r']).next());
@@ -32,8 +32,8 @@ pub fn may_occur(text: &str) -> bool {
     })
 }
 
-/// Takes out the findings that comments suppress; adds one for each comment that suppresses
-/// nothing (AG902) or is wrong (AG905). `findings` are those of `file`; so is `text`.
+/// Removes the findings that comments suppress, and adds a finding for each comment that suppresses nothing
+/// (AG902) or is invalid (AG905). `findings` and `text` belong to `file`.
 pub fn apply(
     findings: Vec<Finding>,
     file: File,
@@ -49,7 +49,7 @@ pub fn apply(
     if directives.is_empty() {
         return findings;
     }
-    // For each directive, the rules of which it suppressed something.
+    // For each directive, the rules whose findings it suppressed.
     let mut used: Vec<BTreeSet<&'static str>> = vec![BTreeSet::new(); directives.len()];
     let mut kept: Vec<Finding> = Vec::with_capacity(findings.len());
     for finding in findings {
@@ -72,14 +72,14 @@ pub fn apply(
         }
     }
     for (directive, used) in directives.iter().zip(&used) {
-        kept.extend(directive.faults.iter().filter_map(|fault| invalid(fault, file, rules)));
+        kept.extend(directive.errors.iter().filter_map(|error| invalid(error, file, rules)));
         kept.extend(unused(directive, used, file, text, rules));
     }
     kept.sort_by_key(|finding| (finding.location.range.start(), finding.code));
     kept
 }
 
-/// The edits that put a suppression comment on each of the findings of one text.
+/// The edits that add a suppression comment for each of the findings in one text.
 pub fn additions(findings: &[Finding], text: &str, source_type: PySourceType) -> Vec<Edit> {
     if nesting::is_too_deep(text) {
         return Vec::new();
@@ -119,7 +119,7 @@ pub fn is_suppressible(code: &str) -> bool {
     !is_engine(code)
 }
 
-/// The comment at an offset with the rules that it names there; none when it is for all.
+/// The suppression comment at an offset and the rules that it names there; no rules if it applies to all.
 pub fn named_at(
     text: &str,
     source_type: PySourceType,
@@ -143,11 +143,11 @@ fn is_engine(code: &str) -> bool {
     registry::find(code).is_some_and(|rule| matches!(rule.check, Check::Engine))
 }
 
-fn invalid(fault: &Fault, file: File, rules: &RuleTable) -> Option<Finding> {
-    finding("AG905", file, fault.range, fault.message.clone(), None, rules)
+fn invalid(error: &DirectiveError, file: File, rules: &RuleTable) -> Option<Finding> {
+    finding("AG905", file, error.range, error.message.clone(), None, rules)
 }
 
-/// A code is judged only if its rule ran: `--select AG1,AG9` leaves `ignore[AG303]` alone.
+/// A code is reported as unused only if its rule ran: with `--select AG1,AG9`, `ignore[AG303]` is not.
 fn unused(
     directive: &Directive,
     used: &BTreeSet<&'static str>,
@@ -156,32 +156,29 @@ fn unused(
     rules: &RuleTable,
 ) -> Option<Finding> {
     let Some(list) = &directive.list else {
-        let idle = used.is_empty() && directive.faults.is_empty();
+        let is_unused = used.is_empty() && directive.errors.is_empty();
         let fix = removal(directive, text);
         let message = "this comment suppresses nothing".to_owned();
-        return idle.then(|| finding("AG902", file, directive.range, message, Some(fix), rules)).flatten();
+        return is_unused
+            .then(|| finding("AG902", file, directive.range, message, Some(fix), rules))
+            .flatten();
     };
-    let idle = |rule: &Rule| !used.contains(rule.code) && rules.enabled(rule.code).is_some();
-    let (dead, alive): (Vec<_>, Vec<_>) = list.codes.iter().partition(|code| code.rule.is_some_and(idle));
-    let (first, last) = (dead.first()?, dead.last()?);
-    let names = dead.iter().map(|code| format!("`{}`", &text[code.range])).collect::<Vec<_>>().join(", ");
-    let (range, fix) = if alive.is_empty() {
+    let is_unused = |rule: &Rule| !used.contains(rule.code) && rules.enabled(rule.code).is_some();
+    let (unused_codes, used_codes): (Vec<_>, Vec<_>) =
+        list.codes.iter().partition(|code| code.rule.is_some_and(is_unused));
+    let (first, last) = (unused_codes.first()?, unused_codes.last()?);
+    let names =
+        unused_codes.iter().map(|code| format!("`{}`", &text[code.range])).collect::<Vec<_>>().join(", ");
+    let (range, fix) = if used_codes.is_empty() {
         (directive.range, removal(directive, text))
     } else {
-        let alive = alive.iter().map(|code| &text[code.range]).collect::<Vec<_>>().join(", ");
-        (first.range.cover(last.range), Edit::replace(list.range, alive))
+        let used_codes = used_codes.iter().map(|code| &text[code.range]).collect::<Vec<_>>().join(", ");
+        (first.range.cover(last.range), Edit::replace(list.range, used_codes))
     };
-    finding(
-        "AG902",
-        file,
-        range,
-        format!("there is no finding of {names} to suppress here"),
-        Some(fix),
-        rules,
-    )
+    finding("AG902", file, range, format!("no finding of {names} to suppress here"), Some(fix), rules)
 }
 
-/// Deletes the directive with the words that follow it, and its line if nothing else is on it.
+/// Deletes the directive with the text after it, and its line if it is otherwise empty.
 fn removal(directive: &Directive, text: &str) -> Edit {
     let start = text[..directive.range.start().to_usize()].trim_end_matches([' ', '\t']).len();
     let rest = &text[directive.range.end().to_usize()..];
@@ -198,7 +195,7 @@ fn removal(directive: &Directive, text: &str) -> Edit {
     Edit::delete(TextRange::new(offset(start), offset(end)))
 }
 
-/// Texts that ruff parses are shorter than 4 GiB.
+/// Parsed texts are shorter than 4 GiB.
 fn offset(index: usize) -> TextSize {
     TextSize::try_from(index).unwrap_or_default()
 }
@@ -222,7 +219,7 @@ fn finding(
         why: Vec::new(),
         help: None,
         fix: fix.map(|edit| FindingFix {
-            message: "Remove what suppresses nothing".to_owned(),
+            message: "Remove the unused suppression".to_owned(),
             applicability: Applicability::Safe,
             edits: vec![edit],
         }),

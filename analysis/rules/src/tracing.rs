@@ -1,5 +1,5 @@
-//! What a decision in traced code rests on, for the dialects that do not convert: where the tested
-//! value comes from, and whether the author already provides for tracing.
+//! The operands of a decision in traced code, for the dialects without conversion: where the tested value comes
+//! from, and whether the code handles tracing.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
@@ -16,35 +16,35 @@ use ag_syntax::expressions;
 use ag_syntax::functions::FunctionPath;
 use ag_syntax::qname::QName;
 
-/// Assignments that are followed back; further ones change little.
+/// Maximum length of a chain of assignments that is followed back.
 const MAX_STEPS: usize = 4;
 
-/// Where a Tensor comes from; the order is by how little is known.
+/// Where a Tensor comes from, ordered from most to least certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Origin {
-    /// An operation, or an argument that is known to be a Tensor.
+    /// An operation, or an argument that is certainly a Tensor.
     Computed,
-    /// A parameter about which nothing speaks.
+    /// A parameter of unknown type.
     Assumed,
     /// A global, a variable of an enclosing function, an attribute of `self`, a static argument.
     Outside,
 }
 
-/// Whether what is decided on is a Tensor.
+/// Whether the tested value is a Tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Certainty {
     Always,
-    /// When Python operands do not end the evaluation before: `training and x.any()`.
+    /// Only if Python operands do not short-circuit: `training and x.any()`.
     Reached,
-    /// Now a Tensor, now a Python value.
+    /// Sometimes a Tensor, sometimes a Python value.
     Sometimes,
 }
 
-/// A decision on a Tensor that no other one in the list contains.
+/// A decision on a Tensor that is not nested in another one of the list.
 pub(super) struct Decision<'a> {
     pub construct: &'a Construct,
     pub node: ConstructNode<'a>,
-    /// The tested expression; for `and`, `or`, `not` and comparisons the whole.
+    /// The tested expression; all of it for `and`, `or`, `not` and comparisons.
     pub test: &'a Expr,
     pub certainty: Certainty,
 }
@@ -83,8 +83,8 @@ fn ends_in_tensor(ctx: &FunctionContext, test: &Expr) -> bool {
     }
 }
 
-/// As a sentence names it.
-pub(super) fn spelled(kind: ConstructKind) -> &'static str {
+/// The construct as a noun phrase for messages.
+pub(super) fn noun_phrase(kind: ConstructKind) -> &'static str {
     match kind {
         ConstructKind::If => "an `if`",
         ConstructKind::While => "a `while`",
@@ -99,7 +99,7 @@ pub(super) fn spelled(kind: ConstructKind) -> &'static str {
     }
 }
 
-/// Certainly one Tensor, not a Variable of another kind, and nothing else.
+/// Whether an expression is certainly a single Tensor or Variable.
 pub(super) fn is_tensor(ctx: &FunctionContext, expression: &Expr) -> bool {
     matches!(ctx.fact(expression).tensor_kind(), Some(TensorKind::Tensor | TensorKind::Variable))
 }
@@ -121,7 +121,7 @@ fn trace(ctx: &FunctionContext, expression: &Expr, steps: usize) -> Origin {
         Expr::UnaryOp(operation) => Some(trace(ctx, &operation.operand, steps)),
         Expr::BinOp(operation) => best(&mut [&*operation.left, &*operation.right].into_iter()),
         Expr::Compare(compare) => best(&mut std::iter::once(&*compare.left).chain(&compare.comparators)),
-        // The first operand that is a Tensor is the first to be tested.
+        // The first Tensor operand is the first one to be tested.
         Expr::BoolOp(operation) => operation
             .values
             .iter()
@@ -134,7 +134,7 @@ fn trace(ctx: &FunctionContext, expression: &Expr, steps: usize) -> Origin {
             Some(trace(ctx, &conditional.body, steps).max(trace(ctx, &conditional.orelse, steps)))
         }
         Expr::Subscript(subscript) => Some(trace(ctx, &subscript.value, steps)),
-        // An attribute of a Tensor is computed; one of another object is that object's.
+        // An attribute of a Tensor is computed; one of another object has the origin of the object.
         Expr::Attribute(attribute) if !ctx.fact(&attribute.value).may_be_tensor() => {
             Some(trace(ctx, &attribute.value, steps))
         }
@@ -167,9 +167,9 @@ fn of_name(ctx: &FunctionContext, name: &ast::ExprName, steps: usize) -> Origin 
     origins.max().unwrap_or(Origin::Computed)
 }
 
-/// Whether a name is of the module, or of a function around this one that is not staged: an array there is made before
-/// anything is traced.
-pub(super) fn is_made_before(ctx: &FunctionContext, expression: &Expr) -> bool {
+/// Whether a name belongs to the module, or to an enclosing function that is not staged: its value is created
+/// before tracing.
+pub(super) fn is_created_before_tracing(ctx: &FunctionContext, expression: &Expr) -> bool {
     let Expr::Name(name) = expression else { return false };
     let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
     let outer =
@@ -185,7 +185,7 @@ pub(super) fn is_made_before(ctx: &FunctionContext, expression: &Expr) -> bool {
     outer
 }
 
-/// Whether a parameter is one of `static_argnums`, `static_argnames`.
+/// Whether a parameter is listed in `static_argnums` or `static_argnames`.
 pub(super) fn is_static(ctx: &FunctionContext, parameter: &Parameter) -> bool {
     let position = ctx.stage.parameters.iter().position(|other| other.name == parameter.name);
     ctx.stage
@@ -195,7 +195,7 @@ pub(super) fn is_static(ctx: &FunctionContext, parameter: &Parameter) -> bool {
         .any(|name| *name == parameter.name || position.is_some_and(|position| name.parse() == Ok(position)))
 }
 
-/// Whether what is raised at `range` is caught in this function.
+/// Whether an exception raised at `range` is caught in this function.
 pub(super) fn is_caught(ctx: &FunctionContext, range: TextRange) -> bool {
     let cfg = &ctx.flow.cfg;
     let mut inner = cfg.statement_around(range);
@@ -214,14 +214,14 @@ pub(super) fn is_caught(ctx: &FunctionContext, range: TextRange) -> bool {
     false
 }
 
-/// Whether the function asks anywhere what one of these names says: `jax.core.Tracer`,
-/// `torch.compiler.is_compiling`. Then it knows that it may be traced.
-pub(super) fn asks(ctx: &FunctionContext, names: &[&str]) -> bool {
+/// Whether the function uses one of these names anywhere: `jax.core.Tracer`, `torch.compiler.is_compiling`.
+/// Such code handles tracing.
+pub(super) fn uses(ctx: &FunctionContext, names: &[&str]) -> bool {
     ctx.expressions().into_iter().any(|expression| is_one_of(ctx, expression, names))
 }
 
-/// The same of the functions of the project that it calls.
-pub(super) fn has_asked(ctx: &FunctionContext, names: &[&str]) -> bool {
+/// Whether a function of the project that it calls uses one of these names.
+pub(super) fn callees_use(ctx: &FunctionContext, names: &[&str]) -> bool {
     let called =
         ctx.expressions().into_iter().filter_map(|expression| ctx.callee(expression.as_call_expr()?));
     called
@@ -234,7 +234,7 @@ fn is_one_of(ctx: &FunctionContext, expression: &Expr, names: &[&str]) -> bool {
         && ctx.resolve(expression).is_some_and(|name| names.contains(&name.as_str()))
 }
 
-/// A boolean Tensor by its syntax: `x > 0`, `~seen`, `a & b`, `jnp.isnan(x)`.
+/// Whether an expression is syntactically a boolean Tensor: `x > 0`, `~seen`, `a & b`, `jnp.isnan(x)`.
 pub(super) fn is_mask(ctx: &FunctionContext, expression: &Expr) -> bool {
     mask(ctx, expression, MAX_STEPS)
 }
@@ -280,8 +280,8 @@ fn mask(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
     }
 }
 
-/// A piece of source in a message: one line, not too long.
-pub(super) fn shown(text: &str) -> String {
+/// Source text for a message: one line, truncated if it is long.
+pub(super) fn snippet(text: &str) -> String {
     const LONGEST: usize = 60;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= LONGEST {

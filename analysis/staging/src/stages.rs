@@ -165,7 +165,7 @@ fn why(
             let root = root_name(staged.root);
             steps.push(step(
                 format!(
-                    "parameter `{name}` of {root} has no annotation, default or call: taken for a Tensor"
+                    "parameter `{name}` of {root} has no annotation, default or call: assumed to be a Tensor"
                 ),
                 Some(place),
             ));

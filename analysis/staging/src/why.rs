@@ -6,7 +6,7 @@
 //! ```text
 //! `done` is a Tensor                        line 14   while not done:
 //! bound here                                line 12   done = tf.reduce_all(x > limit)
-//! `tf.reduce_all` gives a Tensor            line 12
+//! `tf.reduce_all(…)` returns a Tensor       line 12
 //! ```
 
 use std::sync::Arc;
@@ -82,7 +82,7 @@ impl Reasons<'_> {
             Expr::BoolOp(operation) => self.follow_decisive(operation.values.iter(), steps),
             Expr::Compare(compare) if self.is_python_by_operator(compare) => {
                 let operator = compare.ops.first().map_or("", |op| op.as_str());
-                self.push(expression, format!("`{operator}` gives a Python bool"), steps);
+                self.push(expression, format!("`{operator}` evaluates to a Python bool"), steps);
             }
             Expr::Compare(compare) => {
                 let operands = std::iter::once(compare.left.as_ref()).chain(compare.comparators.iter());
@@ -98,7 +98,7 @@ impl Reasons<'_> {
             ),
             Expr::Name(_) | Expr::Attribute(_) | Expr::Subscript(_) => self.follow_place(expression, steps),
             Expr::Call(call) => {
-                let message = format!("`{}(…)` gives {}", self.text(&call.func), self.word(expression));
+                let message = format!("`{}(…)` returns {}", self.text(&call.func), self.word(expression));
                 self.push(expression, message, steps);
             }
             _ if is_literal(expression) => {}

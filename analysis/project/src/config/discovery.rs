@@ -1,14 +1,14 @@
-//! Where the configuration is: the closest file, upwards from a folder.
+//! Finds the configuration: the closest file, in a folder or its ancestors.
 
 use ruff_db::system::{System, SystemPath, SystemPathBuf};
 
 use super::error::ConfigError;
 use super::options::Options;
 
-/// In one folder, the first of these that exists speaks.
+/// The first of these that exists in a folder is used.
 const NAMES: [&str; 3] = [".ag-lsp.toml", "ag-lsp.toml", "pyproject.toml"];
 
-/// A configuration and where it was found.
+/// A configuration and its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFile {
     pub path: SystemPathBuf,
@@ -16,7 +16,7 @@ pub struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Reads one file; a `pyproject.toml` without `[tool.ag-lsp]` says nothing.
+    /// Reads one file; `None` for a `pyproject.toml` without `[tool.ag-lsp]`.
     pub fn read(system: &dyn System, path: &SystemPath) -> Result<Option<Self>, ConfigError> {
         let text =
             system.read_to_string(path).map_err(|error| ConfigError::io(path.to_path_buf(), &error))?;
@@ -29,7 +29,7 @@ impl ConfigFile {
     }
 }
 
-/// The configuration closest to `folder`, looking upwards.
+/// The configuration closest to `folder`, in it or its ancestors.
 pub fn closest(system: &dyn System, folder: &SystemPath) -> Result<Option<ConfigFile>, ConfigError> {
     for folder in folder.ancestors() {
         for path in NAMES.map(|name| folder.join(name)) {
@@ -43,7 +43,7 @@ pub fn closest(system: &dyn System, folder: &SystemPath) -> Result<Option<Config
     Ok(None)
 }
 
-/// The folder of the project that `folder` is in: the closest one that says it is a project.
+/// The root of the project that contains `folder`: the closest folder with a configuration or `.git`.
 pub fn project_root(system: &dyn System, folder: &SystemPath) -> Option<SystemPathBuf> {
     let marked = |folder: &&SystemPath| {
         NAMES.iter().any(|name| system.is_file(&folder.join(name)))

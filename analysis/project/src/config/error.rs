@@ -1,4 +1,4 @@
-//! A wrong configuration, told so that it can be mended: the place, the key, the remedy.
+//! Configuration errors with location, key and remedy.
 
 use std::fmt;
 
@@ -7,23 +7,23 @@ use toml::de::{DeTable, DeValue};
 
 use ag_rules::selection::similar;
 
-/// What is wrong with a configuration.
+/// An error in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     /// The file, unless the text came from the command line.
     pub path: Option<SystemPathBuf>,
-    /// Line and column, from 1.
+    /// Line and column, one-based.
     pub position: Option<(usize, usize)>,
-    /// The key that is meant: `tool.ag-lsp.select`.
+    /// The affected key: `tool.ag-lsp.select`.
     pub key: Option<String>,
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub help: Option<String>,
 }
 
 impl ConfigError {
     pub(super) fn io(path: SystemPathBuf, error: &std::io::Error) -> Self {
-        let help = Some("give the path of a readable TOML file".to_owned());
+        let help = Some("pass the path of a readable TOML file".to_owned());
         Self { path: Some(path), position: None, key: None, message: error.to_string(), help }
     }
 
@@ -60,8 +60,8 @@ impl fmt::Display for ConfigError {
     }
 }
 
-/// serde says "unknown field `selct`, expected one of `select`, `ignore`": the first name was
-/// found, the others are possible.
+/// serde's message is "unknown field `selct`, expected one of `select`, `ignore`": the first name is the one
+/// found, the others are valid.
 fn reword(message: &str, key: Option<&str>) -> (String, Option<String>) {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let unknown = if message.starts_with("unknown field") {
@@ -75,17 +75,14 @@ fn reword(message: &str, key: Option<&str>) -> (String, Option<String>) {
             message.trim().replace('\n', "; ").replace("a sequence", "a list").replace("a map", "a table");
         let option =
             key.map(|key| key.rsplit("ag-lsp.").next().unwrap_or(key).split('.').next().unwrap_or(key));
-        return (
-            message,
-            option.map(|option| format!("`ag-lsp config {option}` shows what the option takes")),
-        );
+        return (message, option.map(|option| format!("`ag-lsp config {option}` shows the valid values")));
     };
     let found = quoted.next().unwrap_or_default();
     let known: Vec<&str> = quoted.collect();
     let help = match similar(found, known.iter().copied()) {
         Some(similar) => format!("did you mean `{similar}`?"),
         None => format!(
-            "possible are {}",
+            "valid values are {}",
             known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
         ),
     };
@@ -102,7 +99,7 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
 fn key_at(text: &str, offset: usize) -> Option<String> {
     fn descend(table: &DeTable, offset: usize, path: &mut Vec<String>) {
         for (key, value) in table {
-            // The span of `[tool.ag-lsp]` is its header alone, so a table is entered whatever its span.
+            // The span of `[tool.ag-lsp]` covers the header only, so tables are visited whatever their span.
             let depth = path.len();
             path.push(key.get_ref().to_string());
             if let DeValue::Table(inner) = value.get_ref() {

@@ -1,4 +1,4 @@
-//! What a configuration file says, key by key.
+//! The keys of a configuration file.
 
 use std::collections::BTreeMap;
 
@@ -14,70 +14,70 @@ use ag_rules::selection::{Level, Selection, Selector};
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 #[schemars(title = "ag-lsp")]
 pub struct Options {
-    /// The rules that run, instead of the default ones: codes (`AG101`), prefixes (`AG1`), names
+    /// The rules to run, instead of the default ones: codes (`AG101`), prefixes (`AG1`), names
     /// (`undefined-branch`) or `ALL`.
     ///
     /// `select = ["AG1", "AG303"]`
     pub select: Option<Vec<Selector>>,
 
-    /// Rules that run besides the selected ones.
+    /// Rules to run in addition to the selected ones.
     ///
     /// `extend-select = ["unrolled-loop"]`
     pub extend_select: Vec<Selector>,
 
-    /// Rules that do not run. Where `select` and `ignore` disagree, the more specific one wins.
+    /// Rules not to run. If `select` and `ignore` conflict, the more specific one wins.
     ///
     /// `ignore = ["AG4"]`
     pub ignore: Vec<Selector>,
 
-    /// Rules that do not run on files that match a glob, relative to the file of the configuration.
+    /// Rules not to run on files that match a glob, relative to the configuration file.
     ///
     /// `per-file-ignores = { "tests/*" = ["AG3"], "legacy.py" = ["ALL"] }`
     #[serde(deserialize_with = "globs_as_keys")]
     pub per_file_ignores: BTreeMap<String, Vec<Selector>>,
 
-    /// How severe a rule is: `info`, `warning`, `error`; or `off`.
+    /// The severity of a rule: `info`, `warning`, `error`; or `off`.
     ///
     /// `severity = { AG303 = "info", AG4 = "off" }`
     pub severity: BTreeMap<Selector, Level>,
 
-    /// The dialects that are looked for; all of them by default.
+    /// The enabled dialects; all by default.
     ///
     /// `dialects = ["tensorflow", "keras"]`
     pub dialects: Option<Vec<Dialect>>,
 
-    /// Functions that are staged although nothing in the project says so: `package.module.function`
-    /// or `package.module.Class.method`.
+    /// Functions to treat as staged although no code in the project stages them: `package.module.function` or
+    /// `package.module.Class.method`.
     ///
     /// `roots = ["project.training.step"]`
     pub roots: Option<Vec<String>>,
 
-    /// Follow types through the whole of a large project. By default a project of more than 256 files is
-    /// looked at around its roots only, which takes a second instead of a minute and finds less.
+    /// Infer types in all files of a large project. By default only the code near the roots of a project of
+    /// more than 256 files is analyzed, which takes a second instead of a minute and finds less.
     ///
     /// `thorough = true`
     pub thorough: Option<bool>,
 
-    /// The folders from which the project imports its own modules, relative to the file of the
-    /// configuration; its folder and `src` by default.
+    /// The folders from which the project imports its own modules, relative to the configuration file; by
+    /// default its folder and `src`.
     ///
     /// `src = ["lib"]`
     pub src: Option<Vec<String>>,
 
-    /// The virtual environment or the interpreter whose packages the project imports; the active
-    /// one by default, then `.venv`.
+    /// The virtual environment or interpreter whose packages the project imports; by default the active one,
+    /// then `.venv`.
     ///
     /// `python = ".venv"`
     pub python: Option<String>,
 
-    /// Globs of files and folders that are passed over, instead of the default ones (`.git`,
-    /// `.venv`, `build`, `node_modules`, …). A file named on the command line is always checked.
+    /// Globs of files and folders to exclude, instead of the default ones (`.git`, `.venv`, `build`,
+    /// `node_modules`, …). A file named on the command line is always checked.
     ///
     /// `exclude = ["third_party"]`
     #[serde(deserialize_with = "some_globs")]
     pub exclude: Option<Vec<String>>,
 
-    /// Globs of files and folders that are passed over besides those of `exclude`.
+    /// Globs of files and folders to exclude in addition to `exclude`.
     ///
     /// `extend-exclude = ["generated/*.py"]`
     #[serde(deserialize_with = "globs")]
@@ -90,7 +90,7 @@ impl Options {
         toml::from_str(text).map_err(|error| ConfigError::from_toml(&error, text))
     }
 
-    /// Reads the table of a `pyproject.toml`, if it has one.
+    /// Reads the `[tool.ag-lsp]` table of a `pyproject.toml`, if there is one.
     pub fn from_pyproject(text: &str) -> Result<Option<Self>, ConfigError> {
         #[derive(Deserialize)]
         struct Pyproject {
@@ -119,7 +119,7 @@ impl Options {
 fn checked<E: serde::de::Error>(glob: &str) -> Result<(), E> {
     match super::parse_glob(glob) {
         Some(_) => Ok(()),
-        None => Err(E::custom(format!("`{glob}` is not a glob"))),
+        None => Err(E::custom(format!("invalid glob `{glob}`"))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Python effects in a branch of a staged `if`: they happen whichever branch is taken.
+//! Python side effects in a branch of a staged `if`: they happen whichever branch is taken.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{Expr, Stmt};
@@ -10,7 +10,7 @@ use crate::FunctionContext;
 use crate::declare::declare_rule;
 use crate::effects;
 use crate::effects::Mutation;
-use crate::guards::asks_for_eager;
+use crate::guards::tests_eager_execution;
 use ag_db::diagnostic::Severity;
 use ag_index::facts::Alternative;
 use ag_staging::construct::{Construct, ConstructKind};
@@ -18,13 +18,13 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Finds `raise`, and changes of Python lists, dicts and sets, in the branches of a staged `if`; also calls of
-    /// functions that make such changes, count up an attribute or bind a global.
+    /// Finds `raise` statements and mutations of Python lists, dicts and sets in the branches of a staged `if`;
+    /// also calls of functions that mutate such objects, increment an attribute or assign a global.
     ///
     /// ## Why is this bad?
-    /// A staged `if` is traced, not run: Python goes through **both** branches, once, while it builds the graph. A
-    /// `raise` in either of them always fires, so that the function can never be used (an error). A list gets what
-    /// both branches append, and never anything while the graph runs (a warning).
+    /// A staged `if` is traced, not run: Python executes **both** branches once while it builds the graph. A
+    /// `raise` in either branch is always executed, so the function can never be used (an error). A list
+    /// receives the items that both branches append while tracing, and none when the graph runs (a warning).
     ///
     /// ## Example
     /// ```python
@@ -49,11 +49,11 @@ declare_rule! {
     ///     return tf.sqrt(x)
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// For `raise`: the exception itself, while tracing. For the others: nothing.
     pub(crate) static BOTH_BRANCHES_TRACED = {
         code: "AG110", name: "both-branches-traced",
-        summary: "a Python effect in a branch of a staged `if` happens whichever branch is taken",
+        summary: "a Python side effect in a branch of a staged `if` happens whichever branch is taken",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: None,
         check: Function(check),
@@ -66,15 +66,16 @@ fn check(ctx: &FunctionContext) {
     }
     for (construct, raise) in raises::in_staged_branches(ctx) {
         let names: Vec<&str> = raises::raised(raise).into_iter().collect();
-        // A `raise` that is caught is silent.
-        if raises::handler(ctx, raise.range(), &names).is_none() && !asks_for_eager(ctx, raise.range()) {
+        // A `raise` that is caught is reported by `try-over-staged`.
+        if raises::handler(ctx, raise.range(), &names).is_none() && !tests_eager_execution(ctx, raise.range())
+        {
             let message = format!(
-                "this `raise` always fires: both branches of the staged `if` are traced, whether or not {} holds",
+                "this `raise` always executes: both branches of the staged `if` are traced, whether or not {} holds",
                 condition(ctx, construct),
             );
             ctx.report(&BOTH_BRANCHES_TRACED, raise.range(), message)
                 .why(construct.why.clone())
-                .help("check Tensors with `tf.debugging.Assert` and its relatives, which run in the graph")
+                .help("use `tf.debugging.Assert` or another `tf.debugging.assert_*` function, which runs in the graph")
                 .emit();
         }
     }
@@ -83,7 +84,7 @@ fn check(ctx: &FunctionContext) {
             let object = ctx.text(mutation.object.range());
             let what = match mutation.method {
                 Some(method) => format!("`{object}.{method}` runs"),
-                None => format!("`{object}` is changed"),
+                None => format!("`{object}` is mutated"),
             };
             report(ctx, construct, mutation.range, &what);
         }
@@ -91,7 +92,7 @@ fn check(ctx: &FunctionContext) {
     Calls { ctx }.visit_body(&ctx.def().body);
 }
 
-/// The calls in the branches of a staged `if` to functions that change what is not their own.
+/// Calls of functions with outward side effects in the branches of a staged `if`.
 struct Calls<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
 }
@@ -109,17 +110,17 @@ impl<'a> SourceOrderVisitor<'a> for Calls<'_, 'a> {
         let region = self.ctx.staged_region(call.range()).filter(|region| region.kind == ConstructKind::If);
         let Some(construct) = region.filter(|_| self.ctx.staged_loop(call.range()).is_none()) else { return };
         let Some(callee) = self.ctx.callee(call) else { return };
-        let Some(effect) = effects::outward(callee.def()) else { return };
+        let Some(effect) = effects::outer_side_effect(callee.def()) else { return };
         let change = callee.text.get(std::ops::Range::<usize>::from(effect)).unwrap_or_default();
         let what = match change.contains('\n') {
-            true => format!("`{}` changes a Python object", self.ctx.text(call.func.range())),
+            true => format!("`{}` mutates a Python object", self.ctx.text(call.func.range())),
             false => format!("`{change}` in `{}` runs", callee.def().name),
         };
         report(self.ctx, construct, call.range(), &what);
     }
 }
 
-/// The staged `if` whose branches change an object that is older than the `if`.
+/// The staged `if` whose branches mutate an object created before the `if`.
 fn staged_if_around<'a>(ctx: &FunctionContext<'a>, mutation: &Mutation) -> Option<&'a Construct> {
     let construct = ctx.staged_region(mutation.range)?;
     let converted = |feature: &ag_index::assumptions::RootOptions| {
@@ -140,19 +141,19 @@ fn staged_if_around<'a>(ctx: &FunctionContext<'a>, mutation: &Mutation) -> Optio
         !definitions.is_empty()
             && definitions.iter().all(|definition| !outer.range.contains_range(definition.range))
     };
-    // What is older than a staged loop around it is the loop's affair.
+    // An object created before an enclosing staged loop is reported by `hidden-mutation`.
     let in_loop = ctx.staged_loop(mutation.range).is_some_and(is_older);
     (is_older(construct) && !in_loop).then_some(construct)
 }
 
 fn report(ctx: &FunctionContext, construct: &Construct, range: TextRange, what: &str) {
     let message = format!(
-        "{what} once, while the branch is traced, whether or not {} holds",
+        "{what} once, when the branch is traced, whether or not {} holds",
         condition(ctx, construct),
     );
     ctx.report(&BOTH_BRANCHES_TRACED, range, message)
         .severity(Severity::Warning)
         .why(construct.why.clone())
-        .help("bind a Tensor in both branches instead, or keep the state in a `tf.Variable` or `tf.TensorArray`")
+        .help("assign a Tensor in both branches, or keep the state in a `tf.Variable` or `tf.TensorArray`")
         .emit();
 }

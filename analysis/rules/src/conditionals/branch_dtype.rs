@@ -1,4 +1,4 @@
-//! Different dtypes from the two branches of a staged `if` or ternary.
+//! Branches of a staged `if` or conditional expression with different dtypes.
 
 use super::branches::{Outcome, condition, framework, outcomes};
 use super::values::Value;
@@ -12,8 +12,8 @@ declare_rule! {
     /// the other branch.
     ///
     /// ## Why is this bad?
-    /// Every value that a staged `if` gives is one Tensor, and a Tensor has one dtype. Nothing is converted to make it
-    /// fit, not even a Python number: `1` is an `int32`, `2.0` a `float32`.
+    /// Every output of a staged `if` is one Tensor, and a Tensor has one dtype. TensorFlow does not convert the
+    /// values of the branches to a common dtype, not even Python numbers: `1` is an `int32`, `2.0` a `float32`.
     ///
     /// ## Example
     /// ```python
@@ -43,11 +43,11 @@ declare_rule! {
     ///     return rate
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > 'rate' has dtype int32 in the main branch, but dtype float32 in the else branch
     pub(crate) static BRANCH_DTYPE = {
         code: "AG104", name: "branch-dtype",
-        summary: "the branches of a staged `if` give different dtypes",
+        summary: "the branches of a staged `if` have different dtypes",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph], fix: None,
         check: Function(check),
@@ -59,7 +59,7 @@ fn check(ctx: &FunctionContext) {
         let Some((first, second)) = different(&main.value, &orelse.value) else { continue };
         let is_whole = matches!(main.value, Value::Leaf(_));
         let message = format!(
-            "{subject} {} `{}` when {} holds, but `{}` otherwise; {} needs one dtype",
+            "{subject} {} `{}` when {} holds, but `{}` otherwise; {} requires the same dtype in both branches",
             if is_whole { "is" } else { "contains" },
             first.as_str(),
             condition(ctx, construct),
@@ -80,7 +80,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The first dtypes that differ, in structures that are alike.
+/// The first pair of different dtypes in two structures of the same shape.
 fn different(main: &Value, orelse: &Value) -> Option<(DType, DType)> {
     match (main, orelse) {
         (Value::Leaf(Some(a)), Value::Leaf(Some(b))) => (a != b).then_some((*a, *b)),

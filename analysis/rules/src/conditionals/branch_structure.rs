@@ -1,4 +1,4 @@
-//! Differently nested structures from the two branches of a staged `if` or ternary.
+//! Branches of a staged `if` or conditional expression with different nested structures.
 
 use super::branches::{Outcome, condition, framework, outcomes};
 use super::values::Value;
@@ -7,12 +7,12 @@ use crate::declare::declare_rule;
 
 declare_rule! {
     /// ## What it does
-    /// Finds values that are structures of different shape at the ends of the branches of a staged `if` or conditional
-    /// expression: a tuple and a single Tensor, a list and a tuple, tuples of different length, dicts of different keys.
+    /// Finds values whose structure differs between the branches of a staged `if` or conditional expression: a
+    /// tuple and a single Tensor, a list and a tuple, tuples of different lengths, dicts with different keys.
     ///
     /// ## Why is this bad?
-    /// A staged `if` gives the Tensors in a structure one by one, and the structure itself is put together again by
-    /// Python while tracing, once for both branches.
+    /// A staged `if` outputs the flattened Tensors of a structure. Python rebuilds the structure while tracing,
+    /// once for both branches, so both must have the same structure.
     ///
     /// ## Example
     /// ```python
@@ -42,11 +42,11 @@ declare_rule! {
     ///     return limits
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > 'limits' must have the same nested structure in the main and else branches
     pub(crate) static BRANCH_STRUCTURE = {
         code: "AG105", name: "branch-structure",
-        summary: "the branches of a staged `if` give differently nested structures",
+        summary: "the branches of a staged `if` have different nested structures",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph], fix: None,
         check: Function(check),
@@ -60,7 +60,7 @@ fn check(ctx: &FunctionContext) {
         }
         let Some((first, second)) = different(&main.value, &orelse.value) else { continue };
         let message = format!(
-            "{subject} is {first} when {} holds, but {second} otherwise; {} needs one structure",
+            "{subject} is {first} when {} holds, but {second} otherwise; {} requires the same structure in both branches",
             condition(ctx, construct),
             framework(ctx),
         );
@@ -70,15 +70,15 @@ fn check(ctx: &FunctionContext) {
                 report = report.label(ctx.span(*origin), format!("{structure} here"));
             }
         }
-        report.help("give both branches the same tuples, lists and keys").emit();
+        report.help("use the same tuples, lists and keys in both branches").emit();
     }
 }
 
-/// How two structures differ, outside in.
+/// How two structures differ, outermost difference first.
 fn different(main: &Value, orelse: &Value) -> Option<(String, String)> {
     match (main, orelse) {
-        (Value::Unknown | Value::Foreign(_) | Value::None, _)
-        | (_, Value::Unknown | Value::Foreign(_) | Value::None) => None,
+        (Value::Unknown | Value::Unsupported(_) | Value::None, _)
+        | (_, Value::Unknown | Value::Unsupported(_) | Value::None) => None,
         (Value::Leaf(_), Value::Leaf(_)) => None,
         (Value::Sequence { class: a, items: first }, Value::Sequence { class: b, items: second })
             if a == b =>

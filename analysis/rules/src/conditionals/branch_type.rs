@@ -1,4 +1,4 @@
-//! Functions and objects as what a branch of a staged `if` gives.
+//! Functions and other Python objects as outputs of a staged `if`.
 
 use ruff_text_size::TextRange;
 
@@ -9,12 +9,12 @@ use crate::declare::declare_rule;
 
 declare_rule! {
     /// ## What it does
-    /// Finds names that a branch of a staged `if` binds to something that no graph can hold, and that are used after
-    /// the `if`: a function, class or module, a set, an object of a plain class.
+    /// Finds names that a branch of a staged `if` binds to an object that a graph cannot represent (a function,
+    /// class or module, a set, an instance of a plain class) and that are used after the `if`.
     ///
     /// ## Why is this bad?
-    /// Which branch is taken is known only when the graph runs, and a graph chooses between Tensors, not between
-    /// Python objects.
+    /// Which branch is taken is known only when the graph runs, and a graph can select Tensors, not Python
+    /// objects.
     ///
     /// ## Example
     /// ```python
@@ -44,12 +44,12 @@ declare_rule! {
     ///     return y
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes or None
     /// > values; found return value of type function, which is not a Tensor or ExtensionType.
     pub(crate) static BRANCH_TYPE = {
         code: "AG106", name: "branch-type",
-        summary: "a branch of a staged `if` gives something that is no Tensor",
+        summary: "a branch of a staged `if` outputs a value that is not a Tensor",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph], fix: None,
         check: Function(check),
@@ -57,29 +57,29 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    // The innermost `if` is the one that is refused.
-    let mut blamed: Vec<(String, TextRange)> = Vec::new();
+    // Only the innermost `if` is reported: TensorFlow rejects it first.
+    let mut reported: Vec<(String, TextRange)> = Vec::new();
     for Outcome { construct, place, subject, main, orelse } in outcomes(ctx).into_iter().rev() {
         if main.value.holds_none() || orelse.value.holds_none() {
             continue;
         }
-        let (side, foreign) = match (&main.value, &orelse.value) {
-            (Value::Foreign(foreign), _) => (&main, foreign),
-            (_, Value::Foreign(foreign)) => (&orelse, foreign),
+        let (side, unsupported) = match (&main.value, &orelse.value) {
+            (Value::Unsupported(unsupported), _) => (&main, unsupported),
+            (_, Value::Unsupported(unsupported)) => (&orelse, unsupported),
             _ => continue,
         };
-        if blamed.iter().any(|(name, range)| *name == subject && construct.range.contains_range(*range)) {
+        if reported.iter().any(|(name, range)| *name == subject && construct.range.contains_range(*range)) {
             continue;
         }
         let message = format!(
-            "{subject} is {foreign}; a staged `if` of {} can only choose between Tensors and structures of them",
+            "{subject} is {unsupported}; a staged `if` of {} can only output Tensors and structures of Tensors",
             framework(ctx),
         );
         let mut report = ctx.report(&BRANCH_TYPE, place, message).why(construct.why.clone());
         for origin in side.origins.iter().filter(|origin| **origin != place) {
-            report = report.label(ctx.span(*origin), format!("{foreign} here"));
+            report = report.label(ctx.span(*origin), format!("{unsupported} here"));
         }
-        report.help("do in the branches what is done with it afterwards").emit();
-        blamed.push((subject, construct.range));
+        report.help("move the code that uses it into both branches").emit();
+        reported.push((subject, construct.range));
     }
 }

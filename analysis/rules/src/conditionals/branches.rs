@@ -1,4 +1,4 @@
-//! What the two branches of a staged `if` or ternary leave behind, side by side.
+//! The outputs of the two branches of a staged `if` or conditional expression, side by side.
 
 use ruff_text_size::{Ranged, TextRange};
 
@@ -10,7 +10,7 @@ use ag_index::dialect::Dialect;
 use ag_staging::construct::{Construct, ConstructNode};
 use ag_syntax::qname::QName;
 
-/// A value that both branches give.
+/// A value that both branches output.
 pub(super) struct Outcome<'a> {
     pub(super) construct: &'a Construct,
     /// Where it is reported: the head of the `if`, or the ternary.
@@ -23,7 +23,7 @@ pub(super) struct Outcome<'a> {
 
 pub(super) struct Side {
     pub(super) value: Value,
-    /// Where the value comes from.
+    /// The definitions that the value comes from.
     pub(super) origins: Vec<TextRange>,
 }
 
@@ -73,8 +73,8 @@ fn variables<'a>(ctx: &FunctionContext<'a>, construct: &'a Construct, outcomes: 
     }
 }
 
-/// What the definitions at the end of a branch bind; `None` when the end is not reached, or reached
-/// without a value.
+/// The value of a name at the end of a branch; `None` when the end is unreachable or the name may be unbound
+/// there.
 fn side(ctx: &FunctionContext, name: &QName, definitions: &[&Def]) -> Option<Side> {
     if definitions.is_empty() || definitions.iter().any(|definition| !definition.kind.defines()) {
         return None;
@@ -83,7 +83,7 @@ fn side(ctx: &FunctionContext, name: &QName, definitions: &[&Def]) -> Option<Sid
         // `x["k"]` of a parameter: the parameter is known, its items are not.
         true if matches!(definition.kind, DefKind::Parameter(_)) && !name.is_simple() => Value::Unknown,
         true => Value::of_definition(ctx, definition),
-        // Binding `a` gives another `a.b`, of which nothing is known.
+        // Assigning `a` changes `a.b`, about which nothing is known.
         false => Value::Unknown,
     };
     let bound = |definition: &&&Def| !matches!(definition.kind, DefKind::Parameter(_) | DefKind::Outer);
@@ -123,7 +123,7 @@ fn returned<'a>(
     })
 }
 
-/// Whether an `if` stands in a loop: `return` and `break` are the loop's affair there.
+/// Whether an `if` is in a loop; `return` and `break` there are converted with the loop.
 pub(super) fn in_loop(ctx: &FunctionContext, construct: &Construct) -> bool {
     ctx.enclosing(construct.range).any(|outer| outer.kind.is_loop())
 }
@@ -133,7 +133,7 @@ pub(super) fn head(construct: &Construct) -> TextRange {
     TextRange::new(construct.range.start(), construct.test_range.end())
 }
 
-/// The condition as it is written, if it is short; else in a word.
+/// The source of the condition if it is short; "the condition" otherwise.
 pub(super) fn condition(ctx: &FunctionContext, construct: &Construct) -> String {
     const LONGEST: usize = 40;
     let text = ctx.text(construct.test_range);
@@ -143,7 +143,7 @@ pub(super) fn condition(ctx: &FunctionContext, construct: &Construct) -> String 
     }
 }
 
-/// Who asks for all this.
+/// The name of the framework in messages.
 pub(super) fn framework(ctx: &FunctionContext) -> &'static str {
     match ctx.dialect() {
         Dialect::Tensorflow | Dialect::Keras => "TensorFlow",

@@ -1,4 +1,4 @@
-//! A chained comparison whose middle operand does more than give a value.
+//! A chained comparison whose middle operand has side effects.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr};
@@ -12,11 +12,12 @@ use ag_staging::construct::ConstructNode;
 
 declare_rule! {
     /// ## What it does
-    /// Finds chained comparisons (`a < f() < b`) with a middle operand that changes something or draws a random number.
+    /// Finds chained comparisons (`a < f() < b`) whose middle operand has a side effect or draws a random
+    /// number.
     ///
     /// ## Why is this bad?
-    /// AutoGraph turns the chain into `a < f() and f() < b`. Python evaluates the middle operand once, the converted
-    /// function twice: an item is popped twice, and the two comparisons are about two different random numbers.
+    /// AutoGraph converts the chain to `a < f() and f() < b`. Python evaluates the middle operand once, the
+    /// converted function twice: an item is popped twice, and the comparisons use two different random numbers.
     ///
     /// ## Example
     /// ```python
@@ -43,7 +44,7 @@ declare_rule! {
     ///     return 0
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// Nothing.
     pub(crate) static CHAINED_COMPARE_EFFECTS = {
         code: "AG114", name: "chained-compare-effects",
@@ -68,17 +69,17 @@ fn check(ctx: &FunctionContext) {
             let mut report = ctx.report(
                 &CHAINED_COMPARE_EFFECTS,
                 operand.range(),
-                "the middle of a chained comparison is evaluated twice once it is converted, with its effects",
+                "AutoGraph evaluates the middle operand of this chained comparison twice, with its side effects",
             );
             if effect != operand.range() {
                 report = report.label(ctx.span(effect), "this runs twice");
             }
-            report.why(construct.why.clone()).help("bind the middle operand to a name first").emit();
+            report.why(construct.why.clone()).help("assign the middle operand to a variable first").emit();
         }
     }
 }
 
-/// The first call that does more than give a value.
+/// The first call with a side effect.
 struct Effects<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     found: Option<TextRange>,
@@ -109,6 +110,6 @@ fn has_effect(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
         Expr::Attribute(attribute) if attribute.attr.starts_with("assign") => {
             ctx.fact(&attribute.value).is_tensor()
         }
-        _ => ctx.callee(call).is_some_and(|callee| effects::outward(callee.def()).is_some()),
+        _ => ctx.callee(call).is_some_and(|callee| effects::outer_side_effect(callee.def()).is_some()),
     }
 }

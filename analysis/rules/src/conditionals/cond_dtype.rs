@@ -14,7 +14,7 @@ declare_rule! {
     /// Finds staged conditions, and operands of `and` and `or` in them, that are Tensors of numbers or strings.
     ///
     /// ## Why is this bad?
-    /// Python asks any object whether it counts as true. A graph does not: the condition of a staged `if`, `while` or
+    /// In Python every object has a truth value. In a graph the condition of a staged `if`, `while` or
     /// conditional expression must be a `bool` Tensor.
     ///
     /// ## Example
@@ -44,10 +44,10 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// The fix compares with zero, or with the empty string. It is safe: that is what Python's own test of such a value
-    /// means.
+    /// The fix adds a comparison with zero or the empty string. It is safe: this is how Python defines the
+    /// truth value of a number or string.
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > condition of if statement expected to be `tf.bool` scalar, got Tensor("count_nonzero/Sum:0", shape=(),
     /// > dtype=int64); to use as boolean Tensor, use `tf.cast`; to check for None, use `is not None`
     pub(crate) static COND_DTYPE = {
@@ -65,7 +65,7 @@ fn check(ctx: &FunctionContext) {
             let Some(dtype) = wrong_dtype(ctx, operand) else { continue };
             let text = ctx.text(operand.range());
             let message = format!(
-                "this condition is {} `{}` Tensor; {} takes a `bool` only",
+                "this condition is {} `{}` Tensor; {} requires a `bool`",
                 article(dtype),
                 dtype.as_str(),
                 framework(ctx),
@@ -76,7 +76,7 @@ fn check(ctx: &FunctionContext) {
                 let edit = Edit::insert(operand.end(), format!(" != {}", zero(dtype)));
                 report = report.fix(Applicability::Safe, format!("Write `{repaired}`"), vec![edit]);
             }
-            report.help("compare it; to ask whether there is a value at all, write `is not None`").emit();
+            report.help("add a comparison; to test for a missing value, use `is not None`").emit();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A staged condition that is not a single value.
+//! A staged condition with more than one element.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
@@ -12,13 +12,13 @@ use ag_staging::construct::{Construct, ConstructNode};
 
 declare_rule! {
     /// ## What it does
-    /// Finds staged conditions of which this function itself shows that they have more than one element: comparisons of
-    /// `tf.constant([…])`, `tf.range(3)`, `tf.zeros([2, 3])` and what is computed from them.
+    /// Finds staged conditions that certainly have more than one element, judging from this function alone:
+    /// comparisons of `tf.constant([…])`, `tf.range(3)`, `tf.zeros([2, 3])` and values computed from them.
     ///
     /// ## Why is this bad?
-    /// The elements may disagree, but only one branch can be taken. (NumPy refuses such conditions for the same reason.)
-    /// For `and`, `or`, conditional expressions and chained comparisons TensorFlow notices it only when the graph runs,
-    /// and names no line.
+    /// The elements may differ, but only one branch can be taken. (NumPy rejects such conditions for the same
+    /// reason.) For `and`, `or`, conditional expressions and chained comparisons TensorFlow reports the error
+    /// only when the graph runs, without a source line.
     ///
     /// ## Example
     /// ```python
@@ -44,7 +44,7 @@ declare_rule! {
     ///     return tf.where(grid > 0.0, grid * 2.0, grid)
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > condition of if statement expected to be `tf.bool` scalar, got Tensor("Greater:0", shape=(5,), dtype=bool); to
     /// > check for None, use `is not None`
     pub(crate) static COND_RANK = {
@@ -63,7 +63,7 @@ fn check(ctx: &FunctionContext) {
     let mut tests: Vec<(&Construct, &Expr)> = staged_tests(ctx).collect();
     for (construct, node) in ctx.staged() {
         match node {
-            // The last operand is not tested.
+            // The value of the last operand is the result; it is not tested.
             ConstructNode::BoolOp(operation) => {
                 let tested = operation.values.split_last().map_or(&[][..], |(_, tested)| tested);
                 tests.extend(tested.iter().map(|operand| (construct, operand)));
@@ -85,7 +85,7 @@ fn check(ctx: &FunctionContext) {
             );
             ctx.report(&COND_RANK, test.range(), message)
                 .why(construct.why.clone())
-                .help("choose element by element with `tf.where`, or ask `tf.reduce_all` or `tf.reduce_any`")
+                .help("use `tf.where` to select elementwise, or reduce the condition with `tf.reduce_all` or `tf.reduce_any`")
                 .emit();
         }
     }

@@ -1,4 +1,4 @@
-//! What a staged condition tests, operand by operand.
+//! The operands tested by a staged condition.
 
 use ruff_python_ast::{self as ast, Expr};
 
@@ -7,7 +7,7 @@ use crate::FunctionContext;
 use ag_index::facts::{Binding, DType};
 use ag_staging::construct::{Construct, ConstructNode};
 
-/// The tests of staged `if`, `while` and ternaries of a converted function.
+/// The tests of staged `if`, `while` and conditional expressions of a converted function.
 pub(super) fn staged_tests<'c, 'a>(
     ctx: &'c FunctionContext<'a>,
 ) -> impl Iterator<Item = (&'a Construct, &'a Expr)> + 'c {
@@ -19,8 +19,7 @@ pub(super) fn staged_tests<'c, 'a>(
     })
 }
 
-/// The operands of `and` and `or` in a test that are tested as they are: neither a comparison nor
-/// negated.
+/// The operands of `and` and `or` in a test whose own truth value is tested: neither comparisons nor negations.
 pub(super) fn tested(test: &Expr) -> Vec<&Expr> {
     match test {
         Expr::BoolOp(operation) => operation.values.iter().flat_map(tested).collect(),
@@ -38,14 +37,14 @@ pub(super) fn wrong_dtype(ctx: &FunctionContext, expression: &Expr) -> Option<DT
         return None;
     }
     let dtype = fact.dtype().or_else(|| match Value::of_fact(ctx, ctx.python_fact(expression)) {
-        // A Python number that has become a Tensor by effect.
+        // A Python number that has become a Tensor by a transfer function.
         Value::Leaf(dtype) => dtype,
         _ => None,
     })?;
     (dtype != DType::Bool).then_some(dtype)
 }
 
-/// What a value of this dtype is compared with in the place of a test of truth.
+/// The literal that a value of this dtype is compared with to get its truth value.
 pub(super) fn zero(dtype: DType) -> &'static str {
     match dtype {
         DType::String => "\"\"",

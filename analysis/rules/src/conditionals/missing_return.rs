@@ -11,14 +11,13 @@ use ag_syntax::{blocks, edits};
 
 declare_rule! {
     /// ## What it does
-    /// Finds staged `if` statements with a `return` in one branch, where the other branch goes on to the end of the
-    /// function, or to a `return` outside of the block that the `if` stands in.
+    /// Finds staged `if` statements with a `return` in one branch where the other branch reaches the end of the
+    /// function, or a `return` outside the block that contains the `if`.
     ///
     /// ## Why is this bad?
-    /// Both branches of a staged `if` are traced, and no graph can leave a function from within one of them: the
-    /// returned value is a result of the `if` like any other, and both branches must give it. AutoGraph helps where
-    /// it can: what follows an `if` that returns becomes its `else`. It does so within one block only, and not after
-    /// an `elif`.
+    /// Both branches of a staged `if` are traced, and a graph cannot leave a function from inside a branch: the
+    /// return value is an output of the `if`, and both branches must produce it. AutoGraph moves the statements
+    /// after an `if` that returns into its `else`, but only within one block and not after an `elif`.
     ///
     /// ## Example
     /// ```python
@@ -50,10 +49,10 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Where a single `return` follows the `if`, the fix puts it under an `else`. It is safe: the `if` above returns on
-    /// all other ways.
+    /// If a single `return` follows the `if`, the fix moves it into an `else`. It is safe: all other branches
+    /// of the `if` return.
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > the else branch must also have a return statement.
     pub(crate) static MISSING_RETURN = {
         code: "AG102", name: "missing-return",
@@ -68,8 +67,8 @@ fn check(ctx: &FunctionContext) {
     if !ctx.converts() {
         return;
     }
-    // The innermost `if` is the one that is refused.
-    let mut blamed: Vec<TextRange> = Vec::new();
+    // Only the innermost `if` is reported: TensorFlow rejects it first.
+    let mut reported: Vec<TextRange> = Vec::new();
     let ifs: Vec<_> = ctx.staged_ifs().collect();
     for (construct, statement, clause) in ifs.into_iter().rev() {
         let Some((main, orelse)) = returns::branches(ctx, statement, clause) else { continue };
@@ -78,13 +77,13 @@ fn check(ctx: &FunctionContext) {
             (true, false) => (&orelse, &main, "holds"),
             _ => continue,
         };
-        let is_blamed = blamed.iter().any(|range| construct.range.contains_range(*range));
-        if other.raises() || is_blamed || in_loop(ctx, construct) {
+        let is_reported = reported.iter().any(|range| construct.range.contains_range(*range));
+        if other.raises() || is_reported || in_loop(ctx, construct) {
             continue;
         }
-        blamed.push(construct.range);
+        reported.push(construct.range);
         let message = format!(
-            "nothing is returned when {} {holds}; {} needs a `return` in both branches",
+            "nothing is returned when {} {holds}; {} requires a `return` in both branches",
             condition(ctx, construct),
             framework(ctx),
         );
@@ -94,15 +93,15 @@ fn check(ctx: &FunctionContext) {
         }
         report = match else_for_return(ctx, statement.range(), clause, &main, &orelse) {
             Some(edits) => {
-                report.fix(Applicability::Safe, "Put the `return` that follows under an `else`", edits)
+                report.fix(Applicability::Safe, "Move the following `return` into an `else`", edits)
             }
             None => report,
         };
-        report.help("`return` in both branches, or bind the result and return it once, at the end").emit();
+        report.help("add a `return` to the other branch, or assign the result in both branches and return it once at the end").emit();
     }
 }
 
-/// Makes the single `return` after an `elif` chain its `else`.
+/// Moves the single `return` after an `elif` chain into a new `else`.
 fn else_for_return(
     ctx: &FunctionContext,
     statement: TextRange,

@@ -1,4 +1,4 @@
-//! AG1xx: what AutoGraph asks of a staged `if`, `elif` and ternary.
+//! AG1xx: requirements of AutoGraph on a staged `if`, `elif` and conditional expression.
 
 pub(super) mod both_branches_traced;
 pub(super) mod branch_dtype;

@@ -1,4 +1,4 @@
-//! A conditional expression within another one: AutoGraph leaves it as Python.
+//! A conditional expression nested in another one: AutoGraph leaves it as Python.
 
 use crate::FunctionContext;
 use crate::declare::declare_rule;
@@ -6,12 +6,12 @@ use ag_staging::construct::ConstructKind;
 
 declare_rule! {
     /// ## What it does
-    /// Finds conditional expressions on a Tensor that stand within another conditional expression, whatever that one
-    /// tests.
+    /// Finds conditional expressions on a Tensor that are nested in another conditional expression, staged or
+    /// not.
     ///
     /// ## Why is this bad?
-    /// AutoGraph converts the outer conditional expression and does not look into it. The inner one stays Python, and
-    /// Python cannot ask a Tensor of a graph whether it is true.
+    /// AutoGraph converts the outer conditional expression only. The inner one stays Python, and Python cannot
+    /// get the truth value of a symbolic Tensor.
     ///
     /// ## Example
     /// ```python
@@ -36,11 +36,11 @@ declare_rule! {
     ///         return -1 if x < 0.0 else 0
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > Using a symbolic `tf.Tensor` as a Python `bool` is not allowed.
     pub(crate) static NESTED_TERNARY = {
         code: "AG113", name: "nested-ternary",
-        summary: "a staged conditional expression within another one is not converted",
+        summary: "a staged conditional expression nested in another one is not converted",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Pennylane], fix: None,
         check: Function(check),
@@ -61,11 +61,11 @@ fn check(ctx: &FunctionContext) {
             ctx.report(
                 &NESTED_TERNARY,
                 construct.range,
-                "AutoGraph does not convert a conditional expression within another one, but this one tests a Tensor",
+                "this conditional expression tests a Tensor, but AutoGraph does not convert a nested conditional expression",
             )
             .label(ctx.span(outer.range), "the outer conditional expression")
             .why(construct.why.clone())
-            .help("write one of the two as an `if` statement, or bind the inner one to a name first")
+            .help("rewrite one of the two as an `if` statement, or assign the inner one to a variable first")
             .emit();
         }
     }

@@ -1,4 +1,4 @@
-//! `None` as what a branch of a staged `if` or ternary gives.
+//! `None` as an output of a branch of a staged `if` or conditional expression.
 
 use ruff_text_size::TextRange;
 
@@ -9,12 +9,12 @@ use crate::declare::declare_rule;
 
 declare_rule! {
     /// ## What it does
-    /// Finds values that are `None` at the end of a branch of a staged `if` (a name bound to `None`, `return None`), and
-    /// staged conditional expressions with a `None`.
+    /// Finds values that are `None` at the end of a branch of a staged `if` (`x = None`, `return None`), and
+    /// staged conditional expressions with a `None` operand.
     ///
     /// ## Why is this bad?
-    /// What a staged `if` gives are Tensors, and `None` is not one: which branch is taken is known only when the graph
-    /// runs, when there is no Python left to ask `is None`.
+    /// The outputs of a staged `if` are Tensors, and `None` is not a Tensor: which branch is taken is known
+    /// only when the graph runs, and a graph has no `is None`.
     ///
     /// ## Example
     /// ```python
@@ -40,11 +40,11 @@ declare_rule! {
     ///     return tf.constant(-1, tf.int64)
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > 'retval_' is None at the end of the else branch.
     pub(crate) static NONE_BRANCH = {
         code: "AG103", name: "none-branch",
-        summary: "a branch of a staged `if` gives `None`",
+        summary: "a branch of a staged `if` outputs `None`",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph], fix: None,
         check: Function(check),
@@ -52,20 +52,20 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    // The innermost `if` is the one that is refused.
-    let mut blamed: Vec<(String, TextRange)> = Vec::new();
+    // Only the innermost `if` is reported: TensorFlow rejects it first.
+    let mut reported: Vec<(String, TextRange)> = Vec::new();
     for Outcome { construct, place, subject, main, orelse } in outcomes(ctx).into_iter().rev() {
         let (side, holds) = match (main.value.holds_none(), orelse.value.holds_none()) {
             (true, _) => (&main, "holds"),
             (_, true) => (&orelse, "does not hold"),
             _ => continue,
         };
-        if blamed.iter().any(|(name, range)| *name == subject && construct.range.contains_range(*range)) {
+        if reported.iter().any(|(name, range)| *name == subject && construct.range.contains_range(*range)) {
             continue;
         }
         let verb = if side.value == Value::None { "is" } else { "contains" };
         let message = format!(
-            "{subject} {verb} `None` when {} {holds}; {} needs Tensors from both branches",
+            "{subject} {verb} `None` when {} {holds}; {} requires Tensors from both branches",
             condition(ctx, construct),
             framework(ctx),
         );
@@ -73,9 +73,7 @@ fn check(ctx: &FunctionContext) {
         for origin in side.origins.iter().filter(|origin| **origin != place) {
             report = report.label(ctx.span(*origin), "`None` comes from here");
         }
-        report
-            .help("use a value of the other branch's type that stands for nothing, such as `-1` or `0.0`")
-            .emit();
-        blamed.push((subject, construct.range));
+        report.help("use a placeholder of the other branch's type, such as `-1` or `0.0`").emit();
+        reported.push((subject, construct.range));
     }
 }

@@ -14,7 +14,7 @@ declare_rule! {
     /// Finds `not` applied to a Tensor of numbers or strings.
     ///
     /// ## Why is this bad?
-    /// On a Tensor, `not` becomes the logical operation of the graph, which is defined for `bool` only.
+    /// AutoGraph converts `not` on a Tensor to `tf.logical_not`, which is defined for `bool` only.
     ///
     /// ## Example
     /// ```python
@@ -43,10 +43,10 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// The fix compares with zero, or with the empty string. It is safe: that is what Python's own `not` of such a value
-    /// means.
+    /// The fix replaces `not` by a comparison with zero or the empty string. It is safe: this is how Python
+    /// defines `not` of a number or string.
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > Input 'x' of 'LogicalNot' Op has type int32 that does not match expected type of bool.
     pub(crate) static NOT_NONBOOL = {
         code: "AG109", name: "not-nonbool",
@@ -63,12 +63,12 @@ fn check(ctx: &FunctionContext) {
     }
     for (construct, node) in ctx.staged() {
         let ConstructNode::Not(negation) = node else { continue };
-        // What is negated twice, compared or joined by `and` is a `bool`, or a condition of its own.
+        // Negations, comparisons and conjunctions are `bool`, or conditions of their own.
         let operands = tested(&negation.operand);
         let [operand] = operands.as_slice() else { continue };
         let Some(dtype) = wrong_dtype(ctx, operand).filter(|_| !operand.is_named_expr()) else { continue };
         let message =
-            format!("`not` of a Tensor of `{}`; {} negates a `bool` only", dtype.as_str(), framework(ctx),);
+            format!("`not` of a `{}` Tensor; {} requires a `bool`", dtype.as_str(), framework(ctx),);
         let repaired = format!("{} == {}", ctx.text(operand.range()), zero(dtype));
         ctx.report(&NOT_NONBOOL, negation.range(), message)
             .why(construct.why.clone())
@@ -77,7 +77,7 @@ fn check(ctx: &FunctionContext) {
                 format!("Write `{repaired}`"),
                 vec![Edit::replace(negation.range(), repaired.clone())],
             )
-            .help("compare it; to ask whether there is a value at all, write `is None`")
+            .help("use a comparison; to test for a missing value, use `is None`")
             .emit();
     }
 }

@@ -1,4 +1,4 @@
-//! `raise` in the branches of a staged `if`, and who catches it.
+//! `raise` statements in the branches of a staged `if`, and the `except` clauses that catch them.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, ExceptHandler, Expr, Stmt};
@@ -9,7 +9,7 @@ use ag_index::index::last_name;
 use ag_staging::construct::{Construct, ConstructNode};
 use ag_syntax::blocks;
 
-/// The `raise` statements that tracing a branch of a staged `if` certainly gets to.
+/// The `raise` statements that are certainly executed when a branch of a staged `if` is traced.
 pub(super) fn in_staged_branches<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Construct, &'a ast::StmtRaise)> {
     let mut found = Vec::new();
     for (construct, node) in ctx.staged() {
@@ -20,7 +20,7 @@ pub(super) fn in_staged_branches<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Cons
     found
 }
 
-/// The `raise` that a block gets to on all ways.
+/// The `raise` that a block executes on every path.
 fn reached(block: &[Stmt]) -> Option<&ast::StmtRaise> {
     for statement in block {
         match statement {
@@ -41,14 +41,14 @@ fn reached(block: &[Stmt]) -> Option<&ast::StmtRaise> {
     None
 }
 
-/// What a `raise` raises: `ValueError` of `raise ValueError("…")`.
+/// The name of the exception class: `ValueError` of `raise ValueError("…")`.
 pub(super) fn raised(raise: &ast::StmtRaise) -> Option<&str> {
     let exception = raise.exc.as_deref()?;
     last_name(exception.as_call_expr().map_or(exception, |call| &call.func)).map(Name::as_str)
 }
 
-/// The innermost `except` clause of this function that catches what is raised at `range`, an exception
-/// of one of the classes called `names`.
+/// The innermost `except` clause of this function that catches an exception raised at `range`; `names` are the
+/// possible classes of the exception.
 pub(super) fn handler<'a>(
     ctx: &FunctionContext<'a>,
     range: TextRange,

@@ -1,6 +1,6 @@
-//! Where the ways through an `if` return, as AutoGraph sees it.
+//! The return statements of the branches of an `if`, in AutoGraph's view.
 //!
-//! AutoGraph moves what follows an `if` into the branch that goes on, when the other one returns:
+//! If one branch returns, AutoGraph moves the statements after the `if` into the other branch:
 //!
 //! ```python
 //! if c:              if c:
@@ -17,7 +17,7 @@ use ruff_text_size::Ranged;
 use crate::FunctionContext;
 use ag_syntax::blocks;
 
-/// The statements of a branch: its own, then those that are moved into it.
+/// The statements of a branch: its own, then those moved into it.
 pub(super) struct Branch<'a> {
     blocks: Vec<&'a [Stmt]>,
 }
@@ -34,18 +34,18 @@ impl<'a> Branch<'a> {
         self.blocks.iter().all(|block| block.is_empty())
     }
 
-    /// Whether AutoGraph sees at a glance that it returns.
+    /// Whether AutoGraph's syntactic test finds that it returns.
     pub(super) fn certainly_returns(&self) -> bool {
         self.blocks.iter().any(|block| certainly_returns(block))
     }
 
-    /// Whether it raises on all ways.
+    /// Whether it raises on every path.
     pub(super) fn raises(&self) -> bool {
         self.blocks.iter().any(|block| block.iter().any(always_raises))
     }
 }
 
-/// The two branches of a clause of an `if`, after what follows has been moved.
+/// The two branches of a clause of an `if`, with the following statements moved in.
 pub(super) fn branches<'a>(
     ctx: &FunctionContext<'a>,
     statement: &'a StmtIf,
@@ -70,7 +70,7 @@ pub(super) fn branches<'a>(
     Some((main, orelse))
 }
 
-/// Whether AutoGraph sees at a glance that a block returns.
+/// Whether AutoGraph's syntactic test finds that a block returns.
 fn certainly_returns(block: &[Stmt]) -> bool {
     block.iter().any(|statement| match statement {
         Stmt::Return(_) => true,

@@ -1,4 +1,4 @@
-//! Shapes that the text of a function shows: no shape inference, only what is spelt out.
+//! Shapes given by literals in a function; there is no shape inference.
 
 use ruff_python_ast::{self as ast, CmpOp, Expr, Number};
 use ruff_text_size::Ranged;
@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use crate::FunctionContext;
 use ag_syntax::qname::QName;
 
-/// How far definitions are followed.
+/// Maximum length of a chain of definitions that is followed.
 const MAX_DEPTH: u32 = 8;
 
 /// Whether a value is certainly a Tensor of more than one element.
@@ -22,7 +22,7 @@ impl Shapes<'_, '_> {
     fn many(&self, expression: &Expr, depth: u32) -> bool {
         let Some(depth) = depth.checked_sub(1) else { return false };
         match expression {
-            // Broadcasting never makes it smaller.
+            // Broadcasting never reduces the number of elements.
             Expr::BinOp(operation) => {
                 operation.op != ast::Operator::MatMult
                     && (self.many(&operation.left, depth) || self.many(&operation.right, depth))
@@ -43,7 +43,7 @@ impl Shapes<'_, '_> {
         }
     }
 
-    /// Whether all that a name may be bound to has many elements.
+    /// Whether every value that a name may be bound to has many elements.
     fn many_of_name(&self, name: &Expr, depth: u32) -> bool {
         let Some(qname) = QName::from_expr(name) else { return false };
         let definitions = self.ctx.flow.definitions_of(name.range(), &qname);
@@ -74,7 +74,7 @@ impl Shapes<'_, '_> {
                 call.arguments.keywords.is_empty() && integer(limit).is_some_and(|limit| limit > 1)
             }
             "linspace" => argument(2, "num").and_then(integer).is_some_and(|count| count > 1),
-            // Element by element.
+            // Elementwise.
             "abs" | "square" | "sqrt" | "exp" | "sign" | "identity" | "cast" | "negative" | "zeros_like"
             | "ones_like" | "stop_gradient" | "logical_not" | "nn.relu" | "nn.sigmoid" | "math.log" => {
                 call.arguments.args.first().is_some_and(|argument| self.many(argument, depth))
@@ -88,7 +88,7 @@ impl Shapes<'_, '_> {
     }
 }
 
-/// How many numbers a nested list has at least.
+/// The minimum number of elements of a nested list.
 fn elements(value: &Expr) -> usize {
     match value {
         Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }) => {
@@ -98,7 +98,7 @@ fn elements(value: &Expr) -> usize {
     }
 }
 
-/// The product of a shape's dimensions; 0 when one of them is not spelt out.
+/// The product of a shape's dimensions; 0 if one of them is not a literal.
 fn size(shape: &Expr) -> i64 {
     match shape {
         Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }) => elts

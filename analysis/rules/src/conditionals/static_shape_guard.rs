@@ -1,4 +1,4 @@
-//! A guard on the dynamic shape that cannot protect its branch from the static one.
+//! A test of the dynamic shape that does not guard its branch against static shape errors.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -11,14 +11,14 @@ use ag_staging::construct::{Construct, ConstructNode};
 
 declare_rule! {
     /// ## What it does
-    /// Finds staged `if` statements that test `tf.shape(x)`, `tf.size(x)` or `tf.rank(x)`, and in their branches an item
-    /// `x[4]` or a matrix product of `x` that only fits some shapes.
+    /// Finds staged `if` statements that test `tf.shape(x)`, `tf.size(x)` or `tf.rank(x)` and whose branches
+    /// contain an item `x[4]` or a matrix product of `x` that is valid for some shapes only.
     ///
     /// ## Why is this bad?
-    /// Both branches are traced. Where the shape of `x` is known by then, TensorFlow checks the item and the product
-    /// against it, also in the branch that would not be taken. `x.shape` is a Python value: a test of it is decided
-    /// before the branches are traced. (Where the shape is *not* known while tracing, the code is right as it is, so
-    /// this is for information.)
+    /// Both branches are traced. If the shape of `x` is known while tracing, TensorFlow checks the item and the
+    /// product against it, even in a branch that would not be taken. `x.shape` is a Python value: a test of it
+    /// is decided before the branches are traced. (If the shape is *not* known while tracing, the code is
+    /// correct, so the severity is info.)
     ///
     /// ## Example
     /// ```python
@@ -44,11 +44,11 @@ declare_rule! {
     ///     return x[0]
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > slice index 4 of dimension 0 out of bounds.
     pub(crate) static STATIC_SHAPE_GUARD = {
         code: "AG112", name: "static-shape-guard",
-        summary: "a test of `tf.shape(x)` does not protect its branch while tracing",
+        summary: "a test of `tf.shape(x)` does not guard its branch while tracing",
         severity: Info, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: None,
         check: Function(check),
@@ -80,16 +80,16 @@ fn check(ctx: &FunctionContext) {
 
 fn report(ctx: &FunctionContext, construct: &Construct, range: TextRange, name: &str) {
     let message = format!(
-        "this is checked while tracing if the shape of `{name}` is known by then, even when {} does not hold",
+        "if the shape of `{name}` is known while tracing, this is checked even when {} does not hold",
         condition(ctx, construct),
     );
     ctx.report(&STATIC_SHAPE_GUARD, range, message)
         .why(construct.why.clone())
-        .help(format!("where the shape is static, test `{name}.shape`, which Python decides"))
+        .help(format!("if the shape is static, test `{name}.shape`, which is evaluated while tracing"))
         .emit();
 }
 
-/// The names whose shape a test asks for.
+/// The names whose dynamic shape a test uses.
 struct Guarded<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     names: Vec<&'a str>,
@@ -131,8 +131,10 @@ impl<'a> SourceOrderVisitor<'a> for Uses<'_, 'a> {
 
     fn visit_expr(&mut self, expression: &'a Expr) {
         let name = match expression {
-            // The first item is what the other branch falls back to.
-            Expr::Subscript(subscript) if is_far_item(&subscript.slice) => self.guarded(&subscript.value),
+            // `x[0]` is valid for every non-empty dimension.
+            Expr::Subscript(subscript) if is_nonzero_index(&subscript.slice) => {
+                self.guarded(&subscript.value)
+            }
             Expr::BinOp(ast::ExprBinOp { left, op: ast::Operator::MatMult, right, .. }) => {
                 self.guarded(left).filter(|_| self.guarded(right).is_some())
             }
@@ -149,14 +151,14 @@ impl<'a> SourceOrderVisitor<'a> for Uses<'_, 'a> {
     }
 }
 
-/// An item by a literal number that not every dimension has.
-fn is_far_item(index: &Expr) -> bool {
+/// A literal index greater than zero.
+fn is_nonzero_index(index: &Expr) -> bool {
     match index {
         Expr::NumberLiteral(number) => match &number.value {
             ast::Number::Int(int) => int.as_i64().is_some_and(|index| index > 0),
             _ => false,
         },
-        Expr::Tuple(tuple) => tuple.elts.iter().any(is_far_item),
+        Expr::Tuple(tuple) => tuple.elts.iter().any(is_nonzero_index),
         _ => false,
     }
 }

@@ -1,4 +1,4 @@
-//! `except` around a staged `if` that raises while it is traced.
+//! An `except` clause around a staged `if` that raises while it is traced.
 
 use ruff_text_size::{Ranged, TextRange};
 
@@ -9,12 +9,12 @@ use ag_db::diagnostic::Severity;
 
 declare_rule! {
     /// ## What it does
-    /// Finds `except` clauses that catch what tracing a staged `if` raises: a `raise` in one of its branches, or the
-    /// complaint of the framework about the `if` itself.
+    /// Finds `except` clauses that catch an exception raised while a staged `if` is traced: by a `raise` in one
+    /// of its branches, or by the framework when it rejects the `if`.
     ///
     /// ## Why is this bad?
-    /// The exception comes while the graph is built, whatever the values will be, so the `except` clause always takes
-    /// over. The function computes the wrong thing, and nobody complains.
+    /// The exception is raised while the graph is built, whatever the values will be, so the `except` clause
+    /// always runs. The function silently computes the wrong result.
     ///
     /// ## Example
     /// ```python
@@ -46,11 +46,11 @@ declare_rule! {
     ///     return y
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// Nothing.
     pub(crate) static TRY_OVER_STAGED = {
         code: "AG111", name: "try-over-staged",
-        summary: "an `except` clause always catches what tracing a staged `if` raises",
+        summary: "an `except` clause always catches an exception raised while tracing a staged `if`",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph], fix: None,
         check: Function(check),
@@ -67,11 +67,11 @@ fn check(ctx: &FunctionContext) {
             ctx,
             raise.range(),
             &names,
-            "this `raise` fires while tracing, whatever the test says",
+            "this `raise` executes while tracing, whatever the condition",
             construct.why.clone(),
         );
     }
-    // The findings of the rules before this one, by code.
+    // Findings of the rules that ran before this one.
     let faults: Vec<(TextRange, &'static str, _)> = ctx
         .diagnostics
         .borrow()
@@ -84,7 +84,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// What TensorFlow raises for the fault that a rule finds.
+/// The exception class that TensorFlow raises for a finding of a rule.
 fn raised_for(code: &str) -> Option<&'static str> {
     match code {
         "AG101" | "AG102" | "AG103" | "AG107" | "AG108" => Some("ValueError"),
@@ -102,10 +102,10 @@ fn report(ctx: &FunctionContext, range: TextRange, names: &[&str], cause: &str, 
     ctx.report(
         &TRY_OVER_STAGED,
         head,
-        "this `except` clause is always taken: what it catches is raised while tracing",
+        "this `except` clause always runs: the exception that it catches is raised while tracing",
     )
     .label(ctx.span(range), cause)
     .why(why)
-    .help("decide with `if` and `else`; exceptions cannot depend on the value of a Tensor")
+    .help("use `if` and `else`; exceptions cannot depend on the value of a Tensor")
     .emit();
 }

@@ -14,12 +14,12 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Finds names that a staged `if` binds in one of its branches only, although they are used afterwards.
+    /// Finds names that a staged `if` binds in only one of its branches and that are used after it.
     ///
     /// ## Why is this bad?
-    /// A staged `if` becomes one operation of the graph, and every name that it binds becomes one of its results. Both
-    /// branches are traced, and both must give all results: a graph has no name without a value. Python would only
-    /// complain when it gets to a use without having passed the assignment.
+    /// A staged `if` becomes one operation of the graph, and every name that it binds becomes an output of that
+    /// operation. Both branches are traced and must produce all outputs: a graph has no unbound names. Python
+    /// raises only if an unbound name is really used.
     ///
     /// ## Example
     /// ```python
@@ -47,14 +47,14 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// The fix gives the name a zero of the type it has in the branch. Only you know whether that is the value to go
-    /// on with, so the fix is unsafe. There is none for a name that is bound to a Tensor or a structure.
+    /// The fix initializes the name with the zero of its type in the branch. That may not be the intended
+    /// value, so the fix is unsafe. There is no fix for a name bound to a Tensor or a structure.
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > 'factor' must also be initialized in the else branch
     pub(crate) static UNDEFINED_BRANCH = {
         code: "AG101", name: "undefined-branch",
-        summary: "a name is bound in one branch of a staged `if` only",
+        summary: "a name is bound in only one branch of a staged `if`",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph, Pennylane], fix: Sometimes,
         check: Function(check),
@@ -65,26 +65,26 @@ fn check(ctx: &FunctionContext) {
     if !ctx.converts() {
         return;
     }
-    // The innermost `if` is the one that is refused: an outer one never gets to its end.
-    let mut blamed: Vec<(QName, TextRange)> = Vec::new();
+    // Only the innermost `if` is reported: TensorFlow rejects it first.
+    let mut reported: Vec<(QName, TextRange)> = Vec::new();
     let ifs: Vec<_> = ctx.staged_ifs().collect();
     for (construct, ..) in ifs.into_iter().rev() {
         let Some(stmt) = ctx.flow.cfg.statement_at(construct.range.start()) else { continue };
         let Some(variables) = ctx.flow.block_variables(stmt) else { continue };
         for variable in variables.outputs().filter(|variable| variable.name.is_simple()) {
             let Some(missing) = Missing::in_a_branch_of(variable) else { continue };
-            let is_blamed = blamed
+            let is_reported = reported
                 .iter()
                 .any(|(name, range)| *name == variable.name && construct.range.contains_range(*range));
-            if !is_blamed && !is_unready_in_loop(ctx, construct, &variable.name) {
+            if !is_reported && !is_rejected_by_loop(ctx, construct, &variable.name) {
                 report(ctx, construct, stmt, variable, missing);
-                blamed.push((variable.name.clone(), construct.range));
+                reported.push((variable.name.clone(), construct.range));
             }
         }
     }
 }
 
-/// The branch that leaves a name without a value.
+/// The branch in which a name is not bound.
 #[derive(Clone, Copy, PartialEq)]
 enum Missing {
     Main,
@@ -102,9 +102,8 @@ impl Missing {
     }
 }
 
-/// Whether a staged loop around the `if` is refused before: it carries the name, and the name has no
-/// value when it starts.
-fn is_unready_in_loop(ctx: &FunctionContext, construct: &Construct, name: &QName) -> bool {
+/// Whether an enclosing staged loop is rejected first: it carries the name, which is unbound before the loop.
+fn is_rejected_by_loop(ctx: &FunctionContext, construct: &Construct, name: &QName) -> bool {
     let loops = ctx.enclosing(construct.range).filter(|outer| outer.kind.is_loop());
     loops.filter(|outer| outer.binding == Binding::Staged).any(|outer| {
         let stmt = ctx.flow.cfg.statement_at(outer.range.start());
@@ -133,20 +132,24 @@ fn report(
     bound.retain(|definition| construct.range.contains_range(definition.range));
     let message = match (missing, variable.before) {
         (Missing::Main, Definedness::Always) => {
-            format!("`{name}` is deleted when {condition} holds; {framework} needs it in both branches")
+            format!(
+                "`{name}` is deleted when {condition} holds; {framework} requires a value in both branches"
+            )
         }
         (Missing::Else, Definedness::Always) => {
             format!(
-                "`{name}` is deleted when {condition} does not hold; {framework} needs it in both branches"
+                "`{name}` is deleted when {condition} does not hold; {framework} requires a value in both branches"
             )
         }
         (Missing::Main, _) => {
             format!(
-                "`{name}` is bound only when {condition} does not hold; {framework} needs it in both branches"
+                "`{name}` is bound only when {condition} does not hold; {framework} requires a value in both branches"
             )
         }
         (Missing::Else, _) => {
-            format!("`{name}` is bound only when {condition} holds; {framework} needs it in both branches")
+            format!(
+                "`{name}` is bound only when {condition} holds; {framework} requires a value in both branches"
+            )
         }
     };
     let mut report = ctx.report(&UNDEFINED_BRANCH, head(construct), message).why(construct.why.clone());
@@ -157,7 +160,7 @@ fn report(
         report.help(format!("assign to `{name}` instead of deleting it")).emit();
         return;
     }
-    report = report.help(format!("give `{name}` a value before the `if`, or in the other branch too"));
+    report = report.help(format!("assign `{name}` before the `if` or in the other branch"));
     let start = outermost(ctx, construct, name).range.start();
     if variable.before == Definedness::Never
         && let Some((zero, edit)) = zero_before(ctx, start, name, &bound)
@@ -168,7 +171,7 @@ fn report(
     report.emit();
 }
 
-/// The outermost `if` around an `if` that would be refused for the same name once the inner one is not.
+/// The outermost enclosing `if` that would be rejected for the same name after the inner one is fixed.
 fn outermost<'a>(ctx: &FunctionContext<'a>, construct: &'a Construct, name: &QName) -> &'a Construct {
     let outer = ctx.enclosing(construct.range).take_while(|outer| outer.kind == ConstructKind::If);
     let needs = |outer: &&Construct| {
@@ -182,7 +185,7 @@ fn outermost<'a>(ctx: &FunctionContext<'a>, construct: &'a Construct, name: &QNa
     outer.take_while(needs).last().unwrap_or(construct)
 }
 
-/// `y = 0` before a statement, when all that is bound to the name are numbers of one type.
+/// `y = 0` before a statement, if all values bound to the name are numbers of one type.
 fn zero_before(
     ctx: &FunctionContext,
     start: TextSize,

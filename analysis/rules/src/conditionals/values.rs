@@ -1,4 +1,4 @@
-//! What a value is to a graph: nothing, a Tensor, a structure of Tensors, or something else.
+//! The graph representation of a value: `None`, a Tensor, a structure of Tensors, or an unsupported object.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use ag_index::facts::{Alternative, CalleeKind, DType, Fact, TensorKind};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     None,
-    /// A Tensor or a number, string or bool, which becomes one.
+    /// A Tensor, or a number, string or bool, which is converted to one.
     Leaf(Option<DType>),
     /// A tuple or list of known length.
     Sequence {
         class: &'static str,
         items: Vec<Value>,
     },
-    /// A dict of known keys, spelt as in Python.
+    /// A dict of known keys, in Python syntax.
     Mapping(BTreeMap<String, Value>),
-    /// A tuple, list or dict of which no more is known.
+    /// A tuple, list or dict of unknown length or keys.
     Container(String),
-    /// Nothing that a graph can hold: "a function".
-    Foreign(String),
+    /// An object that a graph cannot represent, described: "a function".
+    Unsupported(String),
     Unknown,
 }
 
@@ -45,8 +45,8 @@ impl Value {
                     node.items.iter().map(|item| Some((literal_key(item.key.as_ref()?)?, of(&item.value))));
                 items.collect::<Option<_>>().map_or_else(|| Self::Container("dict".to_owned()), Self::Mapping)
             }
-            Expr::Set(_) | Expr::SetComp(_) => Self::Foreign("a set".to_owned()),
-            Expr::Lambda(_) => Self::Foreign("a lambda".to_owned()),
+            Expr::Set(_) | Expr::SetComp(_) => Self::Unsupported("a set".to_owned()),
+            Expr::Lambda(_) => Self::Unsupported("a lambda".to_owned()),
             Expr::Named(node) => of(&node.value),
             _ => Self::of_fact(ctx, ctx.fact(expression)),
         }
@@ -54,9 +54,9 @@ impl Value {
 
     pub(super) fn of_definition(ctx: &FunctionContext, definition: &Def) -> Self {
         match definition.kind {
-            DefKind::Function => return Self::Foreign(format!("the function `{}`", definition.name)),
-            DefKind::Class => return Self::Foreign(format!("the class `{}`", definition.name)),
-            DefKind::Import => return Self::Foreign("a module".to_owned()),
+            DefKind::Function => return Self::Unsupported(format!("the function `{}`", definition.name)),
+            DefKind::Class => return Self::Unsupported(format!("the class `{}`", definition.name)),
+            DefKind::Import => return Self::Unsupported("a module".to_owned()),
             DefKind::Undefined | DefKind::Delete | DefKind::Outer | DefKind::Closure | DefKind::Item => {
                 return Self::Unknown;
             }
@@ -66,7 +66,7 @@ impl Value {
         if definition.kind == DefKind::AugAssign {
             return Self::Unknown;
         }
-        // The right side is the value itself, unless it is unpacked.
+        // The right side is the value itself unless it is unpacked.
         match ctx.value_of(definition) {
             Some(value) if ctx.python_fact(value) == bound => match Self::of_expression(ctx, value) {
                 Self::Sequence { class: "list", .. } if may_be_mutated(ctx, definition) => {
@@ -92,7 +92,7 @@ impl Value {
             Alternative::Tensor { kind, dtype, .. } => {
                 match matches!(kind, TensorKind::Tensor | TensorKind::Variable) {
                     true => Self::Leaf(*dtype),
-                    // Of several Tensors, or a handle.
+                    // Several Tensors, or a handle.
                     false => Self::Unknown,
                 }
             }
@@ -102,35 +102,35 @@ impl Value {
             Alternative::Float => Self::Leaf(Some(DType::Float32)),
             Alternative::Str(_) => Self::Leaf(Some(DType::String)),
             Alternative::Container { class, .. } => match class.as_str() {
-                "set" | "frozenset" => Self::Foreign("a set".to_owned()),
+                "set" | "frozenset" => Self::Unsupported("a set".to_owned()),
                 _ => Self::Container(class.to_string()),
             },
-            Alternative::Callable(callee) => Self::Foreign(match callee.kind {
+            Alternative::Callable(callee) => Self::Unsupported(match callee.kind {
                 CalleeKind::Class => format!("the class `{}`", callee.qualname),
                 CalleeKind::Function => format!("the function `{}`", callee.qualname),
                 CalleeKind::Method => format!("the method `{}`", callee.qualname),
             }),
-            Alternative::Module(_) => Self::Foreign("a module".to_owned()),
-            // The library models spell generic functions as objects.
+            Alternative::Module(_) => Self::Unsupported("a module".to_owned()),
+            // The library models declare generic functions as objects.
             Alternative::Instance { module, .. } if module == "tensorflow._ops" => {
-                Self::Foreign("a function".to_owned())
+                Self::Unsupported("a function".to_owned())
             }
             Alternative::Instance { module, class } if module == "builtins" && class == "object" => {
-                Self::Foreign("an `object`".to_owned())
+                Self::Unsupported("an `object`".to_owned())
             }
             Alternative::Instance { module, class } if ctx.is_plain_class(module, class) => {
-                Self::Foreign(format!("a `{class}`"))
+                Self::Unsupported(format!("a `{class}`"))
             }
             Alternative::Instance { .. } => Self::Unknown,
         }
     }
 
-    /// What is certain when it may be any of these.
+    /// The value known if it may be any of `values`.
     pub(super) fn join(values: impl IntoIterator<Item = Self>) -> Self {
         let joined = values.into_iter().reduce(|a, b| match (a, b) {
             (a, b) if a == b => a,
             (Self::Leaf(_), Self::Leaf(_)) => Self::Leaf(None),
-            (Self::Foreign(a), Self::Foreign(_)) => Self::Foreign(a),
+            (Self::Unsupported(a), Self::Unsupported(_)) => Self::Unsupported(a),
             _ => Self::Unknown,
         });
         joined.unwrap_or(Self::Unknown)
@@ -161,8 +161,8 @@ fn literal_key(key: &Expr) -> Option<String> {
     }
 }
 
-/// Whether the list or dict that a definition binds may have other items by the time it is used: it is
-/// given away, a method of it is called, or an item is bound.
+/// Whether the items of the list or dict that a definition binds may change before it is used: it is passed to
+/// a call, one of its methods is called, or an item is assigned.
 fn may_be_mutated(ctx: &FunctionContext, definition: &Def) -> bool {
     let mut uses = Uses { name: definition.name.root(), mutable: false };
     uses.visit_body(&ctx.def().body);

@@ -1,4 +1,4 @@
-//! Two lambdas that AutoGraph cannot tell apart.
+//! Two lambdas that AutoGraph cannot distinguish.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -11,12 +11,12 @@ use ag_index::callbacks;
 
 declare_rule! {
     /// ## What it does
-    /// Finds lambdas that AutoGraph converts and that share a line with another lambda of the same parameters, when
-    /// they choose between values (`… if … else …`, `and`, `or`, `not`).
+    /// Finds lambdas that AutoGraph converts and that share a line with another lambda of the same parameters,
+    /// if their value depends on a condition (`… if … else …`, `and`, `or`, `not`).
     ///
     /// ## Why is this bad?
-    /// Python remembers only the line of a lambda. AutoGraph looks for the lambda of the same parameters there; where
-    /// it finds two it gives up and leaves the lambda as it is, and a choice on a Tensor raises.
+    /// Python records only the line number of a lambda. AutoGraph searches that line for a lambda with the same
+    /// parameters; if it finds two it leaves the lambda unconverted, and a condition on a Tensor raises.
     ///
     /// ## Example
     /// ```python
@@ -37,13 +37,13 @@ declare_rule! {
     /// up = tf.function(steps[0])
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > could not parse the source code of <function <lambda>>: found multiple definitions with identical signatures
     /// > at the location. This error may be avoided by defining each lambda on a single line and with unique argument
     /// > names.
     pub(crate) static AMBIGUOUS_LAMBDA = {
         code: "AG008", name: "ambiguous-lambda",
-        summary: "AutoGraph cannot tell two lambdas on one line apart",
+        summary: "AutoGraph cannot distinguish two lambdas on one line",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: None,
         check: File(check),
@@ -64,19 +64,21 @@ fn check(ctx: &FileContext) {
         let same = others
             .map(|(_, (other, _))| *other)
             .find(|other| parameters(other) == parameters(lambda) && covers_line_of(ctx.text, other, lambda));
-        let Some(other) = same.filter(|_| *is_converted && chooses(&lambda.body)) else { continue };
+        let Some(other) = same.filter(|_| *is_converted && depends_on_condition(&lambda.body)) else {
+            continue;
+        };
         ctx.report(
             &AMBIGUOUS_LAMBDA,
             lambda.range(),
-            "AutoGraph cannot tell this lambda from another one on its line, and leaves it as plain Python",
+            "AutoGraph cannot distinguish this lambda from another one on its line and does not convert it",
         )
-        .label(ctx.span(other.range()), "the same parameters on the same line")
-        .help("write each lambda on a line of its own, or give the parameters other names")
+        .label(ctx.span(other.range()), "has the same parameters on the same line")
+        .help("write each lambda on its own line, or rename the parameters")
         .emit();
     }
 }
 
-/// The parameters' names: what AutoGraph compares.
+/// The parameters' names, which AutoGraph compares.
 fn parameters(lambda: &ast::ExprLambda) -> Vec<&str> {
     lambda
         .parameters
@@ -94,14 +96,14 @@ fn covers_line_of(text: &str, other: &ast::ExprLambda, lambda: &ast::ExprLambda)
     };
     let (a, b) = (other.range(), lambda.range());
     a.contains(b.start()) || between(a, b) || {
-        // `other` begins later: on the line of `lambda`'s start.
+        // `other` begins later, on the line where `lambda` starts.
         let gap = text.get(b.start().to_usize()..a.start().to_usize());
         a.start() >= b.start() && gap.is_some_and(|gap| !gap.contains('\n'))
     }
 }
 
-/// Whether a lambda's value depends on a choice.
-fn chooses(body: &Expr) -> bool {
+/// Whether the value of a lambda depends on a condition.
+fn depends_on_condition(body: &Expr) -> bool {
     struct Choice(bool);
     impl SourceOrderVisitor<'_> for Choice {
         fn visit_expr(&mut self, expression: &Expr) {
@@ -118,7 +120,7 @@ fn chooses(body: &Expr) -> bool {
     choice.0
 }
 
-/// The functions given to `tf.function`, `tf.autograph.to_graph` or a method of a Dataset.
+/// The function argument of `tf.function`, `tf.autograph.to_graph` or a method of a Dataset.
 fn converted_argument<'a>(ctx: &FileContext, call: &'a ast::ExprCall) -> Option<&'a Expr> {
     let callee = ctx.resolve(&call.func);
     if callee
@@ -129,7 +131,7 @@ fn converted_argument<'a>(ctx: &FileContext, call: &'a ast::ExprCall) -> Option<
     callbacks::dataset_method(call).map(|method| method.function)
 }
 
-/// The names in what is converted: `steps` of `tf.function(steps[0])`.
+/// The names of converted values: `steps` of `tf.function(steps[0])`.
 struct StagedNames<'c, 'a> {
     ctx: &'c FileContext<'c>,
     names: FxHashSet<&'a str>,
@@ -149,7 +151,7 @@ impl<'a> SourceOrderVisitor<'a> for StagedNames<'_, 'a> {
     }
 }
 
-/// All lambdas outside of converted functions, and whether AutoGraph converts them.
+/// All lambdas outside converted functions, and whether AutoGraph converts them.
 struct Lambdas<'c, 'a> {
     ctx: &'c FileContext<'c>,
     names: FxHashSet<&'a str>,
@@ -160,7 +162,7 @@ struct Lambdas<'c, 'a> {
 impl<'a> SourceOrderVisitor<'a> for Lambdas<'_, 'a> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
-            // A lambda in a converted function is converted with it.
+            // A lambda in a converted function is converted together with it.
             Stmt::FunctionDef(def)
                 if def.decorator_list.iter().any(|decorator| {
                     let callee =

@@ -1,4 +1,4 @@
-//! With the optional feature ASSERT_STATEMENTS, a computed message keeps its function from being converted.
+//! With the optional feature ASSERT_STATEMENTS, a computed message prevents conversion of the function.
 
 use super::unconverted;
 use crate::FunctionContext;
@@ -11,8 +11,8 @@ declare_rule! {
     /// `ASSERT_STATEMENTS` (or `ALL`).
     ///
     /// ## Why is this bad?
-    /// Only literal messages are converted. With any other, AutoGraph runs the whole function as plain Python, and the
-    /// `assert` itself raises when it tests a Tensor.
+    /// Only literal messages are converted. With any other message AutoGraph runs the whole function as plain
+    /// Python, and an `assert` on a Tensor raises.
     ///
     /// ## Example
     /// ```python
@@ -36,11 +36,11 @@ declare_rule! {
     ///     return tf.sqrt(x)
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > can only convert string messages for now.
     pub(crate) static ASSERT_MESSAGE = {
         code: "AG013", name: "assert-message",
-        summary: "with `Feature.ASSERT_STATEMENTS`, a computed `assert` message keeps a function from being converted",
+        summary: "with `Feature.ASSERT_STATEMENTS`, a computed `assert` message prevents conversion of the function",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph, Pennylane], fix: None,
         check: Function(check),
@@ -48,7 +48,7 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    let help = "give a plain string, or call `tf.debugging.Assert`";
+    let help = "use a string literal, or call `tf.debugging.Assert`";
     drop(unconverted::check(
         ctx,
         &ASSERT_MESSAGE,

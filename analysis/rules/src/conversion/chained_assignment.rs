@@ -1,4 +1,4 @@
-//! With the optional feature LISTS, `a = b = x` keeps its function from being converted.
+//! With the optional feature LISTS, `a = b = x` prevents conversion of the function.
 
 use ruff_python_ast::Stmt;
 use ruff_text_size::{Ranged, TextRange};
@@ -15,8 +15,8 @@ declare_rule! {
     /// Finds assignments with several targets in functions converted with the optional feature `LISTS` (or `ALL`).
     ///
     /// ## Why is this bad?
-    /// The conversion of lists does not know them. AutoGraph runs the whole function as plain Python: a decision on a
-    /// Tensor raises.
+    /// The conversion of lists does not support them. AutoGraph runs the whole function as plain Python: a
+    /// decision on a Tensor raises.
     ///
     /// ## Example
     /// ```python
@@ -48,11 +48,11 @@ declare_rule! {
     /// ## Fix safety
     /// Safe: the value is computed once, and the targets are bound in the same order.
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > multiple assignment
     pub(crate) static CHAINED_ASSIGNMENT = {
         code: "AG012", name: "chained-assignment",
-        summary: "with `Feature.LISTS`, `a = b = x` keeps a function from being converted",
+        summary: "with `Feature.LISTS`, `a = b = x` prevents conversion of the function",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph, Pennylane], fix: Sometimes,
         check: Function(check),
@@ -61,13 +61,13 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     let phrase = "a chained assignment (`a = b = …`) with `Feature.LISTS`";
-    let help = "write one assignment a line";
+    let help = "write one assignment per line";
     let kind = Unsupported::ChainedAssignment;
     let Some((report, place)) = unconverted::check(ctx, &CHAINED_ASSIGNMENT, kind, phrase, help) else {
         return;
     };
     match split(ctx, place) {
-        Some(edit) => report.fix(Applicability::Safe, "Write one assignment a line", vec![edit]).emit(),
+        Some(edit) => report.fix(Applicability::Safe, "Write one assignment per line", vec![edit]).emit(),
         None => report.emit(),
     }
 }

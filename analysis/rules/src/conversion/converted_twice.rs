@@ -1,4 +1,4 @@
-//! What `tf.autograph.to_graph` gets is no Python function.
+//! The argument of `tf.autograph.to_graph` is not a Python function.
 
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -15,8 +15,8 @@ declare_rule! {
     /// Finds `tf.autograph.to_graph(f)` and `to_code(f)` where `f` is a `tf.function` of the same file.
     ///
     /// ## Why is this bad?
-    /// A `tf.function` is an object around the Python function. AutoGraph converts source text, which the object does
-    /// not have, and raises.
+    /// A `tf.function` is an object that wraps the Python function. AutoGraph needs the function's source,
+    /// which the wrapper does not provide, and raises.
     ///
     /// ## Example
     /// ```python
@@ -45,14 +45,14 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Safe: the call raises as it is.
+    /// Safe: the call raises without the fix.
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > Cannot apply autograph to a function that doesn't expose a __code__ object. If this is a @tf.function, try
     /// > passing f.python_function instead.
     pub(crate) static CONVERTED_TWICE = {
         code: "AG016", name: "converted-twice",
-        summary: "AutoGraph is given a `tf.function` instead of the Python function",
+        summary: "a `tf.function` instead of a Python function is passed to AutoGraph",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: Always,
         check: File(check),
@@ -71,7 +71,7 @@ fn check(ctx: &FileContext) {
     Conversions { ctx, names: &names, decorated }.visit_body(ctx.parsed.suite());
 }
 
-/// The names of functions, and the names that are bound by anything else anywhere in the file.
+/// The names of functions, and the names bound by anything else in the file.
 #[derive(Default)]
 struct Bound<'a> {
     functions: FxHashSet<&'a str>,

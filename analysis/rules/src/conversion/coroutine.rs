@@ -10,8 +10,9 @@ declare_rule! {
     /// Finds `async def` functions that are staged.
     ///
     /// ## Why is this bad?
-    /// A coroutine's body runs when somebody awaits it, and nobody does while a graph is traced. As a `tf.function` it
-    /// returns a coroutine object, which is not a Tensor; called from one, AutoGraph leaves it as it is.
+    /// The body of a coroutine runs when it is awaited, which does not happen while a graph is traced. As a
+    /// `tf.function` it returns a coroutine object, which is not a Tensor; called from a `tf.function`, it is
+    /// not converted.
     ///
     /// ## Example
     /// ```python
@@ -37,7 +38,7 @@ declare_rule! {
     ///     return x
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > Unknown node type <gast.gast.AsyncFunctionDef object>
     pub(crate) static COROUTINE = {
         code: "AG007", name: "coroutine",

@@ -1,4 +1,4 @@
-//! A `for` with an `else` keeps its function from being converted.
+//! A `for` with an `else` prevents conversion of the function.
 
 use super::unconverted;
 use crate::FunctionContext;
@@ -10,11 +10,11 @@ declare_rule! {
     /// Finds `for … else` in functions that AutoGraph converts.
     ///
     /// ## Why is this bad?
-    /// AutoGraph has no conversion for the `else` of a loop. It warns, and runs the *whole* function as plain
-    /// Python: an `if`, `while` or `for` on a Tensor anywhere in it, or in what it calls, raises.
+    /// AutoGraph cannot convert the `else` of a loop. It logs a warning and runs the *whole* function as plain
+    /// Python: an `if`, `while` or `for` on a Tensor in the function, or in functions that it calls, raises.
     ///
-    /// With a decision on a Tensor in the function the finding is an error, and stands at the first one, where
-    /// TensorFlow raises. Otherwise it is a warning at the `else`.
+    /// If the function contains a decision on a Tensor, the finding is an error at the first such decision,
+    /// where TensorFlow raises. Otherwise it is a warning at the `else`.
     ///
     /// ## Example
     /// ```python
@@ -48,11 +48,11 @@ declare_rule! {
     ///     return found
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > for/else statement not yet supported
     pub(crate) static FOR_ELSE = {
         code: "AG001", name: "for-else",
-        summary: "a `for … else` keeps a function from being converted",
+        summary: "a `for … else` prevents conversion of the function",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph, Pennylane], fix: None,
         check: Function(check),
@@ -60,6 +60,6 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    let help = "set a flag in the loop, and test it after the loop";
+    let help = "set a flag in the loop and test it after the loop";
     drop(unconverted::check(ctx, &FOR_ELSE, Unsupported::ForElse, "the `else` of a `for`", help));
 }

@@ -7,13 +7,14 @@ use ag_syntax::unsupported::Unsupported;
 
 declare_rule! {
     /// ## What it does
-    /// Finds generators that are staged themselves, and generators called from staged code that decide on a Tensor.
+    /// Finds generators that are staged, and generators called from staged code that contain a decision on a Tensor.
     ///
     /// ## Why is this bad?
-    /// AutoGraph does not convert generators. Calling one is allowed, and its body then runs as plain Python: a
-    /// Tensor in an `if` raises. As the `tf.function` itself, it returns a generator object, which is not a Tensor.
+    /// AutoGraph does not convert generators. A generator may be called, but its body runs as plain Python: an
+    /// `if` on a Tensor raises. A generator that is itself a `tf.function` returns a generator object, which is
+    /// not a Tensor.
     ///
-    /// Also a `yield` in a *nested* function keeps the function around it from being converted.
+    /// A `yield` in a *nested* function also prevents conversion of the enclosing function.
     ///
     /// ## Example
     /// ```python
@@ -54,7 +55,7 @@ declare_rule! {
     ///     return sum
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > generators are not supported
     ///
     /// > To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes or

@@ -10,8 +10,8 @@ declare_rule! {
     /// Finds calls of `tf.autograph.experimental.set_loop_options` that are not the first statement of a loop's body.
     ///
     /// ## Why is this bad?
-    /// The call is a note to AutoGraph about the loop that it opens. Anywhere else it belongs to no loop; AutoGraph
-    /// refuses the whole function and runs it as plain Python, so the loop it was meant for raises.
+    /// The call is a directive for the loop that contains it. Anywhere else it belongs to no loop; AutoGraph
+    /// rejects the whole function and runs it as plain Python, so the loop on a Tensor raises.
     ///
     /// ## Example
     /// ```python
@@ -45,7 +45,7 @@ declare_rule! {
     ///     return row
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > "set_loop_options" must be the first statement in the loop block
     ///
     /// > "set_loop_options" must be used inside a statement
@@ -64,7 +64,7 @@ fn check(ctx: &FunctionContext) {
         ctx,
         &LOOP_OPTIONS_PLACE,
         Unsupported::LoopOptions,
-        "`set_loop_options` in a place where it is not the first statement of a loop",
+        "a `set_loop_options` that is not the first statement of a loop",
         help,
     ));
 }

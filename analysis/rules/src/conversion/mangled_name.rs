@@ -1,4 +1,4 @@
-//! Private names (`self.__x`) keep their function from being converted.
+//! Private names (`self.__x`) prevent conversion of the function.
 
 use super::unconverted;
 use crate::FunctionContext;
@@ -7,12 +7,13 @@ use ag_syntax::unsupported::Unsupported;
 
 declare_rule! {
     /// ## What it does
-    /// Finds attributes with two leading underscores, and no trailing ones, in functions that AutoGraph converts.
+    /// Finds attributes with two leading and no trailing underscores in functions that AutoGraph converts.
     ///
     /// ## Why is this bad?
-    /// Python mangles such names with the name of the class. Converted code is compiled outside of the class, where
-    /// the mangled name is lost; so AutoGraph refuses the whole function and runs it as plain Python. A decision on a
-    /// Tensor then raises. The finding stands at the first such decision; without one it is a warning at the name.
+    /// Python mangles such names with the name of the class. Converted code is compiled outside the class,
+    /// where the mangled name is lost; so AutoGraph rejects the whole function and runs it as plain Python. A
+    /// decision on a Tensor then raises. The finding is reported at the first such decision; without one it is
+    /// a warning at the name.
     ///
     /// ## Example
     /// ```python
@@ -46,11 +47,11 @@ declare_rule! {
     ///         return x
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > mangled names are not yet supported
     pub(crate) static MANGLED_NAME = {
         code: "AG004", name: "mangled-name",
-        summary: "a private name like `self.__x` keeps a function from being converted",
+        summary: "a private name like `self.__x` prevents conversion of the function",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph, Pennylane], fix: None,
         check: Function(check),

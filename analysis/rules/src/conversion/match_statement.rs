@@ -1,4 +1,4 @@
-//! A `match` keeps its function from being converted.
+//! A `match` prevents conversion of the function.
 
 use super::unconverted;
 use crate::FunctionContext;
@@ -10,9 +10,9 @@ declare_rule! {
     /// Finds `match` statements in functions that AutoGraph converts.
     ///
     /// ## Why is this bad?
-    /// AutoGraph has no conversion for `match`, also where the subject is a plain Python value. It runs the whole
-    /// function as plain Python: a decision on a Tensor raises. The finding stands at the first such decision; without
-    /// one it is a warning at the `match`.
+    /// AutoGraph cannot convert `match`, even if the subject is a plain Python value. It runs the whole
+    /// function as plain Python: a decision on a Tensor raises. The finding is reported at the first such
+    /// decision; without one it is a warning at the `match`.
     ///
     /// ## Example
     /// ```python
@@ -45,12 +45,12 @@ declare_rule! {
     ///     return x
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > AutoGraph could not transform <function activate> and will run it as-is.
     /// > Cause: name node, kind, outside of any statement?
     pub(crate) static MATCH_STATEMENT = {
         code: "AG006", name: "match-statement",
-        summary: "a `match` statement keeps a function from being converted",
+        summary: "a `match` statement prevents conversion of the function",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph, Pennylane], fix: None,
         check: Function(check),

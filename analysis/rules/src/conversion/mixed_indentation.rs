@@ -1,4 +1,4 @@
-//! Tabs within blanks, or blanks within tabs, keep a method from being converted.
+//! Indentation that mixes tabs and spaces prevents conversion of a method.
 
 use super::unconverted;
 use crate::FunctionContext;
@@ -7,12 +7,12 @@ use ag_syntax::unsupported::Unsupported;
 
 declare_rule! {
     /// ## What it does
-    /// Finds methods and nested functions whose lines are indented with both tabs and blanks.
+    /// Finds methods and nested functions whose indentation mixes tabs and spaces.
     ///
     /// ## Why is this bad?
-    /// Python accepts a mixture that is the same on each line of a block. To convert a method on its own AutoGraph has
-    /// to move it to the left, and it refuses to do so with a mixture. The method then runs as plain Python: a decision
-    /// on a Tensor raises.
+    /// Python accepts a mixture that is the same on each line of a block. To convert a method AutoGraph must
+    /// dedent its source, and it rejects mixed indentation. The method then runs as plain Python: a decision on
+    /// a Tensor raises.
     ///
     /// ## Example
     /// ```python
@@ -40,11 +40,11 @@ declare_rule! {
     ///         return x
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > code mixing tabs and spaces for indentation is not allowed
     pub(crate) static MIXED_INDENTATION = {
         code: "AG010", name: "mixed-indentation",
-        summary: "tabs and blanks mixed in the indentation keep a function from being converted",
+        summary: "mixed tabs and spaces in the indentation prevent conversion of a function",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph, Pennylane], fix: None,
         check: Function(check),
@@ -52,12 +52,12 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    let help = "indent with blanks only";
+    let help = "indent with spaces only";
     drop(unconverted::check(
         ctx,
         &MIXED_INDENTATION,
         Unsupported::MixedIndentation,
-        "tabs and blanks mixed in its indentation",
+        "tabs and spaces mixed in its indentation",
         help,
     ));
 }

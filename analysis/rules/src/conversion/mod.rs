@@ -1,4 +1,4 @@
-//! What AutoGraph does not convert.
+//! AG0xx: code that AutoGraph does not convert.
 
 pub(super) mod ambiguous_lambda;
 pub(super) mod assert_message;

@@ -1,7 +1,7 @@
-//! Shared by the rules about syntax that AutoGraph refuses: where the harm shows.
+//! Shared by the rules about syntax that AutoGraph rejects: selects where to report.
 //!
-//! TensorFlow only warns about the syntax, and runs the function as Python. It raises at the first
-//! decision on a Tensor, so that is where the finding stands; without one it stands at the syntax.
+//! TensorFlow logs only a warning about the syntax and runs the function as Python. It raises at the first
+//! decision on a Tensor, so the finding is reported there; without one it is reported at the syntax.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextRange};
@@ -18,8 +18,8 @@ use ag_syntax::qname::QName;
 use ag_syntax::unsupported;
 use ag_syntax::unsupported::Unsupported;
 
-/// Reports the first place of a kind in a function that AutoGraph would convert but for such places;
-/// gives the report, to be finished, and the place. `phrase` completes "AutoGraph cannot convert `f`
+/// Reports the first occurrence of `kind` in a function that AutoGraph would convert otherwise; returns the
+/// report, to be completed, and the range of the syntax. `phrase` completes "AutoGraph cannot convert `f`
 /// because of …".
 pub(super) fn check<'c>(
     ctx: &'c FunctionContext,
@@ -37,28 +37,28 @@ pub(super) fn check<'c>(
     let name = ctx.def().name.as_str();
     let report = match first_decision(ctx).filter(|_| is_first && runs_while_tracing(ctx, kind)) {
         Some(decision) => {
-            let refusal = refusal(ctx, decision);
-            let message = format!("{refusal}: AutoGraph cannot convert `{name}` because of {phrase}");
+            let failure = failure(ctx, decision);
+            let message = format!("{failure}: AutoGraph cannot convert `{name}` because of {phrase}");
             ctx.report(rule, decision.test_range, message)
                 .why(decision.why.clone())
-                .label(ctx.span(place), format!("keeps `{name}` from being converted"))
+                .label(ctx.span(place), format!("prevents conversion of `{name}`"))
         }
         None if kind == Unsupported::Yield && ctx.root().is_none() => return None,
         None if !runs_while_tracing(ctx, kind) && ctx.root() == Some(RootKind::Function) => ctx
             .report(
                 rule,
                 ctx.def().name.range(),
-                format!("`{name}` gives an object that no graph can return, because of {phrase}"),
+                format!("`{name}` returns an object that a graph cannot return, because of {phrase}"),
             )
             .label(ctx.span(place), "here"),
         None => ctx
-            .report(rule, place, format!("AutoGraph leaves `{name}` as plain Python because of {phrase}"))
+            .report(rule, place, format!("AutoGraph runs `{name}` as plain Python because of {phrase}"))
             .severity(Severity::Warning),
     };
     Some((report.help(help), place))
 }
 
-/// A generator's or coroutine's body does not run when it is called.
+/// The body of a generator or coroutine does not run when the function is called.
 fn runs_while_tracing(ctx: &FunctionContext, kind: Unsupported) -> bool {
     match kind {
         Unsupported::Async => false,
@@ -67,20 +67,20 @@ fn runs_while_tracing(ctx: &FunctionContext, kind: Unsupported) -> bool {
     }
 }
 
-/// The first decision that Python makes on a Tensor.
+/// The first decision on a Tensor that runs in Python.
 fn first_decision<'a>(ctx: &FunctionContext<'a>) -> Option<&'a Construct> {
     let staged = ctx.staged().filter(|(_, node)| !node.test().is_some_and(|test| may_be_flag(ctx, test)));
     staged.map(|(construct, _)| construct).min_by_key(|construct| construct.test_range.start())
 }
 
-/// Whether a test is of a parameter as it is, without an annotation: what callers pass there may as well
-/// be a flag, or a container that may be empty.
+/// Whether a test is just a parameter without an annotation: callers may pass a flag, or a container that may
+/// be empty.
 pub(super) fn may_be_flag(ctx: &FunctionContext, test: &Expr) -> bool {
     let tested = match test {
         Expr::UnaryOp(operation) => operation.operand.as_ref(),
         _ => test,
     };
-    // A Tensor of known elements is no flag.
+    // A Tensor with a known dtype is not a flag.
     let unknown = ctx.fact(tested).dtype().is_none();
     tested.as_name_expr().filter(|_| unknown).is_some_and(|name| {
         let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
@@ -92,28 +92,28 @@ pub(super) fn may_be_flag(ctx: &FunctionContext, test: &Expr) -> bool {
     })
 }
 
-/// What Python does with a Tensor in a decision that nobody converts.
-pub(super) fn refusal(ctx: &FunctionContext, decision: &Construct) -> &'static str {
+/// The failure of an unconverted decision on a Tensor, as a clause of a message.
+pub(super) fn failure(ctx: &FunctionContext, decision: &Construct) -> &'static str {
     match decision.kind {
-        // While a graph is traced, Python gets another symbolic element each time it asks.
+        // While a graph is traced, the iterator of a Dataset returns symbolic elements without end.
         ConstructKind::For if is_dataset(ctx, decision) => {
-            "this `for` asks for elements while the graph is traced, and never ends"
+            "this `for` over a Dataset runs while the graph is traced and never ends"
         }
-        ConstructKind::For => "this `for` iterates over a Tensor in plain Python, which raises",
-        ConstructKind::If => "this `if` needs a Python bool but gets a Tensor, which raises",
-        ConstructKind::While => "this `while` needs a Python bool but gets a Tensor, which raises",
+        ConstructKind::For => "this `for` iterates over a Tensor in Python, which raises",
+        ConstructKind::If => "this `if` converts a Tensor to a Python bool, which raises",
+        ConstructKind::While => "this `while` converts a Tensor to a Python bool, which raises",
         ConstructKind::IfExp => {
-            "this conditional expression needs a Python bool but gets a Tensor, which raises"
+            "this conditional expression converts a Tensor to a Python bool, which raises"
         }
-        ConstructKind::And => "this `and` needs a Python bool but gets a Tensor, which raises",
-        ConstructKind::Or => "this `or` needs a Python bool but gets a Tensor, which raises",
-        ConstructKind::Not => "this `not` needs a Python bool but gets a Tensor, which raises",
+        ConstructKind::And => "this `and` converts a Tensor to a Python bool, which raises",
+        ConstructKind::Or => "this `or` converts a Tensor to a Python bool, which raises",
+        ConstructKind::Not => "this `not` converts a Tensor to a Python bool, which raises",
         ConstructKind::CompareChain => {
-            "this chained comparison needs a Python bool but gets a Tensor, which raises"
+            "this chained comparison converts a Tensor to a Python bool, which raises"
         }
-        ConstructKind::Assert => "this `assert` needs a Python bool but gets a Tensor, which raises",
+        ConstructKind::Assert => "this `assert` converts a Tensor to a Python bool, which raises",
         ConstructKind::ComprehensionIf => {
-            "this condition of a comprehension needs a Python bool but gets a Tensor, which raises"
+            "this comprehension condition converts a Tensor to a Python bool, which raises"
         }
     }
 }

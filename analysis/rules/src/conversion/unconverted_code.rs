@@ -1,12 +1,12 @@
-//! A decision on a Tensor in code that AutoGraph leaves as it is.
+//! A decision on a Tensor in code that AutoGraph does not convert.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
-use super::unconverted::{may_be_flag, refusal};
+use super::unconverted::{failure, may_be_flag};
 use crate::FunctionContext;
 use crate::declare::declare_rule;
-use crate::guards::guarded;
+use crate::guards::is_guarded;
 use crate::tracing;
 use crate::tracing::Origin;
 use ag_db::diagnostic::Severity;
@@ -20,20 +20,20 @@ declare_rule! {
     /// Finds `if`, `while`, `for`, conditional expressions, `and`, `or`, `not`, `assert` and chained comparisons
     /// on Tensors in code that is traced but not converted:
     ///
-    /// - methods that Keras 3 calls: `Layer.call`, `Model.train_step`, `Loss.call`, …
-    /// - functions that a library calls as they are: the bodies of `tf.cond`, `tf.while_loop`, `tf.scan` (but not
-    ///   those of `tf.map_fn` and of Datasets)
+    /// - methods called by Keras 3: `Layer.call`, `Model.train_step`, `Loss.call`, …
+    /// - functions that a library calls without converting them: the bodies of `tf.cond`, `tf.while_loop`,
+    /// `tf.scan` (but not those of `tf.map_fn` and of Datasets)
     /// - methods that Python calls for a `with` or `for`: `__enter__`, `__next__`
     /// - constructors, and functions with `functools.lru_cache` or `do_not_convert`
-    /// - functions with `autograph=False`, and all that is called from such code
+    /// - functions with `autograph=False`, and all functions called from such code
     ///
-    /// It also finds calls of functions with `functools.lru_cache` that are given Tensors.
+    /// It also finds calls with Tensor arguments of functions with `functools.lru_cache`.
     ///
     /// ## Why is this bad?
-    /// Only converted code can branch on a Tensor. Elsewhere Python asks the Tensor for its truth value, which it
-    /// does not have while a graph is traced. A `for` over a Dataset does not even raise: it is traced for ever.
+    /// Only converted code can branch on a Tensor. Unconverted code converts the Tensor to a Python bool, which
+    /// raises while a graph is traced. A `for` over a Dataset does not even raise: tracing never ends.
     ///
-    /// Functions written *inside* a converted function are converted with it, whoever calls them.
+    /// Functions defined *inside* a converted function are converted together with it.
     ///
     /// ## Example
     /// ```python
@@ -62,9 +62,9 @@ declare_rule! {
     ///         return x
     /// ```
     ///
-    /// `tf.where` and `tf.cond` do without conversion.
+    /// `tf.where` and `tf.cond` work without conversion.
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > Using a symbolic `tf.Tensor` as a Python `bool` is not allowed.
     ///
     /// > Iterating over a symbolic `tf.Tensor` is not allowed.
@@ -81,21 +81,21 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     match ctx.stage.unconverted {
-        // What has a cache is never called with a Tensor: the call fails before.
+        // Calling a cached function with a Tensor raises before its body runs.
         None | Some(Unconverted::Syntax | Unconverted::Cached) => {}
         Some(reason) => decisions(ctx, reason, UNCONVERTED_CODE.severity),
     }
-    // Converted for one caller, and as it is for another.
+    // Converted for one caller, but not for another.
     if let Some(reason) = ctx.stage.also_unconverted {
         decisions(ctx, reason, Severity::Warning);
     }
     cached_calls(ctx);
 }
 
-fn decisions(ctx: &FunctionContext, reason: Unconverted, most: Severity) {
+fn decisions(ctx: &FunctionContext, reason: Unconverted, max_severity: Severity) {
     let mut last = None;
     for (construct, node) in ctx.staged() {
-        // The parts of a test that is reported already.
+        // Skip the parts of a test that has been reported.
         if last.is_some_and(|range| construct.range.intersect(range) == Some(construct.range)) {
             continue;
         }
@@ -110,28 +110,28 @@ fn decisions(ctx: &FunctionContext, reason: Unconverted, most: Severity) {
         last = Some(construct.test_range);
         let assumed = node.test().is_some_and(|test| tracing::origin(ctx, test) == Origin::Assumed);
         if node.test().is_some_and(|test| may_be_flag(ctx, test) || compares_objects(ctx, test))
-            || guarded(ctx, construct.test_range)
+            || is_guarded(ctx, construct.test_range)
         {
             continue;
         }
         let name = ctx.def().name.as_str();
-        let message = format!("{}: {}", refusal(ctx, construct), because(reason, name));
-        let severity = if assumed { Severity::Warning } else { most };
+        let message = format!("{}: {}", failure(ctx, construct), because(reason, name));
+        let severity = if assumed { Severity::Warning } else { max_severity };
         let report = ctx.report(&UNCONVERTED_CODE, construct.test_range, message).severity(severity);
         let report = match &ctx.stage.cause {
             _ if ctx.stage.converts => report,
             Some(cause) if reason == Unconverted::Caller => report.label(cause.clone(), "called here"),
             Some(cause) if reason == Unconverted::Body => {
-                report.label(cause.clone(), "given to TensorFlow here")
+                report.label(cause.clone(), "passed to TensorFlow here")
             }
-            Some(cause) if reason == Unconverted::Constructor => report.label(cause.clone(), "made here"),
+            Some(cause) if reason == Unconverted::Constructor => report.label(cause.clone(), "created here"),
             _ => report,
         };
         report.why(construct.why.clone()).help(help(reason)).emit();
     }
 }
 
-/// `a != b` in code for TensorFlow 1, where it tells whether these are two objects.
+/// `a != b` in code for TensorFlow 1, where it compares object identity.
 fn compares_objects(ctx: &FunctionContext, test: &Expr) -> bool {
     const REMOVED: [&str; 8] = [
         "tensorflow.assign",
@@ -145,7 +145,7 @@ fn compares_objects(ctx: &FunctionContext, test: &Expr) -> bool {
     ];
     let Expr::Compare(compare) = test else { return false };
     compare.ops.iter().all(|op| matches!(op, ast::CmpOp::Eq | ast::CmpOp::NotEq))
-        && tracing::asks(ctx, &REMOVED)
+        && tracing::uses(ctx, &REMOVED)
 }
 
 fn because(reason: Unconverted, name: &str) -> String {
@@ -154,7 +154,7 @@ fn because(reason: Unconverted, name: &str) -> String {
         Unconverted::Keras => format!("Keras 3 calls `{name}` without converting it"),
         Unconverted::Body => format!("TensorFlow calls `{name}` without converting it"),
         Unconverted::Constructor => "constructors are not converted".to_owned(),
-        Unconverted::Protocol => format!("Python itself calls `{name}`, and it is not converted"),
+        Unconverted::Protocol => format!("Python calls `{name}` without converting it"),
         Unconverted::DoNotConvert => format!("`{name}` is marked `do_not_convert`"),
         Unconverted::Cached | Unconverted::Syntax | Unconverted::Caller => {
             format!("`{name}` is called from code that is not converted")
@@ -169,17 +169,19 @@ fn help(reason: Unconverted) -> &'static str {
             "decorate the method with `@tf.function`, or use `keras.ops.cond`, `keras.ops.where` or `keras.ops.while_loop`"
         }
         Unconverted::Body => "define the function inside the converted function, or use `tf.cond` in it",
-        Unconverted::Constructor => "decide in a function, and give the result to the constructor",
-        Unconverted::Protocol => "call a function for it, in the body of the `with` or `for`",
+        Unconverted::Constructor => {
+            "evaluate the condition in a function, and pass the result to the constructor"
+        }
+        Unconverted::Protocol => "move the condition to a function called in the body of the `with` or `for`",
         Unconverted::DoNotConvert => "remove `do_not_convert`, or use `tf.cond` or `tf.where`",
-        Unconverted::Cached => "remove the cache: Tensors cannot be its keys",
+        Unconverted::Cached => "remove the cache; Tensors cannot be cache keys",
         Unconverted::Syntax | Unconverted::Caller => {
             "decorate this function with `@tf.function`, or use `tf.cond` or `tf.where`"
         }
     }
 }
 
-/// `cached(x)`: the cache wants to hash the Tensor.
+/// `cached(x)`: the cache hashes the Tensor, which raises.
 fn cached_calls(ctx: &FunctionContext) {
     for expression in expressions::of_function(ctx.def()) {
         let Expr::Call(call) = expression else { continue };
@@ -200,7 +202,7 @@ fn cached_calls(ctx: &FunctionContext) {
             &UNCONVERTED_CODE,
             call.range(),
             format!(
-                "`{}` caches its results by its arguments, and the Tensor `{}` cannot be a key",
+                "`{}` caches its results, and the Tensor `{}` cannot be a cache key",
                 ctx.text(call.func.as_ref()),
                 ctx.text(tensor)
             ),

@@ -1,4 +1,4 @@
-//! An assignment expression keeps its function from being converted.
+//! An assignment expression prevents conversion of the function.
 
 use ruff_python_ast::Stmt;
 use ruff_text_size::{Ranged, TextRange};
@@ -15,9 +15,9 @@ declare_rule! {
     /// Finds assignment expressions (`:=`) in functions that AutoGraph converts.
     ///
     /// ## Why is this bad?
-    /// AutoGraph's analysis does not know assignment expressions and gives up on the whole function, which then runs
-    /// as plain Python: a decision on a Tensor raises. The finding stands at the first such decision; without one it
-    /// is a warning at the `:=`.
+    /// AutoGraph does not support assignment expressions: it runs the whole function as plain Python, and a
+    /// decision on a Tensor raises. The finding is reported at the first such decision; without one it is a
+    /// warning at the `:=`.
     ///
     /// ## Example
     /// ```python
@@ -45,14 +45,14 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Safe: the assignment is what the test does first. It is offered where that is so.
+    /// Safe: the fix is offered only if the test evaluates the assignment first.
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > AutoGraph could not transform <function doubled> and will run it as-is.
     /// > Cause: (<gast.gast.NamedExpr object>, (y := (x * 2.0)))
     pub(crate) static WALRUS = {
         code: "AG005", name: "walrus",
-        summary: "an assignment expression `:=` keeps a function from being converted",
+        summary: "an assignment expression `:=` prevents conversion of the function",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph, Pennylane], fix: Sometimes,
         check: Function(check),
@@ -60,7 +60,7 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    let help = "assign in a statement of its own";
+    let help = "assign in a separate statement";
     let Some((report, place)) = unconverted::check(ctx, &WALRUS, Unsupported::Walrus, "`:=`", help) else {
         return;
     };
@@ -70,7 +70,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// `if (y := f(x)) > 0:` -> `y = f(x)`, `if (y) > 0:`, where the assignment is what the test does first.
+/// `if (y := f(x)) > 0:` -> `y = f(x)`, `if (y) > 0:`, if the test evaluates the assignment first.
 fn own_statement(ctx: &FunctionContext, place: TextRange) -> Option<Vec<Edit>> {
     let node = statements::of_function(ctx.def())
         .into_iter()
@@ -78,7 +78,7 @@ fn own_statement(ctx: &FunctionContext, place: TextRange) -> Option<Vec<Edit>> {
         .find(|node| node.test.range().contains_range(place))?;
     let named = ctx.expression_at(place)?.as_named_expr()?;
     let before = ctx.ast.text.get(usize::from(node.test.start())..usize::from(place.start()))?;
-    // `if` may stand in a loop, but not under a condition of its own line.
+    // Nothing but parentheses may precede the assignment in the test.
     if !before.chars().all(|c| c == '(' || c.is_whitespace()) {
         return None;
     }

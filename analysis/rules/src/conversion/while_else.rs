@@ -1,4 +1,4 @@
-//! A `while` with an `else` keeps its function from being converted.
+//! A `while` with an `else` prevents conversion of the function.
 
 use super::unconverted;
 use crate::FunctionContext;
@@ -10,9 +10,9 @@ declare_rule! {
     /// Finds `while … else` in functions that AutoGraph converts.
     ///
     /// ## Why is this bad?
-    /// AutoGraph has no conversion for the `else` of a loop. It warns, and runs the *whole* function as plain
-    /// Python: a decision on a Tensor anywhere in it raises. The finding stands at the first such decision; without
-    /// one it is a warning at the `else`.
+    /// AutoGraph cannot convert the `else` of a loop. It logs a warning and runs the *whole* function as plain
+    /// Python: a decision on a Tensor anywhere in it raises. The finding is reported at the first such
+    /// decision; without one it is a warning at the `else`.
     ///
     /// ## Example
     /// ```python
@@ -41,11 +41,11 @@ declare_rule! {
     ///     return x
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > while/else statement not yet supported
     pub(crate) static WHILE_ELSE = {
         code: "AG002", name: "while-else",
-        summary: "a `while … else` keeps a function from being converted",
+        summary: "a `while … else` prevents conversion of the function",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph, Pennylane], fix: None,
         check: Function(check),
@@ -53,6 +53,6 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    let help = "without a `break` the `else` always runs: put it after the loop; else set a flag";
+    let help = "move the `else` body after the loop if there is no `break`; otherwise set a flag in the loop";
     drop(unconverted::check(ctx, &WHILE_ELSE, Unsupported::WhileElse, "the `else` of a `while`", help));
 }

@@ -11,12 +11,12 @@ use ag_db::diagnostic::Severity;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a string or a function given to an argument of a jitted function of the same file that is
-    /// not static, and a jitted method whose `self` is not static, in a class that JAX does not know.
+    /// Reports strings and functions passed to a non-static argument of a jitted function of the same file, and
+    /// jitted methods with a non-static `self` whose class is not a pytree.
     ///
     /// ## Why is this bad?
-    /// `jax.jit` makes a tracer of every argument that is not static. It can do that for numbers,
-    /// arrays, and containers of them. Anything else raises at the call.
+    /// `jax.jit` traces every argument that is not static. It can trace numbers, arrays, and containers of
+    /// them. Anything else raises at the call.
     ///
     /// ## Example
     /// ```python
@@ -44,7 +44,7 @@ declare_rule! {
     /// flip(jnp.ones(3), mode="reverse")
     /// ```
     ///
-    /// ## What jax says
+    /// ## What jax reports
     /// `TypeError: Error interpreting argument to <function flip> as an abstract array. The
     /// problematic value is of type <class 'str'> and was passed to the function at path mode.`
     pub(crate) static JAX_ARGUMENT = {
@@ -57,32 +57,32 @@ declare_rule! {
 }
 
 fn check(ctx: &FileContext) {
-    for given in arguments(ctx) {
-        let kind = match given.value {
+    for argument in arguments(ctx) {
+        let kind = match argument.value {
             Expr::StringLiteral(_) | Expr::FString(_) => "string",
             Expr::Lambda(_) => "function",
-            _ if given.is_function => "function",
+            _ if argument.is_function => "function",
             _ => continue,
         };
-        if !given.is_static {
+        if !argument.is_static {
             ctx.report(
                 &JAX_ARGUMENT,
-                given.call,
+                argument.call,
                 format!(
-                    "a {kind} cannot be traced; `{}` of `{}` is not static",
-                    given.parameter, given.function
+                    "a {kind} cannot be traced, but `{}` of `{}` is not static",
+                    argument.parameter, argument.function
                 ),
             )
-            .label(ctx.span(given.value.range()), format!("a {kind}"))
-            .help(format!("Add `static_argnames=\"{}\"` to `jax.jit`", given.parameter))
+            .label(ctx.span(argument.value.range()), format!("a {kind}"))
+            .help(format!("add `static_argnames=\"{}\"` to `jax.jit`", argument.parameter))
             .emit();
         }
     }
     methods(ctx);
 }
 
-/// `@jax.jit` on a method of a class without bases and decorators: `self` is no pytree, unless the
-/// file registers it.
+/// `@jax.jit` on a method of a class without bases and decorators: `self` is not a pytree unless the file
+/// registers the class.
 fn methods(ctx: &FileContext) {
     if !ctx.imports.uses("jax") || ctx.text.contains("register_") {
         return;
@@ -102,11 +102,11 @@ fn methods(ctx: &FileContext) {
                 ctx.report(
                     &JAX_ARGUMENT,
                     &method.name,
-                    format!("`{receiver}` of `{}` cannot be traced; `{}` is no type that JAX knows", method.name, class.name),
+                    format!("`{receiver}` of `{}` cannot be traced: the class `{}` is not a pytree", method.name, class.name),
                 )
                 .severity(Severity::Warning)
                 .label(ctx.span(decorator.range()), "jitted here")
-                .help("Add `static_argnums=0`, or register the class with `jax.tree_util.register_pytree_node_class`")
+                .help("add `static_argnums=0`, or register the class with `jax.tree_util.register_pytree_node_class`")
                 .emit();
             }
         }

@@ -6,19 +6,19 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Certainty, Decision};
-use super::{needs_truth, shown, weight};
+use super::{bool_severity, decision_severity, snippet};
 use ag_db::diagnostic::{Applicability, Edit};
 use ag_staging::construct::{ConstructKind, ConstructNode};
 
 declare_rule! {
     /// ## What it does
-    /// Reports decisions that Python takes on a traced array: `if`, conditional expressions, `and`,
-    /// `or`, `not`, `assert`, conditions of comprehensions, and the builtins that decide inside:
-    /// `bool`, `any`, `all`, `max` and `min` of several values, `in` on a list or tuple.
+    /// Reports Python decisions on a traced array: `if`, conditional expressions, `and`, `or`, `not`, `assert`,
+    /// conditions of comprehensions, and builtins that need a truth value: `bool`, `any`, `all`, `max` and
+    /// `min` of several values, `in` on a list or tuple.
     ///
     /// ## Why is this bad?
-    /// `jax.jit` runs the function once with tracers, which have a shape and a dtype and no value.
-    /// Python cannot know which way to go, so tracing stops with an exception.
+    /// `jax.jit` runs the function once with tracers, which have a shape and a dtype but no value. Python
+    /// cannot select a branch, so tracing raises.
     ///
     /// ## Example
     /// ```python
@@ -43,17 +43,17 @@ declare_rule! {
     ///
     /// relu(jnp.ones(3))
     /// ```
-    /// `jax.lax.cond` evaluates one side only. A Python value that selects between versions of the
-    /// function belongs in `static_argnames`.
+    /// `jax.lax.cond` evaluates one branch only. If a Python value selects the branch, list the argument in
+    /// `static_argnames`.
     ///
     /// ## Fix safety
     /// Unsafe: `jnp.where` and `jnp.logical_and` evaluate all of their operands.
     ///
-    /// ## What jax says
+    /// ## What jax reports
     /// `TracerBoolConversionError: Attempted boolean conversion of traced array with shape bool[].`
     pub(crate) static JAX_BRANCH = {
         code: "AG501", name: "jax-branch",
-        summary: "Python decides on a traced array",
+        summary: "a Python decision on a traced array",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: Sometimes,
         check: Function(check),
@@ -62,20 +62,22 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     for decision in tracing::decisions(ctx) {
-        if decision.construct.kind != ConstructKind::While && !tracing::is_made_before(ctx, decision.test) {
+        if decision.construct.kind != ConstructKind::While
+            && !tracing::is_created_before_tracing(ctx, decision.test)
+        {
             report(ctx, &decision);
         }
     }
     for expression in ctx.expressions() {
-        if let Some((what, value)) = decided_inside(ctx, expression) {
+        if let Some((what, value)) = implicit_conversion(ctx, expression) {
             ctx.report(
                 &JAX_BRANCH,
                 expression,
-                format!("{what} needs the truth of `{}`, which is traced and has no value yet", shown(ctx, value)),
+                format!("{what} converts `{}` to a Python bool, but it is traced and has no value yet", snippet(ctx, value)),
             )
-            .severity(needs_truth(ctx, value))
+            .severity(bool_severity(ctx, value))
             .why(ctx.why(value))
-            .help("Use the function of `jax.numpy` that works on arrays, such as `jnp.maximum`, `jnp.any` or `jnp.isin`")
+            .help("use the corresponding function of `jax.numpy`, such as `jnp.maximum`, `jnp.any` or `jnp.isin`")
             .emit();
         }
     }
@@ -83,13 +85,13 @@ fn check(ctx: &FunctionContext) {
 
 fn report(ctx: &FunctionContext, decision: &Decision) {
     let kind = decision.construct.kind;
-    let (is, severity) = weight(ctx, decision);
-    let (test, what) = (shown(ctx, decision.test), tracing::spelled(kind));
+    let (is, severity) = decision_severity(ctx, decision);
+    let (test, what) = (snippet(ctx, decision.test), tracing::noun_phrase(kind));
     let report = ctx
         .report(
             &JAX_BRANCH,
             decision.test,
-            format!("`{test}` {is} traced; a tracer has no value for {what} to decide on"),
+            format!("`{test}` {is} traced; {what} cannot convert a tracer to a Python bool"),
         )
         .severity(severity)
         .why(decision.construct.why.clone());
@@ -102,11 +104,11 @@ fn report(ctx: &FunctionContext, decision: &Decision) {
 fn help(kind: ConstructKind) -> &'static str {
     match kind {
         ConstructKind::And | ConstructKind::Or | ConstructKind::Not | ConstructKind::CompareChain => {
-            "Use `jnp.logical_and`, `jnp.logical_or` or `jnp.logical_not`"
+            "use `jnp.logical_and`, `jnp.logical_or` or `jnp.logical_not`"
         }
-        ConstructKind::Assert => "Use `jax.experimental.checkify.check`, or check before the jitted call",
+        ConstructKind::Assert => "use `jax.experimental.checkify.check`, or check before the jitted call",
         _ => {
-            "Use `jnp.where` or `jax.lax.cond`; make a Python value that selects behaviour a static argument"
+            "use `jnp.where` or `jax.lax.cond`; if a Python value selects the branch, make it a static argument"
         }
     }
 }
@@ -155,8 +157,8 @@ fn fix(ctx: &FunctionContext, decision: &Decision) -> Option<(&'static str, Edit
     }
 }
 
-/// What asks for a truth value without saying so, and the value it asks about.
-fn decided_inside<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr)> {
+/// An implicit conversion to bool: what performs it, and the converted value.
+fn implicit_conversion<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr)> {
     match expression {
         Expr::Call(call) => {
             let name = ctx.builtin(&call.func)?;

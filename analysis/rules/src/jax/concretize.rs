@@ -1,22 +1,22 @@
-//! Tracers where Python wants a number: `int()`, `.item()`, `range()`, an index of a list, `math`.
+//! Tracers where Python needs a number: `int()`, `.item()`, `range()`, an index of a list, `math`.
 
 use ruff_python_ast::{self as ast, Expr};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use super::super::tracing::{is_made_before, is_tensor};
-use super::{needs_value, shown};
+use super::super::tracing::{is_created_before_tracing, is_tensor};
+use super::{snippet, value_severity};
 use ag_index::facts::{Alternative, Fact};
 
 declare_rule! {
     /// ## What it does
-    /// Reports places where a traced array is made a Python number: `int(x)`, `float(x)`,
-    /// `complex(x)`, `x.item()`, `x.tolist()`, `range(x)`, functions of `math`, an index or slice of
-    /// a Python sequence, and number formats.
+    /// Reports conversions of a traced array to a Python number: `int(x)`, `float(x)`, `complex(x)`,
+    /// `x.item()`, `x.tolist()`, `range(x)`, functions of `math`, an index or slice of a Python sequence, and
+    /// format specifications.
     ///
     /// ## Why is this bad?
-    /// `jax.jit` runs the function once with tracers, which have no values. There is no number to
-    /// give, so tracing stops with an exception.
+    /// `jax.jit` runs the function once with tracers, which have no values. The conversion is impossible, so
+    /// tracing raises.
     ///
     /// ## Example
     /// ```python
@@ -41,10 +41,10 @@ declare_rule! {
     ///
     /// normalise(jnp.ones(3))
     /// ```
-    /// To convert a dtype, write `x.astype(int)`. A Python number that shapes the computation belongs
-    /// in `static_argnames`.
+    /// To convert a dtype, use `x.astype(int)`. If the Python number determines the computation, list the
+    /// argument in `static_argnames`.
     ///
-    /// ## What jax says
+    /// ## What jax reports
     /// `ConcretizationTypeError: Abstract tracer value encountered where concrete value is expected`,
     /// or `TracerIntegerConversionError: The __index__() method was called on traced array`.
     pub(crate) static JAX_CONCRETIZE = {
@@ -56,7 +56,7 @@ declare_rule! {
     }
 }
 
-/// Those that call `__float__` or `__index__`.
+/// The functions that call `__float__` or `__index__`.
 const MATH: [&str; 26] = [
     "acos", "asin", "atan", "atan2", "ceil", "copysign", "cos", "cosh", "degrees", "erf", "exp", "expm1",
     "floor", "fmod", "fsum", "hypot", "isfinite", "isinf", "isnan", "log", "log10", "log2", "pow", "sin",
@@ -66,30 +66,30 @@ const MATH: [&str; 26] = [
 fn check(ctx: &FunctionContext) {
     for expression in ctx.expressions() {
         let Some((what, value, help)) = concretized(ctx, expression) else { continue };
-        if is_made_before(ctx, value) {
+        if is_created_before_tracing(ctx, value) {
             continue;
         }
         ctx.report(
             &JAX_CONCRETIZE,
             expression,
             format!(
-                "{what} needs the number in `{}`, which is traced and has no value yet",
-                shown(ctx, value)
+                "{what} needs the value of `{}`, which is traced and has no value yet",
+                snippet(ctx, value)
             ),
         )
-        .severity(needs_value(ctx, value))
+        .severity(value_severity(ctx, value))
         .why(ctx.why(value))
         .help(help)
         .emit();
     }
 }
 
-/// What needs a number, the Tensor it gets, and what to do.
+/// The operation that needs a number, the Tensor passed to it, and the help.
 fn concretized<'a>(
     ctx: &FunctionContext<'a>,
     expression: &'a Expr,
 ) -> Option<(String, &'a Expr, &'static str)> {
-    const STATIC: &str = "Make it a static argument (`static_argnames`), or use an operation of JAX";
+    const STATIC: &str = "make it a static argument (`static_argnames`), or use a JAX operation";
     match expression {
         Expr::Call(call) => {
             let first = call.arguments.args.first();
@@ -99,12 +99,12 @@ fn concretized<'a>(
                     "int" | "float" | "complex" => Some((
                         format!("`{name}`"),
                         tensor,
-                        "Keep the array; `x.astype(int)` and `x.astype(float)` convert its dtype",
+                        "keep the array; use `x.astype(int)` or `x.astype(float)` to convert its dtype",
                     )),
                     "range" => Some((
                         "`range`".to_owned(),
                         tensor,
-                        "Use `jax.lax.fori_loop`, or make the bound a static argument",
+                        "use `jax.lax.fori_loop`, or make the bound a static argument",
                     )),
                     _ => None,
                 };
@@ -115,13 +115,13 @@ fn concretized<'a>(
                 let tensor = call.arguments.args.iter().find(|value| is_tensor(ctx, value))?;
                 let certain = MATH.contains(&function);
                 return certain.then(|| {
-                    (format!("`math.{function}`"), tensor, "Use the function of the same name in `jax.numpy`")
+                    (format!("`math.{function}`"), tensor, "use the function of the same name in `jax.numpy`")
                 });
             }
             let attribute = call.func.as_attribute_expr()?;
             let method = attribute.attr.as_str();
             if matches!(method, "item" | "tolist" | "tobytes") && is_tensor(ctx, &attribute.value) {
-                return Some((format!("`.{method}()`"), &attribute.value, "Keep the array"));
+                return Some((format!("`.{method}()`"), &attribute.value, "keep the array"));
             }
             let formats = method == "format"
                 && attribute
@@ -130,9 +130,9 @@ fn concretized<'a>(
                     .is_some_and(|text| text.value.to_str().contains("{:"));
             let value = first.filter(|value| formats && is_tensor(ctx, value))?;
             Some((
-                "the format".to_owned(),
+                "the format specification".to_owned(),
                 value,
-                "Use `jax.debug.print`, which formats when the function runs",
+                "use `jax.debug.print`, which formats when the function runs",
             ))
         }
         Expr::Subscript(subscript) if is_sequence(ctx.fact(&subscript.value)) => {
@@ -144,26 +144,26 @@ fn concretized<'a>(
                     .find(|bound| is_tensor(ctx, bound))?,
                 index => Some(index).filter(|index| is_tensor(ctx, index))?,
             };
-            let what = format!("the index of the Python sequence `{}`", shown(ctx, &subscript.value));
+            let what = format!("the index of the Python sequence `{}`", snippet(ctx, &subscript.value));
             let help = match index {
                 _ if subscript.slice.is_slice_expr() => STATIC,
-                _ => "Make the sequence an array: `jnp.array(values)[i]`",
+                _ => "convert the sequence to an array: `jnp.array(values)[i]`",
             };
             Some((what, index, help))
         }
         Expr::FString(string) => {
             let value = formatted(ctx, string)?;
             Some((
-                "the format".to_owned(),
+                "the format specification".to_owned(),
                 value,
-                "Use `jax.debug.print`, which formats when the function runs",
+                "use `jax.debug.print`, which formats when the function runs",
             ))
         }
         _ => None,
     }
 }
 
-/// Only a list, tuple, `range` or string: an index of it must be a number.
+/// A list, tuple, `range` or string, whose index must be a number.
 fn is_sequence(fact: &Fact) -> bool {
     !fact.unknown
         && !fact.alternatives.is_empty()
@@ -175,7 +175,7 @@ fn is_sequence(fact: &Fact) -> bool {
         })
 }
 
-/// The Tensor under a format such as `:.3f`.
+/// The Tensor with a format specification such as `:.3f`.
 fn formatted<'a>(ctx: &FunctionContext<'a>, string: &'a ast::ExprFString) -> Option<&'a Expr> {
     string.value.f_strings().flat_map(|part| part.elements.iter()).find_map(|element| {
         let interpolation = element.as_interpolation()?;

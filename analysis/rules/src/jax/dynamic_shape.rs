@@ -4,19 +4,18 @@ use ruff_python_ast::{self as ast, Expr, ExprContext};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use super::super::tracing::{is_made_before, is_mask, is_tensor};
-use super::{needs_value, shown};
+use super::super::tracing::{is_created_before_tracing, is_mask, is_tensor};
+use super::{snippet, value_severity};
 use ag_index::callbacks::argument;
 
 declare_rule! {
     /// ## What it does
-    /// Reports arrays whose shape depends on a traced value: a boolean mask as index, a traced bound
-    /// of a slice, `jnp.zeros(n)` and `jnp.arange(n)` for a traced `n`, and `jnp.nonzero`,
-    /// `jnp.unique` and their kin without `size=`.
+    /// Reports arrays whose shape depends on a traced value: a boolean mask as index, a traced bound of a
+    /// slice, `jnp.zeros(n)` and `jnp.arange(n)` for a traced `n`, and `jnp.nonzero`, `jnp.unique` and similar
+    /// functions without `size=`.
     ///
     /// ## Why is this bad?
-    /// Under `jax.jit` every shape must be known while tracing. A tracer has no value, so tracing
-    /// stops with an exception.
+    /// Under `jax.jit` every shape must be known while tracing. A tracer has no value, so tracing raises.
     ///
     /// ## Example
     /// ```python
@@ -43,7 +42,7 @@ declare_rule! {
     /// ```
     /// `jax.lax.dynamic_slice` takes a traced start and a static size; `jnp.nonzero(x, size=n)` pads.
     ///
-    /// ## What jax says
+    /// ## What jax reports
     /// `NonConcreteBooleanIndexError: Array boolean indices must be concrete`, `IndexError: Slice
     /// entries must be static integers`, or `TypeError: Shapes must be 1D sequences of concrete
     /// values of integer type`
@@ -56,8 +55,7 @@ declare_rule! {
     }
 }
 
-/// The functions of `jax.numpy` whose argument at this position, or of this keyword, is a shape or
-/// a length.
+/// The functions of `jax.numpy` with a shape or length argument, as position and keyword.
 const SHAPED: &[(&str, &[(usize, &str)])] = &[
     ("arange", &[(0, "start"), (1, "stop"), (2, "step")]),
     ("broadcast_to", &[(1, "shape")]),
@@ -72,7 +70,8 @@ const SHAPED: &[(&str, &[(usize, &str)])] = &[
     ("zeros", &[(0, "shape")]),
 ];
 
-/// The functions of `jax.numpy` whose result is as long as the values say, and what makes it static.
+/// The functions of `jax.numpy` whose result length depends on the values, and the keyword that makes it
+/// static.
 const COUNTING: &[(&str, &str)] = &[
     ("argwhere", "size"),
     ("flatnonzero", "size"),
@@ -95,11 +94,11 @@ fn check(ctx: &FunctionContext) {
             _ => None,
         };
         let Some((message, value, help)) = found else { continue };
-        if is_made_before(ctx, value) {
+        if is_created_before_tracing(ctx, value) {
             continue;
         }
         ctx.report(&JAX_DYNAMIC_SHAPE, expression, message)
-            .severity(needs_value(ctx, value))
+            .severity(value_severity(ctx, value))
             .why(ctx.why(value))
             .help(help)
             .emit();
@@ -117,7 +116,7 @@ fn of_index<'a>(ctx: &FunctionContext<'a>, subscript: &'a ast::ExprSubscript) ->
     if subscript.ctx != ExprContext::Load || !is_tensor(ctx, array) {
         return None;
     }
-    let array = shown(ctx, array);
+    let array = snippet(ctx, array);
     let parts = match &*subscript.slice {
         Expr::Tuple(tuple) => tuple.elts.as_slice(),
         other => std::slice::from_ref(other),
@@ -125,19 +124,19 @@ fn of_index<'a>(ctx: &FunctionContext<'a>, subscript: &'a ast::ExprSubscript) ->
     for part in parts {
         if is_mask(ctx, part) {
             let message = format!(
-                "how much of `{array}` the mask `{}` selects is not known while tracing",
-                shown(ctx, part)
+                "the shape of `{array}` indexed by the mask `{}` is unknown while tracing",
+                snippet(ctx, part)
             );
-            return Some((message, part, "Use `jnp.where(mask, x, fill)`, which keeps the shape".to_owned()));
+            return Some((message, part, "use `jnp.where(mask, x, fill)`, which keeps the shape".to_owned()));
         }
         let Expr::Slice(slice) = part else { continue };
         let bounds = [&slice.lower, &slice.upper, &slice.step].into_iter().flatten();
         if let Some(bound) = bounds.map(|bound| &**bound).find(|bound| is_tensor(ctx, bound)) {
             let message = format!(
-                "the slice of `{array}` is bounded by `{}`, which is traced and has no value yet",
-                shown(ctx, bound)
+                "the slice of `{array}` has the bound `{}`, which is traced and has no value yet",
+                snippet(ctx, bound)
             );
-            let help = "Use `jax.lax.dynamic_slice` with a static size, or make the bound a static argument";
+            let help = "use `jax.lax.dynamic_slice` with a static size, or make the bound a static argument";
             return Some((message, bound, help.to_owned()));
         }
     }
@@ -150,8 +149,8 @@ fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> 
     let function = name.strip_prefix("jax.numpy.")?;
     if let Some((_, places)) = SHAPED.iter().find(|(shaped, _)| *shaped == function) {
         let value = places.iter().find_map(|(position, keyword)| {
-            let given = argument(call, *position, keyword)?;
-            let parts = match given {
+            let value = argument(call, *position, keyword)?;
+            let parts = match value {
                 Expr::Tuple(tuple) => tuple.elts.as_slice(),
                 Expr::List(list) => list.elts.as_slice(),
                 other => std::slice::from_ref(other),
@@ -159,18 +158,14 @@ fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> 
             parts.iter().find(|part| is_tensor(ctx, part))
         })?;
         let message = format!(
-            "the shape of `jnp.{function}` is given by `{}`, which is traced and has no value yet",
-            shown(ctx, value)
+            "the shape of `jnp.{function}` depends on `{}`, which is traced and has no value yet",
+            snippet(ctx, value)
         );
-        return Some((
-            message,
-            value,
-            "Make it a static argument, or take it from the shape of an array".to_owned(),
-        ));
+        return Some((message, value, "make it a static argument, or use the shape of an array".to_owned()));
     }
     let (_, keyword) = COUNTING.iter().find(|(counting, _)| *counting == function)?;
     let arguments = &call.arguments;
-    let open = arguments.keywords.iter().any(|given| given.arg.is_none())
+    let open = arguments.keywords.iter().any(|keyword| keyword.arg.is_none())
         || arguments.args.iter().any(Expr::is_starred_expr);
     if open || arguments.find_keyword(keyword).is_some() {
         return None;
@@ -185,7 +180,7 @@ fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> 
     }
     let message = format!(
         "the length of `jnp.{function}` depends on the values of `{}`, which is traced",
-        shown(ctx, value)
+        snippet(ctx, value)
     );
-    Some((message, value, format!("Give `{keyword}=`, the largest length there can be")))
+    Some((message, value, format!("pass `{keyword}=` with the maximum length")))
 }

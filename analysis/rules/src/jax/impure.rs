@@ -1,22 +1,21 @@
-//! Effects that happen while tracing, once, and never again.
+//! Side effects that happen once, while tracing.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing;
-use super::{outlives, shown};
+use super::{outlives, snippet};
 
 declare_rule! {
     /// ## What it does
-    /// Reports calls and assignments in traced functions that are meant to happen on every call:
-    /// clocks, Python's and NumPy's random numbers, counters outside of the function, `print` of a
-    /// traced array.
+    /// Reports side effects in traced functions that were probably intended for every call: clocks, the random
+    /// numbers of Python and NumPy, counters outside the function, `print` of a traced array.
     ///
     /// ## Why is this bad?
-    /// Python code runs while JAX traces: once for each combination of shapes and dtypes. The clock
-    /// and the random number become constants of the compiled function, the counter stands still,
-    /// and `print` shows a tracer.
+    /// Python code runs while JAX traces: once for each combination of shapes and dtypes. The clock and the
+    /// random number become constants of the compiled function, the counter is not incremented again, and
+    /// `print` shows a tracer.
     ///
     /// ## Example
     /// ```python
@@ -47,7 +46,7 @@ declare_rule! {
     /// `block_until_ready()`.
     pub(crate) static JAX_IMPURE = {
         code: "AG508", name: "jax-impure",
-        summary: "an effect happens once, while tracing",
+        summary: "a side effect happens once, while tracing",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
         check: Function(check),
@@ -92,7 +91,7 @@ const DRAWS: [&str; 20] = [
 ];
 
 fn check(ctx: &FunctionContext) {
-    if ctx.makes_objects() {
+    if ctx.creates_objects() {
         return;
     }
     for expression in ctx.expressions() {
@@ -111,17 +110,19 @@ fn check(ctx: &FunctionContext) {
                 &JAX_IMPURE,
                 &*assign.target,
                 format!(
-                    "`{}` changes while JAX traces, not when the function is called",
-                    shown(ctx, &assign.target)
+                    "`{}` is updated while tracing, not when the compiled function is called",
+                    snippet(ctx, &assign.target)
                 ),
             )
-            .help("Pass the value in and return the new one, or count outside of the jitted function")
+            .help(
+                "pass the value as an argument and return the new one, or count outside the jitted function",
+            )
             .emit();
         }
     }
 }
 
-/// `depth += 1` with its `depth -= 1`: it is meant for what runs in between, the trace.
+/// `depth += 1` with a matching `depth -= 1`: the value is meant for the trace in between.
 fn is_undone(ctx: &FunctionContext, change: &ast::StmtAugAssign) -> bool {
     let opposite = match change.op {
         ast::Operator::Add => ast::Operator::Sub,
@@ -139,22 +140,22 @@ fn effect(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'stat
     if ctx.resolve(&call.func).is_none() && call.func.as_name_expr().is_some_and(|name| name.id == "print") {
         let value = call.arguments.args.iter().find_map(|value| printed(ctx, value))?;
         return Some((
-            format!("`print` runs while tracing, once, and shows a tracer for `{}`", shown(ctx, value)),
-            "Use `jax.debug.print(\"{x}\", x=x)`",
+            format!("`print` runs once, while tracing, and prints a tracer for `{}`", snippet(ctx, value)),
+            "use `jax.debug.print(\"{x}\", x=x)`",
         ));
     }
     let name = ctx.resolve(&call.func)?;
     if CLOCKS.contains(&name.as_str()) {
         return Some((
-            format!("`{name}` is read once, while tracing; the compiled function keeps that time"),
-            "Measure around the call of the jitted function",
+            format!("`{name}` runs once, while tracing; its result is a constant of the compiled function"),
+            "measure outside the jitted function",
         ));
     }
     let (module, function) = name.rsplit_once('.')?;
     (matches!(module, "random" | "numpy.random") && DRAWS.contains(&function)).then(|| {
         (
-            format!("`{name}` draws once, while tracing; the compiled function keeps that number"),
-            "Use `jax.random` with a key that the caller passes",
+            format!("`{name}` runs once, while tracing; its result is a constant of the compiled function"),
+            "use `jax.random` with a key that the caller passes",
         )
     })
 }

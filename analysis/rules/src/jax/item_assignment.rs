@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Origin, is_mask, is_tensor};
-use super::shown;
+use super::snippet;
 use ag_db::diagnostic::{Applicability, Edit, Severity};
 
 declare_rule! {
@@ -14,7 +14,7 @@ declare_rule! {
     /// Reports `x[i] = value` and `x[i] += value` on a JAX array.
     ///
     /// ## Why is this bad?
-    /// JAX arrays never change, traced or not. The assignment raises.
+    /// JAX arrays are immutable, traced or not. The assignment raises.
     ///
     /// ## Example
     /// ```python
@@ -43,15 +43,14 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Safe for a plain name: the assignment never worked, and other names for the array keep its old
-    /// value.
+    /// Safe for a plain name: the assignment always raised, and other names for the array keep its old value.
     ///
-    /// ## What jax says
+    /// ## What jax reports
     /// `TypeError: JAX arrays are immutable and do not support in-place item assignment. Instead of
     /// x[idx] = y, use x = x.at[idx].set(y) or another .at[] method`
     pub(crate) static JAX_SETITEM = {
         code: "AG505", name: "jax-setitem",
-        summary: "an item of a JAX array is assigned to",
+        summary: "an assignment to an item of a JAX array",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: Sometimes,
         check: Function(check),
@@ -91,7 +90,7 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
         Expr::List(list) => return list.elts.iter().for_each(|target| report(ctx, statement, target, None)),
         _ => return,
     };
-    // `state["speed"] = v` says that `state` is a dict; `count[...] += 1` is how a `Ref` is written to.
+    // `state["speed"] = v` means that `state` is a dict; `count[...] += 1` is how a `Ref` is updated.
     let other = match &*subscript.slice {
         Expr::StringLiteral(_) => true,
         Expr::EllipsisLiteral(_) => tracing::origin(ctx, &subscript.value) == Origin::Assumed,
@@ -104,15 +103,18 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
         .report(
             &JAX_SETITEM,
             target,
-            format!("`{}` is a JAX array and cannot be changed in place", shown(ctx, &subscript.value)),
+            format!(
+                "`{}` is a JAX array, which does not support item assignment",
+                snippet(ctx, &subscript.value)
+            ),
         )
         .severity(severity(ctx, &subscript.value))
         .why(ctx.why(&subscript.value));
     if is_mask(ctx, &subscript.slice) {
-        return report.help("Use `jnp.where(mask, value, x)`").emit();
+        return report.help("use `jnp.where(mask, value, x)`").emit();
     }
     match update {
-        Some((method, value)) if is_place(&subscript.value) => {
+        Some((method, value)) if is_assignable(&subscript.value) => {
             let applicability = match &*subscript.value {
                 Expr::Name(_) => Applicability::Safe,
                 _ => Applicability::Unsafe,
@@ -121,11 +123,11 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
             let edit = Edit::replace(statement.range(), text);
             report.fix(applicability, format!("Use `.at[…].{method}(…)`"), vec![edit]).emit();
         }
-        _ => report.help("Use `x = x.at[i].set(value)`").emit(),
+        _ => report.help("use `x = x.at[i].set(value)`").emit(),
     }
 }
 
-/// What is taken out of an argument about which nothing speaks may be an object that has items.
+/// An item of an argument of unknown type may be an object that supports item assignment.
 fn severity(ctx: &FunctionContext, array: &Expr) -> Severity {
     let item = match array {
         Expr::Name(name) => ctx.parameter(&name.id).is_none(),
@@ -148,11 +150,11 @@ fn rewritten(ctx: &FunctionContext, subscript: &ast::ExprSubscript, method: &str
     format!("{array} = {array}.at[{index}].{method}({value})")
 }
 
-/// A name, or an attribute of one: it can be assigned to again.
-fn is_place(expression: &Expr) -> bool {
+/// A name, or an attribute of one, that can be reassigned.
+fn is_assignable(expression: &Expr) -> bool {
     match expression {
         Expr::Name(_) => true,
-        Expr::Attribute(attribute) => is_place(&attribute.value),
+        Expr::Attribute(attribute) => is_assignable(&attribute.value),
         _ => false,
     }
 }

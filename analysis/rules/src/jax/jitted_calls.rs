@@ -1,5 +1,5 @@
-//! The calls of jitted functions within their file, argument by argument. Syntax only: a name counts
-//! when the file binds it once.
+//! The calls of jitted functions within their file, argument by argument. Purely syntactic: a name is resolved
+//! only if the file binds it once.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::super::FileContext;
 
 /// An argument of a call.
-pub(super) struct Given<'a> {
+pub(super) struct Argument<'a> {
     pub call: &'a ast::ExprCall,
     pub function: &'a str,
     pub parameter: &'a str,
@@ -27,7 +27,7 @@ struct Jitted<'a> {
     static_parameters: Vec<Name>,
 }
 
-pub(super) fn arguments<'a>(ctx: &'a FileContext<'a>) -> Vec<Given<'a>> {
+pub(super) fn arguments<'a>(ctx: &'a FileContext<'a>) -> Vec<Argument<'a>> {
     if !ctx.imports.uses("jax") {
         return Vec::new();
     }
@@ -47,14 +47,14 @@ pub(super) fn arguments<'a>(ctx: &'a FileContext<'a>) -> Vec<Given<'a>> {
         let once = file.bindings.get(name.id.as_str()) == Some(&1);
         once && file.defs.iter().any(|def| def.name.id == name.id)
     };
-    let mut all: Vec<Given> = file.calls.iter().flat_map(|call| given(call, &jitted)).collect();
-    for given in &mut all {
-        given.is_function = is_function(given.value);
+    let mut all: Vec<Argument> = file.calls.iter().flat_map(|call| call_arguments(call, &jitted)).collect();
+    for argument in &mut all {
+        argument.is_function = is_function(argument.value);
     }
     all
 }
 
-/// The static parameters, when the decorator is `jax.jit` and says them literally.
+/// The static parameters if the decorator is `jax.jit` and lists them as literals.
 pub(super) fn static_parameters(ctx: &FileContext, decorator: &ast::Decorator) -> Option<Vec<Name>> {
     let is_jit = |expression: &Expr| ctx.resolve(expression).is_some_and(|name| name == "jax.jit");
     let keywords = match &decorator.expression {
@@ -89,7 +89,7 @@ pub(super) fn static_parameters(ctx: &FileContext, decorator: &ast::Decorator) -
     Some(parameters)
 }
 
-fn given<'a>(call: &'a ast::ExprCall, jitted: &FxHashMap<&'a str, Jitted<'a>>) -> Vec<Given<'a>> {
+fn call_arguments<'a>(call: &'a ast::ExprCall, jitted: &FxHashMap<&'a str, Jitted<'a>>) -> Vec<Argument<'a>> {
     let Some((function, target)) =
         call.func.as_name_expr().and_then(|name| jitted.get_key_value(name.id.as_str()))
     else {
@@ -105,7 +105,7 @@ fn given<'a>(call: &'a ast::ExprCall, jitted: &FxHashMap<&'a str, Jitted<'a>>) -
             .static_parameters
             .iter()
             .any(|name| name == parameter || position.is_some_and(|position| name.parse() == Ok(position)));
-        found.push(Given { call, function, parameter, value, is_static, is_function: false });
+        found.push(Argument { call, function, parameter, value, is_static, is_function: false });
     };
     for (position, value) in call.arguments.args.iter().enumerate() {
         if value.is_starred_expr() {
@@ -128,7 +128,7 @@ fn given<'a>(call: &'a ast::ExprCall, jitted: &FxHashMap<&'a str, Jitted<'a>>) -
     found
 }
 
-/// What a file defines, binds and calls, at any depth.
+/// The functions, bindings and calls of a file, at any depth.
 #[derive(Default)]
 struct File<'a> {
     defs: Vec<&'a ast::StmtFunctionDef>,
@@ -148,7 +148,7 @@ impl<'a> SourceOrderVisitor<'a> for File<'a> {
         let outer = self.in_class;
         match statement {
             Stmt::FunctionDef(def) => {
-                // A method is no name of the scope around its class.
+                // A method is not a name of the scope around its class.
                 if !self.in_class {
                     self.bind(&def.name);
                     self.defs.push(def);

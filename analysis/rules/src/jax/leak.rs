@@ -1,21 +1,20 @@
-//! Traced arrays that are kept after tracing.
+//! Traced arrays that are stored beyond the end of the trace.
 
 use ruff_python_ast::{Expr, Stmt};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Origin};
-use super::{outlives, shown, targets};
+use super::{outlives, snippet, targets};
 use ag_index::facts::Alternative;
 
 declare_rule! {
     /// ## What it does
-    /// Reports traced arrays that are stored where they outlive the trace: in a global or nonlocal
-    /// name, a list or dictionary from outside, or an attribute of a static `self`.
+    /// Reports traced arrays that are stored where they outlive the trace: in a global or nonlocal name, a list
+    /// or dictionary from outside, or an attribute of a static `self`.
     ///
     /// ## Why is this bad?
-    /// What is stored is the tracer, not its value. The next use of it raises, far from the place
-    /// where it was stored.
+    /// The stored object is the tracer, not its value. Its next use raises, far from here.
     ///
     /// ## Example
     /// ```python
@@ -46,15 +45,15 @@ declare_rule! {
     ///
     /// history.append(step(jnp.ones(3)))
     /// ```
-    /// Inside `jax.lax.scan`, return what is to be kept as the second result of the body.
+    /// Inside `jax.lax.scan`, return the values to collect as the second result of the body.
     ///
-    /// ## What jax says
+    /// ## What jax reports
     /// `UnexpectedTracerError: Encountered an unexpected tracer. A function transformed by JAX had a
     /// side effect, allowing for a reference to an intermediate value … to escape the scope of the
     /// transformation.`
     pub(crate) static JAX_LEAK = {
         code: "AG506", name: "jax-leak",
-        summary: "a traced array is stored outside of the traced function",
+        summary: "a traced array is stored outside the traced function",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
         check: Function(check),
@@ -93,10 +92,14 @@ fn report(ctx: &FunctionContext, at: &Expr, value: &Expr, place: &Expr) {
     ctx.report(
         &JAX_LEAK,
         at,
-        format!("`{}` is traced, and `{}` keeps it after tracing", shown(ctx, value), shown(ctx, place)),
+        format!(
+            "`{}` is traced, but stored in `{}`, which outlives the trace",
+            snippet(ctx, value),
+            snippet(ctx, place)
+        ),
     )
     .why(ctx.why(value))
-    .help("Return the value instead; the caller can store what the jitted function returns")
+    .help("return the value instead, and store it in the caller")
     .emit();
 }
 

@@ -1,9 +1,9 @@
-//! `while` on tracers.
+//! `while` loops on tracers.
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing;
-use super::{shown, weight};
+use super::{decision_severity, snippet};
 use ag_staging::construct::ConstructKind;
 
 declare_rule! {
@@ -11,8 +11,8 @@ declare_rule! {
     /// Reports `while` loops whose condition is a traced array.
     ///
     /// ## Why is this bad?
-    /// `jax.jit` runs the function once with tracers, which have no values. How often the loop runs
-    /// is not known while tracing, so tracing stops with an exception.
+    /// `jax.jit` runs the function once with tracers, which have no values. The number of iterations is unknown
+    /// while tracing, so tracing raises.
     ///
     /// ## Example
     /// ```python
@@ -41,11 +41,11 @@ declare_rule! {
     /// halve(jnp.array(8.0))
     /// ```
     ///
-    /// ## What jax says
+    /// ## What jax reports
     /// `TracerBoolConversionError: Attempted boolean conversion of traced array with shape bool[].`
     pub(crate) static JAX_LOOP = {
         code: "AG502", name: "jax-loop",
-        summary: "a `while` runs on a traced condition",
+        summary: "a `while` on a traced condition",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
         check: Function(check),
@@ -57,16 +57,16 @@ fn check(ctx: &FunctionContext) {
         if decision.construct.kind != ConstructKind::While {
             continue;
         }
-        let test = shown(ctx, decision.test);
-        let (is, severity) = weight(ctx, &decision);
+        let test = snippet(ctx, decision.test);
+        let (is, severity) = decision_severity(ctx, &decision);
         ctx.report(
             &JAX_LOOP,
             decision.test,
-            format!("`{test}` {is} traced; a tracer has no value for a `while` to run on"),
+            format!("`{test}` {is} traced; a `while` cannot convert a tracer to a Python bool"),
         )
         .severity(severity)
         .why(decision.construct.why.clone())
-        .help("Use `jax.lax.while_loop`, or `jax.lax.fori_loop` when the number of rounds is known")
+        .help("use `jax.lax.while_loop`, or `jax.lax.fori_loop` if the number of iterations is known")
         .emit();
     }
 }

@@ -1,5 +1,5 @@
-//! What goes wrong while JAX traces a function: control flow on tracers, tracers as host values, and
-//! effects that happen once.
+//! AG5xx: tracer errors and side effects under JAX transformations: control flow on tracers, tracers as host
+//! values, side effects while tracing.
 
 pub(super) mod argument;
 pub(super) mod branch;
@@ -17,40 +17,40 @@ use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::FunctionContext;
+use super::path_certainty;
 use super::tracing::{self, Certainty, Decision, Origin};
-use super::ways;
 use ag_db::diagnostic::{Anchor, Severity};
 use ag_flow::DefKind;
 use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
 use ag_syntax::qname::QName;
 
-/// How bad it is when Python needs the truth of `expression`, a Tensor. Under `jit` every
-/// operation gives a tracer; only an array from outside that nothing was done to is concrete.
-/// A parameter of unknown type may also be a container, which has a truth.
-fn needs_truth(ctx: &FunctionContext, expression: &Expr) -> Severity {
-    let severity = needs_value(ctx, expression);
+/// The severity if Python needs the truth value of `expression`, a Tensor. Under `jit` every operation returns
+/// a tracer; only an array from outside on which no operation was performed is concrete. A parameter of unknown
+/// type may be a container, which has a truth value.
+fn bool_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
+    let severity = value_severity(ctx, expression);
     let container = tracing::origin(ctx, expression) == Origin::Assumed && !is_operation(expression);
     if container { severity.min(Severity::Warning) } else { severity }
 }
 
-/// How bad a decision is, and whether its message says that the test is traced or that it may be.
-fn weight(ctx: &FunctionContext, decision: &Decision) -> (&'static str, Severity) {
+/// The severity of a decision, and the verb of its message: the test "is" or "may be" traced.
+fn decision_severity(ctx: &FunctionContext, decision: &Decision) -> (&'static str, Severity) {
     let severity = match decision.certainty {
-        Certainty::Always => needs_truth(ctx, decision.test),
-        Certainty::Reached => needs_truth(ctx, decision.test).min(Severity::Warning),
+        Certainty::Always => bool_severity(ctx, decision.test),
+        Certainty::Reached => bool_severity(ctx, decision.test).min(Severity::Warning),
         Certainty::Sometimes => Severity::Info,
     };
     (if severity == Severity::Info { "may be" } else { "is" }, severity)
 }
 
-/// How bad it is when Python needs the value of `expression`, a Tensor.
-fn needs_value(ctx: &FunctionContext, expression: &Expr) -> Severity {
+/// The severity if Python needs the value of `expression`, a Tensor.
+fn value_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     let concrete = tracing::origin(ctx, expression) == Origin::Outside && !is_operation(expression);
-    let concrete = concrete || is_perhaps_concrete(ctx, expression);
-    let certain = !concrete && !provides_for_tracing(ctx, expression.range());
+    let concrete = concrete || may_be_concrete(ctx, expression);
+    let certain = !concrete && !handles_tracers(ctx, expression.range());
     let severity = if certain { Severity::Error } else { Severity::Info };
-    // `vmap` traces what depends on a mapped argument, which only the mapped function itself shows.
+    // `vmap` traces only values that depend on a mapped argument, which is known in the mapped function only.
     let most = match ctx.stage.mode {
         RootKind::JaxVmap if ctx.root().is_none() => Severity::Info,
         RootKind::JaxVmap | RootKind::Configured => Severity::Warning,
@@ -60,11 +60,12 @@ fn needs_value(ctx: &FunctionContext, expression: &Expr) -> Severity {
     severity.min(most)
 }
 
-/// It is made of nothing but parameters that are annotated as arrays, in a function that is given who knows what.
-fn is_perhaps_concrete(ctx: &FunctionContext, expression: &Expr) -> bool {
+/// Whether it is computed from parameters annotated as arrays only, in a function that is called with unknown
+/// arguments.
+fn may_be_concrete(ctx: &FunctionContext, expression: &Expr) -> bool {
     let all = |operands: &mut dyn Iterator<Item = &Expr>| {
         let mut traced = operands.filter(|operand| ctx.fact(operand).may_be_tensor()).peekable();
-        traced.peek().is_some() && traced.all(|operand| is_perhaps_concrete(ctx, operand))
+        traced.peek().is_some() && traced.all(|operand| may_be_concrete(ctx, operand))
     };
     match expression {
         Expr::Name(name) => {
@@ -73,17 +74,17 @@ fn is_perhaps_concrete(ctx: &FunctionContext, expression: &Expr) -> bool {
                 && !definitions.is_empty()
                 && definitions.iter().all(|definition| matches!(definition.kind, DefKind::Parameter(_)))
                 && ctx.parameter(&name.id).is_some_and(|parameter| parameter.source == Source::Annotation)
-                && !ways::is_given_tensor(ctx, &name.id)
+                && !path_certainty::receives_tensor(ctx, &name.id)
         }
-        Expr::UnaryOp(operation) => is_perhaps_concrete(ctx, &operation.operand),
-        Expr::Subscript(subscript) => is_perhaps_concrete(ctx, &subscript.value),
+        Expr::UnaryOp(operation) => may_be_concrete(ctx, &operation.operand),
+        Expr::Subscript(subscript) => may_be_concrete(ctx, &subscript.value),
         Expr::BinOp(operation) => all(&mut [&*operation.left, &*operation.right].into_iter()),
         Expr::Compare(compare) => all(&mut std::iter::once(&*compare.left).chain(&compare.comparators)),
         _ => false,
     }
 }
 
-/// The tracer has the value in any case: whatever it was made from, an operation was traced.
+/// The value is certainly a tracer: every operation is traced, whatever its operands.
 fn is_operation(expression: &Expr) -> bool {
     match expression {
         Expr::Compare(_) | Expr::BinOp(_) | Expr::Call(_) => true,
@@ -95,24 +96,26 @@ fn is_operation(expression: &Expr) -> bool {
     }
 }
 
-/// The author catches the error, or asks whether the value is a tracer.
-fn provides_for_tracing(ctx: &FunctionContext, range: TextRange) -> bool {
-    const QUESTIONS: [&str; 5] = [
+/// Whether the function catches the error or tests for tracers.
+fn handles_tracers(ctx: &FunctionContext, range: TextRange) -> bool {
+    const TRACER_TESTS: [&str; 5] = [
         "jax.core.Tracer",
         "jax.core.is_concrete",
         "jax.core.concrete_or_error",
         "jax.ensure_compile_time_eval",
         "pennylane.math.is_abstract",
     ];
-    tracing::is_caught(ctx, range) || tracing::asks(ctx, &QUESTIONS) || tracing::has_asked(ctx, &QUESTIONS)
+    tracing::is_caught(ctx, range)
+        || tracing::uses(ctx, &TRACER_TESTS)
+        || tracing::callees_use(ctx, &TRACER_TESTS)
 }
 
-/// The text of an expression in a message; long ones are cut.
-fn shown(ctx: &FunctionContext, expression: &Expr) -> String {
-    tracing::shown(ctx.text(expression))
+/// The source of an expression for a message; long ones are truncated.
+fn snippet(ctx: &FunctionContext, expression: &Expr) -> String {
+    tracing::snippet(ctx.text(expression))
 }
 
-/// The targets of an assignment with what they are given; of `a, b = x, y` the parts.
+/// The targets of an assignment with their values; `a, b = x, y` is split.
 fn targets(statement: &Stmt) -> Vec<(&Expr, &Expr)> {
     fn split<'a>(target: &'a Expr, value: &'a Expr, pairs: &mut Vec<(&'a Expr, &'a Expr)>) {
         match (target, value) {
@@ -140,9 +143,8 @@ fn targets(statement: &Stmt) -> Vec<(&Expr, &Expr)> {
     pairs
 }
 
-/// Whether `place` is there after the trace: a global, a variable of an enclosing function that is
-/// not part of the same trace, an attribute of a `self` that is not traced itself. `content` tells
-/// that not the name is bound anew but its contents change.
+/// Whether `place` outlives the trace: a global, a variable of an enclosing function outside the trace, an
+/// attribute of an untraced `self`. `content` means that the contents are mutated rather than the name rebound.
 fn outlives(ctx: &FunctionContext, place: &Expr, content: bool) -> bool {
     let scope = ctx.flow.scope();
     let starts_trace = ctx.root().is_some();
@@ -153,7 +155,7 @@ fn outlives(ctx: &FunctionContext, place: &Expr, content: bool) -> bool {
         }
         Expr::Attribute(attribute) => match (&*attribute.value, ctx.stage.parameters.first()) {
             (Expr::Name(name), Some(receiver)) => {
-                // `jax.jit(self.step)` in a method keeps the object outside.
+                // In a method, `jax.jit(self.step)` captures the object from outside the trace.
                 let bound =
                     ctx.stage.cause.as_ref().is_some_and(|cause| matches!(cause.anchor, Anchor::Function(_)));
                 receiver.source == Source::Receiver

@@ -5,18 +5,17 @@ use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use super::super::tracing::{is_made_before, is_tensor};
-use super::{needs_value, shown};
+use super::super::tracing::{is_created_before_tracing, is_tensor};
+use super::{snippet, value_severity};
 use ag_db::diagnostic::{Applicability, Edit};
 
 declare_rule! {
     /// ## What it does
-    /// Reports NumPy functions that are given a traced array.
+    /// Reports NumPy functions called with a traced array.
     ///
     /// ## Why is this bad?
-    /// NumPy computes at once and needs the values. A tracer has none, so tracing stops with an
-    /// exception. (Some NumPy functions only call the method of the same name, as `np.sum` does;
-    /// those work and are not reported.)
+    /// NumPy computes immediately and needs the values. A tracer has none, so tracing raises. (Some NumPy
+    /// functions delegate to the method of the same name, as `np.sum` does; those work and are not reported.)
     ///
     /// ## Example
     /// ```python
@@ -44,21 +43,21 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Unsafe: dtypes follow the rules of JAX, which computes in 32 bits unless told otherwise.
+    /// Unsafe: dtypes follow the rules of JAX, which computes in 32 bits by default.
     ///
-    /// ## What jax says
+    /// ## What jax reports
     /// `TracerArrayConversionError: The numpy.ndarray conversion method __array__() was called on
     /// traced array with shape float32[3]`
     pub(crate) static JAX_NUMPY = {
         code: "AG504", name: "jax-numpy",
-        summary: "NumPy is given a traced array",
+        summary: "a NumPy function is called with a traced array",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: Sometimes,
         check: Function(check),
     }
 }
 
-/// NumPy functions that convert their arguments with `__array__`, tried with NumPy 2 and jax 0.10.
+/// NumPy functions that convert their arguments with `__array__`, verified with NumPy 2 and jax 0.10.
 const CONVERTING: &[&str] = &[
     "abs",
     "absolute",
@@ -156,23 +155,23 @@ fn check(ctx: &FunctionContext) {
             other => std::slice::from_ref(other),
         });
         let Some(value) = values.into_iter().find(|value| is_tensor(ctx, value)) else { continue };
-        if is_made_before(ctx, value) {
+        if is_created_before_tracing(ctx, value) {
             continue;
         }
         let report = ctx
             .report(
                 &JAX_NUMPY,
                 expression,
-                format!("`numpy.{function}` needs the values of `{}`, which is traced", shown(ctx, value)),
+                format!("`numpy.{function}` needs the value of `{}`, which is traced", snippet(ctx, value)),
             )
-            .severity(needs_value(ctx, value))
+            .severity(value_severity(ctx, value))
             .why(ctx.why(value));
         match ctx.imports.local_name_of("jax.numpy") {
             Some(jnp) => {
                 let edit = Edit::replace(call.func.range(), format!("{jnp}.{function}"));
                 report.fix(Applicability::Unsafe, "Use `jax.numpy`", vec![edit]).emit();
             }
-            None => report.help(format!("Use `jax.numpy.{function}`")).emit(),
+            None => report.help(format!("use `jax.numpy.{function}`")).emit(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Unhashable values for static arguments.
+//! Unhashable values of static arguments.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
@@ -9,12 +9,11 @@ use super::jitted_calls::arguments;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a list, dictionary or set given to a static argument of a jitted function of the same
-    /// file.
+    /// Reports lists, dictionaries and sets passed to a static argument of a jitted function of the same file.
     ///
     /// ## Why is this bad?
-    /// JAX keeps one compiled function for each value of the static arguments, and looks it up by
-    /// hash. Lists, dictionaries and sets have none, so the call raises.
+    /// JAX caches one compiled function for each value of the static arguments, keyed by hash. Lists,
+    /// dictionaries and sets are not hashable, so the call raises.
     ///
     /// ## Example
     /// ```python
@@ -44,7 +43,7 @@ declare_rule! {
     /// shaped(jnp.ones(6), shape=(2, 3))
     /// ```
     ///
-    /// ## What jax says
+    /// ## What jax reports
     /// `ValueError: Non-hashable static arguments are not supported.`
     pub(crate) static JAX_STATIC = {
         code: "AG507", name: "jax-static",
@@ -56,24 +55,24 @@ declare_rule! {
 }
 
 fn check(ctx: &FileContext) {
-    for given in arguments(ctx) {
-        let kind = match given.value {
+    for argument in arguments(ctx) {
+        let kind = match argument.value {
             Expr::List(_) | Expr::ListComp(_) => "list",
             Expr::Dict(_) | Expr::DictComp(_) => "dictionary",
             Expr::Set(_) | Expr::SetComp(_) => "set",
             _ => continue,
         };
-        if given.is_static {
+        if argument.is_static {
             ctx.report(
                 &JAX_STATIC,
-                given.call,
+                argument.call,
                 format!(
-                    "`{}` is a static argument of `{}`; a {kind} is not hashable",
-                    given.parameter, given.function
+                    "a {kind} is not hashable, but `{}` is a static argument of `{}`",
+                    argument.parameter, argument.function
                 ),
             )
-            .label(ctx.span(given.value.range()), format!("a {kind}"))
-            .help("Give a tuple, or another value with a hash")
+            .label(ctx.span(argument.value.range()), format!("a {kind}"))
+            .help("pass a tuple or another hashable value")
             .emit();
         }
     }

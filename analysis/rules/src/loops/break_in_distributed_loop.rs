@@ -10,8 +10,8 @@ declare_rule! {
     /// Reports a `break` or `return` in a staged loop over a distributed dataset.
     ///
     /// ## Why is this bad?
-    /// Such a loop becomes one reduction of the dataset over all replicas. A reduction sees every
-    /// element: there is no way to end it early.
+    /// AutoGraph converts such a loop to a reduction of the dataset over all replicas. A reduction consumes
+    /// every element and cannot end early.
     ///
     /// ## Example
     /// ```python
@@ -54,7 +54,7 @@ declare_rule! {
     /// total_until(batches, tf.constant(1, tf.int64))
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// ```text
     /// NotImplementedError: break and return statements are not yet supported in for ... in distributed input loops.
     /// ```
@@ -78,10 +78,10 @@ fn check(ctx: &FunctionContext) {
         ctx.report(
             &BREAK_IN_DISTRIBUTED_LOOP,
             staged.head(),
-            format!("a `{word}` in a staged loop over a distributed dataset, which always goes to the end"),
+            format!("`{word}` cannot end a staged loop over a distributed dataset"),
         )
         .why(staged.construct.why.clone())
-        .help("guard the body with an `if`, or loop over `iter(…)` of the dataset")
+        .help("guard the body with an `if`, or iterate over `iter(…)` of the dataset")
         .emit();
     }
 }

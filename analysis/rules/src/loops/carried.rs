@@ -1,10 +1,10 @@
-//! A staged loop, and the variables that it carries from round to round.
+//! A staged loop and its loop-carried variables.
 //!
 //! ```python
-//! total = 0                      # before
-//! for i in tf.range(n):          # carries `total`, a Tensor from here on
-//!     square = i * i             # local to a round
-//!     total = total + square     # after a round
+//! total = 0                      # before the loop
+//! for i in tf.range(n):          # carries `total`, which becomes a Tensor
+//!     square = i * i             # local to an iteration
+//!     total = total + square     # after an iteration
 //! return total
 //! ```
 
@@ -46,7 +46,7 @@ impl<'a> StagedLoop<'_, 'a> {
         self.node.branches().map_or(&[], |(body, _)| body)
     }
 
-    /// The plain names that it carries.
+    /// The loop-carried simple names.
     pub(super) fn carried(&self) -> impl Iterator<Item = &BlockVariable> {
         self.variables.state().filter(|variable| variable.name.is_simple())
     }
@@ -59,27 +59,27 @@ impl<'a> StagedLoop<'_, 'a> {
         self.ctx.flow.definitions_before(self.stmt, name)
     }
 
-    /// What a round leaves: the definitions in the body that reach its end.
+    /// The value of a name after an iteration: its definitions in the body that reach the end of the body.
     pub(super) fn after(&self, name: &QName) -> Vec<&'a Def> {
         let mut definitions = self.ctx.flow.definitions_after_body(self.stmt, name);
-        definitions.retain(|definition| self.makes(definition));
+        definitions.retain(|definition| self.contains(definition));
         definitions
     }
 
-    /// Whether the loop itself makes a definition.
-    pub(super) fn makes(&self, definition: &Def) -> bool {
+    /// Whether a definition is in the loop.
+    pub(super) fn contains(&self, definition: &Def) -> bool {
         !matches!(definition.kind, DefKind::Parameter(_) | DefKind::Outer | DefKind::Undefined)
             && self.construct.range.contains_range(definition.range)
     }
 
-    /// Whether whatever traces the body also traces `range`: nothing but staged statements between.
+    /// Whether tracing the body always traces `range`: only staged statements enclose it.
     pub(super) fn certainly_traces(&self, range: TextRange) -> bool {
         self.between(range).all(|construct| construct.binding == Binding::Staged)
     }
 
-    /// Whether `range`, after the loop, is reached whenever the loop is: it is in no `if` or loop that
-    /// the loop is not in.
-    pub(super) fn certain_after(&self, range: TextRange) -> bool {
+    /// Whether `range`, after the loop, is reached whenever the loop is: every `if` or loop around it also
+    /// encloses the loop.
+    pub(super) fn is_always_reached_after(&self, range: TextRange) -> bool {
         let around = self.construct.range;
         self.ctx.enclosing(range).all(|construct| construct.range.contains_range(around))
     }
@@ -95,14 +95,14 @@ impl<'a> StagedLoop<'_, 'a> {
         self.ctx.enclosing(range).take_while(move |construct| construct.range.start() != start)
     }
 
-    /// Where the body reads a name, nested functions aside.
+    /// Where the body reads a name; nested functions are excluded.
     pub(super) fn reads(&self, name: &QName) -> Vec<TextRange> {
         let mut reads = Reads { name: name.root(), ranges: Vec::new() };
         reads.visit_body(self.body());
         reads.ranges
     }
 
-    /// `tf.range` in a `for`, the iterable of any other.
+    /// The iterable of a `for`, `tf.range(n)` for example.
     pub(super) fn iterable(&self) -> Option<&'a Expr> {
         (self.construct.kind == ConstructKind::For).then(|| self.node.test()).flatten()
     }
@@ -155,7 +155,7 @@ impl<'a> SourceOrderVisitor<'a> for Reads<'_> {
                 self.ranges.push(*range);
             }
             Expr::Lambda(_) => {}
-            // A comprehension has names of its own.
+            // A comprehension has its own scope.
             Expr::ListComp(ast::ExprListComp { generators, .. })
             | Expr::SetComp(ast::ExprSetComp { generators, .. })
             | Expr::DictComp(ast::ExprDictComp { generators, .. })

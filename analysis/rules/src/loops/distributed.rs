@@ -1,10 +1,10 @@
-//! Which staged loops go over the batches of a distributed dataset.
+//! Staged loops over a distributed dataset.
 
 use super::carried::StagedLoop;
 use ag_index::facts::Alternative;
 
-/// `for batch in strategy.experimental_distribute_dataset(dataset)`; a loop over `iter(…)` of it is an
-/// ordinary one.
+/// `for batch in strategy.experimental_distribute_dataset(dataset)`. A loop over `iter(…)` of the dataset is an
+/// ordinary loop.
 pub(super) fn iterates(staged: &StagedLoop) -> bool {
     let Some(iterable) = staged.iterable() else { return false };
     let fact = staged.ctx.python_fact(iterable);

@@ -1,7 +1,7 @@
-//! The dtypes that values have in a staged loop, where Python numbers have become Tensors.
+//! The dtypes of values in a staged loop, where loop-carried Python numbers have become Tensors.
 //!
 //! ```python
-//! total = 0                    # enters as int32
+//! total = 0                    # int32 before the loop
 //! for v in values:             # float32
 //!     total = total + v        # int32 + float32: no such operation
 //! ```
@@ -15,7 +15,7 @@ use ag_index::facts::{Alternative, Binding, DType, Fact};
 use ag_syntax::expressions;
 use ag_syntax::qname::QName;
 
-/// Values computed from values: longer chains are unknown.
+/// Maximum depth of nested computations; beyond it a value is unknown.
 const MAX_DEPTH: u32 = 8;
 
 /// A value in the graph.
@@ -26,7 +26,7 @@ pub(super) enum Value {
         /// The carried name it was computed from, if that was a Python number before the loop.
         number: Option<QName>,
     },
-    /// A Python number: the dtype it has alone, if no Tensor beside it decides.
+    /// A Python number, with the dtype that it gets unless the other operand is a Tensor.
     Number(DType),
     Unknown,
 }
@@ -40,27 +40,27 @@ impl Value {
     }
 }
 
-/// An operation on two dtypes.
+/// An operation whose operands have different dtypes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Clash {
     pub(super) operation: TextRange,
-    /// The carried name, the dtype it has, and the one it would need.
+    /// The carried name, its dtype, and the dtype that the operation requires.
     pub(super) number: QName,
     pub(super) has: DType,
     pub(super) needs: DType,
 }
 
-/// What a carried name is when the loop starts.
+/// The value of a carried name before the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) dtype: DType,
     pub(super) is_number: bool,
 }
 
-/// The one dtype with which a name enters the loop.
+/// The dtype of a name before the loop, if there is only one.
 pub(super) fn entry(staged: &StagedLoop, name: &QName) -> Option<Entry> {
     let before = staged.before(name);
-    // What an enclosing staged loop leaves has the dtype that entered that loop.
+    // A variable carried by an enclosing staged loop keeps the dtype it had before that loop.
     let outer: Vec<TextRange> = staged
         .ctx
         .enclosing(staged.construct.range)
@@ -85,7 +85,7 @@ pub(super) fn entry(staged: &StagedLoop, name: &QName) -> Option<Entry> {
     entries.all(|entry| entry.is_some_and(|entry| entry.dtype == first.dtype)).then_some(first)
 }
 
-/// A value that Python computes: a Tensor, or a number that can become one.
+/// A value computed in Python: a Tensor, or a number that can be converted to one.
 fn of_fact(fact: &Fact) -> Value {
     if fact.is_tensor()
         && let Some(dtype) = fact.dtype()
@@ -106,7 +106,7 @@ fn of_fact(fact: &Fact) -> Value {
     }
 }
 
-/// Computes values of one loop; the first clash on the way is kept.
+/// Computes values of one loop; keeps the first clash.
 pub(super) struct Evaluation<'s, 'c, 'a> {
     staged: &'s StagedLoop<'c, 'a>,
     depth: u32,
@@ -187,7 +187,7 @@ impl<'s, 'c, 'a> Evaluation<'s, 'c, 'a> {
         let staged = self.staged;
         let Some(name) = QName::from_expr(expression) else { return Value::Unknown };
         let definitions = staged.ctx.flow.definitions_of(expression.range(), &name);
-        let within = definitions.iter().filter(|definition| staged.makes(definition)).count();
+        let within = definitions.iter().filter(|definition| staged.contains(definition)).count();
         if within < definitions.len() && staged.carries(&name) {
             return match entry(staged, &name) {
                 Some(Entry { dtype, is_number }) => {

@@ -1,4 +1,4 @@
-//! AG211: an item of a Python container under a key that a staged loop cannot carry.
+//! AG211: an item of a Python container whose key a staged loop cannot carry.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{Expr, ExprSubscript, Stmt};
@@ -13,13 +13,13 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a Tensor that a staged loop stores in a list or dict under a computed key, and an item
-    /// of a list or dict whose key is itself a Tensor.
+    /// Reports a Tensor that a staged loop stores in a list or dict under a computed key, and items of a list
+    /// or dict whose key is itself a Tensor.
     ///
     /// ## Why is this bad?
-    /// A staged loop carries `d["k"]` like a variable, because its text says which item is meant. It
-    /// does not carry `d[k]` when `k` changes in the loop: the Tensor stays in the graph of one round
-    /// and cannot be used after it. And Python cannot look up an item by a Tensor at all.
+    /// A staged loop carries `d["k"]` like a variable, because the key is known from the source. It does not
+    /// carry `d[k]` if `k` changes in the loop: the Tensor stays in the graph of one iteration and cannot be
+    /// used outside of it. And Python cannot look up an item by a Tensor at all.
     ///
     /// ## Example
     /// ```python
@@ -54,7 +54,7 @@ declare_rule! {
     /// count(tf.constant([1, 2]))
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// ```text
     /// InaccessibleTensorError: <tf.Tensor 'while/add:0' shape=() dtype=int32> is out of scope and cannot be used here.
     /// TypeError: list indices must be integers or slices, not SymbolicTensor
@@ -87,14 +87,14 @@ fn check(ctx: &FunctionContext) {
                 &DYNAMIC_KEY,
                 target,
                 format!(
-                    "this staged loop cannot carry `{}`: which item it is changes from round to round",
+                    "this staged loop cannot carry `{}`: its key changes in each iteration",
                     ctx.text(target)
                 ),
             )
             .label(ctx.span(staged.head()), "the staged loop")
             .why(staged.construct.why.clone())
             .help(format!(
-                "bind `{name}` anew in each round, or use a Tensor with `tf.tensor_scatter_nd_update`"
+                "rebuild `{name}` in each iteration, or use a Tensor and `tf.tensor_scatter_nd_update`"
             ))
             .severity(if used && staged.certainly_traces(target.range()) {
                 Severity::Error
@@ -106,12 +106,12 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The text of the item says which one is meant, and it exists before the loop.
+/// Whether the key is known from the source and the item exists before the loop.
 fn is_carried(staged: &StagedLoop, target: &ExprSubscript) -> bool {
     QName::from_expr(&Expr::Subscript(target.clone())).is_some_and(|name| staged.carries(&name))
 }
 
-/// `table[i]`, of a Python list or dict and a Tensor.
+/// `table[i]` where `table` is a Python list or dict and `i` a Tensor.
 fn tensor_keys(ctx: &FunctionContext) -> Vec<TextRange> {
     let mut items = Items { ctx, found: Vec::new() };
     if ctx.converts() {
@@ -119,14 +119,17 @@ fn tensor_keys(ctx: &FunctionContext) -> Vec<TextRange> {
     }
     for (item, class) in &items.found {
         let message = match *class {
-            "dict" => format!("the key of `{}` is a Tensor, which no dict can look up", ctx.text(*item)),
+            "dict" => format!("the key of `{}` is a Tensor, which cannot be a dict key", ctx.text(*item)),
             class => {
-                format!("the index of `{}` is a Tensor, and a Python {class} needs an int", ctx.text(*item))
+                format!(
+                    "the index of `{}` is a Tensor, but a Python {class} requires an int",
+                    ctx.text(*item)
+                )
             }
         };
         ctx.report(&DYNAMIC_KEY, *item, message)
             .why(ctx.why(&item.slice))
-            .help("gather from a Tensor: `tf.gather(tf.stack(items), i)`")
+            .help("use `tf.gather(tf.stack(items), i)`")
             .emit();
     }
     items.found.iter().map(|(item, _)| item.range()).collect()

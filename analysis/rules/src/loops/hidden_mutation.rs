@@ -1,4 +1,4 @@
-//! AG212: a call in a staged loop that changes something behind the loop's back.
+//! AG212: a call in a staged loop with a side effect that the loop does not carry.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -12,12 +12,12 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a call in a staged loop of a function that counts in a `nonlocal` or `global` name, or
-    /// in an attribute of its object.
+    /// Reports calls in a staged loop of a function that updates a `nonlocal` or `global` name, or an attribute
+    /// of its object, by `+=`.
     ///
     /// ## Why is this bad?
-    /// A staged loop carries what its own body binds. It does not look into the functions that it
-    /// calls: their changes of outside names happen once, while the loop is traced.
+    /// A staged loop carries the variables that its own body assigns. It ignores assignments in the functions
+    /// it calls: their side effects happen once, while the loop is traced.
     ///
     /// ## Example
     /// ```python
@@ -60,11 +60,11 @@ declare_rule! {
     /// meter.watch(tf.constant([1, 2, 3]))  # 3
     /// ```
     ///
-    /// ## What TensorFlow says
-    /// Nothing: the result is wrong.
+    /// ## What TensorFlow reports
+    /// Nothing; the result is wrong.
     pub(crate) static HIDDEN_MUTATION = {
         code: "AG212", name: "hidden-mutation",
-        summary: "a call in a staged loop changes a variable that the loop does not carry",
+        summary: "a call in a staged loop updates a variable that the loop does not carry",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph], fix: None,
         check: Function(check),
@@ -77,9 +77,9 @@ fn check(ctx: &FunctionContext) {
         let mut calls = Calls { found: Vec::new() };
         calls.visit_body(staged.body());
         for call in calls.found {
-            let changed = inner(ctx, call).or_else(|| other(ctx, call));
-            let changed = changed.and_then(|names| names.into_iter().find(|name| !staged.carries(name)));
-            if let Some(name) = changed.filter(|_| !reported.contains(&call.range())) {
+            let updated = updates_of_nested(ctx, call).or_else(|| updates_of_callee(ctx, call));
+            let updated = updated.and_then(|names| names.into_iter().find(|name| !staged.carries(name)));
+            if let Some(name) = updated.filter(|_| !reported.contains(&call.range())) {
                 reported.push(call.range());
                 report(&staged, call, &name);
             }
@@ -93,50 +93,50 @@ fn report(staged: &StagedLoop, call: &ExprCall, name: &QName) {
         &HIDDEN_MUTATION,
         call,
         format!(
-            "`{}` changes `{name}`, which this staged loop does not carry: it changes once, in the trace",
+            "`{}` updates `{name}`, which this staged loop does not carry: the update happens once, while tracing",
             ctx.text(&*call.func)
         ),
     )
     .label(ctx.span(staged.head()), "the staged loop")
     .why(staged.construct.why.clone())
-    .help(format!("return the new value and bind it in the loop, or make `{name}` a `tf.Variable`"))
+    .help(format!("return the new value and assign it in the loop, or make `{name}` a `tf.Variable`"))
     .emit();
 }
 
-/// The names that a function nested in this one changes.
-fn inner(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName>> {
+/// The names that a function nested in this one updates.
+fn updates_of_nested(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName>> {
     let name = call.func.as_name_expr()?;
     let definitions = ctx.flow.definitions_of(name.range(), &QName::simple(name.id.clone()));
     let [definition] = definitions.as_slice() else { return None };
     let mut nested = Nested { name: definition.range, found: None };
     nested.visit_body(&ctx.def().body);
-    Some(changes(nested.found?, None))
+    Some(updates(nested.found?, None))
 }
 
-/// The names that another function of the project changes, in words of the caller.
-fn other(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName>> {
+/// The names that another function of the project updates, as names of the caller.
+fn updates_of_callee(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName>> {
     let callee = ctx.callee(call)?.def();
     let receiver = call.func.as_attribute_expr().and_then(|attribute| QName::from_expr(&attribute.value));
     let own = callee.parameters.args.first().map(|parameter| &parameter.parameter.name.id);
-    Some(changes(callee, receiver.as_ref().zip(own)))
+    Some(updates(callee, receiver.as_ref().zip(own)))
 }
 
-/// What a function changes relative to its value before: `n += 1` of an outer name, `self.n += 1`.
-fn changes(def: &StmtFunctionDef, receiver: Option<(&QName, &Name)>) -> Vec<QName> {
-    let mut changes = Changes { outer: Vec::new(), receiver, found: Vec::new() };
-    changes.visit_body(&def.body);
-    changes.found
+/// The updates in a function of its previous values: `n += 1` of an outer name, `self.n += 1`.
+fn updates(def: &StmtFunctionDef, receiver: Option<(&QName, &Name)>) -> Vec<QName> {
+    let mut updates = Updates { outer: Vec::new(), receiver, found: Vec::new() };
+    updates.visit_body(&def.body);
+    updates.found
 }
 
-struct Changes<'n> {
+struct Updates<'n> {
     /// Declared `nonlocal` or `global`.
     outer: Vec<Name>,
-    /// The receiver of the call, and the parameter that stands for it.
+    /// The receiver of the call, and the name of the corresponding parameter.
     receiver: Option<(&'n QName, &'n Name)>,
     found: Vec<QName>,
 }
 
-impl<'a> SourceOrderVisitor<'a> for Changes<'_> {
+impl<'a> SourceOrderVisitor<'a> for Updates<'_> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
             Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
@@ -150,9 +150,9 @@ impl<'a> SourceOrderVisitor<'a> for Changes<'_> {
                     let of = attribute.value.as_name_expr().map(|name| &name.id);
                     if let Some((receiver, own)) = self.receiver
                         && of == Some(own)
-                        && let Some(changed) = receiver.attribute(&attribute.attr.id)
+                        && let Some(updated) = receiver.attribute(&attribute.attr.id)
                     {
-                        self.found.push(changed);
+                        self.found.push(updated);
                     }
                 }
                 _ => {}
@@ -164,7 +164,7 @@ impl<'a> SourceOrderVisitor<'a> for Changes<'_> {
     fn visit_expr(&mut self, _expression: &'a Expr) {}
 }
 
-/// The function whose name stands at a place.
+/// The function whose name is at a given range.
 struct Nested<'a> {
     name: TextRange,
     found: Option<&'a StmtFunctionDef>,

@@ -1,4 +1,4 @@
-//! AG213: a lambda that sees a variable as it was before the staged loop.
+//! AG213: a lambda that reads the value of a variable from before the staged loop.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{Expr, ExprLambda, Stmt, StmtAssign};
@@ -14,14 +14,13 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a lambda, bound before a staged loop, that reads a name which the loop changes and
-    /// nothing else reads.
+    /// Reports a lambda, defined before a staged loop, that reads a name that the loop assigns and that is read
+    /// nowhere else.
     ///
     /// ## Why is this bad?
-    /// To find what a loop must carry, AutoGraph looks for the places where a name is read later. It
-    /// counts a lambda as read where it is written, not where it is called. So the loop does not
-    /// carry the name, and the lambda goes on seeing the value from before the loop. A nested `def` is
-    /// followed to its calls.
+    /// A staged loop carries the names that are live after an iteration. AutoGraph's liveness analysis treats a
+    /// lambda as a read where it is defined, not where it is called. So the loop does not carry the name, and
+    /// the lambda keeps reading the value from before the loop. A nested `def` is analyzed at its calls.
     ///
     /// ## Example
     /// ```python
@@ -61,13 +60,13 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Safe: in Python the nested function does what the lambda does.
+    /// Safe: in Python a nested function behaves like the lambda.
     ///
-    /// ## What TensorFlow says
-    /// Nothing: the result is wrong.
+    /// ## What TensorFlow reports
+    /// Nothing; the result is wrong.
     pub(crate) static LAMBDA_CAPTURE = {
         code: "AG213", name: "lambda-capture",
-        summary: "a lambda reads a name that a staged loop does not carry for it",
+        summary: "a lambda reads a name that a staged loop does not carry",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph], fix: Sometimes,
         check: Function(check),
@@ -90,7 +89,7 @@ fn check(ctx: &FunctionContext) {
 
 fn check_lambda(staged: &StagedLoop, assign: &StmtAssign, name: &QName, lambda: &ExprLambda) {
     let ctx = staged.ctx;
-    // The lambda is called in the loop or after it, and still the same.
+    // The lambda is called in the loop or after it, and is not redefined.
     let called = reads_from(ctx, name, staged.construct.range.start());
     let same = ctx.flow.definitions_before(staged.stmt, name);
     if !called || same.len() != 1 {
@@ -101,7 +100,7 @@ fn check_lambda(staged: &StagedLoop, assign: &StmtAssign, name: &QName, lambda: 
             && variable.before == Definedness::Always
             && variable.name.is_simple()
             && captures(lambda, variable.name.root())
-            && !reads_from(ctx, &variable.name, first_reader(staged))
+            && !reads_from(ctx, &variable.name, liveness_start(staged))
     });
     let Some(variable) = changed else { return };
     let report = ctx
@@ -109,26 +108,27 @@ fn check_lambda(staged: &StagedLoop, assign: &StmtAssign, name: &QName, lambda: 
             &LAMBDA_CAPTURE,
             lambda,
             format!(
-                "`{name}` reads `{}` as it is before the staged loop: the loop does not carry it for a lambda",
+                "`{name}` reads the value of `{}` from before the staged loop, which does not carry names read by a lambda only",
                 variable.name
             ),
         )
-        .label(ctx.span(staged.head()), format!("this loop changes `{}`", variable.name))
+        .label(ctx.span(staged.head()), format!("this loop assigns `{}`", variable.name))
         .why(staged.construct.why.clone())
-        .help("write a nested `def`");
+        .help("use a nested `def`");
     match as_function(ctx, assign, name, lambda) {
         Some(edit) => report.fix(Applicability::Safe, format!("Make `{name}` a `def`"), vec![edit]).emit(),
         None => report.emit(),
     }
 }
 
-/// From where on a read keeps a name alive: the loop, or the loop around it.
-fn first_reader(staged: &StagedLoop) -> TextSize {
+/// The start of the code whose reads keep a name live: the outermost loop around the staged one, or the staged
+/// loop itself.
+fn liveness_start(staged: &StagedLoop) -> TextSize {
     let around = staged.ctx.enclosing(staged.construct.range).filter(|construct| construct.kind.is_loop());
     around.last().map_or(staged.construct.range, |construct| construct.range).start()
 }
 
-/// Whether the function reads a name at or after `from`, lambdas aside.
+/// Whether the function reads a name at or after `from`; reads in lambdas are excluded.
 fn reads_from(ctx: &FunctionContext, name: &QName, from: TextSize) -> bool {
     let mut reads = Reads { name: name.root(), from, found: false };
     reads.visit_body(&ctx.def().body);

@@ -1,4 +1,4 @@
-//! AG210: a Python container that a staged loop is meant to fill.
+//! AG210: a Python container that a staged loop mutates.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{Expr, ExprCall, Stmt};
@@ -13,11 +13,11 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a list, dict or set from outside that is changed in the body of a staged loop.
+    /// Reports a list, dict or set from outside a staged loop that is mutated in the loop's body.
     ///
     /// ## Why is this bad?
-    /// The body runs in Python only once, while it is traced, whatever the number of rounds: one
-    /// element is appended. If that element is a Tensor of the loop, it cannot be used outside of it.
+    /// Python runs the body only once, while it is traced, whatever the number of iterations: one element is
+    /// appended. If that element is a Tensor of the loop, it cannot be used outside of it.
     ///
     /// ## Example
     /// ```python
@@ -52,16 +52,16 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Unsafe: a TensorArray is read and passed on in other ways than a list.
+    /// Unsafe: a TensorArray has a different interface from a list.
     ///
-    /// ## What TensorFlow says
-    /// Nothing, when the elements are Python values. Otherwise, where the list is used:
+    /// ## What TensorFlow reports
+    /// Nothing if the elements are Python values. Otherwise, where the list is used:
     /// ```text
     /// InaccessibleTensorError: <tf.Tensor 'while/mul:0' shape=() dtype=int32> is out of scope and cannot be used here. Use return values, explicit Python locals or TensorFlow collections to access it.
     /// ```
     pub(crate) static LIST_APPEND = {
         code: "AG210", name: "list-append",
-        summary: "a staged loop changes a Python container once, not in each round",
+        summary: "a staged loop mutates a Python container once, not in each iteration",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: Sometimes,
         check: Function(check),
@@ -73,8 +73,8 @@ fn check(ctx: &FunctionContext) {
     let lists = ctx.stage.options.features.iter().any(|feature| matches!(feature.as_str(), "LISTS" | "ALL"));
     for staged in staged_loops(ctx).filter(|_| !lists) {
         for mutation in mutations(&staged) {
-            // Once, for the outermost loop.
-            if !reported.contains(&mutation.range) && concerns(&staged, &mutation) {
+            // Reported once, for the outermost loop.
+            if !reported.contains(&mutation.range) && is_reportable(&staged, &mutation) {
                 reported.push(mutation.range);
                 report(&staged, &mutation);
             }
@@ -82,8 +82,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Items under a key that the loop carries are no fault, and Tensors under other keys are AG211's.
-fn concerns(staged: &StagedLoop, mutation: &Mutation) -> bool {
+/// An item under a carried key is correct, and Tensors under other keys are reported by AG211.
+fn is_reportable(staged: &StagedLoop, mutation: &Mutation) -> bool {
     match mutation.change {
         Change::Call(..) => true,
         Change::Item { target, value } => {
@@ -98,11 +98,11 @@ fn concerns(staged: &StagedLoop, mutation: &Mutation) -> bool {
 fn report(staged: &StagedLoop, mutation: &Mutation) {
     let ctx = staged.ctx;
     let name = &mutation.container;
-    let once = "runs once, while this staged loop is traced, not in each round";
+    let once = "runs once, while this staged loop is traced, not in each iteration";
     let help = "collect Tensors in a `tf.TensorArray`, which the loop carries";
     let Change::Call(call, method) = mutation.change else {
         let text = ctx.text(mutation.range);
-        ctx.report(&LIST_APPEND, mutation.range, format!("this change of `{text}` {once}"))
+        ctx.report(&LIST_APPEND, mutation.range, format!("this assignment to `{text}` {once}"))
             .label(ctx.span(staged.head()), "the staged loop")
             .why(staged.construct.why.clone())
             .severity(Severity::Warning)
@@ -134,15 +134,15 @@ fn report(staged: &StagedLoop, mutation: &Mutation) {
     }
 }
 
-/// The first operation of TensorFlow after the loop that takes the list.
+/// The first TensorFlow operation after the loop whose first argument is the list.
 fn used_after(staged: &StagedLoop, name: &QName) -> Option<TextRange> {
     let uses = Uses::of(staged.ctx, name);
     let end = staged.construct.range.end();
-    let takes = |call: &&&ExprCall| call.start() >= end && staged.certain_after(call.range());
+    let takes = |call: &&&ExprCall| call.start() >= end && staged.is_always_reached_after(call.range());
     uses.operations.iter().find(takes).map(|call| call.range())
 }
 
-/// `items = []`, one `items.append(x)`, and one `tf.stack(items)`: the same with a TensorArray.
+/// `items = []`, one `items.append(x)` and one `tf.stack(items)`: rewritten with a TensorArray.
 fn tensor_array(staged: &StagedLoop, name: &QName, append: &ExprCall, method: &str) -> Option<Vec<Edit>> {
     let ctx = staged.ctx;
     let module = ctx.imports.local_name_of("tensorflow")?;
@@ -179,7 +179,7 @@ struct Uses<'n, 'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     name: &'n QName,
     reads: usize,
-    /// The operations of TensorFlow that take it as their first argument.
+    /// The TensorFlow operations whose first argument it is.
     operations: Vec<&'a ExprCall>,
     /// Calls that are statements.
     statements: Vec<TextRange>,

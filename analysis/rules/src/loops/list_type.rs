@@ -1,4 +1,4 @@
-//! AG216: a staged list whose elements have no known type.
+//! AG216: a staged list of unknown element type.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{Expr, ExprCall, Stmt};
@@ -12,12 +12,12 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports, where the optional feature `LISTS` stages lists, an operation on an empty list that
-    /// needs the type of its elements, and a removal that staged lists do not have.
+    /// In functions with the optional feature `LISTS`, reports operations on an empty list that require the
+    /// type of its elements, and removals that staged lists do not support.
     ///
     /// ## Why is this bad?
-    /// With the feature an empty list is a Tensor from the start, and its elements must be of a known
-    /// type. TensorFlow 2.21 offers no public way to declare it.
+    /// With this feature an empty list becomes a Tensor, and its element type must be known. TensorFlow 2.21
+    /// has no public function to declare it.
     ///
     /// ## Example
     /// ```python
@@ -51,7 +51,7 @@ declare_rule! {
     /// pair(tf.constant(3))
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// ```text
     /// ValueError: Trying to push to list with wrong element dtype. List has type INVALID but trying to push element with type int32
     /// ValueError: cannot pop from a list without knowing its element type; use set_element_type to annotate it
@@ -60,7 +60,7 @@ declare_rule! {
     /// ```
     pub(crate) static LIST_TYPE = {
         code: "AG216", name: "list-type",
-        summary: "a staged list has elements of unknown type",
+        summary: "a staged list has an unknown element type",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph], fix: None,
         check: Function(check),
@@ -77,12 +77,12 @@ fn check(ctx: &FunctionContext) {
 
 struct Operations<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
-    /// The lists of which something was said: TensorFlow comes no further.
+    /// The lists already reported: TensorFlow stops at the first error.
     reported: Vec<TextRange>,
 }
 
 impl<'a> Operations<'_, 'a> {
-    /// The empty list that `receiver` certainly is.
+    /// The definition of `receiver` if it is certainly an empty list.
     fn empty_list(&self, receiver: &Expr) -> Option<TextRange> {
         let ctx = self.ctx;
         let name = QName::from_expr(receiver).filter(QName::is_simple)?;
@@ -103,18 +103,20 @@ impl<'a> Operations<'_, 'a> {
             ctx.report(
                 &LIST_TYPE,
                 call,
-                format!("`{name}` is a TensorArray, from which nothing can be removed"),
+                format!("`{name}` is a TensorArray, which does not support removing elements"),
             )
-            .help("keep the number of elements in a variable, and read the last one")
+            .help("store the number of elements in a variable, and read the last element")
             .emit();
             return;
         }
         let message = match (method.attr.as_str(), arguments) {
             ("append", 1) => {
-                format!("`{name}` starts empty: a staged list without a known element type takes none")
+                format!("`{name}` starts empty: cannot append to a staged list of unknown element type")
             }
-            ("pop", 0) => format!("`{name}` starts empty: the type of the element to remove is unknown"),
-            ("pop", _) => format!("`{name}` is a staged list: elements can be removed at its end only"),
+            ("pop", 0) => {
+                format!("`{name}` starts empty: cannot pop from a staged list of unknown element type")
+            }
+            ("pop", _) => format!("`{name}` is a staged list: only the last element can be removed"),
             _ => return,
         };
         self.report(&method.value, call.range(), message);
@@ -146,7 +148,8 @@ impl<'a> SourceOrderVisitor<'a> for Operations<'_, 'a> {
             Expr::Call(call) => self.method(call),
             Expr::Subscript(item) if item.ctx.is_load() && !item.slice.is_slice_expr() => {
                 let name = self.ctx.text(&*item.value);
-                let message = format!("`{name}` starts empty: the type of its elements is unknown");
+                let message =
+                    format!("`{name}` starts empty: cannot index a staged list of unknown element type");
                 self.report(&item.value, item.range(), message);
             }
             _ => {}

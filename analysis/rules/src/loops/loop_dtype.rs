@@ -1,4 +1,4 @@
-//! AG204: a variable of a staged loop that does not keep its dtype.
+//! AG204: a loop-carried variable that changes its dtype.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{Expr, Number, Stmt};
@@ -15,13 +15,13 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a variable of a staged loop that has one dtype before the loop and another after a
-    /// round, or that the loop computes with as if it had another dtype.
+    /// Reports a loop-carried variable of a staged loop whose dtype differs before the loop and after an
+    /// iteration, or that the loop combines with a Tensor of another dtype.
     ///
     /// ## Why is this bad?
-    /// Every variable that a staged loop carries is a Tensor, also one that was a Python number: `0`
-    /// becomes an int32, `0.0` a float32. A Tensor keeps its dtype, and TensorFlow does not convert
-    /// dtypes in arithmetic, so `total = 0` cannot take up floats as it does in Python.
+    /// Every variable that a staged loop carries is a Tensor, even if it was a Python number: `0` becomes an
+    /// int32, `0.0` a float32. A Tensor keeps its dtype, and TensorFlow does not convert dtypes in arithmetic,
+    /// so `total = 0` cannot accumulate floats as it does in Python.
     ///
     /// ## Example
     /// ```python
@@ -56,9 +56,9 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Safe: only the number before the loop changes its type, and the loop could not run before.
+    /// Safe: only the type of the initial number changes, and the loop raised before.
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// ```text
     /// TypeError: 'mean' has dtype int32 before the loop, but dtype float32 after one iteration
     /// TypeError: Input 'y' of 'AddV2' Op has type float32 that does not match type int32 of argument 'x'.
@@ -81,19 +81,19 @@ fn check(ctx: &FunctionContext) {
         for clash in &found {
             if !clashes.contains(&clash.operation) {
                 clashes.push(clash.operation);
-                operation_on_two_dtypes(&staged, clash);
+                report_mixed_dtypes(&staged, clash);
             }
         }
         for variable in staged.carried().filter(|variable| variable.modified_in_body) {
             if !found.iter().any(|clash| clash.number == variable.name) {
-                another_after_a_round(&staged, &variable.name);
+                check_iteration(&staged, &variable.name);
             }
         }
     }
 }
 
-/// `total = total + 0.5`, where `total` has come in as an int32.
-fn operation_on_two_dtypes(staged: &StagedLoop, clash: &Clash) {
+/// `total = total + 0.5`, where `total` is an int32 before the loop.
+fn report_mixed_dtypes(staged: &StagedLoop, clash: &Clash) {
     let ctx = staged.ctx;
     let (name, has, needs) = (&clash.number, clash.has.as_str(), clash.needs.as_str());
     let severity = if staged.certainly_traces(clash.operation) { Severity::Error } else { Severity::Warning };
@@ -101,16 +101,20 @@ fn operation_on_two_dtypes(staged: &StagedLoop, clash: &Clash) {
         .report(
             &LOOP_DTYPE,
             clash.operation,
-            format!("`{name}` is {} in this staged loop and meets {}", article(has), article(needs)),
+            format!(
+                "`{name}` is {} in this staged loop, but is combined with {} here",
+                article(has),
+                article(needs)
+            ),
         )
         .label(ctx.span(staged.head()), format!("this loop carries `{name}` as a Tensor"))
         .why(staged.construct.why.clone())
         .severity(severity);
-    start_as(staged, name, clash.needs, report);
+    suggest_initial_value(staged, name, clash.needs, report);
 }
 
 /// `mean = 0`, then `mean = tf.cast(i, tf.float32)`.
-fn another_after_a_round(staged: &StagedLoop, name: &QName) {
+fn check_iteration(staged: &StagedLoop, name: &QName) {
     let ctx = staged.ctx;
     let Some(before) = entry(staged, name) else { return };
     for definition in staged.after(name) {
@@ -127,30 +131,30 @@ fn another_after_a_round(staged: &StagedLoop, name: &QName) {
                 &LOOP_DTYPE,
                 staged.head(),
                 format!(
-                    "`{name}` is {} before this staged loop and {} after a round",
+                    "`{name}` is {} before this staged loop and {} after an iteration",
                     article(has),
                     article(gets)
                 ),
             )
             .label(ctx.span(definition.range), format!("`{name}` becomes {} here", article(gets)))
             .why(staged.construct.why.clone());
-        start_as(staged, name, after, report);
+        suggest_initial_value(staged, name, after, report);
         return;
     }
 }
 
-/// Offers to start from a number of the right dtype.
-fn start_as(staged: &StagedLoop, name: &QName, needs: DType, report: Report) {
+/// Suggests an initial number of the right dtype.
+fn suggest_initial_value(staged: &StagedLoop, name: &QName, needs: DType, report: Report) {
     let report =
-        report.help(format!("start `{name}` as {}, or cast with `tf.cast`", article(needs.as_str())));
+        report.help(format!("initialize `{name}` as {}, or convert with `tf.cast`", article(needs.as_str())));
     let Some((literal, start)) = start(staged, name, needs) else { return report.emit() };
     report
-        .label(staged.ctx.span(literal), format!("`{name}` starts here"))
-        .fix(Applicability::Safe, format!("Start from `{start}`"), vec![Edit::replace(literal, start)])
+        .label(staged.ctx.span(literal), format!("`{name}` is initialized here"))
+        .fix(Applicability::Safe, format!("Initialize with `{start}`"), vec![Edit::replace(literal, start)])
         .emit();
 }
 
-/// The number that a name starts from, and the same as a number of another dtype.
+/// The number that a name is initialized with, and the same number in another dtype.
 fn start(staged: &StagedLoop, name: &QName, needs: DType) -> Option<(TextRange, String)> {
     let ctx = staged.ctx;
     let before = staged.before(name);
@@ -177,7 +181,7 @@ fn article(dtype: &str) -> String {
     }
 }
 
-/// All arithmetic of a body; one clash for each name.
+/// All arithmetic of a body; at most one clash for each name.
 struct Operations<'s, 'c, 'a> {
     staged: &'s StagedLoop<'c, 'a>,
     clashes: Vec<Clash>,

@@ -1,4 +1,4 @@
-//! AG205: a variable of a staged loop that does not keep its shape.
+//! AG205: a loop-carried variable that changes its shape.
 
 use ruff_text_size::Ranged;
 
@@ -13,12 +13,11 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a Tensor that has another shape after a round of a staged loop than before it.
+    /// Reports a Tensor whose shape after an iteration of a staged loop differs from its shape before the loop.
     ///
     /// ## Why is this bad?
-    /// TensorFlow fixes the shape of every variable of a staged loop before the first round, as far as
-    /// it is known. A Tensor that grows must be declared with a shape that is unknown along the way
-    /// it grows.
+    /// TensorFlow fixes the shape of every loop-carried variable before the first iteration, as far as it is
+    /// known. A Tensor that grows must be declared with an unknown size along the axis where it grows.
     ///
     /// ## Example
     /// ```python
@@ -54,9 +53,9 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Safe: the fix declares what the loop already does.
+    /// Safe: the fix declares how the shape already changes.
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// ```text
     /// ValueError: 'found' has shape (1,) before the loop, but shape (2,) after one iteration. Use tf.autograph.experimental.set_loop_options to set shape invariants.
     /// ValueError: 'found' has shape (1,) before the loop, which does not conform with the shape invariant (2,).
@@ -85,14 +84,14 @@ fn check_variable(staged: &StagedLoop, name: &QName) {
         (Invariant::None, _) => {}
         (Invariant::Shape(invariant), Some(shape)) if !shapes::conforms(shape, &invariant) => {
             let message = format!(
-                "`{name}` has shape {} before this staged loop, which its shape invariant {} does not allow",
-                shapes::shown(shape),
-                shapes::shown(&invariant)
+                "`{name}` has shape {} before this staged loop, which does not match its shape invariant {}",
+                shapes::display(shape),
+                shapes::display(&invariant)
             );
             return ctx
                 .report(&LOOP_SHAPE, staged.head(), message)
                 .why(staged.construct.why.clone())
-                .help("write `None` for the dimensions that change")
+                .help("use `None` for the dimensions that change")
                 .emit();
         }
         _ => return,
@@ -100,11 +99,11 @@ fn check_variable(staged: &StagedLoop, name: &QName) {
     let after = staged.after(name);
     let [definition] = after.as_slice() else { return };
     if staged.directly_contains(definition.range) && definition.kind == DefKind::Assign {
-        check_round(staged, name, entry.as_ref(), definition);
+        check_iteration(staged, name, entry.as_ref(), definition);
     }
 }
 
-fn check_round(staged: &StagedLoop, name: &QName, entry: Option<&Shape>, definition: &Def) {
+fn check_iteration(staged: &StagedLoop, name: &QName, entry: Option<&Shape>, definition: &Def) {
     let ctx = staged.ctx;
     let Some(value) = ctx.value_of(definition) else { return };
     let report = |message: String| {
@@ -116,8 +115,8 @@ fn check_round(staged: &StagedLoop, name: &QName, entry: Option<&Shape>, definit
     match (shapes::growth(ctx, name, value), entry) {
         (Some(growth), Some(shape)) => {
             let report = report(format!(
-                "`{name}` has shape {} before this staged loop and a larger one after a round",
-                shapes::shown(shape)
+                "`{name}` has shape {} before this staged loop and a larger one after an iteration",
+                shapes::display(shape)
             ));
             match declared(staged, name, shape, &growth) {
                 Some((line, edit)) => {
@@ -126,19 +125,21 @@ fn check_round(staged: &StagedLoop, name: &QName, entry: Option<&Shape>, definit
                 None => report.emit(),
             }
         }
-        // Only a shape that is unknown to TensorFlow too may grow.
+        // The shape may grow if TensorFlow does not know it either.
         (Some(_), None) if !ctx.stage.options.input_signature => {
-            report(format!("`{name}` has a larger shape after a round of this staged loop than before it"))
-                .severity(Severity::Warning)
-                .emit();
+            report(format!(
+                "`{name}` has a larger shape after an iteration of this staged loop than before it"
+            ))
+            .severity(Severity::Warning)
+            .emit();
         }
         (None, Some(shape)) => {
             let after = shapes::of(ctx, value, Some((name, shape)));
             if let Some(after) = after.filter(|after| after != shape) {
                 report(format!(
-                    "`{name}` has shape {} before this staged loop and {} after a round",
-                    shapes::shown(shape),
-                    shapes::shown(&after)
+                    "`{name}` has shape {} before this staged loop and {} after an iteration",
+                    shapes::display(shape),
+                    shapes::display(&after)
                 ))
                 .emit();
             }
@@ -147,7 +148,7 @@ fn check_round(staged: &StagedLoop, name: &QName, entry: Option<&Shape>, definit
     }
 }
 
-/// The shape invariant that lets a Tensor grow along its axis, as the first statement of the body.
+/// The shape invariant for a Tensor that grows along its axis, as the first statement of the body.
 fn declared(staged: &StagedLoop, name: &QName, shape: &Shape, growth: &Growth) -> Option<(String, Edit)> {
     let Growth::Along(Some(axis)) = growth else { return None };
     let mut allowed = shape.clone();
@@ -155,7 +156,7 @@ fn declared(staged: &StagedLoop, name: &QName, shape: &Shape, growth: &Growth) -
     let first = staged.body().first()?;
     let has_options = staged.ctx.text(first).contains("set_loop_options");
     let module = staged.ctx.imports.local_name_of("tensorflow").filter(|_| !has_options)?;
-    let sizes = shapes::shown(&allowed);
+    let sizes = shapes::display(&allowed);
     let sizes = sizes.trim_matches(['(', ')']).trim_end_matches(',');
     let line = format!(
         "{module}.autograph.experimental.set_loop_options(shape_invariants=[({name}, {module}.TensorShape([{sizes}]))])"

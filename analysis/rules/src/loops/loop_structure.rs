@@ -1,4 +1,4 @@
-//! AG206: a variable of a staged loop that does not keep its structure.
+//! AG206: a loop-carried variable that changes its structure.
 
 use super::carried::{StagedLoop, staged_loops};
 use super::structures::{Structure, grows};
@@ -9,12 +9,12 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a variable of a staged loop that is one structure of values before the loop and another
-    /// after a round: a longer list or tuple, a dict with other keys, a tuple in the place of a number.
+    /// Reports a loop-carried variable of a staged loop whose nested structure differs before the loop and
+    /// after an iteration: a longer list or tuple, a dict with other keys, a tuple instead of a number.
     ///
     /// ## Why is this bad?
-    /// A staged loop carries a fixed number of Tensors. A list that grows by one element each round
-    /// would need one Tensor more each round.
+    /// A staged loop carries a fixed number of Tensors. A list that grows by one element in each iteration
+    /// would add one Tensor in each iteration.
     ///
     /// ## Example
     /// ```python
@@ -33,7 +33,7 @@ declare_rule! {
     /// ```
     ///
     /// ## Use instead
-    /// A TensorArray is one value, whatever its length.
+    /// A TensorArray is a single value of any length.
     /// ```python
     /// import tensorflow as tf
     ///
@@ -49,7 +49,7 @@ declare_rule! {
     /// squares(tf.constant(3))
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// ```text
     /// TypeError: 'items' does not have the same nested structure after one iteration.
     /// ```
@@ -78,9 +78,9 @@ fn check_variable(staged: &StagedLoop, name: &QName) {
     let report = |definition: &Def, message: String| {
         ctx.report(&LOOP_STRUCTURE, staged.head(), message)
             .label(ctx.span(definition.range), "changed here")
-            .label(ctx.span(start.range), format!("`{name}` starts here"))
+            .label(ctx.span(start.range), format!("`{name}` is initialized here"))
             .why(staged.construct.why.clone())
-            .help("collect values in a `tf.TensorArray`, or give the structure all its items before the loop")
+            .help("collect values in a `tf.TensorArray`, or add all items to the structure before the loop")
             .emit();
     };
     for definition in staged.after(name) {
@@ -93,13 +93,13 @@ fn check_variable(staged: &StagedLoop, name: &QName) {
         if let Structure::Sequence { class, .. } = &entry
             && grows(staged, name, definition)
         {
-            let message = format!("`{name}` is a {class} that grows in each round of this staged loop");
+            let message = format!("`{name}` is a {class} that grows in each iteration of this staged loop");
             return report(definition, message);
         }
         let after = of_definition(staged, definition);
         if entry.differs(&after) {
             let message = format!(
-                "`{name}` is {} before this staged loop and {} after a round",
+                "`{name}` is {} before this staged loop and {} after an iteration",
                 entry.described(),
                 after.described()
             );

@@ -1,4 +1,4 @@
-//! AG207: a variable of a staged loop that is no Tensor and cannot become one.
+//! AG207: a loop-carried variable that cannot be converted to a Tensor.
 
 use ruff_text_size::TextRange;
 
@@ -10,12 +10,12 @@ use ag_flow::{BlockVariable, Def, Definedness};
 
 declare_rule! {
     /// ## What it does
-    /// Reports a staged loop that rebinds a name to an object, a function or a set, and needs it in the
-    /// next round or after the loop.
+    /// Reports a staged loop that rebinds a name to an object, a function or a set that is used in the next
+    /// iteration or after the loop.
     ///
     /// ## Why is this bad?
-    /// What a staged loop carries from round to round are Tensors, in lists, tuples and dicts. An
-    /// object of a class of your own is none, and the graph cannot choose a function.
+    /// A staged loop carries Tensors, in lists, tuples and dicts. An instance of a plain class is not a Tensor,
+    /// and a graph cannot select a function.
     ///
     /// ## Example
     /// ```python
@@ -39,7 +39,7 @@ declare_rule! {
     /// ```
     ///
     /// ## Use instead
-    /// Change the Tensor in the object, not the object: a staged loop carries `point.x`.
+    /// Assign the attribute, not the object: a staged loop carries `point.x`.
     /// ```python
     /// import tensorflow as tf
     ///
@@ -60,14 +60,14 @@ declare_rule! {
     /// walk(tf.constant(3))
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// ```text
     /// TypeError: Failed to convert elements of <Point object> to Tensor. Consider casting elements to a supported type.
     /// TypeError: To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes or None values
     /// ```
     pub(crate) static LOOP_TYPE = {
         code: "AG207", name: "loop-type",
-        summary: "a staged loop carries a value that is no Tensor",
+        summary: "a staged loop carries a value that is not a Tensor",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph], fix: None,
         check: Function(check),
@@ -81,36 +81,37 @@ fn check(ctx: &FunctionContext) {
         for variable in staged.carried().filter(defined) {
             let name = &variable.name;
             let before = staged.before(name);
-            // `None` before the loop is the matter of AG202.
+            // `None` before the loop is reported by AG202.
             if before.iter().any(|definition| ctx.fact_of(definition).may_be_none()) {
                 continue;
             }
-            let found = foreign(&staged, &before).or_else(|| foreign(&staged, &after(&staged, variable)));
+            let found =
+                unsupported(&staged, &before).or_else(|| unsupported(&staged, &after(&staged, variable)));
             let Some((what, place)) = found else {
                 continue;
             };
             ctx.report(
                 &LOOP_TYPE,
                 staged.head(),
-                format!("this staged loop carries `{name}`, which is {what}: a graph carries Tensors only"),
+                format!("this staged loop cannot carry `{name}`, which is {what}, not a Tensor"),
             )
             .label(ctx.span(place), format!("`{name}` is {what} here"))
             .why(staged.construct.why.clone())
-            .help("carry the Tensors in it under names of their own, or under attributes")
+            .help("assign the Tensors that it contains to separate variables or attributes")
             .emit();
         }
     }
 }
 
-/// The definitions with which every traced round ends.
+/// The definitions that every traced iteration ends with.
 fn after<'a>(staged: &StagedLoop<'_, 'a>, variable: &BlockVariable) -> Vec<&'a Def> {
     let mut definitions = staged.after(&variable.name);
     definitions.retain(|definition| staged.directly_contains(definition.range));
     definitions
 }
 
-/// What all of the definitions bind, when no graph can carry it.
-fn foreign(staged: &StagedLoop, definitions: &[&Def]) -> Option<(String, TextRange)> {
+/// The description of the values bound by all definitions, if a graph cannot carry them.
+fn unsupported(staged: &StagedLoop, definitions: &[&Def]) -> Option<(String, TextRange)> {
     let described: Option<Vec<String>> =
         definitions.iter().map(|definition| values::uncarriable(staged.ctx, definition)).collect();
     Some((described?.into_iter().next()?, definitions.first()?.range))

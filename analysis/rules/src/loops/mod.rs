@@ -1,4 +1,4 @@
-//! AG2xx: what a staged loop asks of the variables that it carries.
+//! AG2xx: requirements of a staged loop on its loop-carried variables.
 
 pub(super) mod break_in_distributed_loop;
 mod carried;

@@ -1,4 +1,4 @@
-//! What a staged loop does to Python containers from outside of it: `items.append(x)`, `d[k] = v`.
+//! Mutations in a staged loop of Python containers created outside it: `items.append(x)`, `d[k] = v`.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -10,7 +10,7 @@ use ag_flow::DefKind;
 use ag_index::facts::Alternative;
 use ag_syntax::qname::QName;
 
-/// A change of a container that was made before the loop.
+/// A mutation of a container that was created before the loop.
 pub(super) struct Mutation<'a> {
     pub(super) range: TextRange,
     pub(super) container: QName,
@@ -24,7 +24,7 @@ pub(super) enum Change<'a> {
     Item { target: &'a ast::ExprSubscript, value: &'a Expr },
 }
 
-/// The methods that change a list, dict or set.
+/// The mutating methods of lists, dicts and sets.
 const METHODS: [&str; 13] = [
     "append",
     "extend",
@@ -41,7 +41,7 @@ const METHODS: [&str; 13] = [
     "reverse",
 ];
 
-/// The changes in the body of a staged loop to lists, dicts and sets that the function bound before.
+/// The mutations in the body of a staged loop of lists, dicts and sets that the function bound before the loop.
 pub(super) fn mutations<'a>(staged: &StagedLoop<'_, 'a>) -> Vec<Mutation<'a>> {
     let mut visitor = Mutations { found: Vec::new() };
     visitor.visit_body(staged.body());
@@ -52,7 +52,7 @@ pub(super) fn mutations<'a>(staged: &StagedLoop<'_, 'a>) -> Vec<Mutation<'a>> {
         let outside = definitions.iter().all(|definition| {
             definition.kind.defines()
                 && !matches!(definition.kind, DefKind::Outer | DefKind::Import)
-                && !staged.makes(definition)
+                && !staged.contains(definition)
         });
         outside && !definitions.is_empty() && container_class(ctx, mutation.receiver()).is_some()
     });
@@ -71,7 +71,7 @@ impl<'a> Mutation<'a> {
     }
 }
 
-/// `list`, `dict` or `set`, when a value is certainly such a container.
+/// `list`, `dict` or `set` if a value is certainly such a container.
 pub(super) fn container_class<'a>(ctx: &FunctionContext<'a>, value: &Expr) -> Option<&'a str> {
     let fact = ctx.python_fact(value);
     let mut classes = fact.alternatives.iter().map(|alternative| match alternative {

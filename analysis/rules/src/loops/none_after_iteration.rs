@@ -1,4 +1,4 @@
-//! AG203: a name that a staged loop sets to `None`.
+//! AG203: a loop-carried variable that is set to `None`.
 
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, Stmt};
@@ -10,11 +10,11 @@ use ag_flow::{Def, DefKind};
 
 declare_rule! {
     /// ## What it does
-    /// Reports a variable of a staged loop that is `None` at the end of a round.
+    /// Reports a variable of a staged loop that is `None` at the end of an iteration.
     ///
     /// ## Why is this bad?
-    /// The next round starts from what this one leaves, and a graph cannot carry `None`. It often
-    /// comes from keeping the result of a call that returns nothing.
+    /// The variable must be carried to the next iteration, and a graph cannot carry `None`. A frequent cause is
+    /// assigning the result of a function without a `return`.
     ///
     /// ## Example
     /// ```python
@@ -57,13 +57,13 @@ declare_rule! {
     /// last_of(tf.constant([1, 2]))
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// ```text
     /// ValueError: 'last' is None at the end of the iteration.
     /// ```
     pub(crate) static NONE_AFTER_ITERATION = {
         code: "AG203", name: "none-after-iteration",
-        summary: "a variable of a staged loop is `None` after a round",
+        summary: "a variable of a staged loop is `None` after an iteration",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph], fix: None,
         check: Function(check),
@@ -71,7 +71,7 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    let is_none = |definition: &&Def| ctx.fact_of(definition).is_none() || is_of_nothing(ctx, definition);
+    let is_none = |definition: &&Def| ctx.fact_of(definition).is_none() || calls_procedure(ctx, definition);
     for staged in staged_loops(ctx) {
         for variable in staged.carried().filter(|variable| variable.modified_in_body) {
             let name = &variable.name;
@@ -80,7 +80,9 @@ fn check(ctx: &FunctionContext) {
                 continue;
             };
             let certain = after.iter().all(|definition| {
-                is_none(definition) && staged.makes(definition) && staged.directly_contains(definition.range)
+                is_none(definition)
+                    && staged.contains(definition)
+                    && staged.directly_contains(definition.range)
             });
             if !certain {
                 continue;
@@ -89,19 +91,21 @@ fn check(ctx: &FunctionContext) {
                 &NONE_AFTER_ITERATION,
                 staged.head(),
                 format!(
-                    "`{name}` is `None` at the end of a round; this staged loop must carry it to the next"
+                    "`{name}` is `None` at the end of an iteration, and this staged loop cannot carry `None`"
                 ),
             )
             .label(ctx.span(last.range), format!("`{name}` becomes `None` here"))
             .why(staged.construct.why.clone())
-            .help(format!("keep `{name}` a Tensor, or use another name for what is local to a round"))
+            .help(format!(
+                "assign a Tensor to `{name}`, or use another name for a value that is local to an iteration"
+            ))
             .emit();
         }
     }
 }
 
-/// `x = log(y)`, of a function that returns nothing.
-fn is_of_nothing(ctx: &FunctionContext, definition: &Def) -> bool {
+/// `x = log(y)` where `log` returns no value.
+fn calls_procedure(ctx: &FunctionContext, definition: &Def) -> bool {
     let call = ctx.value_of(definition).and_then(Expr::as_call_expr);
     let Some(callee) = call.and_then(|call| ctx.callee(call)) else { return false };
     let mut returns = Returns::default();
@@ -110,12 +114,12 @@ fn is_of_nothing(ctx: &FunctionContext, definition: &Def) -> bool {
     definition.kind == DefKind::Assign && returns.completes && !returns.a_value && !constructs
 }
 
-/// What a function's body may give to its caller.
+/// What a function returns.
 #[derive(Default)]
 struct Returns {
-    /// By `return` or `yield`.
+    /// It has a `return` with a value or a `yield`.
     a_value: bool,
-    /// It is more than a `raise` or a `...`.
+    /// It contains statements other than `raise` and `...`.
     completes: bool,
 }
 

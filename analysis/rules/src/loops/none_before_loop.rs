@@ -1,4 +1,4 @@
-//! AG202: a name that is `None` when a staged loop starts to carry it.
+//! AG202: a loop-carried variable that is `None` before the loop.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt};
@@ -16,11 +16,10 @@ declare_rule! {
     /// Reports a name that is `None` before a staged loop and is read in its body.
     ///
     /// ## Why is this bad?
-    /// A graph has no `None`. TensorFlow traces the body once with `None` to learn the type of the
-    /// value, and starts the real loop from a *zero* of that type. So a test of `None` in the body is
-    /// false from the first round on, and the zero takes part in the computation: a maximum that
-    /// starts at zero is wrong for negative numbers, and nothing is reported. Where the trial trace
-    /// fails on the `None`, TensorFlow raises.
+    /// A graph has no `None`. TensorFlow traces the body once with `None` to infer the type of the value, and
+    /// initializes the real loop with a *zero* of that type. So a test for `None` in the body is false in every
+    /// iteration, and the zero takes part in the computation: a maximum that starts at zero is wrong for
+    /// negative numbers, and no error is raised. If the trial trace fails on the `None`, TensorFlow raises.
     ///
     /// ## Example
     /// ```python
@@ -56,14 +55,14 @@ declare_rule! {
     /// largest(tf.constant([-3, -1]))  # -1
     /// ```
     ///
-    /// ## What TensorFlow says
-    /// Nothing, when the trial trace succeeds. Otherwise:
+    /// ## What TensorFlow reports
+    /// Nothing if the trial trace succeeds. Otherwise:
     /// ```text
     /// ValueError: 'best' is not allowed to be None before the loop
     /// ```
     pub(crate) static NONE_BEFORE_LOOP = {
         code: "AG202", name: "none-before-loop",
-        summary: "a name that a staged loop carries is `None` before it",
+        summary: "a loop-carried variable is `None` before a staged loop",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph], fix: None,
         check: Function(check),
@@ -85,7 +84,7 @@ fn check(ctx: &FunctionContext) {
 fn carried_none(staged: &StagedLoop, variable: &BlockVariable, bound: TextRange) {
     let ctx = staged.ctx;
     let name = &variable.name;
-    // Where the first round still sees the `None`, and no test has excluded it.
+    // The reads in the first iteration that no test guards against `None`.
     let seen = |read: &TextRange| {
         let definitions = ctx.flow.definitions_of(*read, name);
         definitions.iter().any(|definition| definition.range == bound)
@@ -97,42 +96,44 @@ fn carried_none(staged: &StagedLoop, variable: &BlockVariable, bound: TextRange)
             .why(staged.construct.why.clone())
     };
     if let Some(operation) = operand_of(staged, &reads) {
-        report(format!("`{name}` is `None` before this staged loop, and its first round computes with it"))
-            .label(ctx.span(operation), "computed here")
-            .help(format!("start `{name}` from a Tensor or a number"))
-            .severity(severity(staged, operation))
-            .emit();
+        report(format!(
+            "`{name}` is `None` before this staged loop, and its first iteration computes with it"
+        ))
+        .label(ctx.span(operation), "computed here")
+        .help(format!("initialize `{name}` with a Tensor or a number"))
+        .severity(severity(staged, operation))
+        .emit();
     } else if let Some(what) = uncarriable_after(staged, variable) {
         report(format!(
-            "`{name}` is `None` before this staged loop, and {what} after a round: a graph carries neither"
+            "`{name}` is `None` before this staged loop and {what} after an iteration; a staged loop can carry neither"
         ))
         .emit();
     } else if let Some(read) = reads.first() {
         report(format!(
-            "`{name}` is `None` before this staged loop, but the graph starts it from zero: `None` is never seen"
+            "`{name}` is `None` before this staged loop, but the graph initializes it with zero, never with `None`"
         ))
-        .label(ctx.span(*read), "read here, where it is a Tensor already in the first round")
-        .help(format!("start `{name}` from a value that its first use replaces"))
+        .label(ctx.span(*read), "read here, where it is a Tensor even in the first iteration")
+        .help(format!("initialize `{name}` with a value that the first iteration replaces"))
         .severity(Severity::Warning)
         .emit();
     }
 }
 
-/// Only what every trace passes is certain to raise.
+/// An error only if every trace reaches `place`.
 fn severity(staged: &StagedLoop, place: TextRange) -> Severity {
     if staged.certainly_traces(place) { Severity::Error } else { Severity::Warning }
 }
 
-/// What the value is after a round, when no graph can carry it.
+/// The description of the value after an iteration, if a graph cannot carry it.
 fn uncarriable_after(staged: &StagedLoop, variable: &BlockVariable) -> Option<String> {
     let definitions = staged.after(&variable.name);
     let described: Option<Vec<String>> =
-        definitions.iter().map(|definition| values::unplaceable(staged.ctx, definition)).collect();
+        definitions.iter().map(|definition| values::without_zero(staged.ctx, definition)).collect();
     described?.into_iter().next()
 }
 
-/// The first arithmetic, ordering, item or attribute of the body that one of `reads` is an operand
-/// of, although it may still be `None` there.
+/// The first arithmetic operation, ordering comparison, item or attribute of the body with an operand among
+/// `reads` that may still be `None`.
 fn operand_of(staged: &StagedLoop, reads: &[TextRange]) -> Option<TextRange> {
     let mut operations = Operations { staged, reads, found: None };
     operations.visit_body(staged.body());

@@ -17,8 +17,8 @@ declare_rule! {
     /// Reports a `return` in the body of a staged loop.
     ///
     /// ## Why is this bad?
-    /// AutoGraph turns `return v` into a variable that the loop carries, and which has no value while
-    /// no round has returned. A graph cannot carry "no value yet".
+    /// AutoGraph converts `return v` to a loop-carried variable that is undefined until an iteration returns. A
+    /// graph cannot carry an undefined value.
     ///
     /// ## Example
     /// ```python
@@ -54,7 +54,7 @@ declare_rule! {
     /// first_above(tf.constant([1, 2]), tf.constant(1))
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// ```text
     /// NotImplementedError: a return statement cannot be placed inside this TensorFlow loop; this may happen if a return statement depends on a static Python condition such as a hyperparameter
     /// ```
@@ -70,7 +70,7 @@ declare_rule! {
 fn check(ctx: &FunctionContext) {
     let mut reported: Option<TextRange> = None;
     for staged in staged_loops(ctx) {
-        // A loop within a reported one is not reached.
+        // A loop nested in a reported one is not reached.
         if reported.is_some_and(|outer| outer.contains_range(staged.construct.range))
             || distributed::iterates(&staged)
         {
@@ -78,25 +78,25 @@ fn check(ctx: &FunctionContext) {
         }
         let mut returns = Returns::default();
         returns.visit_body(staged.body());
-        if let Some((range, severity)) = worst(&staged, &returns.ranges) {
+        if let Some((range, severity)) = most_severe(&staged, &returns.ranges) {
             reported = Some(staged.construct.range);
             ctx.report(
                 &RETURN_IN_LOOP,
                 staged.head(),
-                "a `return` in this staged loop: the graph has nothing to carry until a round returns",
+                "a `return` in this staged loop: the return value is undefined until an iteration returns, and a graph cannot carry that",
             )
             .label(ctx.span(range), "returns here")
             .why(staged.construct.why.clone())
-            .help("keep the result in a variable, `break`, and return it after the loop")
+            .help("assign the result to a variable, use `break`, and return it after the loop")
             .severity(severity)
             .emit();
         }
     }
 }
 
-/// The `return` that is most certain to fail. One that every round reaches does not, and one under a
-/// Python condition only while the condition is false.
-fn worst(staged: &StagedLoop, returns: &[TextRange]) -> Option<(TextRange, Severity)> {
+/// The `return` most certain to fail. A `return` that every iteration reaches does not fail; one under a Python
+/// condition fails only while the condition is false.
+fn most_severe(staged: &StagedLoop, returns: &[TextRange]) -> Option<(TextRange, Severity)> {
     let severity = |range: TextRange| {
         let around: Vec<_> = staged
             .ctx

@@ -1,4 +1,4 @@
-//! Shapes that the text of a function tells.
+//! Shapes given by literals in a function.
 
 use ruff_python_ast::{self as ast, Expr};
 
@@ -7,12 +7,12 @@ use crate::FunctionContext;
 use ag_index::facts::Alternative;
 use ag_syntax::qname::QName;
 
-/// Longer computations are unknown.
+/// Maximum depth of nested computations; beyond it a shape is unknown.
 const MAX_DEPTH: u32 = 8;
 
 pub(super) type Shape = Vec<i64>;
 
-/// The operations that give a Tensor of the shape in their first argument.
+/// Operations whose first argument is the shape of the result.
 const FILLED: [&str; 6] = [
     "tensorflow.zeros",
     "tensorflow.ones",
@@ -22,7 +22,7 @@ const FILLED: [&str; 6] = [
     "tensorflow.random.truncated_normal",
 ];
 
-/// The operations that keep the shape of their only argument.
+/// Operations that preserve the shape of their argument.
 const KEPT: [&str; 7] = [
     "tensorflow.cast",
     "tensorflow.identity",
@@ -33,7 +33,7 @@ const KEPT: [&str; 7] = [
     "tensorflow.sqrt",
 ];
 
-/// The shape that a name has when the loop starts.
+/// The shape of a name before the loop.
 pub(super) fn entry(staged: &StagedLoop, name: &QName) -> Option<Shape> {
     let before = staged.before(name);
     let [definition] = before.as_slice() else { return None };
@@ -84,7 +84,7 @@ fn within(
     }
 }
 
-/// `[2, 3]`: the dimensions that a literal lists.
+/// The dimensions in a literal: `[2, 3]`.
 fn dimensions(ctx: &FunctionContext, shape: &Expr) -> Option<Shape> {
     let elements = match shape {
         Expr::List(list) => &list.elts,
@@ -131,11 +131,11 @@ fn broadcast(left: &Shape, right: &Shape) -> Option<Shape> {
         .collect()
 }
 
-/// How an expression makes a Tensor larger.
+/// How an expression enlarges a Tensor.
 pub(super) enum Growth {
     /// `tf.concat([x, y], axis)`, `tf.repeat(x, 2)`.
     Along(Option<usize>),
-    /// `tf.stack([x, y])`, `tf.expand_dims(x, 0)`: one dimension more.
+    /// `tf.stack([x, y])`, `tf.expand_dims(x, 0)`: one more dimension.
     Rank,
 }
 
@@ -169,7 +169,7 @@ pub(super) fn growth(ctx: &FunctionContext, name: &QName, value: &Expr) -> Optio
     }
 }
 
-/// What `set_loop_options(shape_invariants=[(name, tf.TensorShape([None, 2]))])` allows.
+/// The invariant of a name in `set_loop_options(shape_invariants=[(name, tf.TensorShape([None, 2]))])`.
 pub(super) enum Invariant {
     None,
     /// `-1` for `None`.
@@ -208,14 +208,14 @@ pub(super) fn invariant(staged: &StagedLoop, name: &QName) -> Invariant {
     Invariant::None
 }
 
-/// Whether a shape is as an invariant says.
+/// Whether a shape matches an invariant.
 pub(super) fn conforms(shape: &Shape, invariant: &Shape) -> bool {
     shape.len() == invariant.len()
         && shape.iter().zip(invariant).all(|(size, allowed)| *allowed < 0 || size == allowed)
 }
 
-/// As Python shows it: `()`, `(2,)`, `(2, 3)`.
-pub(super) fn shown(shape: &Shape) -> String {
+/// In Python syntax: `()`, `(2,)`, `(2, 3)`.
+pub(super) fn display(shape: &Shape) -> String {
     let sizes: Vec<String> =
         shape.iter().map(|size| if *size < 0 { "None".to_owned() } else { size.to_string() }).collect();
     match sizes.as_slice() {

@@ -1,4 +1,4 @@
-//! The nested structure of values: how many Tensors there are, and in which containers.
+//! The nested structure of values: the number of Tensors and their containers.
 
 use ruff_python_ast::{Expr, Operator};
 
@@ -8,19 +8,19 @@ use ag_flow::{Def, DefKind};
 use ag_index::facts::Alternative;
 use ag_syntax::qname::QName;
 
-/// Deeper literals are unknown.
+/// Maximum nesting of a literal; beyond it a structure is unknown.
 const MAX_DEPTH: u32 = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Structure {
-    /// A Tensor, or a number that becomes one.
+    /// A Tensor, or a number that is converted to one.
     Leaf,
-    /// A list or tuple, and its items where they are known.
+    /// A list or tuple, with its items if they are known.
     Sequence {
         class: &'static str,
         items: Option<Vec<Structure>>,
     },
-    /// A dict and its keys, sorted, as they are written.
+    /// A dict, with its keys in source form, sorted.
     Dict(Option<Vec<String>>),
     Unknown,
 }
@@ -107,7 +107,7 @@ impl Structure {
     }
 }
 
-/// Whether a definition makes a list or tuple longer: `items = items + [x]`, `items += [x]`.
+/// Whether a definition extends a list or tuple: `items = items + [x]`, `items += [x]`.
 pub(super) fn grows(staged: &StagedLoop, name: &QName, definition: &Def) -> bool {
     let ctx = staged.ctx;
     let more = |value: &Expr| match Structure::of(ctx, value) {

@@ -7,7 +7,7 @@ use ruff_text_size::{Ranged, TextRange};
 use crate::FunctionContext;
 use crate::context::Report;
 use crate::declare::declare_rule;
-use crate::guards::guarded;
+use crate::guards::is_guarded;
 use ag_db::diagnostic::{Applicability, Edit};
 use ag_flow::Role;
 use ag_index::facts::{Alternative, Binding};
@@ -19,8 +19,8 @@ declare_rule! {
     /// Reports `x[i] = v` where `x` is a Tensor.
     ///
     /// ## Why is this bad?
-    /// Tensors do not change. TensorFlow has operations that give a changed copy instead; a
-    /// `tf.Variable` is changed by `x[i].assign(v)`.
+    /// Tensors are immutable. TensorFlow has operations that return a modified copy; a `tf.Variable` is updated
+    /// by `x[i].assign(v)`.
     ///
     /// ## Example
     /// ```python
@@ -51,9 +51,9 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Unsafe: the operation neither broadcasts the value nor takes a negative index.
+    /// Unsafe: the operation does not broadcast the value and does not accept negative indices.
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// ```text
     /// TypeError: 'SymbolicTensor' object does not support item assignment
     /// ```
@@ -68,7 +68,7 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     let lists = ctx.stage.options.features.iter().any(|feature| matches!(feature.as_str(), "LISTS" | "ALL"));
-    let mut statements = Statements { ctx, blamed: Vec::new() };
+    let mut statements = Statements { ctx, reported: Vec::new() };
     if !lists {
         statements.visit_body(&ctx.def().body);
     }
@@ -76,8 +76,8 @@ fn check(ctx: &FunctionContext) {
 
 struct Statements<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
-    /// The constructs that were blamed: TensorFlow comes no further.
-    blamed: Vec<TextRange>,
+    /// The constructs already reported: TensorFlow stops at the first error.
+    reported: Vec<TextRange>,
 }
 
 impl<'a> StatementVisitor<'a> for Statements<'_, 'a> {
@@ -95,32 +95,32 @@ impl<'a> Statements<'_, 'a> {
     fn target(&mut self, statement: &'a Stmt, target: &'a Expr) {
         let ctx = self.ctx;
         let Expr::Subscript(item) = target else { return };
-        // `x["boxes"] = …` says that `x` is a dict, whatever its type.
+        // `x["boxes"] = …` means that `x` is a dict, whatever its inferred type.
         let is_text = |key: &Alternative| matches!(key, Alternative::Str(_));
         if !ctx.python_fact(&item.value).is_tensor()
             || item.slice.is_string_literal_expr()
             || ctx.fact(&item.slice).alternatives.iter().any(is_text)
-            // A constant of another file, of whatever type: perhaps the name of an entry.
+            // A constant of another file whose type is unknown; it may be the key of an entry.
             || item.slice.is_attribute_expr() && ctx.fact(&item.slice).alternatives.is_empty()
-            || guarded(ctx, statement.range())
+            || is_guarded(ctx, statement.range())
         {
             return;
         }
         let text = ctx.text(item);
         let base = ctx.text(&*item.value);
-        let report = match self.carrier(target) {
-            // The state of the statement is put back by an assignment, which comes first.
+        let report = match self.carrying_construct(target) {
+            // AutoGraph restores the state of the statement by an assignment, which raises first.
             Some(construct) => {
                 let head = TextRange::new(construct.range.start(), construct.test_range.end());
-                if self.blamed.contains(&head) {
+                if self.reported.contains(&head) {
                     return;
                 }
-                self.blamed.push(head);
+                self.reported.push(head);
                 ctx.report(
                     &TENSOR_SETITEM,
                     head,
                     format!(
-                        "`{text}` is assigned to in this staged `{}`, but `{base}` is a Tensor",
+                        "`{text}` is assigned in this staged `{}`, but `{base}` is a Tensor, which does not support item assignment",
                         construct.kind.as_str()
                     ),
                 )
@@ -129,17 +129,17 @@ impl<'a> Statements<'_, 'a> {
             None => ctx.report(
                 &TENSOR_SETITEM,
                 statement,
-                format!("`{base}` is a Tensor: its items cannot be assigned to"),
+                format!("`{base}` is a Tensor, which does not support item assignment"),
             ),
         };
         let report = report
             .why(ctx.why(&item.value))
-            .help("use `tf.tensor_scatter_nd_update`, or `x[i].assign(v)` of a `tf.Variable`");
+            .help("use `tf.tensor_scatter_nd_update`, or `x[i].assign(v)` on a `tf.Variable`");
         repaired(ctx, report, statement, item);
     }
 
-    /// The outermost staged statement to which the item is a variable.
-    fn carrier(&self, target: &Expr) -> Option<&'a Construct> {
+    /// The outermost staged statement that carries the item as a variable.
+    fn carrying_construct(&self, target: &Expr) -> Option<&'a Construct> {
         let name = QName::from_expr(target)?;
         let flow = self.ctx.flow;
         let carries = |construct: &&Construct| {
@@ -177,6 +177,6 @@ fn repaired(ctx: &FunctionContext, report: Report, statement: &Stmt, item: &Expr
     let (index, value) = (ctx.text(&*item.slice), ctx.text(&**value));
     let text = format!("{name} = {module}.tensor_scatter_nd_{operation}({name}, [[{index}]], [{value}])");
     report
-        .fix(Applicability::Unsafe, "Make a changed copy", vec![Edit::replace(statement.range(), text)])
+        .fix(Applicability::Unsafe, "Use `tensor_scatter_nd`", vec![Edit::replace(statement.range(), text)])
         .emit();
 }

@@ -1,4 +1,4 @@
-//! AG214: a TensorArray that is written, and the written one thrown away.
+//! AG214: a write to a TensorArray whose result is discarded.
 
 use ruff_python_ast::Stmt;
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
@@ -12,11 +12,11 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a write to a TensorArray whose result is not kept.
+    /// Reports a write to a TensorArray whose result is discarded.
     ///
     /// ## Why is this bad?
-    /// In a graph a TensorArray does not change. `array.write(i, v)` gives another array that also has
-    /// `v`; without it the write is lost, silently or with an error where the array is read.
+    /// In a graph a TensorArray is immutable. `array.write(i, v)` returns another array that contains `v`; if
+    /// the result is discarded the write is lost, silently or with an error where the array is read.
     ///
     /// ## Example
     /// ```python
@@ -51,16 +51,16 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Safe: run eagerly, the write returns the array itself.
+    /// Safe: in eager execution the write returns the array itself.
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// Nothing in a loop: unwritten elements are zeros. Where an element is read:
     /// ```text
     /// InvalidArgumentError: Trying to access element 0 in a list with 0 elements.
     /// ```
     pub(crate) static TENSORARRAY_UNUSED = {
         code: "AG214", name: "tensorarray-unused",
-        summary: "the result of a write to a TensorArray is not kept",
+        summary: "the result of a write to a TensorArray is discarded",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Tensorflow, Keras, Autograph], fix: Sometimes,
         check: Function(check),
@@ -98,14 +98,17 @@ fn dropped_write(ctx: &FunctionContext, statement: &Stmt) {
         .report(
             &TENSORARRAY_UNUSED,
             statement,
-            format!("`{array}` itself does not change: the result of `{}` is the written array", method.attr),
+            format!(
+                "`{}` does not modify `{array}`; it returns a new TensorArray, which is discarded here",
+                method.attr
+            ),
         )
-        .help(format!("keep the result: `{kept} = {kept}.{}(…)`", method.attr));
+        .help(format!("assign the result: `{kept} = {kept}.{}(…)`", method.attr));
     match QName::from_expr(&method.value) {
         Some(name) => report
             .fix(
                 Applicability::Safe,
-                format!("Keep the result in `{name}`"),
+                format!("Assign the result to `{name}`"),
                 vec![Edit::insert(statement.start(), format!("{array} = "))],
             )
             .emit(),

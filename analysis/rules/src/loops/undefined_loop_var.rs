@@ -1,4 +1,4 @@
-//! AG201: a name that a staged loop needs before it has a value.
+//! AG201: a loop-carried variable that is undefined before the loop.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::TextRange;
@@ -14,13 +14,14 @@ use ag_syntax::edits;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a name that gets its first value inside a staged loop, but is read before that, or is
-    /// used after the loop and is no Tensor or number.
+    /// Reports a name first assigned inside a staged loop that the loop reads earlier, or that is used after
+    /// the loop and is neither a Tensor nor a number.
     ///
     /// ## Why is this bad?
-    /// A staged loop carries its variables from round to round, so each needs a value before the first
-    /// round. TensorFlow makes one up, a zero, when a trial trace of the body tells it the type. The
-    /// trial fails when the body reads the name first, and there is no zero for an object.
+    /// A staged loop carries its variables from one iteration to the next, so each must be defined before the
+    /// first iteration. TensorFlow initializes an undefined variable with a zero whose type it infers from a
+    /// trial trace of the body. The trial trace fails if the body reads the name first, and there is no zero
+    /// for an object.
     ///
     /// ## Example
     /// ```python
@@ -54,16 +55,16 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Unsafe: the fix starts a sum at zero, which may not be the value you had in mind.
+    /// Unsafe: the fix initializes a sum with zero, which may not be the intended value.
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// ```text
     /// ValueError: 'total' must be defined before the loop
     /// Note: AutoGraph tried to define it automatically, but ran into a UnboundLocalError: 'total' is used before assignment
     /// ```
     pub(crate) static UNDEFINED_LOOP_VAR = {
         code: "AG201", name: "undefined-loop-var",
-        summary: "a staged loop needs a name before it has a value",
+        summary: "a loop-carried variable is undefined before a staged loop",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph], fix: Sometimes,
         check: Function(check),
@@ -74,13 +75,13 @@ fn check(ctx: &FunctionContext) {
     for staged in staged_loops(ctx) {
         for variable in staged.carried().filter(|variable| variable.before == Definedness::Never) {
             if !read_first(&staged, variable) {
-                without_placeholder(&staged, variable);
+                report_missing_zero(&staged, variable);
             }
         }
     }
 }
 
-/// `total += i`: the first round reads what no round has written.
+/// `total += i`: the first iteration reads a name that is undefined.
 fn read_first(staged: &StagedLoop, variable: &BlockVariable) -> bool {
     let ctx = staged.ctx;
     let name = &variable.name;
@@ -89,12 +90,12 @@ fn read_first(staged: &StagedLoop, variable: &BlockVariable) -> bool {
     };
     let Some(read) = staged.reads(name).into_iter().find(undefined) else { return false };
     let certain = staged.certainly_traces(read);
-    let message = format!("`{name}` has no value before this staged loop, but its first round reads it");
+    let message = format!("`{name}` is undefined before this staged loop, but its first iteration reads it");
     let report = ctx
         .report(&UNDEFINED_LOOP_VAR, staged.head(), message)
         .label(ctx.span(read), format!("`{name}` is read here"))
         .why(staged.construct.why.clone())
-        .help(format!("bind `{name}` before the loop, to a value of the type it has after a round"))
+        .help(format!("define `{name}` before the loop, with the type it has after an iteration"))
         .severity(if certain { Severity::Error } else { Severity::Warning });
     let zero = zero(staged, variable).map(|zero| format!("{name} = {zero}"));
     let edit = zero.and_then(|line| {
@@ -102,7 +103,7 @@ fn read_first(staged: &StagedLoop, variable: &BlockVariable) -> bool {
     });
     match edit {
         Some((line, edit)) => {
-            report.fix(Applicability::Unsafe, format!("Start with `{line}`"), vec![edit]).emit();
+            report.fix(Applicability::Unsafe, format!("Initialize with `{line}`"), vec![edit]).emit();
         }
         None => report.emit(),
     }
@@ -127,8 +128,8 @@ fn zero(staged: &StagedLoop, variable: &BlockVariable) -> Option<&'static str> {
     }
 }
 
-/// `box = Box(i)`, used after the loop: there is no zero of it.
-fn without_placeholder(staged: &StagedLoop, variable: &BlockVariable) {
+/// `box = Box(i)`, used after the loop: an object has no zero.
+fn report_missing_zero(staged: &StagedLoop, variable: &BlockVariable) {
     let ctx = staged.ctx;
     let name = &variable.name;
     if !variable.live_out || variable.after_body != Definedness::Always {
@@ -136,7 +137,7 @@ fn without_placeholder(staged: &StagedLoop, variable: &BlockVariable) {
     }
     let definitions = staged.after(name);
     let described: Option<Vec<String>> =
-        definitions.iter().map(|definition| values::unplaceable(ctx, definition)).collect();
+        definitions.iter().map(|definition| values::without_zero(ctx, definition)).collect();
     let (Some(what), Some(definition)) =
         (described.and_then(|all| all.into_iter().next()), definitions.first())
     else {
@@ -145,10 +146,10 @@ fn without_placeholder(staged: &StagedLoop, variable: &BlockVariable) {
     ctx.report(
         &UNDEFINED_LOOP_VAR,
         staged.head(),
-        format!("`{name}` has no value before this staged loop, and TensorFlow can make up none for {what}"),
+        format!("`{name}` is undefined before this staged loop, and TensorFlow cannot create an initial value for {what}"),
     )
     .label(ctx.span(definition.range), format!("`{name}` is bound to {what} here"))
     .why(staged.construct.why.clone())
-    .help(format!("bind `{name}` before the loop, or carry its Tensors under names of their own"))
+    .help(format!("define `{name}` before the loop, or assign the Tensors that it contains to separate variables"))
     .emit();
 }

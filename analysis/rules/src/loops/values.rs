@@ -1,26 +1,27 @@
-//! Which values a graph can carry from round to round, and which it can start from a placeholder.
+//! Values that a graph cannot carry through a loop, and values without a zero that TensorFlow could initialize
+//! them with.
 
 use crate::FunctionContext;
 use ag_flow::{Def, DefKind};
 use ag_index::facts::{Alternative, TensorKind};
 
-/// What a value is that no staged loop can carry: "a set"; `None` when it can, or may.
+/// The description of a value that a staged loop certainly cannot carry: "a set".
 pub(super) fn uncarriable(ctx: &FunctionContext, definition: &Def) -> Option<String> {
-    described(ctx, definition, |alternative| foreign(ctx, alternative))
+    described(ctx, definition, |alternative| unsupported(ctx, alternative))
 }
 
-/// What a value is for which TensorFlow cannot make up a first one: those that cannot be carried, and
+/// The description of a value that TensorFlow cannot initialize with a zero: values that cannot be carried, and
 /// a few that can.
-pub(super) fn unplaceable(ctx: &FunctionContext, definition: &Def) -> Option<String> {
+pub(super) fn without_zero(ctx: &FunctionContext, definition: &Def) -> Option<String> {
     described(ctx, definition, |alternative| match alternative {
         Alternative::Str(_) => Some("a string".to_owned()),
         Alternative::Tensor { kind: TensorKind::TensorArray, .. } => Some("a TensorArray".to_owned()),
         Alternative::Tensor { kind: TensorKind::Dataset, .. } => Some("a Dataset".to_owned()),
-        _ => foreign(ctx, alternative),
+        _ => unsupported(ctx, alternative),
     })
 }
 
-/// The description that all alternatives of a certain value have.
+/// The common description of all alternatives of a value that is certain.
 fn described(
     ctx: &FunctionContext,
     definition: &Def,
@@ -40,14 +41,14 @@ fn described(
     descriptions?.into_iter().next()
 }
 
-fn foreign(ctx: &FunctionContext, alternative: &Alternative) -> Option<String> {
+fn unsupported(ctx: &FunctionContext, alternative: &Alternative) -> Option<String> {
     match alternative {
         Alternative::Callable(_) => Some("a function or class".to_owned()),
         Alternative::Module(_) => Some("a module".to_owned()),
         Alternative::Container { class, .. } if matches!(class.as_str(), "set" | "frozenset") => {
             Some("a set".to_owned())
         }
-        // The library models spell generic functions as objects.
+        // The library models declare generic functions as objects.
         Alternative::Instance { module, .. } if module == "tensorflow._ops" => Some("a function".to_owned()),
         Alternative::Instance { module, class } if ctx.is_plain_class(module, class) => {
             Some(format!("a `{class}`"))

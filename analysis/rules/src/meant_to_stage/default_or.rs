@@ -1,4 +1,4 @@
-//! AG308: `or` and `not` that ask whether an argument was given.
+//! AG308: `or` and `not` used to test whether an argument was passed.
 
 use ruff_python_ast::{BoolOp, Expr, ExprBoolOp};
 use ruff_text_size::{Ranged, TextRange};
@@ -12,11 +12,11 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports `y or default` and `not y` where `y` may be a Tensor that is no bool.
+    /// Reports `y or default` and `not y` where `y` may be a Tensor that is not a bool.
     ///
     /// ## Why is this bad?
-    /// In Python both ask whether `y` was given. Of a Tensor AutoGraph makes logical operations of the
-    /// graph, which take bools only.
+    /// In Python both are used to test whether `y` was passed. On a Tensor AutoGraph converts them to logical
+    /// operations of the graph, which accept bools only.
     ///
     /// ## Example
     /// ```python
@@ -49,16 +49,16 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Unsafe: `or` also replaces `0`, `""` and other false values.
+    /// Unsafe: `or` also replaces `0`, `""` and other falsy values.
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// ```text
     /// InvalidArgumentError: Input 'pred' passed float expected bool while building NodeDef 'cond/switch_pred/'
     /// TypeError: Input 'x' of 'LogicalNot' Op has type float32 that does not match expected type of bool.
     /// ```
     pub(crate) static DEFAULT_OR = {
         code: "AG308", name: "default-or",
-        summary: "`or` or `not` asks whether a Tensor was given",
+        summary: "`or` or `not` tests whether a Tensor was passed",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph], fix: Sometimes,
         check: Function(check),
@@ -79,53 +79,53 @@ fn check(ctx: &FunctionContext) {
         match node {
             ConstructNode::BoolOp(operation) if operation.op == BoolOp::Or => {
                 let tested = tests.iter().any(|test| test.contains_range(operation.range()));
-                default_value(ctx, operation, tested);
+                check_or(ctx, operation, tested);
             }
-            ConstructNode::Not(operation) => absent(ctx, operation.range(), &operation.operand),
+            ConstructNode::Not(operation) => check_not(ctx, operation.range(), &operation.operand),
             _ => {}
         }
     }
 }
 
-/// What a value may be, other than a bool.
-enum Given {
-    /// A Tensor, for certain.
+/// How certain it is that a value is a Tensor and not a bool.
+enum TensorCertainty {
+    /// Always a Tensor.
     Always,
     /// A Tensor or `None`.
     Sometimes,
 }
 
-fn given(fact: &Fact) -> Option<Given> {
-    // An unknown dtype may be bool; an optional argument hardly is.
+fn tensor_certainty(fact: &Fact) -> Option<TensorCertainty> {
+    // An unknown dtype may be bool, but an optional argument is unlikely to be one.
     match (fact.may_be_tensor(), fact.dtype()) {
         (false, _) | (_, Some(DType::Bool)) => None,
-        (true, _) if fact.may_be_none() => Some(Given::Sometimes),
-        (true, Some(_)) if fact.is_tensor() => Some(Given::Always),
+        (true, _) if fact.may_be_none() => Some(TensorCertainty::Sometimes),
+        (true, Some(_)) if fact.is_tensor() => Some(TensorCertainty::Always),
         _ => None,
     }
 }
 
 /// `y or default`, as a value.
-fn default_value(ctx: &FunctionContext, operation: &ExprBoolOp, tested: bool) {
+fn check_or(ctx: &FunctionContext, operation: &ExprBoolOp, tested: bool) {
     let [value, default] = operation.values.as_slice() else { return };
-    let Some(given) = given(ctx.python_fact(value)).filter(|_| !tested) else { return };
-    let (name, severity) = (ctx.text(value), severity(&given));
+    let Some(certainty) = tensor_certainty(ctx.python_fact(value)).filter(|_| !tested) else { return };
+    let (name, severity) = (ctx.text(value), severity(&certainty));
     let report = ctx
         .report(
             &DEFAULT_OR,
             operation,
-            format!("`or` tests `{name}`, which {} a Tensor but no bool", is(&given)),
+            format!("`or` tests `{name}`, which {} a non-bool Tensor", is(&certainty)),
         )
         .why(ctx.why(value))
         .severity(severity)
-        .help(format!("ask for `{name} is None`"));
+        .help(format!("test `{name} is None`"));
     let simple = QName::from_expr(value).is_some() && !ctx.text(default).contains('\n');
     let choice = format!("{} if {name} is None else {name}", ctx.text(default));
-    // A ternary binds less than `or` does.
+    // A conditional expression has a lower precedence than `or`.
     let text = if stands_alone(ctx, operation.range()) { choice } else { format!("({choice})") };
     if simple && !default.is_lambda_expr() && !default.is_if_expr() {
         report
-            .fix(Applicability::Unsafe, "Ask for `None`", vec![Edit::replace(operation.range(), text)])
+            .fix(Applicability::Unsafe, "Test for `None`", vec![Edit::replace(operation.range(), text)])
             .emit();
     } else {
         report.emit();
@@ -133,45 +133,45 @@ fn default_value(ctx: &FunctionContext, operation: &ExprBoolOp, tested: bool) {
 }
 
 /// `not y`.
-fn absent(ctx: &FunctionContext, range: TextRange, operand: &Expr) {
+fn check_not(ctx: &FunctionContext, range: TextRange, operand: &Expr) {
     let optional = || operand.as_name_expr().is_some_and(|name| is_optional(ctx, &name.id));
-    let severity = match given(ctx.python_fact(operand)) {
-        Some(Given::Sometimes) => Severity::Warning,
-        Some(Given::Always) if optional() => Severity::Error,
+    let severity = match tensor_certainty(ctx.python_fact(operand)) {
+        Some(TensorCertainty::Sometimes) => Severity::Warning,
+        Some(TensorCertainty::Always) if optional() => Severity::Error,
         _ => return,
     };
     let name = ctx.text(operand);
     let report = ctx
-        .report(&DEFAULT_OR, range, format!("`not` tests `{name}`, which may be a Tensor but no bool"))
+        .report(&DEFAULT_OR, range, format!("`not` tests `{name}`, which may be a non-bool Tensor"))
         .why(ctx.why(operand))
         .severity(severity)
-        .help(format!("ask for `{name} is None`"));
+        .help(format!("test `{name} is None`"));
     match QName::from_expr(operand) {
         Some(_) => {
             let edit = Edit::replace(range, format!("{name} is None"));
-            report.fix(Applicability::Unsafe, "Ask for `None`", vec![edit]).emit();
+            report.fix(Applicability::Unsafe, "Test for `None`", vec![edit]).emit();
         }
         None => report.emit(),
     }
 }
 
-/// Whether `None` is the default of a parameter.
+/// Whether a parameter has the default `None`.
 fn is_optional(ctx: &FunctionContext, name: &str) -> bool {
     let default = ctx.def().parameters.iter().find(|parameter| parameter.name() == name);
     default.and_then(|parameter| parameter.default()).is_some_and(Expr::is_none_literal_expr)
 }
 
-fn is(given: &Given) -> &'static str {
-    match given {
-        Given::Always => "is",
-        Given::Sometimes => "may be",
+fn is(certainty: &TensorCertainty) -> &'static str {
+    match certainty {
+        TensorCertainty::Always => "is",
+        TensorCertainty::Sometimes => "may be",
     }
 }
 
-fn severity(given: &Given) -> Severity {
-    match given {
-        Given::Always => Severity::Error,
-        Given::Sometimes => Severity::Warning,
+fn severity(certainty: &TensorCertainty) -> Severity {
+    match certainty {
+        TensorCertainty::Always => Severity::Error,
+        TensorCertainty::Sometimes => Severity::Warning,
     }
 }
 

@@ -1,21 +1,21 @@
-//! AG307: a Tensor of a graph in a library that needs its value.
+//! AG307: a symbolic Tensor passed to a library that needs its value.
 
 use ruff_python_ast::{Expr, ExprCall};
 use ruff_text_size::Ranged;
 
 use crate::FunctionContext;
 use crate::declare::declare_rule;
-use crate::guards::guarded;
+use crate::guards::is_guarded;
 use ag_index::facts::TensorKind;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a Tensor that is given to a function of NumPy or `math`, and the methods `.numpy()`,
-    /// `.item()` and `.tolist()` in staged code.
+    /// Reports Tensors passed to functions of NumPy or `math`, and the methods `.numpy()`, `.item()` and
+    /// `.tolist()` in staged code.
     ///
     /// ## Why is this bad?
-    /// While the graph is built, a Tensor stands for a value that is not there yet. NumPy and `math`
-    /// compute at once and need the value.
+    /// While the graph is built, a Tensor is symbolic and has no value yet. NumPy and `math` compute
+    /// immediately and need the value.
     ///
     /// ## Example
     /// ```python
@@ -44,7 +44,7 @@ declare_rule! {
     /// wave(tf.constant(1.0))
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// ```text
     /// NotImplementedError: Cannot convert a symbolic tf.Tensor (x:0) to a numpy array.
     /// TypeError: must be real number, not SymbolicTensor
@@ -59,7 +59,7 @@ declare_rule! {
     }
 }
 
-/// The functions of NumPy that take a symbolic Tensor: they ask for its shape or rank only.
+/// The functions of NumPy that accept a symbolic Tensor: they use only its shape or rank.
 const HARMLESS: [&str; 8] = [
     "numpy.array_equal",
     "numpy.array_equiv",
@@ -74,7 +74,7 @@ const HARMLESS: [&str; 8] = [
 fn check(ctx: &FunctionContext) {
     for expression in ctx.expressions() {
         if let Expr::Call(call) = expression
-            && !guarded(ctx, call.range())
+            && !is_guarded(ctx, call.range())
         {
             library(ctx, call);
             method(ctx, call);
@@ -103,16 +103,16 @@ fn library(ctx: &FunctionContext, call: &ExprCall) {
         &HOST_VALUES,
         call,
         format!(
-            "`{}` is a Tensor without a value while the graph is built, and {library} needs one",
+            "{library} needs the value of `{}`, a symbolic Tensor without a value while the graph is built",
             ctx.text(argument)
         ),
     )
     .why(ctx.why(argument))
-    .help(format!("use TensorFlow's operation for `{name}`"))
+    .help(format!("use the TensorFlow equivalent of `{name}`"))
     .emit();
 }
 
-/// `isinstance(x, tf.Tensor)` anywhere: the function is made for several types, one of them at a time.
+/// `isinstance(x, tf.Tensor)` anywhere: the function handles several types.
 fn asks_for_type(ctx: &FunctionContext, value: &Expr) -> bool {
     let Some(name) = value.as_name_expr() else { return false };
     ctx.expressions().into_iter().filter_map(Expr::as_call_expr).any(|call| {
@@ -138,9 +138,12 @@ fn method(ctx: &FunctionContext, call: &ExprCall) {
     ctx.report(
         &HOST_VALUES,
         call,
-        format!("`{base}` has no value while the graph is built: there is no `.{}()`", method.attr),
+        format!(
+            "`.{}()` needs the value of `{base}`, a symbolic Tensor without a value while the graph is built",
+            method.attr
+        ),
     )
     .why(ctx.why(&method.value))
-    .help("compute with the Tensor itself, or call the function outside of the graph with `tf.py_function`")
+    .help("use TensorFlow operations on the Tensor, or wrap the code in `tf.py_function`")
     .emit();
 }

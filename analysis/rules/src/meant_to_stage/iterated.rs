@@ -1,4 +1,4 @@
-//! What Python would iterate over: one Tensor for certain, or perhaps a list of them.
+//! The iterable of a Python loop: certainly one Tensor, or possibly a list of Tensors.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
@@ -9,18 +9,19 @@ use ag_index::assumptions::Source;
 use ag_index::facts::TensorKind;
 use ag_syntax::qname::QName;
 
-/// How many expressions are looked at; what needs more is not certain.
+/// The number of expressions that are examined; beyond it the result is uncertain.
 const MAX_STEPS: u32 = 64;
 
-/// A dense Tensor or a Variable; Ragged Tensors and Datasets have iterators of their own.
+/// A dense Tensor or a Variable; Ragged Tensors and Datasets implement iteration.
 pub(super) fn is_tensor(ctx: &FunctionContext, expression: &Expr) -> bool {
     let kind = ctx.python_fact(expression).tensor_kind();
-    matches!(kind, Some(TensorKind::Tensor | TensorKind::Variable)) && is_sure(ctx, expression, &mut 0)
+    matches!(kind, Some(TensorKind::Tensor | TensorKind::Variable))
+        && is_single_tensor(ctx, expression, &mut 0)
 }
 
-/// Whether it is certain that a Tensor is one Tensor: what a model, a layer or a gradient gives may
-/// also be a list of them.
-fn is_sure(ctx: &FunctionContext, expression: &Expr, steps: &mut u32) -> bool {
+/// Whether a Tensor is certainly one Tensor: the result of a model, a layer or a gradient may also be a list of
+/// Tensors.
+fn is_single_tensor(ctx: &FunctionContext, expression: &Expr, steps: &mut u32) -> bool {
     *steps += 1;
     if *steps > MAX_STEPS {
         return false;
@@ -37,16 +38,16 @@ fn is_sure(ctx: &FunctionContext, expression: &Expr, steps: &mut u32) -> bool {
                         })
                     }
                     (DefKind::AugAssign, _) => true,
-                    (DefKind::Assign, Some(value)) => is_sure(ctx, value, steps),
+                    (DefKind::Assign, Some(value)) => is_single_tensor(ctx, value, steps),
                     _ => false,
                 })
         }
         Expr::BinOp(operation) => {
-            is_sure(ctx, &operation.left, steps) || is_sure(ctx, &operation.right, steps)
+            is_single_tensor(ctx, &operation.left, steps) || is_single_tensor(ctx, &operation.right, steps)
         }
-        Expr::UnaryOp(operation) => is_sure(ctx, &operation.operand, steps),
+        Expr::UnaryOp(operation) => is_single_tensor(ctx, &operation.operand, steps),
         Expr::Compare(_) => true,
-        Expr::Subscript(item) => is_sure(ctx, &item.value, steps),
+        Expr::Subscript(item) => is_single_tensor(ctx, &item.value, steps),
         Expr::Call(call) => {
             let function = ctx.resolve(&call.func);
             let parts: Vec<&str> = function.iter().flat_map(|name| name.split('.')).collect();

@@ -1,4 +1,4 @@
-//! AG305: a decision that is staged for some callers and Python's for others.
+//! AG305: a decision that is staged for some callers and evaluated in Python for others.
 
 use crate::FunctionContext;
 use crate::declare::declare_rule;
@@ -14,9 +14,9 @@ declare_rule! {
     /// Python value.
     ///
     /// ## Why is this bad?
-    /// It is two functions in one. For a Tensor both branches are traced and must agree; for a Python
-    /// value one is chosen while the graph is built. What works for one caller may fail for another.
-    /// The rule is off by default.
+    /// Such a function behaves in two ways. For a Tensor both branches are traced and must match; for a Python
+    /// value one branch is selected while the graph is built. Code that works for one caller may fail for
+    /// another. The rule is off by default.
     ///
     /// ## Example
     /// ```python
@@ -50,11 +50,11 @@ declare_rule! {
     /// scaled(tf.constant(3), tf.constant(4))
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// Nothing.
     pub(crate) static POLYMORPHIC = {
         code: "AG305", name: "polymorphic",
-        summary: "a decision is staged for some callers and Python's for others",
+        summary: "a decision is staged for some callers and evaluated in Python for others",
         severity: Info, default: false, since: "0.1.0",
         dialects: [Tensorflow, Autograph], fix: None,
         check: Function(check),
@@ -80,23 +80,23 @@ fn check(ctx: &FunctionContext) {
                 &POLYMORPHIC,
                 test,
                 format!(
-                    "`{name}` is a Tensor for some callers and a Python value for others: so is this decision"
+                    "this decision is staged for some callers only: `{name}` may be a Tensor or a Python value"
                 ),
             )
             .why(construct.why.clone())
-            .help("pass Tensors everywhere, or write one function for each")
+            .help("pass a Tensor at every call, or write two functions")
             .emit();
         }
     }
 }
 
-/// `Tensor | list[Tensor]` is how a structure of Tensors is annotated, and is no two functions in one.
+/// `Tensor | list[Tensor]` annotates a structure of Tensors, not two kinds of argument.
 fn is_one_value(alternative: &Alternative) -> bool {
     use Alternative::{Bool, Float, Int, None, Str, Tensor};
     matches!(alternative, Tensor { .. } | Bool(_) | Int(_) | Float | Str(_) | None)
 }
 
-/// The first name of an expression that is a parameter to which callers pass both.
+/// The first parameter in an expression that some callers pass as a Tensor and others as a Python value.
 struct Names<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     found: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! AG301: a Python loop that a Tensor is to end.
+//! AG301: a Python loop whose exit depends on a Tensor.
 
 use ruff_python_ast::Stmt;
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
@@ -12,12 +12,12 @@ use ag_staging::construct::{Construct, ConstructKind, ConstructNode};
 
 declare_rule! {
     /// ## What it does
-    /// Reports a `break` or `return` under a Tensor condition in a loop that Python runs: over `range`,
-    /// a list, `zip`, `enumerate`.
+    /// Reports a `break` or `return` under a Tensor condition in a Python loop: over `range`, a list, `zip`,
+    /// `enumerate`.
     ///
     /// ## Why is this bad?
-    /// A Python loop runs while the graph is built, and must know then how many rounds there are. The
-    /// Tensor will be known only when the graph runs.
+    /// A Python loop runs while the graph is built, and the number of iterations must be known then. The Tensor
+    /// is known only when the graph runs.
     ///
     /// ## Example
     /// ```python
@@ -54,16 +54,16 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Unsafe: in a staged loop the variables become Tensors, and keep their dtypes and shapes.
+    /// Unsafe: in a staged loop the variables become Tensors with a fixed dtype and shape.
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// ```text
     /// NotImplementedError: break and return statements which depend on a TF condition are not supported in Python for loops. Did you intend to make it a TF loop?
     /// ValueError: the else branch must also have a return statement.
     /// ```
     pub(crate) static PYTHON_LOOP_EXIT = {
         code: "AG301", name: "python-loop-tensor-exit",
-        summary: "a Tensor is to end a loop that Python runs",
+        summary: "the exit of a Python loop depends on a Tensor",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: Sometimes,
         check: Function(check),
@@ -86,18 +86,19 @@ fn check(ctx: &FunctionContext) {
         let mut exits = Exits::default();
         exits.visit_body(body);
         let is_for = construct.kind == ConstructKind::For;
-        let own_break = exits.breaks.iter().find_map(|range| exit(ctx, construct, *range)).filter(|_| is_for);
-        let own_return = exits.returns.iter().find_map(|range| exit(ctx, construct, *range));
+        let own_break =
+            exits.breaks.iter().find_map(|range| tensor_exit(ctx, construct, *range)).filter(|_| is_for);
+        let own_return = exits.returns.iter().find_map(|range| tensor_exit(ctx, construct, *range));
         match (own_break, own_return) {
-            (Some(exit), _) => at_the_loop(ctx, construct, node, &exit, "break"),
-            (None, Some(exit)) if exit.both && is_for => at_the_loop(ctx, construct, node, &exit, "return"),
-            (None, Some(exit)) if !exit.both => at_the_condition(ctx, construct, &exit),
+            (Some(exit), _) => report_loop(ctx, construct, node, &exit, "break"),
+            (None, Some(exit)) if exit.both && is_for => report_loop(ctx, construct, node, &exit, "return"),
+            (None, Some(exit)) if !exit.both => report_condition(ctx, construct, &exit),
             _ => {}
         }
     }
 }
 
-/// A way out of a loop that a Tensor decides.
+/// An exit of a loop that depends on a Tensor.
 struct Exit<'a> {
     range: TextRange,
     /// The innermost staged condition.
@@ -107,8 +108,8 @@ struct Exit<'a> {
     severity: Severity,
 }
 
-/// Whether a Tensor decides over the exit at `range`, and that in this loop rather than in one within.
-fn exit<'a>(ctx: &FunctionContext<'a>, around: &Construct, range: TextRange) -> Option<Exit<'a>> {
+/// The exit at `range` if it depends on a Tensor and belongs to the loop `around`, not to a nested one.
+fn tensor_exit<'a>(ctx: &FunctionContext<'a>, around: &Construct, range: TextRange) -> Option<Exit<'a>> {
     let within: Vec<_> = ctx
         .enclosing(range)
         .take_while(|construct| construct.range.start() != around.range.start())
@@ -126,19 +127,19 @@ fn exit<'a>(ctx: &FunctionContext<'a>, around: &Construct, range: TextRange) -> 
     Some(Exit { range, condition, both, severity })
 }
 
-fn at_the_loop(ctx: &FunctionContext, construct: &Construct, node: ConstructNode, exit: &Exit, word: &str) {
+fn report_loop(ctx: &FunctionContext, construct: &Construct, node: ConstructNode, exit: &Exit, word: &str) {
     let head = TextRange::new(construct.range.start(), construct.test_range.end());
     let test = ctx.text(exit.condition.test_range);
     let report = ctx
         .report(
             &PYTHON_LOOP_EXIT,
             head,
-            format!("the Tensor `{test}` is to end this loop, which Python runs while the graph is built"),
+            format!("this Python loop cannot exit on the Tensor `{test}`: it runs while the graph is built"),
         )
         .label(ctx.span(exit.range), format!("`{word}` depends on a Tensor"))
         .why(exit.condition.why.clone())
         .severity(exit.severity)
-        .help("loop over a Tensor: `tf.range(…)` in the place of `range(…)`, `tf.stack(…)` of a list");
+        .help("iterate over a Tensor: `tf.range(…)` instead of `range(…)`, `tf.stack(…)` for a list");
     let range = match node {
         ConstructNode::For(statement) => statement.iter.as_call_expr().map(|call| &*call.func),
         _ => None,
@@ -155,22 +156,22 @@ fn at_the_loop(ctx: &FunctionContext, construct: &Construct, node: ConstructNode
     }
 }
 
-fn at_the_condition(ctx: &FunctionContext, construct: &Construct, exit: &Exit) {
+fn report_condition(ctx: &FunctionContext, construct: &Construct, exit: &Exit) {
     let condition = exit.condition;
     let head = TextRange::new(condition.range.start(), condition.test_range.end());
     ctx.report(
         &PYTHON_LOOP_EXIT,
         head,
-        "the `return` under this Tensor condition is to end a loop that Python runs while the graph is built",
+        "this Tensor condition cannot return from a Python loop, which runs while the graph is built",
     )
     .label(ctx.span(TextRange::new(construct.range.start(), construct.test_range.end())), "the Python loop")
     .why(condition.why.clone())
     .severity(exit.severity)
-    .help("stage the loop with `tf.range(…)`, keep the result in a variable and `break`")
+    .help("stage the loop with `tf.range(…)`, assign the result to a variable and use `break`")
     .emit();
 }
 
-/// The exits of a loop's body: its own `break`s, and all `return`s.
+/// The exits of a loop's body: its own `break` statements and all `return` statements.
 #[derive(Default)]
 struct Exits {
     breaks: Vec<TextRange>,

@@ -1,4 +1,4 @@
-//! AG303: a condition that is decided once, while the graph is built.
+//! AG303: a condition that is evaluated once, while the graph is built.
 
 use crate::FunctionContext;
 use crate::declare::declare_rule;
@@ -12,12 +12,12 @@ use ruff_text_size::Ranged;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a condition on a number, flag or text that callers pass to a staged function as a Python value.
+    /// Reports a condition on a number, flag or string that callers pass to a staged function as a Python value.
     ///
     /// ## Why is this bad?
-    /// It may be just what you want: the branch is chosen while the graph is built, and the other one
-    /// is not in the graph. But every new value of the argument builds another graph, and code that
-    /// looks like a decision of the graph is none. The rule is off by default.
+    /// This may be intended: the branch is selected while the graph is built, and the other branch is not in
+    /// the graph. But every new value of the argument triggers retracing, and the condition is not part of the
+    /// graph although it looks like it. The rule is off by default.
     ///
     /// ## Example
     /// ```python
@@ -51,11 +51,11 @@ declare_rule! {
     /// clip(tf.constant(3), tf.constant(2))
     /// ```
     ///
-    /// ## What TensorFlow says
-    /// Nothing; after several such calls it warns of retracing.
+    /// ## What TensorFlow reports
+    /// Nothing; after several such calls a warning about retracing.
     pub(crate) static STATIC_CONDITION = {
         code: "AG303", name: "static-condition",
-        summary: "a condition on a Python argument is decided while the graph is built",
+        summary: "a condition on a Python argument is evaluated while the graph is built",
         severity: Info, default: false, since: "0.1.0",
         dialects: [Tensorflow, Autograph], fix: None,
         check: Function(check),
@@ -80,17 +80,17 @@ fn check(ctx: &FunctionContext) {
             &STATIC_CONDITION,
             test,
             format!(
-                "`{}` is a Python value: this is decided while the graph is built, once for each value",
+                "`{}` is a Python value: this condition is evaluated while the graph is built, once per value",
                 ctx.text(argument)
             ),
         )
         .why(construct.why.clone())
-        .help("pass a Tensor, if the graph is to decide")
+        .help("pass a Tensor to evaluate the condition in the graph")
         .emit();
     }
 }
 
-/// The values that a condition compares or tests; those of `is` and `in` are no data.
+/// The values that a condition compares or tests, except the operands of `is` and `in`.
 fn operands_of<'a>(test: &'a Expr, operands: &mut Vec<&'a Expr>) {
     match test {
         Expr::UnaryOp(operation) => operands_of(&operation.operand, operands),
@@ -111,7 +111,7 @@ fn operands_of<'a>(test: &'a Expr, operands: &mut Vec<&'a Expr>) {
     }
 }
 
-/// A number, flag or text that the callers give.
+/// A number, flag or string passed by the callers.
 fn is_python_argument(ctx: &FunctionContext, operand: &Expr) -> bool {
     let Some(name) = QName::from_expr(operand) else { return false };
     let definitions = ctx.flow.definitions_of(operand.range(), &name);

@@ -1,4 +1,4 @@
-//! AG306: a Tensor where Python wants a bool or something to iterate over.
+//! AG306: a Tensor where Python needs a bool or an iterable.
 
 use ruff_python_ast::{self as ast, CmpOp, Expr, ExprCall, Stmt};
 use ruff_text_size::{Ranged, TextRange};
@@ -6,7 +6,7 @@ use ruff_text_size::{Ranged, TextRange};
 use super::iterated;
 use crate::FunctionContext;
 use crate::declare::declare_rule;
-use crate::guards::guarded;
+use crate::guards::is_guarded;
 use ag_flow::DefKind;
 use ag_index::dialect::RootKind;
 use ag_index::facts::{Alternative, Binding, TensorKind};
@@ -15,13 +15,13 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a Tensor that Python itself tests or iterates over: in a comprehension, in `in` and
-    /// `assert`, in `a, b = t` and `f(*t)`, and in the builtins that AutoGraph leaves alone, like
-    /// `max`, `any`, `sum`, `zip`, `enumerate`, `bool`.
+    /// Reports Tensors that Python itself tests or iterates over: in a comprehension, in `in` and `assert`, in
+    /// `a, b = t` and `f(*t)`, and in builtins that AutoGraph does not convert, such as `max`, `any`, `sum`,
+    /// `zip`, `enumerate`, `bool`.
     ///
     /// ## Why is this bad?
-    /// AutoGraph rewrites `if`, `while`, `for`, ternaries, `and`, `or` and `not`. Everything else is
-    /// done by Python while the graph is built, when a Tensor has neither a truth value nor elements.
+    /// AutoGraph converts `if`, `while`, `for`, conditional expressions, `and`, `or` and `not`. Everything else
+    /// is evaluated by Python while the graph is built, when a Tensor has neither a truth value nor elements.
     ///
     /// ## Example
     /// ```python
@@ -49,7 +49,7 @@ declare_rule! {
     /// positive(tf.constant(-1.0))
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// ```text
     /// OperatorNotAllowedInGraphError: Using a symbolic `tf.Tensor` as a Python `bool` is not allowed.
     /// OperatorNotAllowedInGraphError: Iterating over a symbolic `tf.Tensor` is not allowed.
@@ -65,7 +65,7 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     let checker = Checker { ctx };
-    // Of other decisions in code that is not converted other rules speak.
+    // Other decisions in unconverted code are reported by `unconverted-code`.
     if ctx.converts() {
         checker.decisions();
     }
@@ -92,17 +92,17 @@ fn check(ctx: &FunctionContext) {
     for statement in ctx.statements() {
         if let Stmt::Assign(assign) = statement {
             let unpacks = assign.targets.iter().any(|target| target.is_tuple_expr() || target.is_list_expr());
-            // Who unpacks the result of a call knows what it returns.
-            if unpacks && !assign.value.is_call_expr() && is_of_the_library(ctx, &assign.value) {
+            // Code that unpacks the result of a call depends on the structure that the call returns.
+            if unpacks && !assign.value.is_call_expr() && is_library_result(ctx, &assign.value) {
                 checker.iterates(&assign.value, assign.value.range(), "an unpacking", "`tf.unstack`");
             }
         }
     }
 }
 
-/// Whether an operation of the library makes the value. Annotations say `Tensor` of what a function of
-/// the user's returns in a structure as well.
-fn is_of_the_library(ctx: &FunctionContext, value: &Expr) -> bool {
+/// Whether an operation of the library computes the value. A user's function annotated as `Tensor` may return a
+/// structure.
+fn is_library_result(ctx: &FunctionContext, value: &Expr) -> bool {
     match value {
         Expr::Call(call) => ctx.resolve(&call.func).is_some_and(|name| name.starts_with("tensorflow.")),
         Expr::BinOp(_) | Expr::UnaryOp(_) | Expr::Compare(_) => true,
@@ -110,28 +110,29 @@ fn is_of_the_library(ctx: &FunctionContext, value: &Expr) -> bool {
             let definitions = ctx.flow.definitions_of(value.range(), &name);
             !definitions.is_empty()
                 && definitions.iter().all(|definition| match definition.kind {
-                    // Keras passes structures as they are given, whatever `call(self, inputs: tf.Tensor)` says.
+                    // Keras passes structures through, whatever the annotation in `call(self, inputs:
+                    // tf.Tensor)`.
                     DefKind::Parameter(_) => ctx.root() != Some(RootKind::KerasMethod),
                     _ => ctx
                         .value_of(definition)
-                        .is_some_and(|value| !value.is_name_expr() && is_of_the_library(ctx, value)),
+                        .is_some_and(|value| !value.is_name_expr() && is_library_result(ctx, value)),
                 })
         }),
         _ => false,
     }
 }
 
-/// How the operands of a builtin are used.
+/// How a builtin uses its arguments.
 enum Use {
     /// The first argument is iterated over.
     Iterates,
-    /// All arguments from this position on.
+    /// All arguments from this position on are iterated over.
     IteratesFrom(usize),
-    /// … and its elements are tested.
+    /// The first argument is iterated over and its elements are tested.
     Tests,
-    /// … or compared; several arguments are compared with each other.
+    /// The elements are compared; several arguments are compared with each other.
     Compares,
-    /// The elements of a list are compared; AutoGraph sorts a Tensor.
+    /// The elements of a list are compared; AutoGraph converts sorting of a Tensor.
     Sorts,
     Bool,
 }
@@ -187,10 +188,10 @@ impl<'a> Checker<'_, 'a> {
                         construct.range,
                         "the condition of an `assert`",
                         "a Tensor",
-                        "`tf.debugging.assert_equal` and its kin",
+                        "`tf.debugging.assert_equal` or another assertion of `tf.debugging`",
                     );
                 }
-                // `for a, b in pairs`: a round's item is a Tensor.
+                // `for a, b in pairs`: the item of an iteration is a Tensor.
                 ConstructKind::For => {
                     let ConstructNode::For(statement) = node else { continue };
                     let plain =
@@ -203,7 +204,7 @@ impl<'a> Checker<'_, 'a> {
                         self.report(
                             test,
                             head,
-                            "the item of a loop, unpacked in its head,",
+                            "the loop item, unpacked in the loop target,",
                             "a Tensor",
                             "`tf.unstack` of the item",
                         );
@@ -297,22 +298,22 @@ impl<'a> Checker<'_, 'a> {
                 format!("`{}` is the text of a symbolic Tensor, not of its value", ctx.text(operand)),
             )
             .severity(ag_db::diagnostic::Severity::Warning)
-            .help("compare Tensors; `tf.strings.as_string` gives the text of a value")
+            .help("compare the Tensors, or convert the value with `tf.strings.as_string`")
             .emit();
         }
     }
 
-    /// Reports an iteration over a Tensor, which `place` does.
+    /// Reports an iteration over a Tensor at `place`.
     fn iterates(&self, iterated: &'a Expr, range: TextRange, place: &str, instead: &str) {
         if iterated::is_tensor(self.ctx, iterated) {
-            self.report(iterated, range, &format!("what {place} iterates over"), "a Tensor", instead);
+            self.report(iterated, range, &format!("the iterable of {place}"), "a Tensor", instead);
         }
     }
 
-    /// `cause` is the expression whose value Python needs.
+    /// Reports `cause`, the expression whose value Python needs.
     fn report(&self, cause: &Expr, range: TextRange, what: &str, is: &str, instead: &str) {
         let ctx = self.ctx;
-        if guarded(ctx, range) {
+        if is_guarded(ctx, range) {
             return;
         }
         let message = format!("{what} is {is}, but Python needs its value while the graph is built");

@@ -1,4 +1,4 @@
-//! AG304: a Python loop of many rounds that adds operations to the graph in each.
+//! AG304: a Python loop of many iterations that adds operations to the graph in each.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextRange};
@@ -9,16 +9,16 @@ use ag_db::diagnostic::{Applicability, Edit};
 use ag_index::facts::{Alternative, Binding};
 use ag_staging::construct::{Construct, ConstructNode};
 
-/// Shorter loops may well be meant to be unrolled: layers, heads, steps of an integrator.
-const MANY_ROUNDS: i64 = 100;
+/// Shorter loops are often unrolled on purpose: layers, heads, steps of an integrator.
+const MANY_ITERATIONS: i64 = 100;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a Python loop of 100 rounds or more whose body computes with Tensors.
+    /// Reports a Python loop of 100 iterations or more whose body computes with Tensors.
     ///
     /// ## Why is this bad?
-    /// Python runs the loop while the graph is built, so the graph gets the operations of every round.
-    /// It takes long to build, to optimise and to load. A staged loop has the operations once.
+    /// Python runs the loop while the graph is built, so the graph contains the operations of every iteration.
+    /// It takes long to build, optimize and load. A staged loop contains the operations once.
     ///
     /// ## Example
     /// ```python
@@ -26,13 +26,13 @@ declare_rule! {
     ///
     ///
     /// @tf.function
-    /// def settle(x):
+    /// def relax(x):
     ///     for _ in range(1000):
     ///         x = tf.tanh(x)
     ///     return x
     ///
     ///
-    /// settle(tf.constant(1.0))
+    /// relax(tf.constant(1.0))
     /// ```
     ///
     /// ## Use instead
@@ -41,26 +41,26 @@ declare_rule! {
     ///
     ///
     /// @tf.function
-    /// def settle(x):
+    /// def relax(x):
     ///     for _ in tf.range(1000):
     ///         x = tf.tanh(x)
     ///     return x
     ///
     ///
-    /// settle(tf.constant(1.0))
+    /// relax(tf.constant(1.0))
     /// ```
     ///
     /// ## Fix safety
-    /// Unsafe: in a staged loop the variables become Tensors, and keep their dtypes and shapes.
+    /// Unsafe: in a staged loop the variables become Tensors with a fixed dtype and shape.
     ///
-    /// ## What TensorFlow says
-    /// Nothing up to 50,000 rounds, then:
+    /// ## What TensorFlow reports
+    /// Nothing up to 50,000 iterations, then:
     /// ```text
     /// WARNING: Large unrolled loop detected. Did you mean to use a TF loop?
     /// ```
     pub(crate) static UNROLLED_LOOP = {
         code: "AG304", name: "unrolled-loop",
-        summary: "a Python loop adds the operations of many rounds to the graph",
+        summary: "a Python loop adds the operations of many iterations to the graph",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Tensorflow, Autograph], fix: Sometimes,
         check: Function(check),
@@ -73,18 +73,18 @@ fn check(ctx: &FunctionContext) {
     }
     for (construct, node) in ctx.decisions() {
         let ConstructNode::For(statement) = node else { continue };
-        let rounds = rounds(ctx, &statement.iter).filter(|rounds| *rounds >= MANY_ROUNDS);
-        let (Some(rounds), Binding::Python) = (rounds, construct.binding) else { continue };
+        let iterations = iterations(ctx, &statement.iter).filter(|iterations| *iterations >= MANY_ITERATIONS);
+        let (Some(iterations), Binding::Python) = (iterations, construct.binding) else { continue };
         if computes_with_tensors(ctx, construct) {
             let head = TextRange::new(construct.range.start(), construct.test_range.end());
             let report = ctx
                 .report(
                     &UNROLLED_LOOP,
                     head,
-                    format!("Python unrolls this loop: its operations are in the graph {rounds} times"),
+                    format!("Python unrolls this loop: the graph contains its operations {iterations} times"),
                 )
                 .why(construct.why.clone())
-                .help("loop over `tf.range(…)`, so that the graph has the loop");
+                .help("iterate over `tf.range(…)` to stage the loop");
             match (statement.iter.as_call_expr(), ctx.imports.local_name_of("tensorflow")) {
                 (Some(call), Some(module)) => report
                     .fix(
@@ -99,8 +99,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// How many rounds `range(…)` of known numbers has.
-fn rounds<'a>(ctx: &FunctionContext<'a>, iterable: &'a Expr) -> Option<i64> {
+/// The number of iterations of a `range(…)` of known arguments.
+fn iterations<'a>(ctx: &FunctionContext<'a>, iterable: &'a Expr) -> Option<i64> {
     let call = iterable.as_call_expr().filter(|call| ctx.builtin(&call.func) == Some("range"))?;
     let number = |argument: &Expr| match ctx.python_fact(argument).alternatives.as_slice() {
         [Alternative::Int(Some(number))] => Some(*number),

@@ -1,10 +1,10 @@
-//! AG302: a `while` loop whose condition becomes a Tensor after the first round.
+//! AG302: a `while` loop whose condition becomes a Tensor after the first iteration.
 
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::rounds::{Round, Rounds};
+use super::iterations::{Iteration, Iterations};
 use crate::FunctionContext;
 use crate::declare::declare_rule;
 use ag_db::diagnostic::{Applicability, Edit, Severity};
@@ -14,12 +14,12 @@ use ag_staging::construct::ConstructNode;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a `while` loop that starts with a Python condition and then depends on a Tensor: by a
-    /// name that the body binds to a Tensor, or by a `break` under a Tensor condition.
+    /// Reports a `while` loop that starts with a Python condition and later depends on a Tensor: through a name
+    /// that the body binds to a Tensor, or through a `break` under a Tensor condition.
     ///
     /// ## Why is this bad?
-    /// The condition of the first round decides how the loop runs. A Python value lets Python run it,
-    /// while the graph is built, and Python cannot go on when the condition becomes a Tensor.
+    /// The condition of the first iteration determines how the loop runs. With a Python value Python runs the
+    /// loop while the graph is built, and it cannot continue when the condition becomes a Tensor.
     ///
     /// ## Example
     /// ```python
@@ -56,15 +56,15 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Unsafe: in a staged loop the variables become Tensors, and keep their dtypes and shapes.
+    /// Unsafe: in a staged loop the variables become Tensors with a fixed dtype and shape.
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// ```text
     /// NotImplementedError: The condition of while loop started as non-Tensor, then changed to Tensor. This may happen either because variables changed type, or when a break or return statement inside the loop depends on a Tensor condition.
     /// ```
     pub(crate) static WHILE_BECOMES_TENSOR = {
         code: "AG302", name: "while-becomes-tensor",
-        summary: "the condition of a `while` loop becomes a Tensor after the first round",
+        summary: "the condition of a `while` loop becomes a Tensor after the first iteration",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: Sometimes,
         check: Function(check),
@@ -78,50 +78,52 @@ fn check(ctx: &FunctionContext) {
     for (construct, node) in ctx.decisions() {
         let ConstructNode::While(statement) = node else { continue };
         let Some(stmt) = ctx.flow.cfg.statement_at(construct.range.start()) else { continue };
-        let rounds = Rounds { ctx, construct, stmt };
-        if rounds.binding(&statement.test, Round::First) != Binding::Python {
+        let iterations = Iterations { ctx, construct, stmt };
+        if iterations.binding(&statement.test, Iteration::First) != Binding::Python {
             continue;
         }
-        if rounds.binding(&statement.test, Round::Later) == Binding::Staged {
-            by_name(&rounds, &statement.test);
+        if iterations.binding(&statement.test, Iteration::Later) == Binding::Staged {
+            by_name(&iterations, &statement.test);
         } else if construct.binding == Binding::Python {
-            by_break(&rounds, &statement.body);
+            by_break(&iterations, &statement.body);
         }
     }
 }
 
 /// `while large: … large = x > 1.0`.
-fn by_name(rounds: &Rounds, test: &Expr) {
-    let ctx = rounds.ctx;
-    let becoming = rounds.becoming(test);
-    let Some(definition) = becoming.first() else { return };
+fn by_name(iterations: &Iterations, test: &Expr) {
+    let ctx = iterations.ctx;
+    let tensor_definitions = iterations.tensor_definitions(test);
+    let Some(definition) = tensor_definitions.first() else { return };
     let name = &definition.name;
-    let certain = becoming.iter().any(|definition| rounds.is_certain(definition));
+    let certain = tensor_definitions.iter().any(|definition| iterations.is_certain(definition));
     let report = ctx
         .report(
             &WHILE_BECOMES_TENSOR,
-            head(rounds),
-            format!("`{name}` is a Python value in the first round of this loop and a Tensor from then on"),
+            head(iterations),
+            format!(
+                "`{name}` is a Python value in the first iteration of this loop and a Tensor in later ones"
+            ),
         )
         .label(ctx.span(definition.range), format!("`{name}` becomes a Tensor here"))
         .severity(if certain { Severity::Error } else { Severity::Warning })
-        .help(format!("start `{name}` as a Tensor, so that the loop is staged from the first round"));
+        .help(format!("initialize `{name}` with a Tensor to stage the loop"));
     let report = match ctx.value_of(definition) {
         Some(value) => report.why(ctx.why(value)),
         None => report,
     };
-    match started(rounds, definition) {
+    match tensor_initializer(iterations, definition) {
         Some((start, edit)) => {
-            report.fix(Applicability::Unsafe, format!("Start from `{start}`"), vec![edit]).emit();
+            report.fix(Applicability::Unsafe, format!("Initialize with `{start}`"), vec![edit]).emit();
         }
         None => report.emit(),
     }
 }
 
-/// The literal that the name starts from, as a Tensor.
-fn started(rounds: &Rounds, definition: &Def) -> Option<(String, Edit)> {
-    let ctx = rounds.ctx;
-    let before = ctx.flow.definitions_before(rounds.stmt, &definition.name);
+/// The literal that the name is initialized with, as a Tensor.
+fn tensor_initializer(iterations: &Iterations, definition: &Def) -> Option<(String, Edit)> {
+    let ctx = iterations.ctx;
+    let before = ctx.flow.definitions_before(iterations.stmt, &definition.name);
     let [start] = before.as_slice() else { return None };
     let literal = ctx
         .value_of(start)
@@ -132,12 +134,12 @@ fn started(rounds: &Rounds, definition: &Def) -> Option<(String, Edit)> {
 }
 
 /// `while True: … if x > 1.0: break`.
-fn by_break(rounds: &Rounds, body: &[Stmt]) {
-    let ctx = rounds.ctx;
+fn by_break(iterations: &Iterations, body: &[Stmt]) {
+    let ctx = iterations.ctx;
     let mut breaks = Breaks::default();
     breaks.visit_body(body);
     for range in breaks.found {
-        let start = rounds.construct.range.start();
+        let start = iterations.construct.range.start();
         let within: Vec<_> =
             ctx.enclosing(range).take_while(|construct| construct.range.start() != start).collect();
         let Some(condition) = within.iter().find(|construct| construct.binding == Binding::Staged) else {
@@ -146,26 +148,25 @@ fn by_break(rounds: &Rounds, body: &[Stmt]) {
         let certain = within.iter().all(|construct| construct.binding == Binding::Staged);
         ctx.report(
             &WHILE_BECOMES_TENSOR,
-            head(rounds),
-            format!(
-                "this loop starts as Python's, but the Tensor `{}` is to end it",
-                ctx.text(condition.test_range)
-            ),
+            head(iterations),
+            format!("this Python loop cannot exit on the Tensor `{}`", ctx.text(condition.test_range)),
         )
         .label(ctx.span(range), "`break` depends on a Tensor")
         .why(condition.why.clone())
         .severity(if certain { Severity::Error } else { Severity::Warning })
-        .help("put the condition after `while`, or stage the loop: `while tf.constant(True):`")
+        .help(
+            "use the condition as the test of the `while`, or stage the loop with `while tf.constant(True):`",
+        )
         .emit();
         return;
     }
 }
 
-fn head(rounds: &Rounds) -> TextRange {
-    TextRange::new(rounds.construct.range.start(), rounds.construct.test_range.end())
+fn head(iterations: &Iterations) -> TextRange {
+    TextRange::new(iterations.construct.range.start(), iterations.construct.test_range.end())
 }
 
-/// The `break`s of a loop's body that end this loop.
+/// The `break` statements that exit this loop.
 #[derive(Default)]
 struct Breaks {
     found: Vec<TextRange>,

@@ -1,4 +1,4 @@
-//! A staged function reads a global number or flag that the program changes.
+//! A staged function reads a global number or flag that the program reassigns.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -13,12 +13,12 @@ use crate::declared::Declared;
 
 declare_rule! {
     /// ## What it does
-    /// Finds globals that hold a number, flag or text, that a function of the file changes (`global name`), and that a
-    /// `tf.function` of the file reads.
+    /// Finds globals bound to a number, flag or string that a function of the file reassigns (`global name`)
+    /// and that a `tf.function` of the file reads.
     ///
     /// ## Why is this bad?
-    /// The value at the time of tracing becomes a constant of the graph. Later changes are not seen, as a change of a
-    /// global causes no new trace.
+    /// The value at the time of tracing becomes a constant of the graph. Assigning the global later has no
+    /// effect, because it does not trigger retracing.
     ///
     /// ## Example
     /// ```python
@@ -54,7 +54,7 @@ declare_rule! {
     /// ```
     pub(crate) static CAPTURED_GLOBAL = {
         code: "AG405", name: "captured-global",
-        summary: "a `tf.function` reads a Python global that the program changes",
+        summary: "a `tf.function` reads a Python global that the program reassigns",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: None,
         check: File(check),
@@ -80,7 +80,7 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// The names that the module binds to literals, and to nothing else.
+/// The names that the module binds to literals only.
 fn literals(body: &[Stmt]) -> FxHashSet<&str> {
     let mut literals = FxHashSet::default();
     let mut others = FxHashSet::default();
@@ -113,10 +113,10 @@ fn is_scalar(value: &Expr) -> bool {
     }
 }
 
-/// Where functions change the globals.
+/// The assignments to the globals inside functions.
 struct Changes<'l, 'a> {
     literals: &'l FxHashSet<&'a str>,
-    /// What the function around declares `global`.
+    /// The names declared `global` in the enclosing function.
     declared: FxHashSet<&'a str>,
     found: FxHashMap<&'a str, TextRange>,
 }
@@ -152,7 +152,7 @@ impl<'a> Changes<'_, 'a> {
     }
 }
 
-/// Reports the first read of each changed global.
+/// Reports the first read of each reassigned global.
 fn reads(ctx: &FileContext, function: &Declared, changed: &FxHashMap<&str, TextRange>) {
     let mut names = Names::default();
     names.visit_body(&function.def.body);
@@ -168,11 +168,11 @@ fn reads(ctx: &FileContext, function: &Declared, changed: &FxHashMap<&str, TextR
             &CAPTURED_GLOBAL,
             name.range(),
             format!(
-                "`{}` is a constant of the graph: `{}` keeps the value it was traced with",
+                "`{}` becomes a constant of the graph: `{}` does not see later assignments",
                 name.id, function.def.name
             ),
         )
-        .label(ctx.span(*change), "changed here")
+        .label(ctx.span(*change), "assigned here")
         .help("make it a `tf.Variable`, or pass it as an argument")
         .emit();
     }

@@ -1,4 +1,4 @@
-//! An attribute is changed between two calls of a method that was traced with it.
+//! An attribute is assigned between two calls of a method whose graph contains its old value.
 
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -12,12 +12,12 @@ use crate::declared::Declared;
 
 declare_rule! {
     /// ## What it does
-    /// Finds this order of events in one block: an object is made, a `tf.function` method of it is called, an attribute
-    /// that the method reads is set to a number, flag or text, and the method is called again.
+    /// Finds this sequence in one block: an object is created, a `tf.function` method of it is called, an
+    /// attribute that the method reads is set to a number, flag or string, and the method is called again.
     ///
     /// ## Why is this bad?
-    /// The first call has traced the method, with the attribute as a constant of the graph. The second call finds that
-    /// graph, and does not see the change.
+    /// The first call traces the method, with the attribute as a constant of the graph. The second call reuses
+    /// that graph and ignores the new value.
     ///
     /// ## Example
     /// ```python
@@ -60,7 +60,7 @@ declare_rule! {
     /// ```
     pub(crate) static CHANGED_ATTRIBUTE = {
         code: "AG411", name: "changed-attribute",
-        summary: "an attribute is changed after a `tf.function` was traced with it",
+        summary: "an attribute is assigned after a `tf.function` was traced with its old value",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: None,
         check: File(check),
@@ -96,11 +96,11 @@ impl<'a> StatementVisitor<'a> for Blocks<'_, 'a> {
 }
 
 impl<'a> Blocks<'_, 'a> {
-    /// `model = Model(); …` among the statements of one block.
+    /// Statements of one block after `model = Model()`.
     fn block(&self, body: &'a [Stmt]) {
         for (position, statement) in body.iter().enumerate() {
-            let Some((Expr::Name(object), Expr::Call(made))) = assignment(statement) else { continue };
-            let Some(class) = made.func.as_name_expr() else { continue };
+            let Some((Expr::Name(object), Expr::Call(constructor))) = assignment(statement) else { continue };
+            let Some(class) = constructor.func.as_name_expr() else { continue };
             let later = body.get(position + 1..).unwrap_or_default();
             let rebound = later.iter().position(|statement| {
                 matches!(assignment(statement), Some((Expr::Name(name), _)) if name.id == object.id)
@@ -135,7 +135,7 @@ impl<'a> Blocks<'_, 'a> {
                         &CHANGED_ATTRIBUTE,
                         attribute.range(),
                         format!(
-                            "`{}` was traced with the earlier `{}` and does not see this value",
+                            "`{}` was traced with the old value of `{}` and ignores this assignment",
                             method.def.name, attribute.attr
                         ),
                     )
@@ -153,7 +153,7 @@ fn assignment(statement: &Stmt) -> Option<(&Expr, &Expr)> {
     Some((target, &assign.value))
 }
 
-/// Whether a plain statement calls `object.method(…)`.
+/// Whether a simple statement calls `object.method(…)`.
 fn calls(statement: &Stmt, object: &str, method: &str) -> bool {
     struct Calls<'a> {
         object: &'a str,

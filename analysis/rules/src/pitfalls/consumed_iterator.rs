@@ -1,4 +1,4 @@
-//! A Python iterator moves on while tracing, not when the graph runs.
+//! A Python iterator advances while tracing, not when the graph runs.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
@@ -11,12 +11,12 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Finds `next(…)` in staged functions on a Python iterator that comes from outside of the function: an attribute, a
+    /// Finds `next(…)` in staged functions on a Python iterator from outside the function: an attribute, a
     /// global, a parameter.
     ///
     /// ## Why is this bad?
-    /// `next` runs while the function is traced. The item it gives is a constant of the graph: every later step gets the
-    /// same one.
+    /// `next` runs while the function is traced. The item becomes a constant of the graph: every call uses the
+    /// same item.
     ///
     /// ## Example
     /// ```python
@@ -33,7 +33,7 @@ declare_rule! {
     /// ```
     ///
     /// ## Use instead
-    /// Give the item as an argument, or iterate over a `tf.data.Dataset`, whose iterators belong to the graph.
+    /// Pass the item as an argument, or iterate over a `tf.data.Dataset`, whose iterators belong to the graph.
     /// ```python
     /// import tensorflow as tf
     ///
@@ -44,7 +44,7 @@ declare_rule! {
     /// ```
     pub(crate) static CONSUMED_ITERATOR = {
         code: "AG407", name: "consumed-iterator",
-        summary: "a Python iterator moves on only while a function is traced",
+        summary: "a Python iterator advances only while a function is traced",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Tensorflow, Keras, Autograph], fix: None,
         check: Function(check),
@@ -63,9 +63,9 @@ fn check(ctx: &FunctionContext) {
             ctx.report(
                 &CONSUMED_ITERATOR,
                 call.range(),
-                format!("`next({name})` runs once, while the graph is traced: every step gets the same item"),
+                format!("`next({name})` runs once, while the graph is traced: every call gets the same item"),
             )
-            .help("give the item to the function as an argument, or iterate over a `tf.data.Dataset`")
+            .help("pass the item to the function as an argument, or iterate over a `tf.data.Dataset`")
             .emit();
         }
     }
@@ -77,13 +77,13 @@ fn argument_of_next<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Optio
     call.arguments.args.first().filter(|_| is_builtin)
 }
 
-/// Certainly an iterator of Python's own.
+/// Whether it is certainly a Python iterator.
 fn is_python_iterator(ctx: &FunctionContext, iterator: &Expr) -> bool {
     let fact = ctx.fact(iterator);
     let is_python = |alternative: &Alternative| match alternative {
-        // The protocols of `typing`: whatever is annotated so may be a Dataset's, but for what no Dataset gives.
+        // The protocols of `typing` may stand for the iterator of a Dataset, unless the item type excludes it.
         Alternative::Instance { module, class } if module.is_empty() => {
-            class.starts_with("Generator[") && !class.contains("Tensor") || gives_plain_values(class)
+            class.starts_with("Generator[") && !class.contains("Tensor") || yields_plain_values(class)
         }
         Alternative::Instance { module, .. } => {
             let package = module.split('.').next().unwrap_or_default();
@@ -95,7 +95,7 @@ fn is_python_iterator(ctx: &FunctionContext, iterator: &Expr) -> bool {
 }
 
 /// `Iterator[int]`, `Iterator[tuple[str, float]]`.
-fn gives_plain_values(class: &str) -> bool {
+fn yields_plain_values(class: &str) -> bool {
     const PLAIN: [&str; 11] =
         ["Iterator", "bool", "bytes", "complex", "dict", "float", "int", "list", "set", "str", "tuple"];
     let words = class.split(|c: char| !c.is_alphanumeric() && c != '_');

@@ -1,7 +1,7 @@
-//! What is certainly evaluated whenever a function is traced: shared by rules about what must not be.
+//! The calls that every trace of a function evaluates.
 //!
-//! All branches of a staged `if`, conditional expression or loop are traced. Behind a decision of
-//! Python's, and after one that may leave the function, nothing is certain.
+//! All branches of a staged `if`, conditional expression or loop are traced. Code under a Python condition is
+//! not certain to be traced, nor is code after a statement that may leave the function.
 
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -12,7 +12,7 @@ use crate::FunctionContext;
 use ag_index::facts::Binding;
 use ag_staging::construct::ConstructKind;
 
-/// Visits the calls that every trace makes.
+/// Visits the calls that every trace evaluates.
 pub(super) fn calls<'a>(ctx: &FunctionContext<'a>, visit: &mut dyn FnMut(&'a ast::ExprCall)) {
     Trace { ctx, visit }.block(&ctx.def().body);
 }
@@ -23,7 +23,7 @@ struct Trace<'t, 'a> {
 }
 
 impl<'a> Trace<'_, 'a> {
-    /// False: what follows is not certain any more.
+    /// Returns whether control certainly reaches the end of the block.
     fn block(&mut self, body: &'a [Stmt]) -> bool {
         body.iter().all(|statement| self.statement(statement))
     }
@@ -97,7 +97,7 @@ impl<'a> Trace<'_, 'a> {
 impl<'a> SourceOrderVisitor<'a> for Trace<'_, 'a> {
     fn visit_expr(&mut self, expression: &'a Expr) {
         match expression {
-            // Not evaluated here, or as often as there are items.
+            // Not evaluated here, or once per item.
             Expr::Lambda(_)
             | Expr::ListComp(_)
             | Expr::SetComp(_)
@@ -122,7 +122,7 @@ impl<'a> SourceOrderVisitor<'a> for Trace<'_, 'a> {
     fn visit_annotation(&mut self, _annotation: &'a Expr) {}
 }
 
-/// Whether a statement may end the function.
+/// Whether a statement may leave the function or a loop.
 fn may_leave(statement: &Stmt) -> bool {
     struct Exits(bool);
     impl StatementVisitor<'_> for Exits {

@@ -1,4 +1,4 @@
-//! A `tf.function` is made anew in each round of a loop.
+//! A `tf.function` is created in each iteration of a loop.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -11,11 +11,11 @@ use crate::declared;
 
 declare_rule! {
     /// ## What it does
-    /// Finds `tf.function(…)` and `@tf.function` in the body of a loop, where nothing in the function changes from round
-    /// to round.
+    /// Finds `tf.function(…)` and `@tf.function` in the body of a loop if the function does not depend on the
+    /// iteration.
     ///
     /// ## Why is this bad?
-    /// Each `tf.function` has its own cache of graphs. Made anew in each round, it is traced in each round.
+    /// Each `tf.function` has its own cache of graphs. Created in each iteration, it is traced in each iteration.
     ///
     /// Functions that use the loop's variables, or are stored in a container, are not reported.
     ///
@@ -49,12 +49,12 @@ declare_rule! {
     ///     x = staged(x)
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > 5 out of the last 5 calls to <function step> triggered tf.function retracing. Tracing is expensive and the
     /// > excessive number of tracings could be due to (1) creating @tf.function repeatedly in a loop, …
     pub(crate) static FUNCTION_IN_LOOP = {
         code: "AG403", name: "function-in-loop",
-        summary: "a `tf.function` is made, and traced, in each round of a loop",
+        summary: "a `tf.function` is created and traced in each iteration of a loop",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: None,
         check: File(check),
@@ -63,29 +63,29 @@ declare_rule! {
 
 fn check(ctx: &FileContext) {
     if ctx.imports.uses("tensorflow") {
-        Makers { ctx, rounds: None }.visit_body(ctx.parsed.suite());
+        FunctionCreations { ctx, loop_names: None }.visit_body(ctx.parsed.suite());
     }
 }
 
-struct Makers<'c, 'a> {
+struct FunctionCreations<'c, 'a> {
     ctx: &'c FileContext<'a>,
-    /// What the loops around bind; none outside of loops.
-    rounds: Option<FxHashSet<&'a str>>,
+    /// The names bound by the enclosing loops; `None` outside loops.
+    loop_names: Option<FxHashSet<&'a str>>,
 }
 
-impl<'a> Makers<'_, 'a> {
+impl<'a> FunctionCreations<'_, 'a> {
     fn report(&self, range: TextRange) {
         self.ctx
             .report(
                 &FUNCTION_IN_LOOP,
                 range,
-                "each round of the loop makes a new `tf.function`, which is traced anew",
+                "each iteration of the loop creates a new `tf.function`, which is traced again",
             )
-            .help("make the `tf.function` once, before the loop")
+            .help("create the `tf.function` once, before the loop")
             .emit();
     }
 
-    /// Whether a part of the text uses a name that changes from round to round.
+    /// Whether a statement reads a name that changes in each iteration.
     fn changes(&self, node: &'a Stmt) -> bool {
         let mut names = Names::default();
         names.visit_stmt(node);
@@ -93,36 +93,36 @@ impl<'a> Makers<'_, 'a> {
     }
 
     fn is_bound_by_loop(&self, names: &Names) -> bool {
-        self.rounds.as_ref().is_none_or(|bound| names.read.iter().any(|name| bound.contains(name)))
+        self.loop_names.as_ref().is_none_or(|bound| names.read.iter().any(|name| bound.contains(name)))
     }
 
     fn within(&mut self, body: &'a [Stmt], also: &'a Stmt) {
         let mut names = Names::default();
         names.visit_stmt(also);
-        let mut bound = self.rounds.clone().unwrap_or_default();
+        let mut bound = self.loop_names.clone().unwrap_or_default();
         bound.extend(names.bound);
-        let outer = self.rounds.replace(bound);
+        let outer = self.loop_names.replace(bound);
         self.visit_body(body);
-        self.rounds = outer;
+        self.loop_names = outer;
     }
 }
 
-impl<'a> SourceOrderVisitor<'a> for Makers<'_, 'a> {
+impl<'a> SourceOrderVisitor<'a> for FunctionCreations<'_, 'a> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
             Stmt::For(node) => self.within(&node.body, statement),
             Stmt::While(node) => self.within(&node.body, statement),
             Stmt::FunctionDef(def) => {
                 if let Some(decorator) = declared::staging_decorator(self.ctx, def)
-                    && self.rounds.is_some()
+                    && self.loop_names.is_some()
                     && !self.changes(statement)
                 {
                     self.report(decorator.range());
                 }
-                // What a nested function makes is made when it is called.
-                let outer = self.rounds.take();
+                // The body of a nested function is executed when the function is called.
+                let outer = self.loop_names.take();
                 self.visit_body(&def.body);
-                self.rounds = outer;
+                self.loop_names = outer;
             }
             Stmt::Assign(ast::StmtAssign { targets, .. })
                 if targets.iter().any(|target| !target.is_name_expr()) => {}
@@ -144,14 +144,14 @@ impl<'a> SourceOrderVisitor<'a> for Makers<'_, 'a> {
                     self.report(call.range());
                 }
             }
-            // `staged(x)`, `tf.function(f)(x)`; in any other call it may be stored.
+            // `staged(x)`, `tf.function(f)(x)`; any other call may store the function.
             Expr::Call(call) => self.visit_expr(&call.func),
             _ => {}
         }
     }
 }
 
-/// The names that a part of the text reads and binds.
+/// The names that a statement or expression reads and binds.
 #[derive(Default)]
 struct Names<'a> {
     read: FxHashSet<&'a str>,

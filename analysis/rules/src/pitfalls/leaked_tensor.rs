@@ -1,4 +1,4 @@
-//! A Tensor of one graph is kept where the next trace finds it.
+//! A Tensor of one graph is stored where a later trace reads it.
 
 use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
 use ruff_text_size::Ranged;
@@ -14,16 +14,16 @@ use ag_syntax::{expressions, statements};
 
 declare_rule! {
     /// ## What it does
-    /// Finds Tensors that a staged function keeps for the time after it:
+    /// Finds Tensors that a staged function stores beyond the end of the call:
     ///
-    /// - an attribute of `self` that the function also reads from an earlier call
+    /// - an attribute of `self` that the function also reads as left by an earlier call
     /// - a `global` or `nonlocal` name
-    /// - an item appended to a list from outside of the function
+    /// - an item appended to a list from outside the function
     ///
     /// ## Why is this bad?
-    /// While a function is traced its Tensors are symbols of one graph. What is kept is such a symbol, not a value. The
-    /// next trace, or eager code, that uses it raises, far from here; and the function itself, once traced, keeps
-    /// nothing any more.
+    /// While a function is traced its Tensors are symbolic and belong to one graph. The stored object is such a
+    /// symbolic Tensor, not a value. Using it in a later trace or in eager code raises, far from here. After
+    /// tracing, calls of the function no longer store anything.
     ///
     /// ## Example
     /// ```python
@@ -43,7 +43,7 @@ declare_rule! {
     /// ```
     ///
     /// ## Use instead
-    /// State that outlives a call belongs in a Variable.
+    /// Keep state that outlives a call in a Variable.
     /// ```python
     /// import tensorflow as tf
     ///
@@ -59,36 +59,36 @@ declare_rule! {
     ///         return x
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > <tf.Tensor 'x:0' shape=(1,) dtype=float32> is out of scope and cannot be used here. Use return values, explicit
     /// > Python locals or TensorFlow collections to access it.
     pub(crate) static LEAKED_TENSOR = {
         code: "AG404", name: "leaked-tensor",
-        summary: "a Tensor is kept for a time when its graph is gone",
+        summary: "a Tensor is stored beyond the lifetime of its graph",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: None,
         check: Function(check),
     }
 }
 
-const HELP: &str = "keep state in a `tf.Variable`, or return the Tensor";
+const HELP: &str = "store state in a `tf.Variable`, or return the Tensor";
 
 fn check(ctx: &FunctionContext) {
-    // What a caller in the same graph keeps between two calls is no leak; a root starts a graph.
+    // A Tensor stored between two calls in the same graph does not leak; every root has its own graph.
     if matches!(ctx.root(), None | Some(RootKind::KerasMethod | RootKind::Configured)) {
         return;
     }
     let receiver = ctx.stage.parameters.iter().find(|parameter| parameter.source == Source::Receiver);
-    let kept = Kept { ctx, receiver: receiver.map(|parameter| parameter.name.as_str()) };
+    let stores = Stores { ctx, receiver: receiver.map(|parameter| parameter.name.as_str()) };
     for statement in statements::of_function(ctx.def()) {
         match statement {
             Stmt::Assign(assign) => {
-                assign.targets.iter().for_each(|target| kept.assigned(target, &assign.value))
+                assign.targets.iter().for_each(|target| stores.assigned(target, &assign.value))
             }
-            Stmt::AugAssign(assign) => kept.assigned(&assign.target, &assign.value),
+            Stmt::AugAssign(assign) => stores.assigned(&assign.target, &assign.value),
             Stmt::Expr(ast::StmtExpr { value, .. }) => {
                 if let Expr::Call(call) = value.as_ref() {
-                    kept.appended(call);
+                    stores.appended(call);
                 }
             }
             _ => {}
@@ -96,28 +96,28 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-struct Kept<'c, 'a> {
+struct Stores<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     receiver: Option<&'a str>,
 }
 
-impl Kept<'_, '_> {
+impl Stores<'_, '_> {
     fn assigned(&self, target: &Expr, value: &Expr) {
         let ctx = self.ctx;
         if ctx.fact(value).tensor_kind() != Some(TensorKind::Tensor) {
             return;
         }
         let Some(name) = QName::from_expr(target) else { return };
-        let is_kept = match target {
+        let is_stored = match target {
             Expr::Name(_) => ctx.flow.scope().is_declared_outer(name.root()),
             Expr::Attribute(_) => self.is_own(&name) && self.reads_earlier(&name),
             _ => false,
         };
-        if is_kept {
+        if is_stored {
             ctx.report(
                 &LEAKED_TENSOR,
                 target.range(),
-                format!("`{name}` keeps a Tensor of this graph, which the next trace cannot use"),
+                format!("`{name}` stores a symbolic Tensor of this graph, which a later trace cannot use"),
             )
             .why(ctx.why(value))
             .help(HELP)
@@ -143,16 +143,18 @@ impl Kept<'_, '_> {
         let (Some(tensor), Some(name)) = (tensor.filter(|_| is_list), QName::from_expr(&method.value)) else {
             return;
         };
-        let is_kept = if name.is_simple() {
+        let is_stored = if name.is_simple() {
             !ctx.flow.scope().is_local(name.root())
         } else {
-            self.is_own(&name) && self.reads_whole(&name)
+            self.is_own(&name) && self.is_read_otherwise(&name)
         };
-        if is_kept {
+        if is_stored {
             ctx.report(
                 &LEAKED_TENSOR,
                 call.range(),
-                format!("`{name}` keeps a Tensor of this graph, which nothing else can use"),
+                format!(
+                    "`{name}` stores a symbolic Tensor of this graph, which cannot be used outside of it"
+                ),
             )
             .why(ctx.why(tensor))
             .help(HELP)
@@ -172,7 +174,7 @@ impl Kept<'_, '_> {
         })
     }
 
-    /// Whether the function reads what an earlier call has left there.
+    /// Whether the function reads a value stored by an earlier call.
     fn reads_earlier(&self, name: &QName) -> bool {
         self.reads(name).any(|read| {
             self.ctx
@@ -183,8 +185,8 @@ impl Kept<'_, '_> {
         })
     }
 
-    /// Whether the list is used for more than to append to it or to ask its length.
-    fn reads_whole(&self, name: &QName) -> bool {
+    /// Whether the list is used for anything but appending and `len`.
+    fn is_read_otherwise(&self, name: &QName) -> bool {
         let all = expressions::of_function(self.ctx.def());
         let harmless: Vec<_> = all
             .iter()

@@ -1,4 +1,4 @@
-//! Staged code that runs, and does not do what it says: effects, state and values of tracing time.
+//! Staged code that runs but silently misbehaves: side effects, state and values at tracing time.
 
 pub(super) mod captured_global;
 pub(super) mod changed_attribute;

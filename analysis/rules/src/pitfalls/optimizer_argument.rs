@@ -1,4 +1,4 @@
-//! An optimizer comes in as an argument.
+//! An optimizer is passed as an argument.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
@@ -11,13 +11,14 @@ use ag_syntax::expressions;
 
 declare_rule! {
     /// ## What it does
-    /// Finds parameters of a `tf.function` whose `apply_gradients` or `minimize` it calls.
+    /// Finds parameters of a `tf.function` on which it calls `apply_gradients` or `minimize`.
     ///
     /// ## Why is this bad?
-    /// An optimizer makes its variables when it is first used. With one optimizer that happens in the first trace, and is
-    /// allowed. A second optimizer causes a new trace, makes its own variables in it, and TensorFlow raises.
+    /// An optimizer creates its variables when it is first used. With one optimizer that happens in the first
+    /// trace, where it is allowed. A second optimizer triggers retracing and creates its own variables in the
+    /// new trace, and TensorFlow raises.
     ///
-    /// With a single optimizer, or with optimizers that are built before, all is well; so this rule is off by default.
+    /// A single optimizer works, as do optimizers that are built beforehand, so this rule is off by default.
     ///
     /// ## Example
     /// ```python
@@ -30,7 +31,7 @@ declare_rule! {
     /// ```
     ///
     /// ## Use instead
-    /// Make a `tf.function` for each optimizer.
+    /// Create a `tf.function` for each optimizer.
     /// ```python
     /// import tensorflow as tf
     ///
@@ -43,7 +44,7 @@ declare_rule! {
     ///     return update
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is only
     /// > created once or created outside tf.function.
     pub(crate) static OPTIMIZER_ARGUMENT = {
@@ -56,10 +57,10 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    // What is made anew in each call of a function around it has an optimizer of its own.
-    let made_in_call =
+    // A `tf.function` created in each call of an enclosing function has its own optimizer.
+    let is_created_in_call =
         ctx.stage.cause.as_ref().is_some_and(|cause| matches!(cause.anchor, Anchor::Function(_)));
-    if ctx.root() != Some(RootKind::Function) || made_in_call {
+    if ctx.root() != Some(RootKind::Function) || is_created_in_call {
         return;
     }
     for parameter in ctx.def().parameters.iter() {
@@ -78,10 +79,10 @@ fn check(ctx: &FunctionContext) {
             ctx.report(
                 &OPTIMIZER_ARGUMENT,
                 name.range(),
-                format!("`{name}` is an argument: a second optimizer would make variables in a later trace, which raises"),
+                format!("`{name}` is an argument: a second optimizer would create variables in a later trace, which raises"),
             )
-            .label(ctx.span(call.func.range()), "makes the optimizer's variables")
-            .help("make a `tf.function` for each optimizer, or build the optimizers before")
+            .label(ctx.span(call.func.range()), "creates the optimizer's variables")
+            .help("create a `tf.function` for each optimizer, or build the optimizers before the call")
             .emit();
         }
     }

@@ -1,4 +1,4 @@
-//! Python state that a staged function changes and tests.
+//! Python state that a staged function updates and tests.
 
 use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
 use ruff_text_size::Ranged;
@@ -13,12 +13,12 @@ use ag_syntax::{expressions, statements};
 
 declare_rule! {
     /// ## What it does
-    /// Finds attributes of `self` that hold a Python value, that a staged function moves on (`self.n += 1`,
-    /// `self.on = not self.on`), and that it also tests.
+    /// Finds attributes of `self` with a Python value that a staged function updates (`self.n += 1`, `self.on =
+    /// not self.on`) and also tests.
     ///
     /// ## Why is this bad?
-    /// Both happen while the function is traced. The graph contains the branch that was chosen then; later calls neither
-    /// change the value nor choose again.
+    /// Both happen while the function is traced. The graph contains the branch that was taken then; later calls
+    /// neither update the value nor evaluate the condition again.
     ///
     /// ## Example
     /// ```python
@@ -68,9 +68,9 @@ fn check(ctx: &FunctionContext) {
     if matches!(ctx.def().name.as_str(), "__init__" | "build") {
         return;
     }
-    for (target, value) in statements::of_function(ctx.def()).into_iter().filter_map(change) {
+    for (target, value) in statements::of_function(ctx.def()).into_iter().filter_map(update) {
         let Some(name) = QName::from_expr(target) else { continue };
-        // In a staged branch or loop it is wrong for another reason.
+        // State updated in a staged branch or loop is reported by other rules.
         if name.root() != receiver.name.as_str() || ctx.staged_region(target.range()).is_some() {
             continue;
         }
@@ -79,15 +79,15 @@ fn check(ctx: &FunctionContext) {
         ctx.report(
             &PYTHON_COUNTER,
             target.range(),
-            format!("`{name}` is a Python value: it changes only while the function is traced"),
+            format!("`{name}` is a Python value: it is updated only while the function is traced"),
         )
-        .label(ctx.span(decision.test_range), "decided once, for all later calls")
+        .label(ctx.span(decision.test_range), "evaluated once, for all later calls")
         .help("make it a `tf.Variable`")
         .emit();
     }
 }
 
-/// A decision of Python's that reads the name.
+/// A Python decision that reads the name.
 fn tested<'a>(ctx: &FunctionContext<'a>, name: &QName) -> Option<&'a Construct> {
     let reads = |expression: &&Expr| {
         matches!(expression, Expr::Attribute(attribute) if attribute.ctx == ExprContext::Load)
@@ -103,14 +103,14 @@ fn tested<'a>(ctx: &FunctionContext<'a>, name: &QName) -> Option<&'a Construct> 
     )
 }
 
-/// An attribute that a statement sets from itself, and its new value.
-fn change(statement: &Stmt) -> Option<(&Expr, &Expr)> {
+/// An attribute that a statement updates from its own value, and the new value.
+fn update(statement: &Stmt) -> Option<(&Expr, &Expr)> {
     match statement {
         Stmt::AugAssign(ast::StmtAugAssign { target, value, .. }) if target.is_attribute_expr() => {
             Some((target, value))
         }
         Stmt::Assign(ast::StmtAssign { targets, value, .. }) => match targets.as_slice() {
-            [target @ Expr::Attribute(_)] if moves_on(target, value) => Some((target, value)),
+            [target @ Expr::Attribute(_)] if is_update(target, value) => Some((target, value)),
             _ => None,
         },
         _ => None,
@@ -118,7 +118,7 @@ fn change(statement: &Stmt) -> Option<(&Expr, &Expr)> {
 }
 
 /// `self.n = self.n + 1`, `self.on = not self.on`.
-fn moves_on(target: &Expr, value: &Expr) -> bool {
+fn is_update(target: &Expr, value: &Expr) -> bool {
     let name = QName::from_expr(target);
     let is_same = |expression: &Expr| name.is_some() && QName::from_expr(expression) == name;
     match value {

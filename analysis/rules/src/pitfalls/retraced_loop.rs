@@ -1,4 +1,4 @@
-//! A loop calls a `tf.function` with a Python number that is another one each time.
+//! A loop calls a `tf.function` with a different Python number in each iteration.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -16,10 +16,10 @@ declare_rule! {
     /// same file.
     ///
     /// ## Why is this bad?
-    /// A Python number is not an argument of the graph but a part of it. A `tf.function` is traced anew for each number it
-    /// sees, and keeps all the graphs.
+    /// A Python number is not an input of the graph but a constant in it. A `tf.function` is retraced for each
+    /// new number and keeps all graphs.
     ///
-    /// Loops of less than five rounds are not reported; that is where TensorFlow itself begins to warn.
+    /// Loops of fewer than five iterations are not reported; TensorFlow warns from five on.
     ///
     /// ## Example
     /// ```python
@@ -50,22 +50,22 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Unsafe: where the function needs a Python number, for a shape or a Python condition, a Tensor will not do.
+    /// Unsafe: a Tensor does not work where the function requires a Python number, for a shape or a Python condition.
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > 5 out of the last 5 calls to <function train> triggered tf.function retracing. Tracing is expensive and the
     /// > excessive number of tracings could be due to (1) creating @tf.function repeatedly in a loop, (2) passing tensors
     /// > with different shapes, (3) passing Python objects instead of tensors.
     pub(crate) static RETRACED_LOOP = {
         code: "AG402", name: "retraced-loop",
-        summary: "a loop passes another Python number to a `tf.function` in each round",
+        summary: "a loop passes a different Python number to a `tf.function` in each iteration",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: Sometimes,
         check: File(check),
     }
 }
 
-/// TensorFlow warns from here on.
+/// The number of traces from which TensorFlow warns.
 const MANY: usize = 5;
 
 fn check(ctx: &FileContext) {
@@ -86,14 +86,14 @@ fn check(ctx: &FileContext) {
 struct Loops<'c, 'a> {
     ctx: &'c FileContext<'a>,
     names: &'c FxHashSet<&'a str>,
-    /// The variables of the loops around that take many numbers.
+    /// The variables of the enclosing loops with many numbers as values.
     numbers: Vec<&'a str>,
 }
 
 impl<'a> SourceOrderVisitor<'a> for Loops<'_, 'a> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
-            // Within a staged function it is the unrolled loop that is to blame.
+            // Inside a staged function the loop is unrolled, which `unrolled-loop` reports.
             Stmt::FunctionDef(def) => {
                 if declared::staging_decorator(self.ctx, def).is_none() {
                     let outer = std::mem::take(&mut self.numbers);
@@ -103,7 +103,7 @@ impl<'a> SourceOrderVisitor<'a> for Loops<'_, 'a> {
             }
             Stmt::For(node) => {
                 let before = self.numbers.len();
-                self.numbers.extend(counted(node));
+                self.numbers.extend(number_variable(node));
                 source_order::walk_stmt(self, statement);
                 self.numbers.truncate(before);
             }
@@ -131,7 +131,7 @@ impl Loops<'_, '_> {
         });
         let Some(number) = number else { return };
         let text = self.ctx.text(number);
-        let message = format!("`{}` is traced anew for each `{text}`, a Python number", function.id);
+        let message = format!("`{}` is retraced for each value of `{text}`, a Python number", function.id);
         let report = self.ctx.report(&RETRACED_LOOP, number.range(), message);
         match self.ctx.imports.local_name_of("tensorflow") {
             Some(tf) => {
@@ -144,7 +144,7 @@ impl Loops<'_, '_> {
 }
 
 /// The variable of a loop over many numbers.
-fn counted(node: &ast::StmtFor) -> Option<&str> {
+fn number_variable(node: &ast::StmtFor) -> Option<&str> {
     match node.iter.as_ref() {
         Expr::Call(call) => {
             let callee = call.func.as_name_expr()?.id.as_str();

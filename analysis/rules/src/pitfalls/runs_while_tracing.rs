@@ -1,4 +1,4 @@
-//! Python effects of a staged function happen while it is traced, not when it runs.
+//! Python side effects of a staged function happen while it is traced, not when it runs.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr};
@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 
 use crate::FunctionContext;
 use crate::declare::declare_rule;
-use crate::guards::guarded;
+use crate::guards::is_guarded;
 use ag_db::diagnostic::{Applicability, Edit};
 use ag_index::facts::Binding;
 use ag_syntax::expressions;
@@ -15,16 +15,16 @@ declare_rule! {
     /// ## What it does
     /// Finds in staged functions:
     ///
-    /// - `print` and `logging` calls that are given a Tensor
-    /// - clocks (`time.time()`) and Python's and NumPy's random numbers
+    /// - `print` and `logging` calls with a Tensor argument
+    /// - clocks (`time.time()`) and the random numbers of Python and NumPy
     ///
     /// ## Why is this bad?
-    /// A staged function runs as Python once for each kind of argument, to be traced. Then only the graph runs. The
-    /// print shows a Tensor without a value, once; the random number and the time are constants of the graph, the same
-    /// in each step.
+    /// A staged function runs as Python once for each kind of argument, to be traced. Afterwards only the graph
+    /// runs. `print` shows a Tensor without a value, once; the random number and the time are constants of the
+    /// graph, the same in each call.
     ///
-    /// Printing what is known while tracing, a text or `x.shape`, is a good way to see when a function is traced, and
-    /// is not reported.
+    /// Printing values known while tracing, a string or `x.shape`, is a good way to see when a function is
+    /// traced, and is not reported.
     ///
     /// ## Example
     /// ```python
@@ -51,10 +51,10 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Unsafe: `tf.print` prints in every step, and to standard error.
+    /// Unsafe: `tf.print` prints in every call, and to standard error.
     pub(crate) static RUNS_WHILE_TRACING = {
         code: "AG401", name: "runs-while-tracing",
-        summary: "a Python effect of a staged function happens only while it is traced",
+        summary: "a Python side effect of a staged function happens only while it is traced",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Tensorflow, Keras], fix: Sometimes,
         check: Function(check),
@@ -62,20 +62,20 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    // Objects are made, and layers built, while tracing.
-    if ctx.makes_objects() {
+    // Code that creates objects or builds layers runs while tracing on purpose.
+    if ctx.creates_objects() {
         return;
     }
     for expression in expressions::of_function(ctx.def()) {
         if let Expr::Call(call) = expression {
-            shown(ctx, call);
-            drawn(ctx, call);
+            check_print(ctx, call);
+            check_random_and_clock(ctx, call);
         }
     }
 }
 
 /// `print(x)`, `logging.info("%s", x)`.
-fn shown(ctx: &FunctionContext, call: &ast::ExprCall) {
+fn check_print(ctx: &FunctionContext, call: &ast::ExprCall) {
     let callee = ctx.resolve(&call.func);
     let is_print = callee.is_none()
         && call
@@ -95,7 +95,7 @@ fn shown(ctx: &FunctionContext, call: &ast::ExprCall) {
         return;
     };
     let (name, text) = (ctx.text(call.func.as_ref()), ctx.text(tensor));
-    let message = format!("`{name}` runs while the graph is traced, and shows `{text}` without its value");
+    let message = format!("`{name}` runs while the graph is traced and prints `{text}` without its value");
     let report = ctx.report(&RUNS_WHILE_TRACING, call.range(), message).why(ctx.why(tensor));
     let tf = ctx
         .imports
@@ -104,9 +104,9 @@ fn shown(ctx: &FunctionContext, call: &ast::ExprCall) {
     match tf {
         Some(tf) => {
             let edit = Edit::replace(call.func.range(), format!("{tf}.print"));
-            report.fix(Applicability::Unsafe, format!("Print with `{tf}.print`"), vec![edit]).emit();
+            report.fix(Applicability::Unsafe, format!("Use `{tf}.print`"), vec![edit]).emit();
         }
-        None => report.help("`tf.print` prints values, each time the graph runs").emit(),
+        None => report.help("use `tf.print`, which prints values each time the graph runs").emit(),
     }
 }
 
@@ -117,7 +117,7 @@ fn is_logging(name: &str) -> bool {
         .any(|module| name.strip_prefix(module).is_some_and(|function| LEVELS.contains(&function)))
 }
 
-/// The Tensor that an argument shows: itself, or within an f-string.
+/// The Tensor that an argument prints: the argument itself, or one in an f-string.
 fn shown_tensor<'a>(ctx: &FunctionContext, argument: &'a Expr) -> Option<(&'a Expr, bool)> {
     struct Interpolations<'a>(Vec<&'a Expr>);
     impl<'a> SourceOrderVisitor<'a> for Interpolations<'a> {
@@ -127,7 +127,7 @@ fn shown_tensor<'a>(ctx: &FunctionContext, argument: &'a Expr) -> Option<(&'a Ex
             }
         }
     }
-    // A Tensor, or what is taken for one: a structure of Tensors has no values either.
+    // A Tensor, or a structure of Tensors, which has no values while tracing either.
     let is_tensor = |expression: &Expr| ctx.fact(expression).binding() == Binding::Staged;
     if is_tensor(argument) {
         return Some((argument, true));
@@ -140,7 +140,7 @@ fn shown_tensor<'a>(ctx: &FunctionContext, argument: &'a Expr) -> Option<(&'a Ex
 }
 
 /// `random.random()`, `np.random.normal()`, `time.time()`.
-fn drawn(ctx: &FunctionContext, call: &ast::ExprCall) {
+fn check_random_and_clock(ctx: &FunctionContext, call: &ast::ExprCall) {
     let Some(callee) = ctx.resolve(&call.func) else { return };
     let help = if is_random(&callee) {
         "use `tf.random`, which draws each time the graph runs"
@@ -149,11 +149,11 @@ fn drawn(ctx: &FunctionContext, call: &ast::ExprCall) {
     } else {
         return;
     };
-    if guarded(ctx, call.range()) {
+    if is_guarded(ctx, call.range()) {
         return;
     }
     let name = ctx.text(call.func.as_ref());
-    let message = format!("`{name}` runs once, while the graph is traced, and not each time the graph runs");
+    let message = format!("`{name}` runs once, while the graph is traced, not each time the graph runs");
     ctx.report(&RUNS_WHILE_TRACING, call.range(), message).help(help).emit();
 }
 

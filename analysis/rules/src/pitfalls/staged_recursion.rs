@@ -1,4 +1,4 @@
-//! A recursion that only a Tensor could end.
+//! A recursion that only the value of a Tensor could end.
 
 use ruff_text_size::{Ranged, TextRange};
 
@@ -9,11 +9,12 @@ use ag_staging::construct::Construct;
 
 declare_rule! {
     /// ## What it does
-    /// Finds functions that call themselves where only conditions on Tensors stand between the start and the call.
+    /// Finds functions that call themselves in code guarded by conditions on Tensors only.
     ///
     /// ## Why is this bad?
-    /// Both branches of a staged `if` are traced. So tracing meets the call again and again, and no value of a Tensor can
-    /// end it: Python's recursion limit does. Several calls below one condition are one finding, with a label each.
+    /// Both branches of a staged `if` are traced. So tracing follows the recursive call whatever the value of
+    /// the Tensor, until Python's recursion limit raises.
+    /// Several calls below one condition are one finding, with a label each.
     ///
     /// ## Example
     /// ```python
@@ -46,11 +47,11 @@ declare_rule! {
     ///     return product
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > RecursionError: maximum recursion depth exceeded while calling a Python object
     pub(crate) static STAGED_RECURSION = {
         code: "AG408", name: "staged-recursion",
-        summary: "a recursion that only a Tensor could end",
+        summary: "a recursion that only the value of a Tensor could end",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: None,
         check: Function(check),
@@ -85,7 +86,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The staged decision that seems to guard a place: around it, or else before it.
+/// The staged decision that appears to guard a range: one around it, or else the last one before it.
 fn decision_of<'a>(ctx: &FunctionContext<'a>, place: TextRange) -> Option<&'a Construct> {
     let staged = || ctx.staged().map(|(construct, _)| construct);
     let around = staged().filter(|construct| {

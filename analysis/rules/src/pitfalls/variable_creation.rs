@@ -1,4 +1,4 @@
-//! A Variable is made in each trace.
+//! A Variable is created in each trace.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
@@ -10,14 +10,14 @@ use ag_index::dialect::RootKind;
 
 declare_rule! {
     /// ## What it does
-    /// Finds `tf.Variable(…)`, and Keras layers that are made and called at once, in a `tf.function` where they are
-    /// evaluated in every trace.
+    /// Finds `tf.Variable(…)`, and Keras layers that are created and called in one expression, in a
+    /// `tf.function` if every trace evaluates them.
     ///
     /// ## Why is this bad?
-    /// A `tf.function` may create variables only in its first trace. TensorFlow checks that by tracing twice on the first
-    /// call, and raises when the second trace creates a variable too.
+    /// A `tf.function` may create variables only in its first trace. TensorFlow verifies that by tracing twice
+    /// on the first call, and raises if the second trace creates a variable too.
     ///
-    /// A variable made under a Python condition, as in `if self.v is None:`, is not reported.
+    /// A variable created under a Python condition, as in `if self.v is None:`, is not reported.
     ///
     /// ## Example
     /// ```python
@@ -44,12 +44,12 @@ declare_rule! {
     ///     return x + count
     /// ```
     ///
-    /// ## What TensorFlow says
+    /// ## What TensorFlow reports
     /// > tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is only
     /// > created once or created outside tf.function.
     pub(crate) static VARIABLE_CREATION = {
         code: "AG406", name: "variable-creation",
-        summary: "a `tf.function` makes a variable in every trace",
+        summary: "a `tf.function` creates a variable in every trace",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: None,
         check: Function(check),
@@ -61,25 +61,25 @@ fn check(ctx: &FunctionContext) {
         return;
     }
     every_trace::calls(ctx, &mut |call| {
-        let made = match call.func.as_ref() {
+        let created = match call.func.as_ref() {
             // `keras.layers.Dense(2)(x)`
             Expr::Call(layer) => ctx.resolve(&layer.func).filter(|name| has_weights(name)).map(|_| layer),
             _ => ctx.resolve(&call.func).filter(|name| *name == "tensorflow.Variable").map(|_| call),
         };
-        if let Some(made) = made {
-            let (name, text) = (ctx.def().name.as_str(), ctx.text(made.func.as_ref()));
+        if let Some(created) = created {
+            let (name, text) = (ctx.def().name.as_str(), ctx.text(created.func.as_ref()));
             ctx.report(
                 &VARIABLE_CREATION,
                 call.range(),
-                format!("`{text}` makes variables in every trace of `{name}`, which raises"),
+                format!("`{text}` creates variables in every trace of `{name}`, which raises"),
             )
-            .help("make it once, outside of the function")
+            .help("create it once, outside the function")
             .emit();
         }
     });
 }
 
-/// Keras layers that make weights when they are first called.
+/// Keras layers that create weights when they are first called.
 fn has_weights(name: &str) -> bool {
     const LAYERS: [&str; 14] = [
         "BatchNormalization",

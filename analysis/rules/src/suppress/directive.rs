@@ -1,4 +1,4 @@
-//! The comments `# ag: ignore…`: reading them.
+//! Parses `# ag: ignore…` comments.
 
 use ruff_python_ast::ModModule;
 use ruff_python_ast::token::TokenKind;
@@ -15,21 +15,21 @@ pub(super) enum Scope {
     Line(Line),
 }
 
-/// One `# ag: ignore…`; a comment may hold several, and other tools' pragmas besides.
+/// One `# ag: ignore…`; a comment may contain several, and pragmas of other tools.
 #[derive(Debug)]
 pub(super) struct Directive {
     pub(super) scope: Scope,
-    /// From the `#` to the last letter or the bracket.
+    /// From the `#` to the last letter or the closing bracket.
     pub(super) range: TextRange,
-    /// `None`: every rule.
+    /// `None` for every rule.
     pub(super) list: Option<List>,
-    pub(super) faults: Vec<Fault>,
+    pub(super) errors: Vec<DirectiveError>,
 }
 
 impl Directive {
     pub(super) fn covers(&self, code: &str) -> bool {
         match &self.list {
-            None => self.faults.is_empty(),
+            None => self.errors.is_empty(),
             Some(list) => list.codes.iter().any(|listed| listed.rule.is_some_and(|rule| rule.code == code)),
         }
     }
@@ -37,7 +37,7 @@ impl Directive {
 
 #[derive(Debug)]
 pub(super) struct List {
-    /// Between the brackets.
+    /// The text between the brackets.
     pub(super) range: TextRange,
     pub(super) codes: Vec<Code>,
 }
@@ -45,13 +45,13 @@ pub(super) struct List {
 #[derive(Debug)]
 pub(super) struct Code {
     pub(super) range: TextRange,
-    /// `None` when no rule is called that.
+    /// `None` if there is no such rule.
     pub(super) rule: Option<&'static Rule>,
 }
 
-/// Something wrong with a directive.
+/// An error in a directive.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct DirectiveError {
     pub(super) range: TextRange,
     pub(super) message: String,
 }
@@ -70,9 +70,10 @@ pub(super) fn collect(text: &str, parsed: &Parsed<ModModule>, lines: &Lines) -> 
                     false => Scope::Line(lines.physical(start)),
                 };
                 if for_file && !(start < head && lines.stands_alone(start, text)) {
-                    let message =
-                        "`ignore-file` has an effect only on a line of its own, before the first statement";
-                    directive.faults.push(Fault { range: directive.range, message: message.to_owned() });
+                    let message = "`ignore-file` must be on its own line before the first statement";
+                    directive
+                        .errors
+                        .push(DirectiveError { range: directive.range, message: message.to_owned() });
                     directive.list = None;
                 }
                 directives.push(directive);
@@ -82,7 +83,7 @@ pub(super) fn collect(text: &str, parsed: &Parsed<ModModule>, lines: &Lines) -> 
     directives
 }
 
-/// Where the first statement starts that is not a docstring.
+/// The start of the first statement other than a docstring.
 fn head(parsed: &Parsed<ModModule>) -> TextSize {
     let mut statements = parsed.suite().iter();
     let first = statements.next();
@@ -92,7 +93,7 @@ fn head(parsed: &Parsed<ModModule>) -> TextSize {
     first.map_or(TextSize::from(u32::MAX), Ranged::start)
 }
 
-/// Reads `# ag: ignore-file[AG101, …]` at the start of `range`; whether it is for the file.
+/// Parses `# ag: ignore-file[AG101, …]` at the start of `range`; returns whether it applies to the file.
 fn read(text: &str, range: TextRange) -> Option<(Directive, bool)> {
     let comment = &text[range];
     let rest =
@@ -109,27 +110,27 @@ fn read(text: &str, range: TextRange) -> Option<(Directive, bool)> {
         scope: Scope::File,
         range: TextRange::new(range.start(), at(rest)),
         list: None,
-        faults: Vec::new(),
+        errors: Vec::new(),
     };
     if let Some(inside) = rest.trim_start().strip_prefix('[') {
         let Some(length) = inside.find(']') else {
             directive
-                .faults
-                .push(Fault { range: directive.range, message: "the `[` is never closed".to_owned() });
+                .errors
+                .push(DirectiveError { range: directive.range, message: "unclosed `[`".to_owned() });
             return Some((directive, for_file));
         };
         let list = TextRange::at(at(inside), size(length));
         directive.range = TextRange::new(range.start(), list.end() + TextSize::of(']'));
-        let (codes, mut faults) = codes(text, list);
-        directive.faults.append(&mut faults);
+        let (codes, mut errors) = codes(text, list);
+        directive.errors.append(&mut errors);
         directive.list = Some(List { range: list, codes });
     }
     Some((directive, for_file))
 }
 
-fn codes(text: &str, list: TextRange) -> (Vec<Code>, Vec<Fault>) {
+fn codes(text: &str, list: TextRange) -> (Vec<Code>, Vec<DirectiveError>) {
     let mut codes = Vec::new();
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     let mut start = list.start();
     for item in text[list].split(',') {
         let name = item.trim();
@@ -142,20 +143,21 @@ fn codes(text: &str, list: TextRange) -> (Vec<Code>, Vec<Fault>) {
         let rule = registry::find(name);
         match name.parse::<Selector>() {
             Ok(_) if rule.is_some() => {}
-            Ok(_) => {
-                faults.push(Fault { range, message: format!("`{name}` is not one rule: name each of them") })
-            }
-            Err(error) => faults.push(Fault { range, message: error.to_string() }),
+            Ok(_) => errors.push(DirectiveError {
+                range,
+                message: format!("`{name}` is a group of rules; list each rule"),
+            }),
+            Err(error) => errors.push(DirectiveError { range, message: error.to_string() }),
         }
         codes.push(Code { range, rule });
     }
     if codes.is_empty() {
-        faults.push(Fault { range: list, message: "no rule is named between the brackets".to_owned() });
+        errors.push(DirectiveError { range: list, message: "no rule between the brackets".to_owned() });
     }
-    (codes, faults)
+    (codes, errors)
 }
 
-/// A place within a comment: no file that is parsed reaches 4 GiB.
+/// An offset in a comment; parsed texts are shorter than 4 GiB.
 fn size(index: usize) -> TextSize {
     TextSize::try_from(index).unwrap_or_default()
 }

@@ -1,15 +1,15 @@
-//! Physical and logical lines: where a comment can stand for a finding.
+//! Physical and logical lines, to match comments with findings.
 
 use ruff_python_ast::token::{TokenKind, Tokens};
 use ruff_source_file::LineIndex;
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
-/// The number of a physical line.
+/// The one-based number of a physical line.
 pub(super) type Line = usize;
 
 pub(super) struct Lines {
     index: LineIndex,
-    /// From the first token to the newline that ends it, comments included; in source order.
+    /// From the first token to the newline that ends the line, including comments; in source order.
     logical: Vec<TextRange>,
 }
 
@@ -41,16 +41,16 @@ impl Lines {
         line.contains_inclusive(offset).then_some(line)
     }
 
-    /// Whether no code precedes `offset` on its line.
+    /// Whether only whitespace precedes `offset` on its line.
     pub(super) fn stands_alone(&self, offset: TextSize, text: &str) -> bool {
         text[..offset.to_usize()].trim_end_matches([' ', '\t', '\u{c}', '\u{feff}']).ends_with(['\n', '\r'])
             || text[..offset.to_usize()].trim_matches([' ', '\t', '\u{c}', '\u{feff}']).is_empty()
     }
 
-    /// The physical lines on which a comment speaks for a finding at `range`.
+    /// The physical lines on which a comment applies to a finding at `range`.
     pub(super) fn anchors(&self, range: TextRange) -> [Line; 4] {
         let logical = self.logical(range.start()).unwrap_or(range);
-        // A range that ends just behind a newline ends on the line before it.
+        // A range that ends just after a newline ends on the line before it.
         let last =
             range.end().checked_sub(TextSize::from(1)).map_or(range.end(), |end| end.max(range.start()));
         [range.start(), last, logical.start(), logical.end()].map(|offset| self.physical(offset))

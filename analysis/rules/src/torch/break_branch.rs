@@ -6,20 +6,20 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, is_tensor};
-use super::{break_severity, compiles, decisions, is_graph_assert, is_provided_for, needs_truth, shown};
+use super::{bool_severity, break_severity, compiles, decisions, handles_tracing, is_graph_assert, snippet};
 use ag_db::diagnostic::Severity;
 
 declare_rule! {
     /// ## What it does
-    /// Reports decisions that Python takes on a Tensor in a function compiled by `torch.compile`: `if`,
-    /// `while`, conditional expressions, `and`, `or`, `not`, and `torch.equal` and `torch.allclose`,
-    /// whose answer is a Python bool.
+    /// Reports Python decisions on a Tensor in a function compiled by `torch.compile`: `if`, `while`,
+    /// conditional expressions, `and`, `or`, `not`, and `torch.equal` and `torch.allclose`, which return a
+    /// Python bool.
     ///
     /// ## Why is this bad?
-    /// The compiler traces without values, so it cannot know which way to go. It ends the graph there,
-    /// lets Python decide, and begins another graph: nothing is fused across the break, and each call
-    /// waits for the device. With `fullgraph=True` it raises. An `assert` with a constant message is
-    /// fine; it becomes a check in the graph.
+    /// The compiler traces without values, so it cannot select a branch. It inserts a graph break: the decision
+    /// runs in Python between two graphs, nothing is fused across the break, and each call synchronizes with
+    /// the device. With `fullgraph=True` it raises. An `assert` with a constant message is supported; it
+    /// becomes a check in the graph.
     ///
     /// ## Example
     /// ```python
@@ -44,14 +44,14 @@ declare_rule! {
     ///
     /// clip(torch.ones(3))
     /// ```
-    /// `torch.cond` evaluates one side only.
+    /// `torch.cond` evaluates one branch only.
     ///
-    /// ## What torch says
+    /// ## What torch reports
     /// `Data-dependent branching: Detected data-dependent branching (e.g. if my_tensor.sum() > 0:).
     /// Dynamo does not support tracing dynamic control flow.`
     pub(crate) static TORCH_GRAPH_BREAK_BRANCH = {
         code: "AG511", name: "torch-graph-break-branch",
-        summary: "a Python decision on a Tensor breaks the graph",
+        summary: "a Python decision on a Tensor causes a graph break",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: Function(check),
@@ -66,31 +66,34 @@ fn check(ctx: &FunctionContext) {
         if is_graph_assert(&decision) {
             continue;
         }
-        let severity = needs_truth(ctx, &decision, break_severity(ctx));
-        let test = shown(ctx, decision.test);
-        let what = tracing::spelled(decision.construct.kind);
-        let (may, breaks) = match severity {
-            Severity::Info => ("may be", "would break"),
-            _ => ("is", "breaks"),
+        let severity = bool_severity(ctx, &decision, break_severity(ctx));
+        let test = snippet(ctx, decision.test);
+        let what = tracing::noun_phrase(decision.construct.kind);
+        let (is, causes) = match severity {
+            Severity::Info => ("may be", "would cause"),
+            _ => ("is", "causes"),
         };
         ctx.report(
             &TORCH_GRAPH_BREAK_BRANCH,
             decision.test,
-            format!("`{test}` {may} a Tensor without a value yet: {what} on it {breaks} the graph"),
+            format!("`{test}` {is} a Tensor without a value yet: {what} on it {causes} a graph break"),
         )
         .severity(severity)
         .why(decision.construct.why.clone())
-        .help("Use `torch.where`, or `torch.cond` when only one side should be computed")
+        .help("use `torch.where`, or `torch.cond` to evaluate one branch only")
         .emit();
     }
     for expression in ctx.expressions() {
-        if let Some((name, value)) = answer(ctx, expression)
-            && !is_provided_for(ctx, expression.range())
+        if let Some((name, value)) = predicate(ctx, expression)
+            && !handles_tracing(ctx, expression.range())
         {
             ctx.report(
                 &TORCH_GRAPH_BREAK_BRANCH,
                 expression,
-                format!("`{name}` answers with a Python bool, which needs the values of `{}`: it breaks the graph", shown(ctx, value)),
+                format!(
+                    "`{name}` needs the value of `{}` to return a Python bool, which causes a graph break",
+                    snippet(ctx, value)
+                ),
             )
             .severity(break_severity(ctx))
             .why(ctx.why(value))
@@ -100,7 +103,7 @@ fn check(ctx: &FunctionContext) {
 }
 
 /// `torch.equal(a, b)`, `a.allclose(b)`.
-fn answer<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(&'static str, &'a Expr)> {
+fn predicate<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(&'static str, &'a Expr)> {
     let call = expression.as_call_expr()?;
     let (name, value) = match ctx.resolve(&call.func) {
         Some(name) => {

@@ -1,19 +1,19 @@
-//! Effects and clocks under torch.compile.
+//! Side effects and clocks under torch.compile.
 
 use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use super::{break_severity, compiles, is_provided_for};
+use super::{break_severity, compiles, handles_tracing};
 
 declare_rule! {
     /// ## What it does
-    /// Reports calls in a function compiled by `torch.compile` that the compiler cannot trace: `print`,
-    /// `open`, `input`, `breakpoint`, the clocks of `time`, the functions of `random`.
+    /// Reports calls in a function compiled by `torch.compile` that the compiler cannot trace: `print`, `open`,
+    /// `input`, `breakpoint`, the clocks of `time`, the functions of `random`.
     ///
     /// ## Why is this bad?
-    /// The compiler ends the graph there, lets Python run the call, and begins another graph. With
-    /// `fullgraph=True` it raises.
+    /// The compiler inserts a graph break: the call runs in Python between two graphs. With `fullgraph=True` it
+    /// raises.
     ///
     /// A call within the arguments of another such call is not reported again: it leaves the graph with the outer one.
     ///
@@ -41,15 +41,15 @@ declare_rule! {
     /// print("sum", x.sum())
     /// double(x)
     /// ```
-    /// For random numbers use `torch.rand` and its kin, which are part of the graph.
+    /// For random numbers use `torch.rand` or a similar function, which becomes part of the graph.
     ///
-    /// ## What torch says
+    /// ## What torch reports
     /// `Failed to trace builtin operator: Dynamo does not know how to trace builtin operator print`, or
     /// `Attempted to call function marked as skipped: Dynamo does not know how to trace the builtin
     /// time.time.`
     pub(crate) static TORCH_GRAPH_BREAK_BUILTIN = {
         code: "AG514", name: "torch-graph-break-builtin",
-        summary: "a call that cannot be traced breaks the graph",
+        summary: "a call that cannot be traced causes a graph break",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: Function(check),
@@ -80,17 +80,17 @@ fn check(ctx: &FunctionContext) {
             },
         };
         let range = expression.range();
-        if is_provided_for(ctx, range) || reported.is_some_and(|outer| outer.contains_range(range)) {
+        if handles_tracing(ctx, range) || reported.is_some_and(|outer| outer.contains_range(range)) {
             continue;
         }
         reported = Some(range);
         ctx.report(
             &TORCH_GRAPH_BREAK_BUILTIN,
             expression,
-            format!("`{name}` cannot be traced: the call breaks the graph"),
+            format!("`{name}` cannot be traced: the call causes a graph break"),
         )
         .severity(break_severity(ctx))
-        .help("call it outside of the compiled function")
+        .help("call it outside the compiled function")
         .emit();
     }
 }

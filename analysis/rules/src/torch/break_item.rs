@@ -1,4 +1,4 @@
-//! Tensors where Python wants a number, under torch.compile.
+//! Tensors where Python needs a number, under torch.compile.
 
 use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::Ranged;
@@ -6,19 +6,19 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
-use super::{compiles, host_value, is_assumed, is_provided_for, shown};
+use super::{compiles, handles_tracing, host_value, is_assumed, snippet};
 use ag_db::diagnostic::Severity;
 use ag_index::facts::Alternative;
 
 declare_rule! {
     /// ## What it does
-    /// Reports Tensors that are made Python numbers in a function compiled by `torch.compile`:
-    /// `x.item()`, `int(x)`, `float(x)`, `bool(x)`, `x.tolist()`, `range(x)`, an index of a Python
-    /// list, a value in an f-string.
+    /// Reports conversions of a Tensor to a Python number in a function compiled by `torch.compile`:
+    /// `x.item()`, `int(x)`, `float(x)`, `bool(x)`, `x.tolist()`, `range(x)`, an index of a Python list, a
+    /// value in an f-string.
     ///
     /// ## Why is this bad?
-    /// The compiler traces without values. It ends the graph there, waits for the device to give the
-    /// number, and begins another graph.
+    /// The compiler traces without values. It inserts a graph break and waits for the device to compute the
+    /// number.
     ///
     /// ## Example
     /// ```python
@@ -41,14 +41,14 @@ declare_rule! {
     ///
     /// normalise(torch.ones(3))
     /// ```
-    /// With `torch._dynamo.config.capture_scalar_outputs = True`, or `fullgraph=True`, numbers stay
-    /// symbols in the graph.
+    /// With `torch._dynamo.config.capture_scalar_outputs = True`, or `fullgraph=True`, the numbers stay
+    /// symbolic in the graph.
     ///
-    /// ## What torch says
+    /// ## What torch reports
     /// `Unsupported Tensor.item() call with capture_scalar_outputs=False`
     pub(crate) static TORCH_GRAPH_BREAK_ITEM = {
         code: "AG513", name: "torch-graph-break-item",
-        summary: "a Tensor used as a Python number breaks the graph",
+        summary: "a Tensor used as a Python number causes a graph break",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: Function(check),
@@ -56,24 +56,24 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    // A whole graph is asked for: numbers become symbols.
+    // With `fullgraph=True`, numbers become symbolic.
     if !compiles(ctx) || ctx.stage.options.full_graph {
         return;
     }
     for expression in ctx.expressions() {
         let Some((what, value)) = number(ctx, expression) else { continue };
-        if is_provided_for(ctx, expression.range()) {
+        if handles_tracing(ctx, expression.range()) {
             continue;
         }
         let severity = if is_assumed(ctx, value) { Severity::Info } else { Severity::Warning };
         ctx.report(
             &TORCH_GRAPH_BREAK_ITEM,
             expression,
-            format!("{what} needs the number in `{}`, which breaks the graph", shown(ctx, value)),
+            format!("{what} needs the value of `{}`, which causes a graph break", snippet(ctx, value)),
         )
         .severity(severity)
         .why(ctx.why(value))
-        .help("Keep the Tensor: operators and indexing of Tensors accept it")
+        .help("keep the Tensor; operators and indexing accept Tensors")
         .emit();
     }
 }
@@ -98,17 +98,17 @@ fn number<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String
             (is_list && !fact.unknown && is_tensor(ctx, &subscript.slice))
                 .then(|| ("the index of a Python sequence".to_owned(), &*subscript.slice))
         }
-        Expr::FString(text) if is_kept(ctx, expression) => {
+        Expr::FString(text) if is_used(ctx, expression) => {
             let mut values = text.value.elements().filter_map(|element| element.as_interpolation());
             let formatted = values.find(|value| is_tensor(ctx, &value.expression))?;
-            Some(("the text".to_owned(), &*formatted.expression))
+            Some(("the f-string".to_owned(), &*formatted.expression))
         }
         _ => None,
     }
 }
 
-/// Its value is bound or returned. The text of a message is only made when it is needed.
-fn is_kept(ctx: &FunctionContext, expression: &Expr) -> bool {
+/// Whether its value is assigned or returned. The text of an error message is not always evaluated.
+fn is_used(ctx: &FunctionContext, expression: &Expr) -> bool {
     ctx.statements().into_iter().any(|statement| {
         matches!(statement, Stmt::Assign(_) | Stmt::Return(_))
             && statement.range().contains_range(expression.range())

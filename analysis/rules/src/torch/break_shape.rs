@@ -6,17 +6,16 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{is_mask, is_tensor};
-use super::{compiles, is_provided_for, shown};
+use super::{compiles, handles_tracing, snippet};
 
 declare_rule! {
     /// ## What it does
-    /// Reports operations in a function compiled by `torch.compile` whose result is as large as the
-    /// values say: a boolean mask as index, `nonzero`, `masked_select`, `argwhere`, `torch.where` of a
-    /// condition alone.
+    /// Reports operations in a function compiled by `torch.compile` whose output size depends on the values: a
+    /// boolean mask as index, `nonzero`, `masked_select`, `argwhere`, `torch.where` with only a condition.
     ///
     /// ## Why is this bad?
-    /// The compiler plans with shapes. Where it cannot know one it ends the graph, lets PyTorch compute
-    /// the operation, and begins another graph.
+    /// The compiler needs shapes. If a shape is unknown, it inserts a graph break: PyTorch runs the operation
+    /// eagerly between two graphs.
     ///
     /// ## Example
     /// ```python
@@ -39,15 +38,15 @@ declare_rule! {
     ///
     /// positive_sum(torch.ones(3))
     /// ```
-    /// With `torch._dynamo.config.capture_dynamic_output_shape_ops = True`, or `fullgraph=True`, the
-    /// size stays a symbol in the graph.
+    /// With `torch._dynamo.config.capture_dynamic_output_shape_ops = True`, or `fullgraph=True`, the size stays
+    /// symbolic in the graph.
     ///
-    /// ## What torch says
+    /// ## What torch reports
     /// `Dynamic shape operator: Operator aten.nonzero.default's output shape depends on input Tensor
     /// data.`
     pub(crate) static TORCH_GRAPH_BREAK_SHAPE = {
         code: "AG512", name: "torch-graph-break-shape",
-        summary: "a shape that depends on values breaks the graph",
+        summary: "a shape that depends on values causes a graph break",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: Function(check),
@@ -57,30 +56,30 @@ declare_rule! {
 const COUNTING: [&str; 3] = ["argwhere", "masked_select", "nonzero"];
 
 fn check(ctx: &FunctionContext) {
-    // A whole graph is asked for: sizes become symbols.
+    // With `fullgraph=True`, sizes become symbolic.
     if !compiles(ctx) || ctx.stage.options.full_graph {
         return;
     }
     for expression in ctx.expressions() {
         let Some((what, value)) = sized_by_values(ctx, expression) else { continue };
-        if is_provided_for(ctx, expression.range()) {
+        if handles_tracing(ctx, expression.range()) {
             continue;
         }
         ctx.report(
             &TORCH_GRAPH_BREAK_SHAPE,
             expression,
             format!(
-                "the size of {what} depends on the values of `{}`, which breaks the graph",
-                shown(ctx, value)
+                "the size of {what} depends on the values of `{}`, which causes a graph break",
+                snippet(ctx, value)
             ),
         )
         .why(ctx.why(value))
-        .help("Use `torch.where(mask, x, fill)`, which keeps the shape")
+        .help("use `torch.where(mask, x, fill)`, which keeps the shape")
         .emit();
     }
 }
 
-/// What has no fixed size, and the Tensor that decides.
+/// An operation of unknown output size, and the Tensor that determines it.
 fn sized_by_values<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(String, &'a Expr)> {
     match expression {
         Expr::Subscript(subscript) => {
@@ -90,7 +89,7 @@ fn sized_by_values<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(S
                 other => std::slice::from_ref(other),
             };
             let mask = parts.iter().find(|part| reads && is_mask(ctx, part))?;
-            Some((format!("`{}`", shown(ctx, expression)), mask))
+            Some((format!("`{}`", snippet(ctx, expression)), mask))
         }
         Expr::Call(call) => match ctx.resolve(&call.func) {
             Some(name) => {

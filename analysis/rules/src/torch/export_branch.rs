@@ -6,19 +6,19 @@ use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing;
-use super::{decisions, exports, host_value, is_assumed, is_provided_for, needs_truth, shown};
+use super::{bool_severity, decisions, exports, handles_tracing, host_value, is_assumed, snippet};
 use ag_db::diagnostic::Severity;
 use ag_index::facts::Binding;
 
 declare_rule! {
     /// ## What it does
-    /// Reports decisions that Python takes on the value of a Tensor in an exported module: `if`,
-    /// `while`, `assert`, conditional expressions, `and`, `or`, `not`, also when `.item()`, `int()`,
-    /// `float()` or `bool()` make it a number first.
+    /// Reports Python decisions on the value of a Tensor in an exported module: `if`, `while`, `assert`,
+    /// conditional expressions, `and`, `or`, `not`; also after a conversion by `.item()`, `int()`, `float()` or
+    /// `bool()`.
     ///
     /// ## Why is this bad?
-    /// `torch.export` makes one whole graph. It traces without values and cannot know which way to go,
-    /// so it raises.
+    /// `torch.export` produces a single graph. It traces without values and cannot select a branch, so it
+    /// raises.
     ///
     /// ## Example
     /// ```python
@@ -45,9 +45,9 @@ declare_rule! {
     ///
     /// torch.export.export(Clip(), (torch.ones(3),))
     /// ```
-    /// `torch.cond` evaluates one side only; `torch._check` takes the place of an `assert`.
+    /// `torch.cond` evaluates one branch only; `torch._check` replaces an `assert`.
     ///
-    /// ## What torch says
+    /// ## What torch reports
     /// `GuardOnDataDependentSymNode: Could not guard on data-dependent expression Eq(u0, 1)`
     pub(crate) static TORCH_EXPORT_BRANCH = {
         code: "AG521", name: "torch-export-branch",
@@ -58,17 +58,17 @@ declare_rule! {
     }
 }
 
-const HELP: &str = "Use `torch.where`, or `torch.cond` when only one side should be computed";
+const HELP: &str = "use `torch.where`, or `torch.cond` to evaluate one branch only";
 
 fn check(ctx: &FunctionContext) {
     if !exports(ctx) {
         return;
     }
     for decision in decisions(ctx) {
-        let severity = needs_truth(ctx, &decision, Severity::Error);
-        let test = shown(ctx, decision.test);
+        let severity = bool_severity(ctx, &decision, Severity::Error);
+        let test = snippet(ctx, decision.test);
         let is = if severity == Severity::Info { "may be" } else { "is" };
-        let what = tracing::spelled(decision.construct.kind);
+        let what = tracing::noun_phrase(decision.construct.kind);
         ctx.report(
             &TORCH_EXPORT_BRANCH,
             decision.test,
@@ -80,7 +80,7 @@ fn check(ctx: &FunctionContext) {
         .emit();
     }
     for (construct, node) in ctx.decisions() {
-        if construct.binding != Binding::Python || is_provided_for(ctx, construct.range) {
+        if construct.binding != Binding::Python || handles_tracing(ctx, construct.range) {
             continue;
         }
         let Some(test) = node.test().filter(|test| !construct.kind.is_loop() || !test.is_call_expr()) else {
@@ -97,8 +97,8 @@ fn check(ctx: &FunctionContext) {
             test,
             format!(
                 "{what} of `{}` has no value yet: {} on it cannot be exported",
-                shown(ctx, value),
-                tracing::spelled(construct.kind)
+                snippet(ctx, value),
+                tracing::noun_phrase(construct.kind)
             ),
         )
         .why(ctx.why(value))

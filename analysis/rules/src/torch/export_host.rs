@@ -6,14 +6,14 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
-use super::{exports, is_provided_for, shown};
+use super::{exports, handles_tracing, snippet};
 
 declare_rule! {
     /// ## What it does
     /// Reports `x.numpy()` in an exported module.
     ///
     /// ## Why is this bad?
-    /// While `torch.export` traces, Tensors have no values that NumPy could have: it raises.
+    /// While `torch.export` traces, Tensors have no values that could be converted to NumPy arrays, so it raises.
     ///
     /// ## Example
     /// ```python
@@ -39,11 +39,11 @@ declare_rule! {
     /// torch.export.export(Double(), (torch.ones(3),))
     /// ```
     ///
-    /// ## What torch says
+    /// ## What torch reports
     /// `RuntimeError: .numpy() is not supported for tensor subclasses.`
     pub(crate) static TORCH_EXPORT_HOST = {
         code: "AG524", name: "torch-export-host",
-        summary: "a Tensor of an exported module is given to NumPy",
+        summary: "a Tensor in an exported module is converted to a NumPy array",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: Function(check),
@@ -59,17 +59,20 @@ fn check(ctx: &FunctionContext) {
         let Expr::Attribute(attribute) = &*call.func else { continue };
         if attribute.attr.as_str() != "numpy"
             || !is_tensor(ctx, &attribute.value)
-            || is_provided_for(ctx, expression.range())
+            || handles_tracing(ctx, expression.range())
         {
             continue;
         }
         ctx.report(
             &TORCH_EXPORT_HOST,
             expression,
-            format!("`{}` has no value yet that NumPy could have", shown(ctx, &attribute.value)),
+            format!(
+                "`.numpy()` needs the value of `{}`, which has no value yet",
+                snippet(ctx, &attribute.value)
+            ),
         )
         .why(ctx.why(&attribute.value))
-        .help("Use the operation of PyTorch")
+        .help("use the equivalent PyTorch operation")
         .emit();
     }
 }

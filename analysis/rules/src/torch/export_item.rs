@@ -1,4 +1,4 @@
-//! Tensors where Python needs a number at once, under torch.export.
+//! Tensors where Python needs a concrete number, under torch.export.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
-use super::{exports, is_assumed, is_provided_for, shown};
+use super::{exports, handles_tracing, is_assumed, snippet};
 use ag_db::diagnostic::Severity;
 
 declare_rule! {
@@ -14,8 +14,8 @@ declare_rule! {
     /// Reports `int(x)` and `range(x)` of a Tensor in an exported module.
     ///
     /// ## Why is this bad?
-    /// Both need the number at once, and `torch.export` traces without values: it raises. (`x.item()`
-    /// alone is accepted; it stays a symbol.)
+    /// Both need a concrete number, and `torch.export` traces without values, so it raises. (`x.item()` alone
+    /// is accepted; its result stays symbolic.)
     ///
     /// ## Example
     /// ```python
@@ -43,7 +43,7 @@ declare_rule! {
     /// torch.export.export(Zeros(), (torch.tensor([2, 3]),))
     /// ```
     ///
-    /// ## What torch says
+    /// ## What torch reports
     /// `GuardOnDataDependentSymNode: Could not extract specialized integer from data-dependent
     /// expression u0`
     pub(crate) static TORCH_EXPORT_ITEM = {
@@ -63,18 +63,18 @@ fn check(ctx: &FunctionContext) {
         let Expr::Call(call) = expression else { continue };
         let Some(name @ ("int" | "range")) = ctx.builtin(&call.func) else { continue };
         let Some(value) = call.arguments.args.iter().find(|value| is_tensor(ctx, value)) else { continue };
-        if is_provided_for(ctx, expression.range()) {
+        if handles_tracing(ctx, expression.range()) {
             continue;
         }
         let severity = if is_assumed(ctx, value) { Severity::Warning } else { Severity::Error };
         ctx.report(
             &TORCH_EXPORT_ITEM,
             expression,
-            format!("`{name}()` needs the number in `{}`, which has no value yet", shown(ctx, value)),
+            format!("`{name}()` needs the value of `{}`, which has no value yet", snippet(ctx, value)),
         )
         .severity(severity)
         .why(ctx.why(value))
-        .help("Use `.item()` with `torch._check` to say what the number may be, or take a size from a shape")
+        .help("use `.item()` with `torch._check` to constrain the number, or use the size of a Tensor")
         .emit();
     }
 }

@@ -1,21 +1,21 @@
-//! State that an exported program does not keep.
+//! State that is lost when a module is exported.
 
 use ruff_python_ast::{Expr, Stmt};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use super::{exports, shown};
+use super::{exports, snippet};
 use ag_index::assumptions::Source;
 use ag_index::facts::Alternative;
 
 declare_rule! {
     /// ## What it does
-    /// Reports Tensors that an exported module appends to a Python list, or stores in a Python
-    /// dictionary, on `self`.
+    /// Reports Tensors that an exported module appends to a Python list, or stores in a Python dictionary, on
+    /// `self`.
     ///
     /// ## Why is this bad?
-    /// The exported program is the graph: it computes the Tensor and drops it. The list never grows.
-    /// While exporting, a Tensor without values is stored in it.
+    /// The exported program is the graph: it computes the Tensor and discards it. The list never grows. During
+    /// export a Tensor without a value is stored in it.
     ///
     /// ## Example
     /// ```python
@@ -54,7 +54,7 @@ declare_rule! {
     /// ```
     pub(crate) static TORCH_EXPORT_STATE = {
         code: "AG523", name: "torch-export-state",
-        summary: "an exported program does not keep this state",
+        summary: "an exported program loses this state",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: Function(check),
@@ -87,19 +87,19 @@ fn check(ctx: &FunctionContext) {
                 &TORCH_EXPORT_STATE,
                 statement,
                 format!(
-                    "the exported program does not keep `{}` in `{}`",
-                    shown(ctx, value),
-                    shown(ctx, place)
+                    "the exported program does not store `{}` in `{}`",
+                    snippet(ctx, value),
+                    snippet(ctx, place)
                 ),
             )
             .why(ctx.why(value))
-            .help("Return the Tensor, or keep it in a buffer (`register_buffer`)")
+            .help("return the Tensor, or store it in a buffer (`register_buffer`)")
             .emit();
         }
     }
 }
 
-/// `self.history`, a list or dictionary of Python.
+/// `self.history`, a Python list or dictionary.
 fn is_container_of_self(ctx: &FunctionContext, place: &Expr) -> bool {
     let Expr::Attribute(attribute) = place else { return false };
     let of_self = ctx.stage.parameters.first().is_some_and(|receiver| {

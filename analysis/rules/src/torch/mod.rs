@@ -1,4 +1,5 @@
-//! What breaks the graph of torch.compile, what torch.export refuses, what TorchScript does not compile.
+//! AG51x: graph breaks of torch.compile. AG52x: errors of torch.export. AG53x: code that TorchScript does not
+//! compile.
 
 pub(super) mod break_branch;
 pub(super) mod break_builtin;
@@ -29,17 +30,17 @@ use ag_index::dialect::RootKind;
 use ag_index::index::last_name;
 use ag_staging::construct::{ConstructKind, ConstructNode};
 
-/// torch.compile traces it, and splits the graph where it cannot go on.
+/// Traced by torch.compile, which inserts graph breaks.
 fn compiles(ctx: &FunctionContext) -> bool {
     matches!(ctx.stage.mode, RootKind::TorchCompile | RootKind::Configured)
 }
 
-/// torch.export traces it, and gives up where it cannot go on.
+/// Traced by torch.export, which raises instead of inserting a graph break.
 fn exports(ctx: &FunctionContext) -> bool {
     ctx.stage.mode == RootKind::TorchExport
 }
 
-/// The TorchScript compiler reads its source.
+/// Compiled from source by TorchScript.
 fn scripts(ctx: &FunctionContext) -> bool {
     ctx.stage.mode == RootKind::TorchScript
 }
@@ -49,12 +50,12 @@ fn break_severity(ctx: &FunctionContext) -> Severity {
     if ctx.stage.options.full_graph { Severity::Error } else { Severity::Warning }
 }
 
-/// How bad it is when Python needs the truth of a Tensor, given what a certain case is worth. A
-/// parameter of unknown type may be a Python value, the more so when nothing is done to it.
-fn needs_truth(ctx: &FunctionContext, decision: &Decision, certain: Severity) -> Severity {
+/// The severity if Python needs the truth value of a Tensor; `certain` is the severity of a certain case. A
+/// parameter of unknown type may be a Python value, more likely so if it is tested as it is.
+fn bool_severity(ctx: &FunctionContext, decision: &Decision, certain: Severity) -> Severity {
     let origin = tracing::origin(ctx, decision.test);
     let severity = match origin {
-        // What a module has beside its attributes are parameters and buffers, as a rule.
+        // Attributes of unknown type of a module are usually parameters and buffers.
         Origin::Outside if ctx.fact(decision.test).unknown => certain.min(Severity::Warning),
         _ if ctx.fact(decision.test).unknown => Severity::Info,
         Origin::Assumed if is_bare(decision.test) => Severity::Info,
@@ -77,10 +78,10 @@ fn is_bare(test: &Expr) -> bool {
     }
 }
 
-/// The decisions on Tensors that tracing runs into.
+/// The decisions on Tensors, except those in code that tests for tracing.
 fn decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<Decision<'a>> {
     let mut decisions = tracing::decisions(ctx);
-    decisions.retain(|decision| !is_provided_for(ctx, decision.test.range()));
+    decisions.retain(|decision| !handles_tracing(ctx, decision.test.range()));
     decisions
 }
 
@@ -94,19 +95,19 @@ fn is_graph_assert(decision: &Decision) -> bool {
     }
 }
 
-/// The author asks how the code is run, around `range` or anywhere in a function that asks whether it
-/// is compiled. The question is known by its name: packages wrap it, since it has moved between modules.
-fn is_provided_for(ctx: &FunctionContext, range: TextRange) -> bool {
-    let asks = ctx.expressions().into_iter().any(|expression| {
+/// Whether the code around `range`, or anywhere in the function, tests for compilation. The test is recognized
+/// by its name: packages wrap it, since it has moved between modules.
+fn handles_tracing(ctx: &FunctionContext, range: TextRange) -> bool {
+    let tests_compilation = ctx.expressions().into_iter().any(|expression| {
         last_name(expression).is_some_and(|name| {
             matches!(name.trim_start_matches('_'), "is_compiling" | "is_dynamo_compiling" | "is_exporting")
         })
     });
-    asks || asks_around(ctx, range)
+    tests_compilation || is_under_script_test(ctx, range)
 }
 
 /// `if not torch.jit.is_scripting(): …` around `range`.
-fn asks_around(ctx: &FunctionContext, range: TextRange) -> bool {
+fn is_under_script_test(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.constructs.iter().any(|construct| {
         matches!(construct.kind, ConstructKind::If | ConstructKind::IfExp)
             && construct.range.contains_range(range)
@@ -114,11 +115,11 @@ fn asks_around(ctx: &FunctionContext, range: TextRange) -> bool {
     })
 }
 
-fn shown(ctx: &FunctionContext, expression: &Expr) -> String {
-    tracing::shown(ctx.text(expression))
+fn snippet(ctx: &FunctionContext, expression: &Expr) -> String {
+    tracing::snippet(ctx.text(expression))
 }
 
-/// A Tensor whose value Python asks for: `x.item()`, `int(x)`; and how it asks.
+/// A conversion to a Python number, `x.item()` or `int(x)`: its name and the Tensor.
 fn host_value<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr)> {
     let call = expression.as_call_expr()?;
     if let Some(name) = ctx.builtin(&call.func) {
@@ -131,7 +132,7 @@ fn host_value<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(St
         .then(|| ("`.item()`".to_owned(), &*attribute.value))
 }
 
-/// A parameter of unknown type that nothing was done to may be a Python number.
+/// An unmodified parameter of unknown type may be a Python number.
 fn is_assumed(ctx: &FunctionContext, value: &Expr) -> bool {
     tracing::origin(ctx, value) == Origin::Assumed
 }

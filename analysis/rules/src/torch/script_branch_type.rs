@@ -1,4 +1,4 @@
-//! Branches that give values of different types, in TorchScript.
+//! Branches with values of different types, in TorchScript.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::script_types::{ScriptType, conditions, in_static_branch, may_be_static};
-use super::{scripts, shown};
+use super::{scripts, snippet};
 use ag_flow::cfg::BlockKind;
 use ag_flow::{Def, Definedness};
 
@@ -16,8 +16,8 @@ declare_rule! {
     /// expression with operands of different types.
     ///
     /// ## Why is this bad?
-    /// What type the value has would depend on the condition. TorchScript compiles only one type. (One
-    /// type and `None` make an `Optional`.)
+    /// The type of the value would depend on the condition. TorchScript allows a single type only. (A type and
+    /// `None` make an `Optional`.)
     ///
     /// ## Example
     /// ```python
@@ -45,12 +45,12 @@ declare_rule! {
     ///     return x * factor
     /// ```
     ///
-    /// ## What torch says
+    /// ## What torch reports
     /// `RuntimeError: Type mismatch: factor is set to type int in the true branch and type float in the
     /// false branch`, or `if-expression's true branch has type int but false branch has type str`
     pub(crate) static SCRIPT_BRANCH_TYPE = {
         code: "AG535", name: "script-branch-type",
-        summary: "branches give values of different types",
+        summary: "branches have values of different types",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: Function(check),
@@ -98,12 +98,12 @@ fn statements(ctx: &FunctionContext) {
                     &SCRIPT_BRANCH_TYPE,
                     test,
                     format!(
-                        "`{}` is `{one}` when `{}` holds, and `{other}` otherwise",
+                        "`{}` is `{one}` when `{}` holds, but `{other}` otherwise",
                         variable.name,
-                        shown(ctx, test)
+                        snippet(ctx, test)
                     ),
                 )
-                .help("Give it a value of one type in both branches")
+                .help("assign a value of the same type in both branches")
                 .emit();
             }
         }
@@ -124,11 +124,11 @@ fn expressions(ctx: &FunctionContext) {
                 &SCRIPT_BRANCH_TYPE,
                 expression,
                 format!(
-                    "this is `{one}` when `{}` holds, and `{other}` otherwise",
-                    shown(ctx, &conditional.test)
+                    "this is `{one}` when `{}` holds, but `{other}` otherwise",
+                    snippet(ctx, &conditional.test)
                 ),
             )
-            .help("Give operands of one type")
+            .help("use operands of the same type")
             .emit();
         }
     }

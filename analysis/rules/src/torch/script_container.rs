@@ -1,4 +1,4 @@
-//! Containers whose element type TorchScript cannot tell.
+//! Containers whose element type TorchScript cannot determine.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
@@ -6,18 +6,18 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::script_types::ScriptType;
-use super::{scripts, shown};
+use super::{scripts, snippet};
 use ag_index::facts::Alternative;
 use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a number or string appended to a list that was bound to `[]` without annotation, and an
-    /// index that is not a literal of a tuple with elements of different types.
+    /// Reports a number or string appended to a list initialized with `[]` without annotation, and a
+    /// non-literal index of a tuple with elements of different types.
     ///
     /// ## Why is this bad?
-    /// `[]` is a list of Tensors to TorchScript. And which type the element of a mixed tuple has must be
-    /// known at compile time.
+    /// TorchScript infers `[]` as a list of Tensors. The type of an element of a mixed tuple must be known at
+    /// compile time.
     ///
     /// ## Example
     /// ```python
@@ -43,12 +43,12 @@ declare_rule! {
     ///     return found
     /// ```
     ///
-    /// ## What torch says
+    /// ## What torch reports
     /// `RuntimeError: Could not match type int to t in argument 'el'`, or `Cannot index into a
     /// Tuple[Tensor, int] with a non-integer literal because we cannot resolve the output type`
     pub(crate) static SCRIPT_CONTAINER_TYPE = {
         code: "AG539", name: "script-container-type",
-        summary: "the element type of a container is not known",
+        summary: "the element type of a container is unknown",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: Function(check),
@@ -80,9 +80,9 @@ fn check(ctx: &FunctionContext) {
                     ctx.report(
                         &SCRIPT_CONTAINER_TYPE,
                         expression,
-                        format!("`{}` is a list of Tensors; `{ty}` does not go into it", list.id),
+                        format!("cannot append a value of type `{ty}` to `{}`, which is inferred as a list of Tensors", list.id),
                     )
-                    .help(format!("Annotate it where it is bound: `{}: List[{ty}] = []`", list.id))
+                    .help(format!("annotate its first assignment: `{}: List[{ty}] = []`", list.id))
                     .emit();
                 }
             }
@@ -96,12 +96,12 @@ fn check(ctx: &FunctionContext) {
                         &SCRIPT_CONTAINER_TYPE,
                         expression,
                         format!(
-                            "`{}` has elements of different types; which one `{}` selects must be known at compile time",
-                            shown(ctx, &subscript.value),
-                            shown(ctx, &subscript.slice)
+                            "the elements of `{}` have different types; the index `{}` must be known at compile time",
+                            snippet(ctx, &subscript.value),
+                            snippet(ctx, &subscript.slice)
                         ),
                     )
-                    .help("Use a literal index, or a list of values of one type")
+                    .help("use a literal index, or a list of values of one type")
                     .emit();
                 }
             }

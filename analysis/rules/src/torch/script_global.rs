@@ -1,24 +1,22 @@
-//! Python values from outside in TorchScript.
+//! Python values from outside a TorchScript function.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use super::{asks_around, scripts};
+use super::{is_under_script_test, scripts};
 use ag_flow::DefKind;
 use ag_index::facts::Alternative;
 use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports numbers, strings, Tensors and containers from outside of a TorchScript function that are
-    /// used in it.
+    /// Reports numbers, strings, Tensors and containers defined outside a TorchScript function and used in it.
     ///
     /// ## Why is this bad?
-    /// The compiled function has no Python around it. Functions, modules and their constants
-    /// (`math.pi`) can be used; other values must be arguments, local variables, or constants of an
-    /// `nn.Module`.
+    /// The compiled function cannot access Python variables. Functions, modules and their constants (`math.pi`)
+    /// can be used; other values must be arguments, local variables, or constants of an `nn.Module`.
     ///
     /// ## Example
     /// ```python
@@ -40,12 +38,12 @@ declare_rule! {
     ///     return x * limit
     /// ```
     ///
-    /// ## What torch says
+    /// ## What torch reports
     /// `RuntimeError: python value of type 'int' cannot be used as a value. Perhaps it is a closed over
     /// global variable?`
     pub(crate) static SCRIPT_GLOBAL = {
         code: "AG537", name: "script-global",
-        summary: "a Python value from outside is used in TorchScript",
+        summary: "a TorchScript function uses a Python value from outside",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: Function(check),
@@ -78,13 +76,13 @@ fn check(ctx: &FunctionContext) {
             Alternative::Container { class, .. } if class == "tuple" => "a tuple",
             _ => continue,
         };
-        if outside && !fact.unknown && !asks_around(ctx, name.range()) {
+        if outside && !fact.unknown && !is_under_script_test(ctx, name.range()) {
             ctx.report(
                 &SCRIPT_GLOBAL,
                 expression,
-                format!("`{}` is {kind} from outside, which TorchScript cannot use", name.id),
+                format!("`{}` is {kind} defined outside the function, which TorchScript cannot use", name.id),
             )
-            .help("Pass it as an argument, or bind it within the function")
+            .help("pass it as an argument, or assign it inside the function")
             .emit();
         }
     }

@@ -1,4 +1,4 @@
-//! Names that change their type within an `if` or a loop of TorchScript.
+//! Names that change their type in an `if` or a loop of TorchScript.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{Expr, Operator, Stmt};
@@ -13,11 +13,10 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports an assignment within an `if` or a loop that gives a name another type than it had
-    /// before.
+    /// Reports an assignment in an `if` or a loop that changes the type of a name.
     ///
     /// ## Why is this bad?
-    /// What type the name has afterwards would depend on the path. TorchScript compiles only one type.
+    /// The type of the name would depend on the path. TorchScript allows a single type only.
     ///
     /// ## Example
     /// ```python
@@ -43,12 +42,12 @@ declare_rule! {
     ///     return x * total
     /// ```
     ///
-    /// ## What torch says
+    /// ## What torch reports
     /// `RuntimeError: Variable 'total' previously had type int but is now being assigned to a value of
     /// type float`
     pub(crate) static SCRIPT_LOOP_TYPE = {
         code: "AG536", name: "script-loop-type",
-        summary: "a name changes its type within an `if` or a loop",
+        summary: "a name changes its type in an `if` or a loop",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: Function(check),
@@ -65,18 +64,18 @@ fn check(ctx: &FunctionContext) {
             ctx.report(
                 &SCRIPT_LOOP_TYPE,
                 range,
-                format!("`{name}` is `{before}` before, and cannot become `{after}` here"),
+                format!("`{name}` has type `{before}` and cannot be assigned a value of type `{after}`"),
             )
             .help(match after {
-                ScriptType::None => format!("Annotate it where it is bound first: `Optional[{before}]`"),
-                _ => format!("Begin with a value of type `{after}`"),
+                ScriptType::None => format!("annotate its first assignment: `Optional[{before}]`"),
+                _ => format!("initialize it with a value of type `{after}`"),
             })
             .emit();
         }
     }
 }
 
-/// TorchScript converts a Tensor to a number where one is wanted, and a bool to an integer.
+/// TorchScript converts a Tensor to a number where one is required, and a bool to an integer.
 fn converts(from: ScriptType, to: ScriptType) -> bool {
     match to {
         ScriptType::Int => matches!(from, ScriptType::Tensor | ScriptType::Bool),
@@ -85,7 +84,7 @@ fn converts(from: ScriptType, to: ScriptType) -> bool {
     }
 }
 
-/// An assignment that changes the type which a name has outside of the block.
+/// An assignment that changes the type that a name has before the enclosing block.
 pub(super) struct Rebinding {
     pub name: Name,
     pub range: TextRange,
@@ -130,7 +129,7 @@ fn arithmetic(op: Operator) -> bool {
     matches!(op, Operator::Add | Operator::Sub | Operator::Mult)
 }
 
-/// The type of a name where the innermost compound statement starts that finds it bound.
+/// The type of a name at the start of the innermost enclosing compound statement before which it is bound.
 fn type_outside(ctx: &FunctionContext, statement: &Stmt, name: &QName) -> Option<ScriptType> {
     let cfg = &ctx.flow.cfg;
     let mut current = cfg.statement_at(statement.start())?;

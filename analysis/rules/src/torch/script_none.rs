@@ -1,4 +1,4 @@
-//! `None` where TorchScript wants a value of a type.
+//! `None` where TorchScript requires a value.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
@@ -7,17 +7,17 @@ use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::script_loop_type::rebindings;
 use super::script_types::{ScriptType, in_static_branch};
-use super::{asks_around, scripts, shown};
+use super::{is_under_script_test, scripts, snippet};
 
 declare_rule! {
     /// ## What it does
-    /// Reports three uses of `None` that TorchScript refuses: a name that is `None` and is given
-    /// another value within an `if` or a loop, an `Optional` operand that may still be `None`, and the
-    /// default `None` of a parameter whose annotation does not allow it.
+    /// Reports three uses of `None` that TorchScript rejects: a name that is `None` and is assigned another
+    /// value in an `if` or a loop, an `Optional` operand that may still be `None`, and the default `None` of a
+    /// parameter whose annotation does not allow it.
     ///
     /// ## Why is this bad?
-    /// The type of `x = None` is `None` and nothing else. Only the annotation `Optional[Tensor]` allows
-    /// both, and only a test (`if x is not None:`) makes a Tensor of it.
+    /// The type of `x = None` is `None`. Only the annotation `Optional[Tensor]` allows both, and only a test
+    /// (`if x is not None:`) narrows it to a Tensor.
     ///
     /// ## Example
     /// ```python
@@ -45,12 +45,12 @@ declare_rule! {
     ///     return best
     /// ```
     ///
-    /// ## What torch says
+    /// ## What torch reports
     /// `RuntimeError: Variable 'best' previously had type NoneType but is now being assigned to a value
     /// of type Tensor`, or `Expected a default value of type float on parameter "scale"`
     pub(crate) static SCRIPT_NONE = {
         code: "AG533", name: "script-none",
-        summary: "`None` is used where TorchScript wants a value",
+        summary: "`None` is used where TorchScript requires a value",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: Function(check),
@@ -67,9 +67,9 @@ fn check(ctx: &FunctionContext) {
             ctx.report(
                 &SCRIPT_NONE,
                 rebinding.range,
-                format!("`{name}` is `None` before, and only that: it cannot become `{ty}` here"),
+                format!("`{name}` has type `None` and cannot be assigned a value of type `{ty}`"),
             )
-            .help(format!("Annotate it where it is bound first: `{name}: Optional[{ty}] = None`"))
+            .help(format!("annotate its first assignment: `{name}: Optional[{ty}] = None`"))
             .emit();
         }
     }
@@ -83,9 +83,12 @@ fn operands(ctx: &FunctionContext) {
         for operand in [&*operation.left, &*operation.right] {
             let fact = ctx.fact(operand);
             let optional = operand.is_name_expr() && !fact.unknown && fact.may_be_none();
-            if optional && !in_static_branch(ctx, operand.range()) && !asks_around(ctx, operand.range()) {
-                ctx.report(&SCRIPT_NONE, operand, format!("`{}` may be `None` here", shown(ctx, operand)))
-                    .help(format!("Test it first: `if {} is not None:`", shown(ctx, operand)))
+            if optional
+                && !in_static_branch(ctx, operand.range())
+                && !is_under_script_test(ctx, operand.range())
+            {
+                ctx.report(&SCRIPT_NONE, operand, format!("`{}` may be `None` here", snippet(ctx, operand)))
+                    .help(format!("test it first: `if {} is not None:`", snippet(ctx, operand)))
                     .emit();
             }
         }
@@ -108,12 +111,12 @@ fn defaults(ctx: &FunctionContext) {
                 &SCRIPT_NONE,
                 &ctx.def().name,
                 format!(
-                    "the default of `{name}` is `None`, and its annotation `{}` does not allow it",
+                    "the default of `{name}` is `None`, but its annotation `{}` does not allow it",
                     ctx.text(annotation)
                 ),
             )
             .label(ctx.span(parameter.range()), "this parameter")
-            .help(format!("Annotate it `Optional[{}]`", ctx.text(annotation)))
+            .help(format!("annotate it as `Optional[{}]`", ctx.text(annotation)))
             .emit();
         }
     }

@@ -12,9 +12,9 @@ use ag_staging::construct::ConstructKind;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a `return` whose value has another type than the first one's, a Tensor where the
-    /// annotation promises a number, and a function that is annotated to return a value and may end
-    /// without.
+    /// Reports a `return` whose value has a different type from the first one's, a returned Tensor where the
+    /// annotation declares a number, and a function annotated to return a value that may end without a
+    /// `return`.
     ///
     /// ## Why is this bad?
     /// A TorchScript function has one result type, known at compile time.
@@ -41,7 +41,7 @@ declare_rule! {
     ///     return torch.zeros(1)
     /// ```
     ///
-    /// ## What torch says
+    /// ## What torch reports
     /// `RuntimeError: Previous return statement returned a value of type Tensor but this return
     /// statement returns a value of type float`, or `Function was not annotated as having type None, but
     /// does not return along all paths`
@@ -58,17 +58,17 @@ fn check(ctx: &FunctionContext) {
     if !scripts(ctx) {
         return;
     }
-    let dropped = ctx.decisions().any(|(construct, node)| {
+    let has_static_branch = ctx.decisions().any(|(construct, node)| {
         construct.kind == ConstructKind::If && node.test().is_some_and(|test| may_be_static(ctx, test))
     });
-    if dropped {
+    if has_static_branch {
         return;
     }
     match &ctx.def().returns {
         None => mixed(ctx),
         Some(annotation) => {
             missing(ctx, annotation);
-            contradicting(ctx, annotation);
+            tensor_for_number(ctx, annotation);
         }
     }
 }
@@ -80,7 +80,7 @@ fn mixed(ctx: &FunctionContext) {
         if in_static_branch(ctx, returned.range()) {
             continue;
         }
-        // `None` and one other type make an optional one.
+        // `None` and one other type make an `Optional`.
         let Some(value) = returned.value.as_deref() else { continue };
         let ty = match ScriptType::of(ctx.fact(value)) {
             None => return,
@@ -93,10 +93,10 @@ fn mixed(ctx: &FunctionContext) {
                 ctx.report(
                     &SCRIPT_RETURN_TYPE,
                     statement,
-                    format!("this returns `{ty}`, and an earlier `return` of the function `{known}`"),
+                    format!("this returns `{ty}`, but an earlier `return` of the function returns `{known}`"),
                 )
                 .label(ctx.span(earlier.range()), format!("returns `{known}`"))
-                .help("Return values of one type, or annotate the result with a `Union`")
+                .help("return values of the same type, or annotate the result with a `Union`")
                 .emit();
                 return;
             }
@@ -105,10 +105,10 @@ fn mixed(ctx: &FunctionContext) {
     }
 }
 
-/// A Tensor is returned where a number is promised: a result is not converted, as arguments are.
-fn contradicting(ctx: &FunctionContext, annotation: &Expr) {
-    let promised = ctx.text(annotation);
-    if !matches!(promised, "int" | "float" | "bool" | "str") {
+/// A Tensor is returned where a number is declared: results are not converted, unlike arguments.
+fn tensor_for_number(ctx: &FunctionContext, annotation: &Expr) {
+    let declared = ctx.text(annotation);
+    if !matches!(declared, "int" | "float" | "bool" | "str") {
         return;
     }
     for statement in ctx.statements() {
@@ -118,19 +118,19 @@ fn contradicting(ctx: &FunctionContext, annotation: &Expr) {
             ctx.report(
                 &SCRIPT_RETURN_TYPE,
                 statement,
-                format!("this returns `Tensor`, and the function promises `{promised}`"),
+                format!("this returns `Tensor`, but the declared return type is `{declared}`"),
             )
-            .label(ctx.span(annotation.range()), format!("promises `{promised}`"))
-            .help("Convert the result, or annotate what is returned")
+            .label(ctx.span(annotation.range()), format!("declared as `{declared}`"))
+            .help("convert the result, or change the annotation")
             .emit();
             return;
         }
     }
 }
 
-/// The end of the body is reached although a value is promised.
+/// The end of the body is reachable although a return value is declared.
 fn missing(ctx: &FunctionContext, annotation: &Expr) {
-    let promised = match annotation {
+    let must_return = match annotation {
         Expr::NoneLiteral(_) => false,
         _ => !["None", "Optional", "Any", "NoReturn"].iter().any(|word| ctx.text(annotation).contains(word)),
     };
@@ -138,13 +138,13 @@ fn missing(ctx: &FunctionContext, annotation: &Expr) {
         .statements()
         .into_iter()
         .any(|statement| matches!(statement, Stmt::Return(returned) if returned.value.is_some()));
-    if !promised || !returns_value {
+    if !must_return || !returns_value {
         return;
     }
     let cfg = &ctx.flow.cfg;
     let falls_off = cfg.predecessors(Cfg::EXIT).iter().any(|edge| {
         let statement = cfg.node(edge.from).and_then(|node| node.stmt).and_then(|stmt| cfg.statement(stmt));
-        // `while True` ends where it returns.
+        // `while True` ends at its `return` statements.
         let ends_body = statement.is_some_and(|statement| {
             !matches!(statement.kind, StatementKind::While | StatementKind::Return | StatementKind::Raise)
         });
@@ -156,9 +156,9 @@ fn missing(ctx: &FunctionContext, annotation: &Expr) {
         ctx.report(
             &SCRIPT_RETURN_TYPE,
             &ctx.def().name,
-            format!("`{}` may end without the `{}` that it promises", ctx.def().name, ctx.text(annotation)),
+            format!("`{}` may end without returning the declared `{}`", ctx.def().name, ctx.text(annotation)),
         )
-        .help("Return a value at the end")
+        .help("return a value at the end")
         .emit();
     }
 }

@@ -1,4 +1,4 @@
-//! The types of TorchScript, as far as they can be told from what Python's types say.
+//! The types of TorchScript, as far as they can be inferred from Python types.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub(super) enum ScriptType {
     None,
 }
 
-/// As TorchScript's messages spell it.
+/// As in the messages of TorchScript.
 impl fmt::Display for ScriptType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -36,12 +36,12 @@ impl fmt::Display for ScriptType {
 }
 
 impl ScriptType {
-    /// The type of a value, when it can only be one.
+    /// The type of a value if it has exactly one.
     pub(super) fn of(fact: &Fact) -> Option<Self> {
         if fact.unknown || fact.never {
             return None;
         }
-        // Python's `float` stands for `int` too.
+        // In annotations `float` includes `int`.
         if fact.shown == "float" {
             return Some(Self::Float);
         }
@@ -58,8 +58,8 @@ impl ScriptType {
         types.all(|ty| ty == Some(first)).then_some(first)
     }
 
-    /// The type that a definition gives a name. An annotation that says more than the value does
-    /// (`best: Optional[Tensor] = None`) is not looked into.
+    /// The type that a definition gives a name. An annotation more general than the value (`best:
+    /// Optional[Tensor] = None`) is unknown.
     pub(super) fn of_definition(ctx: &FunctionContext, definition: &Def) -> Option<Self> {
         if let DefKind::Parameter(position) = definition.kind {
             let parameter = ctx.stage.parameters.get(position as usize)?;
@@ -79,8 +79,8 @@ impl ScriptType {
         Self::of(ctx.fact(ctx.expression_at(definition.value?)?))
     }
 
-    /// Whether a definition is `x = value`: of `x += 1` the right side is not the value of `x`, and
-    /// of `x: T = 1` it is not the type.
+    /// Whether a definition is `x = value`. The right side of `x += 1` is not the value of `x`, and that of `x:
+    /// T = 1` does not determine its type.
     pub(super) fn is_plain_binding(ctx: &FunctionContext, definition: &Def) -> bool {
         ctx.statements().into_iter().any(|statement| match statement {
             Stmt::Assign(assign) => assign.range().contains_range(definition.range),
@@ -88,7 +88,7 @@ impl ScriptType {
         })
     }
 
-    /// The one type that all definitions give.
+    /// The common type of all definitions.
     pub(super) fn of_definitions<'d>(
         ctx: &FunctionContext,
         definitions: impl IntoIterator<Item = &'d Def>,
@@ -99,7 +99,7 @@ impl ScriptType {
     }
 }
 
-/// Whether the compiler may decide a test itself and drop a branch: `x is None`, `isinstance`,
+/// Whether the compiler may evaluate a test statically and drop a branch: `x is None`, `isinstance`,
 /// `torch.jit.is_scripting()`, a constant attribute of the module.
 pub(super) fn may_be_static(ctx: &FunctionContext, test: &Expr) -> bool {
     match test {
@@ -122,7 +122,7 @@ fn is_attribute(expression: &Expr) -> bool {
     expression.is_attribute_expr()
 }
 
-/// Whether some `if` around `range` may be decided by the compiler.
+/// Whether some `if` around `range` may be evaluated statically.
 pub(super) fn in_static_branch(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.decisions().any(|(construct, node)| {
         construct.kind == ConstructKind::If
@@ -131,7 +131,7 @@ pub(super) fn in_static_branch(ctx: &FunctionContext, range: TextRange) -> bool 
     })
 }
 
-/// The `if` statements whose condition runs, with their clause.
+/// The `if` statements whose condition is evaluated at run time, with their clause.
 pub(super) fn conditions<'a>(
     ctx: &FunctionContext<'a>,
 ) -> impl Iterator<Item = (TextRange, &'a Expr, &'a ast::StmtIf, usize)> {

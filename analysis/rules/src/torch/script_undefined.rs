@@ -1,4 +1,4 @@
-//! Names that TorchScript finds without a value on some path.
+//! Names that are undefined on some path in TorchScript.
 
 use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
@@ -12,12 +12,12 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports names that are used after an `if` but bound in one branch only, and names that are used
-    /// after a loop but bound only within it.
+    /// Reports names that are used after an `if` but bound in only one branch, and names that are used after a
+    /// loop but bound only in it.
     ///
     /// ## Why is this bad?
-    /// TorchScript wants a value on every path, at compile time. A branch that raises or returns need
-    /// not bind the name.
+    /// TorchScript requires a value on every path, checked at compile time. A branch that raises or returns
+    /// need not bind the name.
     ///
     /// ## Example
     /// ```python
@@ -42,11 +42,11 @@ declare_rule! {
     ///     return y
     /// ```
     ///
-    /// ## What torch says
+    /// ## What torch reports
     /// `RuntimeError: y is not defined in the false branch`, or `undefined value y`
     pub(crate) static SCRIPT_UNDEFINED = {
         code: "AG531", name: "script-undefined",
-        summary: "a name has no value on some path",
+        summary: "a name is undefined on some path",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: Function(check),
@@ -60,7 +60,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The outermost `if` that binds the name in one branch and not, or not always, in the other.
+/// The outermost `if` that always binds the name in one branch but not in the other.
 fn after_branches(ctx: &FunctionContext) {
     let mut reported: Vec<(QName, TextRange)> = Vec::new();
     for (range, test, ..) in conditions(ctx) {
@@ -78,13 +78,13 @@ fn after_branches(ctx: &FunctionContext) {
             let name = &variable.name;
             let known = reported.iter().any(|(other, outer)| other == name && outer.contains_range(range));
             if variable.live_out && name.is_simple() && variable.before != Definedness::Always && !known {
-                let test_text = super::shown(ctx, test);
+                let test_text = super::snippet(ctx, test);
                 ctx.report(
                     &SCRIPT_UNDEFINED,
                     test,
-                    format!("`{name}` is used later and may have no value when `{test_text}` {missing}"),
+                    format!("`{name}` is used later, but may be undefined when `{test_text}` {missing}"),
                 )
-                .help(format!("Bind `{name}` before the `if`, or in both branches"))
+                .help(format!("define `{name}` before the `if`, or in both branches"))
                 .emit();
                 reported.push((name.clone(), range));
             }
@@ -92,14 +92,14 @@ fn after_branches(ctx: &FunctionContext) {
     }
 }
 
-/// Whether a branch gives the name a value, in the eyes of the compiler: one that ends in `break` or
-/// `continue` does not, one that returns or raises need not.
+/// Whether the compiler considers the name bound after a branch: a branch that ends in `break` or `continue`
+/// must bind it, one that returns or raises need not.
 fn binds(after: Definedness, exits: Exits, modified: bool) -> bool {
     let jumps = !exits.completes && (exits.breaks || exits.continues) && !exits.returns && !exits.raises;
     after == Definedness::Always && (modified || !jumps)
 }
 
-/// `assert False` ends a branch as `raise` does.
+/// `assert False` ends a branch like `raise`.
 fn asserts_false(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.statements().into_iter().any(|statement| {
         range.contains_range(statement.range())
@@ -107,7 +107,7 @@ fn asserts_false(ctx: &FunctionContext, range: TextRange) -> bool {
     })
 }
 
-/// A use outside of the loops that bind the name.
+/// A use outside the loops that bind the name.
 fn after_loops(ctx: &FunctionContext) {
     let mut reported: Vec<QName> = Vec::new();
     let loops: Vec<_> = ctx.constructs.iter().filter(|construct| construct.kind.is_loop()).collect();
@@ -130,15 +130,13 @@ fn after_loops(ctx: &FunctionContext) {
             let report = ctx.report(
                 &SCRIPT_UNDEFINED,
                 expression,
-                format!(
-                    "`{variable}` is bound within a loop only and has no value when the loop does not run"
-                ),
+                format!("`{variable}` is bound only in a loop and is undefined when the loop does not run"),
             );
             let report = bound
                 .first()
                 .into_iter()
                 .fold(report, |report, definition| report.label(ctx.span(definition.range), "bound here"));
-            report.help(format!("Bind `{variable}` before the loop")).emit();
+            report.help(format!("define `{variable}` before the loop")).emit();
             reported.push(variable);
         }
     }

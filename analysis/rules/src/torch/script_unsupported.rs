@@ -1,4 +1,4 @@
-//! Python that the TorchScript compiler does not know.
+//! Python that the TorchScript compiler does not support.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
@@ -6,17 +6,17 @@ use ruff_text_size::{Ranged, TextRange};
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
-use super::{asks_around, scripts};
+use super::{is_under_script_test, scripts};
 use ag_index::facts::Alternative;
 
 declare_rule! {
     /// ## What it does
-    /// Reports Python in a TorchScript function that its compiler does not know: generators, `try`,
-    /// lambdas, nested functions, `global`, sets, conditions in comprehensions, `else` of loops, the
-    /// walrus, `match`, imports, formats in f-strings, `*args` and `**kwargs`, and a few builtins.
+    /// Reports unsupported Python in a TorchScript function: generators, `try`, lambdas, nested functions,
+    /// `global`, sets, conditions in comprehensions, `else` of loops, assignment expressions, `match`, imports,
+    /// format specifications in f-strings, `*args` and `**kwargs`, and some builtins.
     ///
     /// ## Why is this bad?
-    /// TorchScript compiles the source text of the function. What it does not know it refuses.
+    /// TorchScript compiles the source of the function and raises on unsupported syntax.
     ///
     /// ## Example
     /// ```python
@@ -42,12 +42,12 @@ declare_rule! {
     ///     return found
     /// ```
     ///
-    /// ## What torch says
+    /// ## What torch reports
     /// `UnsupportedNodeError: try blocks aren't supported`, `NotSupportedError: Comprehension ifs are not
     /// supported yet`
     pub(crate) static SCRIPT_UNSUPPORTED = {
         code: "AG534", name: "script-unsupported",
-        summary: "TorchScript does not compile this Python",
+        summary: "TorchScript does not support this Python construct",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: Function(check),
@@ -77,20 +77,20 @@ fn check(ctx: &FunctionContext) {
 }
 
 fn report(ctx: &FunctionContext, range: TextRange, what: &str) {
-    ctx.report(&SCRIPT_UNSUPPORTED, range, format!("TorchScript does not compile {what}")).emit();
+    ctx.report(&SCRIPT_UNSUPPORTED, range, format!("TorchScript does not support {what}")).emit();
 }
 
-/// Its parser refuses this wherever it stands, also under `if not torch.jit.is_scripting():`.
+/// Rejected by the parser anywhere, even under `if not torch.jit.is_scripting():`.
 fn of_statement(statement: &Stmt) -> Option<(TextRange, &'static str)> {
     let keyword = |length: u32| TextRange::at(statement.start(), length.into());
     Some(match statement {
         Stmt::Try(_) => (keyword(3), "`try`"),
-        Stmt::FunctionDef(def) => (def.name.range(), "a function within a function"),
-        Stmt::ClassDef(class) => (class.name.range(), "a class within a function"),
+        Stmt::FunctionDef(def) => (def.name.range(), "a nested function"),
+        Stmt::ClassDef(class) => (class.name.range(), "a nested class"),
         Stmt::Global(_) => (statement.range(), "`global`"),
         Stmt::Nonlocal(_) => (statement.range(), "`nonlocal`"),
         Stmt::Match(_) => (keyword(5), "`match`"),
-        Stmt::Import(_) | Stmt::ImportFrom(_) => (statement.range(), "an import within a function"),
+        Stmt::Import(_) | Stmt::ImportFrom(_) => (statement.range(), "an import in a function"),
         Stmt::For(node) if node.is_async => (keyword(5), "`async for`"),
         Stmt::With(node) if node.is_async => (keyword(5), "`async with`"),
         Stmt::For(node) if !node.orelse.is_empty() => (keyword(3), "the `else` of a loop"),
@@ -99,7 +99,7 @@ fn of_statement(statement: &Stmt) -> Option<(TextRange, &'static str)> {
     })
 }
 
-/// Its compiler refuses this where it gets there.
+/// Rejected by the compiler in compiled code only.
 fn of_compiled(ctx: &FunctionContext, statement: &Stmt) -> Option<(TextRange, &'static str)> {
     match statement {
         Stmt::Delete(node) if node.targets.iter().any(Expr::is_attribute_expr) => {
@@ -107,7 +107,7 @@ fn of_compiled(ctx: &FunctionContext, statement: &Stmt) -> Option<(TextRange, &'
         }
         _ => None,
     }
-    .filter(|(range, _)| !asks_around(ctx, *range))
+    .filter(|(range, _)| !is_under_script_test(ctx, *range))
 }
 
 fn of_expression(expression: &Expr) -> Option<&'static str> {
@@ -129,7 +129,7 @@ fn of_expression(expression: &Expr) -> Option<&'static str> {
             .flat_map(|part| part.elements.iter())
             .filter_map(|element| element.as_interpolation())
             .any(|part| part.format_spec.is_some() || !part.conversion.is_none())
-            .then_some("a format in an f-string"),
+            .then_some("a format specification in an f-string"),
         _ => None,
     }
 }
@@ -148,15 +148,15 @@ fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
             _ => {
                 let method = call.func.as_attribute_expr()?;
                 (method.attr.as_str() == "numpy" && is_tensor(ctx, &method.value))
-                    .then_some("`.numpy()`: its Tensors have no such method")
+                    .then_some("`.numpy()`, which its Tensors do not have")
             }
         },
         _ => None,
     }
-    .filter(|_| !asks_around(ctx, expression.range()))
+    .filter(|_| !is_under_script_test(ctx, expression.range()))
 }
 
-/// `[*values, 3]` of a list, whose length is not known when compiling.
+/// `[*values, 3]` where `values` is a list of unknown length.
 fn spread(ctx: &FunctionContext, elements: &[Expr]) -> Option<&'static str> {
     let of_list = |element: &Expr| {
         element.as_starred_expr().is_some_and(|starred| {
@@ -166,5 +166,5 @@ fn spread(ctx: &FunctionContext, elements: &[Expr]) -> Option<&'static str> {
             )
         })
     };
-    elements.iter().any(of_list).then_some("`*` of a list within a list or tuple")
+    elements.iter().any(of_list).then_some("`*` of a list in a list or tuple")
 }

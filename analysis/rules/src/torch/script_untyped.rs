@@ -1,4 +1,4 @@
-//! Parameters without annotation that are no Tensors, in TorchScript.
+//! Parameters without annotation that are not Tensors, in TorchScript.
 
 use ruff_text_size::Ranged;
 
@@ -11,12 +11,12 @@ use ag_index::facts::Binding;
 
 declare_rule! {
     /// ## What it does
-    /// Reports parameters of a TorchScript function that have no annotation and are given something
-    /// else than a Tensor, by a default or by a call.
+    /// Reports parameters of a TorchScript function without annotation whose default or argument is not a
+    /// Tensor.
     ///
     /// ## Why is this bad?
-    /// Without annotation a parameter is a Tensor. A number as default is refused when the function is
-    /// compiled, a number in a call when it is called.
+    /// A parameter without annotation is a Tensor. A number as default is rejected at compile time, a number as
+    /// argument at the call.
     ///
     /// ## Example
     /// ```python
@@ -36,13 +36,13 @@ declare_rule! {
     ///     return x * factor
     /// ```
     ///
-    /// ## What torch says
+    /// ## What torch reports
     /// `RuntimeError: Expected a default value of type Tensor (inferred) on parameter "factor"`, or
     /// `scaled() Expected a value of type 'Tensor (inferred)' for argument 'factor' but instead found
     /// type 'int'`
     pub(crate) static SCRIPT_UNTYPED = {
         code: "AG538", name: "script-untyped",
-        summary: "a parameter without annotation is taken for a Tensor",
+        summary: "a parameter without annotation is inferred as a Tensor",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: Function(check),
@@ -69,23 +69,25 @@ fn check(ctx: &FunctionContext) {
             ctx.report(
                 &SCRIPT_UNTYPED,
                 &ctx.def().name,
-                format!("`{name}` has no annotation and is taken for a Tensor, which its default is not"),
+                format!(
+                    "`{name}` has no annotation and is inferred as a Tensor, but its default is not a Tensor"
+                ),
             )
             .label(ctx.span(parameter.range()), "this parameter")
-            .help("Annotate the parameter")
+            .help("annotate the parameter")
             .emit();
         } else if known.source == Source::CallSites && known.binding == Binding::Python && number {
             ctx.report(
                 &SCRIPT_UNTYPED,
                 parameter,
                 format!(
-                    "`{name}` has no annotation and is taken for a Tensor; a call gives `{}`",
+                    "`{name}` has no annotation and is inferred as a Tensor, but a call passes `{}`",
                     known.shown
                 ),
             )
             .severity(Severity::Warning)
             .why(known.why.clone())
-            .help(format!("Annotate it: `{name}: {}`", known.shown))
+            .help(format!("annotate it: `{name}: {}`", known.shown))
             .emit();
         }
     }

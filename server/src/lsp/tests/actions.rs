@@ -44,7 +44,7 @@ fn edits_are_computed_on_resolve() {
     let mut client = workspace.start(lazily);
     client.open(&uri, IGNORED);
     let offered = actions(&mut client, &uri, &["quickfix"]);
-    let first = titled(&offered, "Remove what suppresses nothing").clone();
+    let first = titled(&offered, "Remove the unused suppression").clone();
     assert!(first.get("edit").is_none() && first["isPreferred"] == true);
     let resolved = client.request("codeAction/resolve", first.clone());
     assert_eq!(apply(IGNORED, &resolved["edit"]["changes"][&uri]), "x = 1\ny = 2  # ag: ignore[AG102]\n");

@@ -49,7 +49,7 @@ fn hover_explains_staging() {
     let on_parameter = hover(&mut client, &uri, "flag=");
     assert!(on_parameter.contains("flag: bool — python"), "{on_parameter}");
     let on_print = hover(&mut client, &uri, "print");
-    assert!(on_print.contains("Runs while the graph is made"), "{on_print}");
+    assert!(on_print.contains("Runs while the graph is built"), "{on_print}");
     let on_comment = hover(&mut client, &uri, "undefined-branch");
     assert!(on_comment.contains("AG101"), "{on_comment}");
     assert_eq!(hover(&mut client, &uri, "import"), "");

@@ -1,4 +1,4 @@
-//! In which time a loop's condition is evaluated: in the first round, and in those after it.
+//! The binding time of a loop condition in the first iteration and in later ones.
 
 use ruff_python_ast::{self as ast, CmpOp, Expr};
 use ruff_text_size::Ranged;
@@ -10,31 +10,31 @@ use ag_staging::construct::{Construct, ConstructKind};
 use ag_syntax::qname::QName;
 
 /// A `while` loop.
-pub(super) struct Rounds<'c, 'a> {
+pub(super) struct Iterations<'c, 'a> {
     pub(super) ctx: &'c FunctionContext<'a>,
     pub(super) construct: &'a Construct,
     pub(super) stmt: StmtId,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Round {
+pub(super) enum Iteration {
     First,
     Later,
 }
 
-impl<'a> Rounds<'_, 'a> {
-    /// The binding of a condition in a round; a Tensor decides over everything beside it.
-    pub(super) fn binding(&self, test: &Expr, round: Round) -> Binding {
+impl<'a> Iterations<'_, 'a> {
+    /// The binding time of a condition in an iteration; one Tensor operand makes it staged.
+    pub(super) fn binding(&self, test: &Expr, iteration: Iteration) -> Binding {
         let all = |operands: &mut dyn Iterator<Item = &Expr>| {
-            let bindings: Vec<Binding> = operands.map(|operand| self.binding(operand, round)).collect();
+            let bindings: Vec<Binding> = operands.map(|operand| self.binding(operand, iteration)).collect();
             if bindings.contains(&Binding::Staged) {
                 return Binding::Staged;
             }
             bindings.into_iter().reduce(Binding::join).unwrap_or(Binding::Unknown)
         };
         match test {
-            Expr::UnaryOp(operation) => self.binding(&operation.operand, round),
-            Expr::Named(named) => self.binding(&named.value, round),
+            Expr::UnaryOp(operation) => self.binding(&operation.operand, iteration),
+            Expr::Named(named) => self.binding(&named.value, iteration),
             Expr::BoolOp(operation) => all(&mut operation.values.iter()),
             Expr::BinOp(ast::ExprBinOp { left, right, .. }) => all(&mut [&**left, &**right].into_iter()),
             Expr::Compare(compare) => {
@@ -55,20 +55,20 @@ impl<'a> Rounds<'_, 'a> {
                 }
             }
             Expr::Name(_) | Expr::Attribute(_) | Expr::Subscript(_) => match QName::from_expr(test) {
-                Some(name) if self.is_bound_in_body(&name) => self.of_name(&name, round),
+                Some(name) if self.is_bound_in_body(&name) => self.of_name(&name, iteration),
                 _ => self.ctx.python_fact(test).binding(),
             },
             _ => self.ctx.python_fact(test).binding(),
         }
     }
 
-    /// The names of the condition that the body binds to Tensors.
-    pub(super) fn becoming(&self, test: &Expr) -> Vec<&'a Def> {
+    /// The definitions in the body that bind a name of the condition to a Tensor.
+    pub(super) fn tensor_definitions(&self, test: &Expr) -> Vec<&'a Def> {
         let mut names = Vec::new();
         self.names(test, &mut names);
         names
             .iter()
-            .filter(|name| self.of_name(name, Round::First) == Binding::Python)
+            .filter(|name| self.of_name(name, Iteration::First) == Binding::Python)
             .filter_map(|name| self.in_body(name).into_iter().find(|definition| self.is_staged(definition)))
             .collect()
     }
@@ -101,7 +101,7 @@ impl<'a> Rounds<'_, 'a> {
         !self.in_body(name).is_empty()
     }
 
-    /// The definitions that the body makes and leaves to the next round.
+    /// The definitions in the body that reach the next iteration.
     fn in_body(&self, name: &QName) -> Vec<&'a Def> {
         let mut definitions = self.ctx.flow.definitions_after_body(self.stmt, name);
         definitions.retain(|definition| {
@@ -112,11 +112,11 @@ impl<'a> Rounds<'_, 'a> {
         definitions
     }
 
-    fn of_name(&self, name: &QName, round: Round) -> Binding {
+    fn of_name(&self, name: &QName, iteration: Iteration) -> Binding {
         let before = self.ctx.flow.definitions_before(self.stmt, name);
         let first = before.iter().map(|definition| self.of_definition(definition)).reduce(Binding::join);
         let first = first.unwrap_or(Binding::Unknown);
-        if round == Round::First {
+        if iteration == Iteration::First {
             return first;
         }
         let later = self.in_body(name);
@@ -133,7 +133,7 @@ impl<'a> Rounds<'_, 'a> {
         }
     }
 
-    /// Bound to a Tensor, or to anything under a staged condition within the body.
+    /// Whether it binds a Tensor, or any value under a staged condition in the body.
     fn is_staged(&self, definition: &Def) -> bool {
         let bound = self.of_definition(definition);
         let start = self.construct.range.start();
@@ -146,7 +146,7 @@ impl<'a> Rounds<'_, 'a> {
                 })
     }
 
-    /// Whether every round reaches what is at `definition`.
+    /// Whether every iteration reaches `definition`.
     pub(super) fn is_certain(&self, definition: &Def) -> bool {
         let start = self.construct.range.start();
         let mut within = self

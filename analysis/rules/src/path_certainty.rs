@@ -1,4 +1,4 @@
-//! Whether staged code certainly comes to a place, and with what, or only as some callers have it.
+//! Decides whether a location is reached on every traced path, and with which argument values.
 
 use ruff_python_ast::Expr;
 use ruff_python_ast::name::Name;
@@ -16,33 +16,34 @@ use ag_staging::queries;
 use ag_syntax::expressions;
 use ag_syntax::functions::FunctionAst;
 
-/// Calls that are followed back towards the root.
+/// Maximum number of calls that are followed back towards the root.
 const MAX_CALLERS: usize = 6;
 
-/// Whether no `if` stands between the root and `range`, in this function or where it and its callers are called:
-/// `if seed is None: …` in a function that a root reaches is perhaps never true there. The root's own `if`s are its
-/// callers' business: a finding below one of them says what happens to those who ask for it. AutoGraph and TorchScript
-/// take both ways.
-pub(super) fn is_certain(ctx: &FunctionContext, range: TextRange) -> bool {
+/// Whether no `if` guards `range`, in this function or at the calls that lead to it from a root: `if seed is
+/// None: …` may never be true in a function that a root calls. Conditions in the root itself do not count: a
+/// finding under one of them applies to the callers that satisfy it. In AutoGraph and TorchScript both branches
+/// are always traced.
+pub(super) fn is_definitely_reached(ctx: &FunctionContext, range: TextRange) -> bool {
     let traces = match ctx.dialect() {
         Dialect::Jax => true,
         Dialect::Torch => ctx.stage.mode != RootKind::TorchScript,
         _ => false,
     };
-    if !traces || is_entry(ctx.stage) {
+    if !traces || is_called_by_users(ctx.stage) {
         return true;
     }
-    if depends(ctx.ast, range) {
+    if is_guarded(ctx.ast, range) {
         return false;
     }
     let mut cause = ctx.stage.cause.clone();
     for _ in 0..MAX_CALLERS {
         let Some(Span { document, anchor: Anchor::Function(path), range }) = cause else { return true };
         let caller = FunctionId::new(ctx.db, document, path);
-        let Some(stage) = queries::stage(ctx.db, caller).as_ref().filter(|stage| !is_entry(stage)) else {
+        let Some(stage) = queries::stage(ctx.db, caller).as_ref().filter(|stage| !is_called_by_users(stage))
+        else {
             return true;
         };
-        if function_ast(ctx.db, caller).as_ref().is_some_and(|ast| depends(ast, range)) {
+        if function_ast(ctx.db, caller).as_ref().is_some_and(|ast| is_guarded(ast, range)) {
             return false;
         }
         cause = stage.cause.clone();
@@ -50,14 +51,15 @@ pub(super) fn is_certain(ctx: &FunctionContext, range: TextRange) -> bool {
     true
 }
 
-/// A root that people call; the body of a `lax.cond` is a part of the function around it.
-fn is_entry(stage: &Stage) -> bool {
+/// A root that users call; the body of a `lax.cond` belongs to the enclosing function.
+fn is_called_by_users(stage: &Stage) -> bool {
     stage.root.is_some_and(|root| root != RootKind::ControlFlowBody)
 }
 
-/// Whether the calls by which the root comes here give `parameter` a Tensor, as its annotation says. They need not:
-/// `def cell_list(box_size: Array)` is called with a number, and what a host callback is given is not traced.
-pub(super) fn is_given_tensor(ctx: &FunctionContext, parameter: &str) -> bool {
+/// Whether the calls that lead here from a root pass a Tensor for `parameter`, as its annotation declares. They
+/// may not: `def cell_list(box_size: Array)` is called with a number, and arguments of a host callback are not
+/// traced.
+pub(super) fn receives_tensor(ctx: &FunctionContext, parameter: &str) -> bool {
     let mut callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
     let mut stage = ctx.stage;
     let mut name = Name::new(parameter);
@@ -65,24 +67,24 @@ pub(super) fn is_given_tensor(ctx: &FunctionContext, parameter: &str) -> bool {
         if stage.root.is_some() {
             return true;
         }
-        let Some((caller, given)) = argument(ctx.db, stage, &callee, &name) else { return false };
-        let fact = expressions::id(given).and_then(|id| queries::facts(ctx.db, caller).get(id));
+        let Some((caller, value)) = argument(ctx.db, stage, &callee, &name) else { return false };
+        let fact = expressions::id(value).and_then(|id| queries::facts(ctx.db, caller).get(id));
         if fact.is_none_or(|fact| fact.tensor_kind().is_none()) {
             return false;
         }
-        let Some(calling) = queries::stage(ctx.db, caller).as_ref() else { return false };
-        let annotated = given.as_name_expr().filter(|given| {
-            calling.parameters.iter().any(|own| own.name == given.id && own.source == Source::Annotation)
+        let Some(caller_stage) = queries::stage(ctx.db, caller).as_ref() else { return false };
+        let annotated = value.as_name_expr().filter(|name| {
+            caller_stage.parameters.iter().any(|own| own.name == name.id && own.source == Source::Annotation)
         });
         let Some(annotated) = annotated else { return true };
         callee =
             Target { document: caller.document(ctx.db), path: caller.path(ctx.db).clone(), bound: false };
-        (stage, name) = (calling, annotated.id.clone());
+        (stage, name) = (caller_stage, annotated.id.clone());
     }
     true
 }
 
-/// What the call that reaches `callee` gives to the parameter `name`, and in which function.
+/// The argument that the call of `callee` passes for the parameter `name`, and the calling function.
 fn argument<'db>(
     db: &'db dyn Db,
     stage: &Stage,
@@ -102,13 +104,14 @@ fn argument<'db>(
     }
     let position = stage.parameters.iter().position(|parameter| parameter.name == *name)?;
     let position = position.checked_sub(usize::from(target.bound))?;
-    let given = call.arguments.args.get(position)?;
+    let value = call.arguments.args.get(position)?;
     let spread = call.arguments.args[..=position].iter().any(Expr::is_starred_expr);
-    (!spread && !site.partial).then_some((caller, given))
+    (!spread && !site.partial).then_some((caller, value))
 }
 
-/// Under an `if`, or behind one that returns for some word: `if like == "numpy": return …`.
-fn depends(function: &FunctionAst, range: TextRange) -> bool {
-    let names_word = |test: &Expr| function.text[test.range()].contains(['"', '\'']);
-    guards::is_under(&function.def().body, range, &|_| true, &names_word)
+/// Whether `range` is under an `if`, or after one that compares with a string and returns: `if like == "numpy":
+/// return …`.
+fn is_guarded(function: &FunctionAst, range: TextRange) -> bool {
+    let compares_string = |test: &Expr| function.text[test.range()].contains(['"', '\'']);
+    guards::is_under(&function.def().body, range, &|_| true, &compares_string)
 }
