@@ -67,7 +67,8 @@ pub(super) fn handler<'a>(
 fn catches(caught: &Expr, names: &[&str]) -> bool {
     match caught {
         Expr::Tuple(tuple) => tuple.elts.iter().any(|caught| catches(caught, names)),
-        _ => last_name(caught).map(Name::as_str)
+        _ => last_name(caught)
+            .map(Name::as_str)
             .is_some_and(|caught| matches!(caught, "Exception" | "BaseException") || names.contains(&caught)),
     }
 }
