@@ -50,7 +50,7 @@ editor.wait('the new graph', function()
 end)
 assert(#opened == 1 and #prompts == 1)
 
--- What is wrong is messages.
+-- Errors are reported.
 editor.go_to(buffer, 'steps = 0')
 vim.cmd.AgGraph('n=i64[two]')
 editor.wait('what is wrong', function()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs every function of this folder in TensorFlow: with its own conversion, with ours, and as plain Python.
+"""Runs every function of this folder as plain Python, converted by TensorFlow, and converted by ag-lsp.
 
     tests/conformance/converter/tensorflow/compare.py [--binary target/release/ag-lsp] [--verbose] [TOPIC …]
 
-Ours must give what TensorFlow's gives: the same values, or the same error at the same lines of the user's code. Where
-a function is marked with `@deviates`, TensorFlow's must differ from plain Python, and ours must give what plain Python
-gives. Anything else is a difference, and the exit status is 1.
+ag-lsp's outcome must equal TensorFlow's: the same values, or the same error at the same lines of the user's code. For
+functions marked with `@deviates`, TensorFlow's outcome must differ from plain Python's, and ag-lsp's must not. The exit
+status is 1 if any function differs.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     binary = os.environ.get("AG_LSP", HERE.parents[3] / "target/release/ag-lsp")
     parser.add_argument("--binary", default=binary, help="the ag-lsp program")
-    parser.add_argument("--verbose", action="store_true", help="print what every function gave")
+    parser.add_argument("--verbose", action="store_true", help="print the outcome of every function")
     parser.add_argument("topics", nargs="*", help="only these modules of the folder")
     options = parser.parse_args()
 
@@ -56,10 +56,10 @@ def main():
             if function in cases.DEVIATIONS and verdicts[function] == AGREES:
                 row[AGREES] -= 1
                 row[DIFFERS] += 1
-                print(f"{topic}.{function.__name__}: TensorFlow is right here, there is no deviation")
+                print(f"{topic}.{function.__name__}: TensorFlow behaves like Python, so this is not a deviation")
         print(f"{topic:<20}{len(verdicts):>10}{row[AGREES]:>8}{row[RIGHT]:>12}{row[DIFFERS]:>8}")
         table += row
-    print(f"{table[AGREES]} agree, {table[RIGHT]} ours right where TensorFlow is wrong, {table[DIFFERS]} differ")
+    print(f"{table[AGREES]} agree, {table[RIGHT]} agree with Python where TensorFlow does not, {table[DIFFERS]} differ")
     print(f"test result: functions. {table[AGREES] + table[RIGHT]} passed; {table[DIFFERS]} failed;")
     return 1 if table[DIFFERS] else 0
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the examples of `tests/conformance/recorded/tensorflow` converted by TensorFlow, by ag-lsp, and unconverted.
+"""Runs the examples of `tests/conformance/recorded/tensorflow` unconverted, converted by TensorFlow, and by ag-lsp.
 
     tests/conformance/converter/tensorflow/examples.py [--binary target/release/ag-lsp] [MODULE …]
 
-Those modules were written to be analysed; their `EXAMPLES` are run here. Ours must agree with TensorFlow's conversion,
-or else with plain Python. Each way has a fresh copy of the module, since examples leave traces in it.
+Runs the `EXAMPLES` of the modules. ag-lsp's outcome must agree with that of TensorFlow's conversion or of plain Python.
+Each variant has a fresh copy of the module, because examples modify its state.
 """
 
 import argparse
@@ -26,7 +26,7 @@ import tensorflow as tf  # noqa: E402
 import tf_dropin  # noqa: E402
 from outcomes import Outcome, Warnings  # noqa: E402
 
-# Where ours gives neither what TensorFlow gives nor what plain Python gives.
+# Examples where ag-lsp's outcome differs from both TensorFlow's and plain Python's.
 EXPECTED = {
     "coroutine": "a coroutine that never waits is run to its end; TensorFlow refuses to return it",
     "factorial": "a recursion without an end: ours names the line of the call, TensorFlow that of the `if`",
@@ -68,7 +68,7 @@ def main():
             print(f"{path.stem}: {key[0]}, example {key[1] + 1}: {verdict}")
             for name, outcome in (("TensorFlow", theirs), ("ours", ours), ("plain", plain)):
                 print(f"    {name:<12}{outcome[key]}")
-        print(f"{path.stem:<28}{row['agree']:>8} agree{row['right']:>5} ours right{row['differ']:>5} differ", flush=True)
+        print(f"{path.stem:<28}{row['agree']:>8} agree{row['right']:>5} like Python{row['differ']:>5} differ", flush=True)
         table += row
     print(
         f"{table['agree']} agree, {table['right']} ours right where TensorFlow is wrong, "
@@ -79,7 +79,7 @@ def main():
 
 
 def is_better(ours, theirs, plain):
-    """Whether ours alone gives what plain Python gives; of an error, at least the line."""
+    """Whether only ag-lsp's outcome agrees with plain Python; for errors, at least in the line."""
     if ours.means(plain) and not theirs.means(plain):
         return True
     return ours.is_blamed_as(plain) and not theirs.is_blamed_as(plain)
