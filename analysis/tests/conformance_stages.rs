@@ -50,11 +50,12 @@ fn compare(folder: &str, dialect: Dialect, least_functions: usize) {
     let (mut agree, mut mixed, mut unknown, mut contradictions) = (0, 0, Vec::new(), Vec::new());
     for (key, Recorded { function, verdict }) in &recorded {
         let (module, kind, line, column) = key;
-        let ours = computed.get(key).map_or("absent", String::as_str);
-        let row =
-            format!("{module}.py:{line}:{column} {kind} in {function}: recorded {verdict}, computed {ours}");
-        match (verdict.as_str(), ours) {
-            (recorded, ours) if recorded == ours => agree += 1,
+        let binding = computed.get(key).map_or("absent", String::as_str);
+        let row = format!(
+            "{module}.py:{line}:{column} {kind} in {function}: recorded {verdict}, computed {binding}"
+        );
+        match (verdict.as_str(), binding) {
+            (recorded, binding) if recorded == binding => agree += 1,
             ("mixed", _) | (_, "mixed") => mixed += 1,
             (_, "unknown" | "absent") => unknown.push(row),
             _ => contradictions.push(row),

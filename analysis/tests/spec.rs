@@ -119,9 +119,9 @@ fn compare(block: &Checked, wrong: &mut Vec<String>) {
                 }
                 Expected::Binding(binding) => {
                     let construct = block.constructs.iter().find(|(at, _)| *at == line);
-                    let ours = construct.map_or("no construct", |(_, construct)| construct.binding.as_str());
-                    if ours != binding {
-                        report(format!("is {ours}, not {binding}"));
+                    let found = construct.map_or("no construct", |(_, construct)| construct.binding.as_str());
+                    if found != binding {
+                        report(format!("is {found}, not {binding}"));
                     }
                 }
             }

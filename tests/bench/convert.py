@@ -55,12 +55,12 @@ def main():
         "TensorFlow": peer_rate("tensorflow.python.autograph", functions),
         "diastatic-malt": peer_rate("malt", functions),
     }
-    ours = lines / our_seconds(options.binary.resolve(), functions, options.copies)
+    own_rate = lines / own_seconds(options.binary.resolve(), functions, options.copies)
     print(f"\n{'lines per CPU second':<24}{'':>10}{'ag-lsp is':>12}")
     for name, rate in rates.items():
-        print(f"{name:<24}{rate:>10.0f}{ours / rate:>11.0f}x")
-    print(f"{'ag-lsp':<24}{ours:>10.0f}")
-    if ours < options.at_least * max(rates.values()):
+        print(f"{name:<24}{rate:>10.0f}{own_rate / rate:>11.0f}x")
+    print(f"{'ag-lsp':<24}{own_rate:>10.0f}")
+    if own_rate < options.at_least * max(rates.values()):
         sys.exit(f"less than {options.at_least:.0f}x")
 
 
@@ -115,7 +115,7 @@ def peer_rate(package, functions):
     return lines / spent
 
 
-def our_seconds(binary, functions, copies):
+def own_seconds(binary, functions, copies):
     """CPU time for one copy of the functions, without the startup of the process."""
     with tempfile.TemporaryDirectory() as folder:
         once, many, empty = (Path(folder, name) for name in ("once", "many", "empty"))

@@ -28,7 +28,7 @@ import tf_dropin  # noqa: E402
 from outcomes import Outcome, Warnings  # noqa: E402
 
 MACHINERY = ("cases", "compare", "examples", "outcomes")
-AGREES, RIGHT, DIFFERS = "agree", "ours right", "differ"
+AGREES, RIGHT, DIFFERS = "agree", "like Python", "differ"
 
 
 def main():
@@ -40,7 +40,7 @@ def main():
     options = parser.parse_args()
 
     topics = options.topics or sorted(path.stem for path in HERE.glob("*.py") if path.stem not in MACHINERY)
-    warnings = Warnings.heard()
+    warnings = Warnings.record()
     table = collections.Counter()
     print(f"{'topic':<20}{'functions':>10}{AGREES:>8}{RIGHT:>12}{DIFFERS:>8}")
     for topic in topics:
@@ -66,24 +66,24 @@ def main():
 
 def judge(case, options, warnings):
     tf_dropin.uninstall()
-    theirs = Outcome(staged(case.function), case.fresh_arguments(), warnings)
+    reference = Outcome(staged(case.function), case.fresh_arguments(), warnings)
     tf_dropin.install(options.binary)
-    ours = Outcome(staged(case.function), case.fresh_arguments(), warnings)
+    converted = Outcome(staged(case.function), case.fresh_arguments(), warnings)
     tf_dropin.uninstall()
     plain = Outcome(case.function, case.fresh_arguments(), warnings)
 
     name = case.function.__name__
     if case.function in cases.KEPT:
-        verdict = AGREES if ours.means(plain) and ours.unconverted == (f"<function {name}",) else DIFFERS
-    elif ours.agrees(theirs):
+        verdict = AGREES if converted.means(plain) and converted.unconverted == (f"<function {name}",) else DIFFERS
+    elif converted.agrees(reference):
         verdict = AGREES
-    elif case.function in cases.DEVIATIONS and ours.means(plain) and not theirs.means(plain):
+    elif case.function in cases.DEVIATIONS and converted.means(plain) and not reference.means(plain):
         verdict = RIGHT
     else:
         verdict = DIFFERS
     if options.verbose or verdict == DIFFERS:
         print(f"{case.function.__module__}.{name}: {verdict}")
-        for way, outcome in (("TensorFlow", theirs), ("ours", ours), ("plain", plain)):
+        for way, outcome in (("TensorFlow", reference), ("ag-lsp", converted), ("plain", plain)):
             print(f"    {way:<12}{outcome}")
     return verdict
 

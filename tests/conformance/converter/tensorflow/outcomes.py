@@ -35,7 +35,7 @@ class Outcome:
         same_error = (self.error and self.error[:2]) == (plain.error and plain.error[:2])
         return same_error and self.value == plain.value and self.changed == plain.changed
 
-    def is_blamed_as(self, plain):
+    def has_same_error_as(self, plain):
         """Whether an error and its line equal those of plain Python."""
         if self.error is None or plain.error is None:
             return False
@@ -79,7 +79,7 @@ class Warnings(logging.Handler):
         self.messages = []
 
     @classmethod
-    def heard(cls):
+    def record(cls):
         """Redirects TensorFlow's warnings to this object."""
         warnings = cls()
         logging.getLogger("tensorflow").handlers[:] = [warnings]
