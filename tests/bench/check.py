@@ -1,4 +1,4 @@
-"""A whole package checked from nothing, beside `ruff check` and `ty check` on the same files."""
+"""Checks a package without caches, compared with `ruff check` and `ty check` on the same files."""
 import re
 import statistics
 
@@ -14,7 +14,7 @@ def main():
         "ag-lsp check": [installed.own("ag-lsp"), "check", "--isolated", "--exit-zero", "--verbose", "."],
     }
     costs = process.alternate(commands, package, ROUNDS)
-    # It takes as long as the others together.
+    # One run, because it takes as long as all runs of the others.
     ty = [installed.tool("ty"), "check", "--exit-zero", "--output-format", "concise", "."]
     costs |= process.alternate({"ty check": ty}, package, 1)
 
@@ -30,7 +30,7 @@ def main():
         seconds = [run.seconds for run in runs]
         rows.append([f"`{name}`", f"{statistics.median(seconds):.2f}", f"{min(seconds):.2f}",
                      f"{max(run.mebibytes for run in runs):.0f}"])
-    table.show(f"{package.name}, {files} files", ["", "CPU s, median", "least", "peak MiB"], rows)
+    table.show(f"{package.name}, {files} files", ["", "CPU s, median", "minimum", "peak MiB"], rows)
     to_ruff = process.median_ratio(costs["ag-lsp check"], costs["ruff check"])
     own = statistics.median(run.seconds for run in costs["ag-lsp check"])
     to_ty = own / costs["ty check"][0].seconds

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""How fast functions are converted: ag-lsp beside TensorFlow's and diastatic-malt's conversion of the same functions.
+"""Conversion speed: ag-lsp compared with TensorFlow's and diastatic-malt's conversion of the same functions.
 
     tests/bench/convert.py [--binary target/release/ag-lsp] [--functions 300] [--copies 20] [--at-least RATIO]
 
-The functions are published ones: TensorFlow's own operations and Keras's TensorFlow backend, at least 8 lines each,
-taken evenly from the sorted list. Each is a file of its own for ag-lsp, `--copies` times over, so that the start of
-the process, which is measured on an empty file and taken off, does not matter.
+The functions are TensorFlow's own operations and Keras's TensorFlow backend, with at least 8 lines each, sampled evenly
+from the sorted list. For ag-lsp, each function is a separate file. ag-lsp converts `--copies` copies of the files, and
+the startup time, measured on an empty file, is subtracted.
 
-All figures are CPU time. Counted for TensorFlow and malt: `to_graph`, which reads the source, converts, and loads the
-result. Counted for ag-lsp: reading the files, conversion, and writing text and source map as JSON. Every function must
-convert, and CPython must compile what ag-lsp wrote. The peers are installed under `target/`.
+All times are CPU time. For TensorFlow and malt, this is `to_graph`, which reads the source, converts it, and loads the
+result. For ag-lsp, it includes reading the files, conversion, and writing text and source map as JSON. Every function
+must convert, and CPython must compile the output of ag-lsp. TensorFlow and malt are installed under `target/`.
 """
 
 import argparse
@@ -33,8 +33,8 @@ sys.path.append(str(ROOT / "tests/conformance"))
 import tensorflow_environment  # noqa: E402
 
 PACKAGES = ("keras.src.backend.tensorflow", "tensorflow.python.ops")
-SHORTEST = 8
-# The best of them counts: what else the machine does only adds. The peers remember what they converted, and have one.
+MIN_LINES = 8
+# The minimum counts, because other load only adds time. TensorFlow and malt cache conversions, so they run once.
 ROUNDS = 3
 
 
@@ -43,7 +43,7 @@ def main():
     parser.add_argument("--binary", type=Path, default=ROOT / "target/release/ag-lsp")
     parser.add_argument("--functions", type=int, default=300)
     parser.add_argument("--copies", type=int, default=20)
-    parser.add_argument("--at-least", type=float, default=0, help="fail when ag-lsp is not this many times faster")
+    parser.add_argument("--at-least", type=float, default=0, help="fail unless ag-lsp is at least this many times faster")
     options = parser.parse_args()
     tensorflow_environment.enter()
 
@@ -55,18 +55,18 @@ def main():
         "TensorFlow": peer_rate("tensorflow.python.autograph", functions),
         "diastatic-malt": peer_rate("malt", functions),
     }
-    ours = lines / our_seconds(options.binary.resolve(), functions, options.copies)
+    own_rate = lines / own_seconds(options.binary.resolve(), functions, options.copies)
     print(f"\n{'lines per CPU second':<24}{'':>10}{'ag-lsp is':>12}")
     for name, rate in rates.items():
-        print(f"{name:<24}{rate:>10.0f}{ours / rate:>11.0f}x")
-    print(f"{'ag-lsp':<24}{ours:>10.0f}")
-    if ours < options.at_least * max(rates.values()):
+        print(f"{name:<24}{rate:>10.0f}{own_rate / rate:>11.0f}x")
+    print(f"{'ag-lsp':<24}{own_rate:>10.0f}")
+    if own_rate < options.at_least * max(rates.values()):
         sys.exit(f"less than {options.at_least:.0f}x")
 
 
 def published_functions(count):
-    """Functions with their source, evenly from all that the packages define."""
-    import tensorflow  # noqa: F401  (its operations cannot be imported first)
+    """Functions with their source, sampled evenly from all functions in the packages."""
+    import tensorflow  # noqa: F401  (must be imported before its operations)
 
     found = {}
     for package in PACKAGES:
@@ -81,7 +81,7 @@ def published_functions(count):
             for function in vars(module).values():
                 if inspect.isfunction(function) and function.__module__ == name and not hasattr(function, "__wrapped__"):
                     source = textwrap.dedent(inspect.getsource(function))
-                    if source.count("\n") >= SHORTEST and source.startswith("def ") and convertible(function, source):
+                    if source.count("\n") >= MIN_LINES and source.startswith("def ") and convertible(function, source):
                         found[name, function.__name__] = function, source
     chosen = [found[key] for key in sorted(found)]
     assert len(chosen) >= count, f"only {len(chosen)} functions"
@@ -89,7 +89,7 @@ def published_functions(count):
 
 
 def convertible(function, source):
-    """Whether this is within what AutoGraph documents as supported."""
+    """Whether the function only uses constructs that AutoGraph documents as supported."""
     return not inspect.isgeneratorfunction(function) and not any(
         isinstance(node, (ast.For, ast.While)) and node.orelse or isinstance(node, (ast.Yield, ast.NamedExpr, ast.Match))
         for node in ast.walk(ast.parse(source))
@@ -97,7 +97,7 @@ def convertible(function, source):
 
 
 def peer_rate(package, functions):
-    """Lines per second of `to_graph`, each function once: the converters remember what they converted."""
+    """Lines per second of `to_graph`. Each function is converted once, because the converters cache results."""
     logging.disable(logging.ERROR)
     to_graph = importlib.import_module(package + ".impl.api").to_graph
     spent = 0.0
@@ -115,8 +115,8 @@ def peer_rate(package, functions):
     return lines / spent
 
 
-def our_seconds(binary, functions, copies):
-    """CPU time for one set of the functions, the start of the process taken off."""
+def own_seconds(binary, functions, copies):
+    """CPU time for one copy of the functions, without the startup of the process."""
     with tempfile.TemporaryDirectory() as folder:
         once, many, empty = (Path(folder, name) for name in ("once", "many", "empty"))
         write(once, functions, 1)
@@ -128,7 +128,7 @@ def our_seconds(binary, functions, copies):
         converted = sum(entry["converted"] for entry in entries if entry["kind"] == "function")
         kept = [f"{entry['qualname']}: {entry['reason']}" for entry in entries if not entry["converted"]]
         assert not kept, kept
-        assert converted >= len(functions), f"{converted} functions in the answer"
+        assert converted >= len(functions), f"only {converted} functions in the output"
         for entry in entries:
             compile(entry["text"], entry["qualname"], "exec")
 

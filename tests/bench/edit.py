@@ -1,8 +1,7 @@
-"""One edit inside a function, until the file's diagnostics are known again.
+"""CPU time of one edit inside a function, until the diagnostics of the file are available.
 
-`ag-lsp` is the analysis alone (`analysis/examples/edit.rs`), on one thread whose CPU time is read before and after.
-`ruff server` and `ty server` get the same edits as changes of a document, are asked for its diagnostics after each,
-and their processes' CPU time is read.
+`ag-lsp` is measured without the server (`analysis/examples/edit.rs`), on one thread. `ruff server` and `ty server` get
+the same edits as document changes and a request for diagnostics after each; the CPU time is that of their processes.
 """
 import statistics
 import subprocess
@@ -12,7 +11,7 @@ from measure.language_client import LanguageClient
 
 EDITS = 20
 
-# Appended to the real file. The line that is edited is the last but one.
+# Appended to the real file. The second line from the end is edited.
 STAGED = """
 
 import tensorflow as tf
@@ -31,13 +30,13 @@ def main():
     cases = [
         ("in a staged function", keras / "layers" / "layer.py", None),
         ("in a staged function", keras / "ops" / "numpy.py", None),
-        ("in `Layer.__call__`, unstaged", keras / "layers" / "layer.py", "original_args = args"),
-        ("in `Logspace.compute_output_spec`, unstaged", keras / "ops" / "numpy.py", "output_shape.insert(axis, self.num)"),
+        ("in `Layer.__call__`, not staged", keras / "layers" / "layer.py", "original_args = args"),
+        ("in `Logspace.compute_output_spec`, not staged", keras / "ops" / "numpy.py", "output_shape.insert(axis, self.num)"),
         ("in one of many Keras 2 layers", models / "vision" / "modeling" / "layers" / "nn_blocks.py",
          "x = self._norm1(x)"),
     ]
     rows = [row(*case) for case in cases]
-    columns = ["CPU ms an edit, median of ag-lsp, mean of the others", "lines", "ag-lsp", "`ruff server`", "`ty server`",
+    columns = ["CPU ms per edit (ag-lsp: median; others: mean)", "lines", "ag-lsp", "`ruff server`", "`ty server`",
                "ag-lsp / ty"]
     table.show("One edit inside a function", columns, rows)
 
@@ -58,7 +57,7 @@ def row(where, source, marker):
 
 
 def parts(text, marker):
-    """What stands before the edited line, the blanks that it begins with, and what stands after it."""
+    """Splits a text into the part before the edited line, its indentation, and the part after it."""
     if marker is None:
         before, after = STAGED.split("    {line}\n")
         return text + before, " " * 4, after
@@ -68,28 +67,28 @@ def parts(text, marker):
 
 
 def typed(indentation, number):
-    """A name that does not exist, another one each time, and another that is bound in one branch only."""
+    """A line with an undefined name, unique for each edit, and a name that is bound in only one branch."""
     return f"{indentation}if tf.reduce_sum(x) > missing_{number}: scale = x\n"
 
 
 def analysis(folder, path, texts, staged):
-    """The engine, in milliseconds; it must speak of every edit, where it is staged."""
+    """Milliseconds of the engine. It must have a finding for every edit in staged code."""
     versions = folder / "versions"
     versions.mkdir(exist_ok=True)
     files = [versions / f"{number:02}" for number in range(len(texts))]
     for file, text in zip(files, texts):
         file.write_text(text)
     command = [installed.own("examples/edit", "-p", "ag-project", "--example", "edit"), path, *files]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    answers = done.stdout.splitlines()
-    assert len(answers) == EDITS, done.stderr
-    for number, answer in enumerate(answers, start=1):
-        assert (f"missing_{number}`" in answer) == staged, answer
-    return statistics.median(float(answer.split()[0]) for answer in answers)
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    reports = result.stdout.splitlines()
+    assert len(reports) == EDITS, result.stderr
+    for number, report in enumerate(reports, start=1):
+        assert (f"missing_{number}`" in report) == staged, report
+    return statistics.median(float(report.split()[0]) for report in reports)
 
 
 def server(command, folder, path, at, indentation):
-    """A server, in milliseconds; it must miss the new name of every edit."""
+    """Milliseconds of a server. It must report the undefined name of every edit."""
     with LanguageClient(command, folder) as client:
         client.open(path)
         client.messages()

@@ -1,4 +1,4 @@
-"""A file in which nothing is staged: it should cost its parse and little more."""
+"""Checks a file without staged functions, which should cost little more than parsing."""
 import statistics
 
 from measure import installed, process, table

@@ -1,20 +1,20 @@
-"""Runs the benches and prints their tables: `python tests/bench/run.py [BENCH...]`, all of them by default.
+"""Runs benchmarks and prints their tables: `python tests/bench/run.py [BENCHMARK...]`. The default is all of them.
 
-A bench is a script in this folder. It installs what it compares with, prints tables, and asserts that what it
-measured has done its work.
+Each benchmark is a script in this folder. It installs the tools for comparison, prints tables, and asserts that each
+measured run did its work.
 """
 import pathlib
 import subprocess
 import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-BENCHES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "run")
+BENCHMARKS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "run")
 
 
 def main():
-    for name in sys.argv[1:] or BENCHES:
-        if name not in BENCHES:
-            sys.exit(f"no bench `{name}`; there are {', '.join(BENCHES)}")
+    for name in sys.argv[1:] or BENCHMARKS:
+        if name not in BENCHMARKS:
+            sys.exit(f"unknown benchmark `{name}`; choose from {', '.join(BENCHMARKS)}")
         print(f"## {name}\n", flush=True)
         subprocess.run([sys.executable, FOLDER / f"{name}.py"], check=True)
 

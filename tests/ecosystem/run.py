@@ -1,10 +1,10 @@
-"""Counts the findings of `ag-lsp check` in published packages: rule by package, as a Markdown table. All rules are on,
-those too that are off by default.
+"""Count the findings of `ag-lsp check` in published packages, by package and rule, as a Markdown table. All rules are
+enabled, including those that are off by default.
 
     python tests/ecosystem/run.py AG_LSP_BINARY FOLDER [--findings]
 
-FOLDER holds one folder a package, unpacked (`pip download --no-deps NAME`, then unzip). `--findings` lists each
-finding with its line instead, to be read and judged.
+FOLDER contains one unpacked folder per package (`pip download --no-deps NAME`, then unzip). With `--findings`, the
+script instead lists each finding with its source line, for manual review.
 """
 import collections
 import json
@@ -16,8 +16,8 @@ import sys
 def findings(binary, package):
     command = [binary, "check", "--isolated", "--exit-zero", "--thorough", "--select", "ALL"]
     command += ["--output-format", "json", "."]
-    done = subprocess.run(command, cwd=package, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    result = subprocess.run(command, cwd=package, capture_output=True, text=True, check=True)
+    return json.loads(result.stdout)
 
 
 def main():

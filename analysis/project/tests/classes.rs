@@ -1,5 +1,5 @@
-//! Classes are followed from file to file: to their Keras base, whichever Keras that is, and to the methods that
-//! override. Calls are not followed into the framework itself.
+//! Class hierarchies across files: Keras base classes of either Keras version, and overriding methods. Calls into the
+//! framework itself are not followed.
 
 use ag_index::dialect::RootKind;
 use ag_project::config::Settings;
@@ -7,7 +7,7 @@ use ag_project::{Engine, Environment};
 use ag_staging::staged::StagedFunction;
 use ruff_db::system::{InMemorySystem, MemoryFileSystem, SystemPath};
 
-/// The staged functions of some files.
+/// The staged functions of a project with these files.
 fn stages(files: &[(&str, &str)]) -> Vec<StagedFunction> {
     let root = SystemPath::new("/project");
     let memory = MemoryFileSystem::with_current_directory(root);
@@ -22,7 +22,7 @@ fn stages(files: &[(&str, &str)]) -> Vec<StagedFunction> {
     engine.documents().into_iter().flat_map(|document| engine.stages(document)).collect()
 }
 
-/// The names of the staged functions with the kinds of their roots.
+/// The names of the staged functions, with the root kind of those that are roots.
 fn staged(files: &[(&str, &str)]) -> Vec<(String, Option<RootKind>)> {
     let functions = stages(files).into_iter();
     functions.map(|function| (function.qualname.to_string(), function.stage.root)).collect()
@@ -33,7 +33,7 @@ fn converts(files: &[(&str, &str)], name: &str) -> bool {
 }
 
 #[test]
-fn a_layer_of_the_projects_own_layer_is_a_keras_layer() {
+fn an_indirect_subclass_of_a_keras_layer_is_a_keras_layer() {
     let base = "import tf_keras\n\nclass Base(tf_keras.layers.Layer):\n    pass\n";
     let package = "from .base import Base\n";
     let net = "\
@@ -52,7 +52,7 @@ class Plain:
 }
 
 #[test]
-fn a_call_on_self_stages_the_overriding_methods_of_other_files() {
+fn a_call_on_self_stages_overriding_methods_in_other_files() {
     let trainer = "\
 import tensorflow as tf
 
@@ -79,9 +79,9 @@ class Scaled(trainer.Trainer):
     assert!(!found.iter().any(|(name, _)| name == "Scaled.report"), "{found:?}");
 }
 
-/// `tf.keras` is Keras 3 since TensorFlow 2.16; a project that names what only Keras 2 has was written for that.
+/// Since TensorFlow 2.16, `tf.keras` is Keras 3. A project that uses names that only Keras 2 has targets Keras 2.
 #[test]
-fn the_project_tells_which_keras_it_was_written_for() {
+fn the_keras_version_is_inferred_from_the_project() {
     let layer = "\
 import tensorflow as tf
 
@@ -100,7 +100,7 @@ def optimizer():
 }
 
 #[test]
-fn what_staged_code_calls_of_the_framework_itself_is_not_staged() {
+fn framework_functions_called_by_staged_code_are_not_staged() {
     let serialization = "def save(obj, file):\n    pass\n";
     let program = "\
 import torch

@@ -1,8 +1,8 @@
-//! What ag-lsp finds, held against the errors that TensorFlow was recorded to raise.
+//! Compares findings with recorded errors of TensorFlow.
 //!
-//! In the `errors_*` modules each function is a program of its own, with the rule that it breaks, or
-//! none. Where TensorFlow raised, our finding must be on the line that it blames; where it did not
-//! raise and no rule is broken, we must not speak of an error.
+//! In the `errors_*` modules each function is a separate program, labelled with the rule that it violates, if any.
+//! If TensorFlow raised, the finding must be on the line that TensorFlow reports. A correct function must not have
+//! a finding of severity error.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,8 +17,8 @@ use ruff_db::system::{OsSystem, SystemPathBuf};
 use ruff_source_file::LineIndex;
 use serde_json::Value;
 
-/// At most this share of the recorded faults may stay unseen: shapes are not known, and what a called
-/// function changes is not followed.
+/// The maximum fraction of recorded faults without a finding. The analysis does not know shapes, and does not track
+/// side effects of called functions.
 const MAX_MISSED: f64 = 0.10;
 
 struct Found {
@@ -30,27 +30,27 @@ struct Found {
 }
 
 #[test]
-fn recorded_faults_are_found_and_sound_functions_are_not_blamed() {
+fn recorded_faults_have_findings_and_correct_functions_have_none() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance/recorded/tensorflow");
     let folder = SystemPathBuf::from_path_buf(folder.canonicalize().expect("it exists")).expect("UTF-8");
     let (found, functions) = found(&folder);
-    let (mut faults, mut missed, mut blamed) = (0, Vec::new(), Vec::new());
+    let (mut faults, mut missed, mut false_errors) = (0, Vec::new(), Vec::new());
     for (module, result) in recordings(&folder) {
         let example = result["function"].as_str().unwrap_or_default();
         let error = result["error"]["line"].as_u64();
         let extent = functions.get(&(module.clone(), qualname(example))).copied();
         let within = |line: u64| extent.is_some_and(|(first, last)| (first..=last).contains(&line));
         match result["rule"].as_str() {
-            // A rule that is not written yet misses nothing.
+            // The rule is not implemented.
             Some(rule) if registry::find(rule).is_none() => {}
             Some(rule) => {
                 faults += 1;
-                let seen = found.iter().any(|found| {
+                let is_found = found.iter().any(|found| {
                     found.module == module
                         && found.code == rule
                         && error.map_or_else(|| within(found.line), |line| line == found.line)
                 });
-                if !seen {
+                if !is_found {
                     missed.push(format!("{module}.{example}: {rule} on line {error:?}"));
                 }
             }
@@ -59,7 +59,7 @@ fn recorded_faults_are_found_and_sound_functions_are_not_blamed() {
                 let wrong = found.iter().filter(|found| {
                     found.module == module && found.severity == Severity::Error && within(found.line)
                 });
-                blamed.extend(wrong.map(|found| {
+                false_errors.extend(wrong.map(|found| {
                     format!("{module}.{example}:{}: {} {}", found.line, found.code, found.message)
                 }));
             }
@@ -68,11 +68,11 @@ fn recorded_faults_are_found_and_sound_functions_are_not_blamed() {
     let share = missed.len() as f64 / f64::from(faults.max(1));
     let missed = missed.join("\n");
     println!("{faults} recorded faults, missed:\n{missed}");
-    assert!(blamed.is_empty(), "sound functions are blamed:\n{}", blamed.join("\n"));
+    assert!(false_errors.is_empty(), "errors in correct functions:\n{}", false_errors.join("\n"));
     assert!(share <= MAX_MISSED, "{:.0} % of {faults} recorded faults are missed:\n{missed}", share * 100.0);
 }
 
-/// The results of all `errors_*` recordings, with their modules.
+/// The results of all `errors_*` recordings, each with its module.
 fn recordings(folder: &SystemPathBuf) -> Vec<(String, Value)> {
     let mut all = Vec::new();
     for module in modules(folder) {
@@ -97,7 +97,7 @@ fn modules(folder: &SystemPathBuf) -> Vec<String> {
     names
 }
 
-/// First and last line of the functions of a module.
+/// The first and last line of each function, by module and name.
 type Extents = BTreeMap<(String, String), (u64, u64)>;
 
 fn found(folder: &SystemPathBuf) -> (Vec<Found>, Extents) {
@@ -129,7 +129,7 @@ fn found(folder: &SystemPathBuf) -> (Vec<Found>, Extents) {
     (all, functions)
 }
 
-/// `Meter(3).count` of an example is the function `Meter.count`.
+/// Maps the callee of an example to a function: `Meter(3).count` to `Meter.count`.
 fn qualname(example: &str) -> String {
     let mut depth = 0;
     let outside = example.chars().filter(|character| {

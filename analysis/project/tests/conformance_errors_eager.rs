@@ -1,9 +1,8 @@
-//! What ag-lsp finds, held against what PyTorch and JAX were recorded to refuse.
+//! Compares findings with recorded errors and graph breaks of PyTorch and JAX.
 //!
-//! In the `errors*` modules each function is a program of its own. `RULES` names the rule that it
-//! breaks, or none. Where the library raised, or broke its graph, our finding must be on the line that
-//! it blames; a warning may stand elsewhere in the function, where the cause is. A function that is
-//! sound must not be blamed with an error.
+//! In the `errors*` modules each function is a separate program. `RULES` names the rule that it violates, if any. If the
+//! library raised or broke its graph, the finding must be on the line that it reports; a warning may be on another line
+//! of the function, at the cause. A correct function must not have a finding of severity error.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,8 +18,8 @@ use ruff_python_ast::{Expr, Stmt};
 use ruff_source_file::LineIndex;
 use serde_json::Value;
 
-/// At most this share of the recorded faults may stay unseen: shapes are not known, and lambdas have
-/// no types of their own.
+/// The maximum fraction of recorded faults without a finding. The analysis does not know shapes, and lambdas have no
+/// inferred types.
 const MAX_MISSED: f64 = 0.12;
 
 struct Found {
@@ -30,28 +29,28 @@ struct Found {
     message: String,
 }
 
-/// What is found in a module, and the first and last line of its functions.
+/// The findings in a module, and the first and last line of its functions.
 struct Module {
     found: Vec<Found>,
     extents: BTreeMap<String, (u64, u64)>,
-    /// `RULES`: the rule that a function breaks.
+    /// `RULES`: the rule that each function violates.
     rules: BTreeMap<String, Option<String>>,
 }
 
 #[test]
 fn torch_errors_are_found() {
-    hold_against("torch");
+    compare_with_recordings("torch");
 }
 
 #[test]
 fn jax_errors_are_found() {
-    hold_against("jax");
+    compare_with_recordings("jax");
 }
 
-fn hold_against(library: &str) {
+fn compare_with_recordings(library: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance/recorded").join(library);
     let folder = SystemPathBuf::from_path_buf(folder.canonicalize().expect("it exists")).expect("UTF-8");
-    let (mut faults, mut missed, mut blamed) = (0, Vec::new(), Vec::new());
+    let (mut faults, mut missed, mut false_errors) = (0, Vec::new(), Vec::new());
     for (name, module) in modules(&folder) {
         let recording =
             std::fs::read_to_string(folder.join(format!("{name}.json"))).expect("a committed recording");
@@ -63,21 +62,21 @@ fn hold_against(library: &str) {
             let extent = module.extents.get(function);
             let within =
                 |found: &&Found| extent.is_some_and(|(first, last)| (*first..=*last).contains(&found.line));
-            let rule = module.rules.get(function).expect("RULES knows every function");
+            let rule = module.rules.get(function).expect("RULES contains every function");
             match rule.as_deref().map(registry::find) {
-                // A rule that does not exist misses nothing.
+                // The rule is not implemented.
                 Some(None) => {}
                 Some(Some(rule)) => {
                     faults += 1;
                     let line = result["line"].as_u64();
-                    let seen = module.found.iter().filter(|found| found.code == rule.code).any(|found| {
+                    let is_found = module.found.iter().filter(|found| found.code == rule.code).any(|found| {
                         Some(found.line) == line || found.severity < Severity::Error && within(&found)
                     });
-                    if !seen {
+                    if !is_found {
                         missed.push(format!("{name}.{function}: {} on line {line:?}", rule.name));
                     }
                 }
-                None => blamed.extend(
+                None => false_errors.extend(
                     module.found.iter().filter(within).filter(|found| found.severity == Severity::Error).map(
                         |found| format!("{name}.{function}:{}: {} {}", found.line, found.code, found.message),
                     ),
@@ -89,7 +88,7 @@ fn hold_against(library: &str) {
     let missed = missed.join("\n");
     println!("{faults} recorded faults, missed:\n{missed}");
     assert!(faults > 0, "faults are recorded");
-    assert!(blamed.is_empty(), "sound functions are blamed:\n{}", blamed.join("\n"));
+    assert!(false_errors.is_empty(), "errors in correct functions:\n{}", false_errors.join("\n"));
     assert!(share <= MAX_MISSED, "{:.0} % of {faults} recorded faults are missed:\n{missed}", share * 100.0);
 }
 

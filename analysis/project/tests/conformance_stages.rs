@@ -1,7 +1,7 @@
-//! What ag-lsp calls staged or python, held against recordings of the real frameworks.
+//! Compares binding times with recordings of the real frameworks.
 //!
-//! A contradiction is a construct called staged that only ever ran in Python, or the other way
-//! round. *Mixed* contradicts nothing; unknown is bounded.
+//! A contradiction is a construct that is classified as staged but only ran in Python, or vice versa. *Mixed* is
+//! compatible with both. The fraction of unknown constructs is bounded.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use ruff_db::system::{OsSystem, SystemPathBuf};
 use ruff_source_file::LineIndex;
 use serde_json::Value;
 
-/// At most this share of the recorded constructs may be unknown.
+/// The maximum fraction of recorded constructs that may be unknown.
 const MAX_UNKNOWN: f64 = 0.05;
 
 #[test]
@@ -32,7 +32,7 @@ fn jax() {
 }
 
 /// Module, kind, line, column.
-type Place = (String, String, u64, u64);
+type Key = (String, String, u64, u64);
 
 struct Recorded {
     function: String,
@@ -42,19 +42,20 @@ struct Recorded {
 fn compare(folder: &str, dialect: Dialect, least_functions: usize) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance/recorded").join(folder);
     let recorded = recordings(&folder);
-    let said = verdicts(&folder, dialect);
+    let computed = verdicts(&folder, dialect);
     let functions: BTreeSet<_> =
         recorded.iter().map(|((module, ..), recorded)| (module, &recorded.function)).collect();
     assert!(functions.len() >= least_functions, "only {} recorded functions", functions.len());
 
     let (mut agree, mut mixed, mut unknown, mut contradictions) = (0, 0, Vec::new(), Vec::new());
-    for (place, Recorded { function, verdict }) in &recorded {
-        let (module, kind, line, column) = place;
-        let ours = said.get(place).map_or("absent", String::as_str);
-        let row =
-            format!("{module}.py:{line}:{column} {kind} in {function}: recorded {verdict}, we say {ours}");
-        match (verdict.as_str(), ours) {
-            (recorded, ours) if recorded == ours => agree += 1,
+    for (key, Recorded { function, verdict }) in &recorded {
+        let (module, kind, line, column) = key;
+        let binding = computed.get(key).map_or("absent", String::as_str);
+        let row = format!(
+            "{module}.py:{line}:{column} {kind} in {function}: recorded {verdict}, computed {binding}"
+        );
+        match (verdict.as_str(), binding) {
+            (recorded, binding) if recorded == binding => agree += 1,
             ("mixed", _) | (_, "mixed") => mixed += 1,
             (_, "unknown" | "absent") => unknown.push(row),
             _ => contradictions.push(row),
@@ -62,7 +63,7 @@ fn compare(folder: &str, dialect: Dialect, least_functions: usize) {
     }
     let total = recorded.len();
     println!(
-        "{}: {total} constructs in {} functions, {agree} agree, {mixed} mixed on one side, {} unknown, {} contradict",
+        "{}: {total} constructs in {} functions, {agree} agree, {mixed} mixed in either, {} unknown, {} contradict",
         folder.file_name().and_then(|name| name.to_str()).unwrap_or_default(),
         functions.len(),
         unknown.len(),
@@ -75,29 +76,29 @@ fn compare(folder: &str, dialect: Dialect, least_functions: usize) {
     assert!(share <= MAX_UNKNOWN, "{:.1} % unknown:\n{unknown}", share * 100.0);
 }
 
-fn recordings(folder: &Path) -> BTreeMap<Place, Recorded> {
+fn recordings(folder: &Path) -> BTreeMap<Key, Recorded> {
     let mut all = BTreeMap::new();
     for path in files(folder, "json") {
         let text = std::fs::read_to_string(&path).expect("a committed recording");
         let recording: Value = serde_json::from_str(&text).expect("a recording is JSON");
-        // TensorFlow's are grouped by example.
+        // TensorFlow's recordings are grouped by example.
         let groups = recording["results"].as_array().cloned().unwrap_or_else(|| vec![recording.clone()]);
         let constructs =
             groups.iter().flat_map(|group| group["constructs"].as_array().cloned().unwrap_or_default());
         for construct in constructs {
             let field = |name: &str| construct[name].as_str().unwrap_or_default().to_owned();
             let number = |name: &str| construct[name].as_u64().expect("a position");
-            let place = (stem(&path), field("kind"), number("line"), number("col") + 1);
-            // A number that jax computes with eagerly is a tracer when jitted.
+            let key = (stem(&path), field("kind"), number("line"), number("col") + 1);
+            // A Python number in eager JAX can be a tracer under jit.
             let under_jit = field("under_jit");
             let verdict = if under_jit == "staged" { under_jit } else { field("verdict") };
-            all.insert(place, Recorded { function: field("function"), verdict });
+            all.insert(key, Recorded { function: field("function"), verdict });
         }
     }
     all
 }
 
-fn verdicts(folder: &Path, dialect: Dialect) -> BTreeMap<Place, String> {
+fn verdicts(folder: &Path, dialect: Dialect) -> BTreeMap<Key, String> {
     let folder = folder.canonicalize().expect("the folder exists");
     let folder = SystemPathBuf::from_path_buf(folder).expect("UTF-8");
     let settings = Settings { all_roots: true, dialects: vec![dialect], ..Settings::default() };

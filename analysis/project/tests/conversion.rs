@@ -1,6 +1,6 @@
-//! `tests/conversion/README.md`: pairs of source and converted code, compared to the letter.
+//! `tests/conversion/README.md`: pairs of source and converted code, compared exactly.
 //!
-//! With `AG_BLESS=1` the second of each pair is written anew, to be read by a person.
+//! `AG_BLESS=1` updates the converted code of each pair, for manual review.
 
 use std::fmt::Write;
 
@@ -33,7 +33,7 @@ fn convert(source: &str) -> String {
 }
 
 #[test]
-fn every_pair_of_the_spec_holds() {
+fn converted_code_is_as_specified() {
     let spec = std::fs::read_to_string(SPEC).expect("the spec");
     let mut written = String::new();
     let mut pairs = 0;
@@ -41,7 +41,7 @@ fn every_pair_of_the_spec_holds() {
     while let Some((before, after)) = rest.split_once(SOURCE) {
         let (source, after) = after.split_once(END).expect("an end of the source");
         let (between, after) = after.split_once(CONVERTED).expect("converted code");
-        assert_eq!(between.trim(), "", "only blank lines stand between the two of a pair");
+        assert_eq!(between.trim(), "", "only blank lines separate the blocks of a pair");
         let (_, after) = after.split_once(END).expect("an end of the converted code");
         let converted = convert(source);
         let _ = write!(written, "{before}{SOURCE}{source}{END}\n{CONVERTED}{converted}{END}");
@@ -53,12 +53,12 @@ fn every_pair_of_the_spec_holds() {
     if std::env::var_os("AG_BLESS").is_some() {
         std::fs::write(SPEC, &written).expect("the spec can be written");
     } else {
-        assert_eq!(spec, written, "run with AG_BLESS=1 and read what has changed");
+        assert_eq!(spec, written, "run with AG_BLESS=1 and review the changes");
     }
 }
 
 #[test]
-fn copied_text_is_where_the_map_says() {
+fn verbatim_spans_of_the_source_map_have_equal_text() {
     let source = std::fs::read_to_string(SPEC).expect("the spec");
     for block in source.split(SOURCE).skip(1).filter_map(|rest| rest.split(END).next()) {
         let options = Options::default();

@@ -1,5 +1,5 @@
-//! The manual pages of the rules hold what they promise: each example gives the rule's finding, and what
-//! to use instead gives neither it nor any error.
+//! Checks the documentation of the rules: each example has the rule's finding, and the code under "Use instead" has
+//! neither this finding nor an error.
 
 mod support;
 
@@ -24,7 +24,7 @@ fn pages_have_their_sections() {
         let sections: Vec<&str> =
             rule.docs.lines().filter_map(|line| line.trim().strip_prefix("## ")).collect();
         let known: Vec<&str> = SECTIONS.into_iter().filter(|section| sections.contains(section)).collect();
-        assert_eq!(sections, known, "{}: unknown sections, or in another order", rule.code);
+        assert_eq!(sections, known, "{}: unknown sections or wrong order", rule.code);
         assert!(sections.starts_with(&["What it does", "Why is this bad?"]), "{}", rule.code);
         assert_eq!(
             sections.contains(&"Fix safety"),
@@ -43,14 +43,14 @@ fn examples_trigger_their_rule() {
     let mut wrong = Vec::new();
     for (code, block) in blocks("Example") {
         if !block.findings.iter().any(|(_, finding)| finding.code == code) {
-            wrong.push(format!("{code} does not find its own example:\n{}", block.text));
+            wrong.push(format!("the example of {code} does not have the finding:\n{}", block.text));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
-fn what_to_use_instead_is_sound() {
+fn replacements_have_no_errors() {
     let mut wrong = Vec::new();
     for (code, block) in blocks("Use instead") {
         for (line, finding) in &block.findings {
@@ -65,12 +65,12 @@ fn what_to_use_instead_is_sound() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The blocks of one section of all manual pages, checked.
+/// The checked code blocks of a section, over all rules.
 fn blocks(section: &str) -> Vec<(&'static str, support::Checked)> {
     let mut files = Vec::new();
     let mut codes = Vec::new();
     for rule in RULES {
-        // A doc comment's text starts with the blank after `///`.
+        // The text of a doc comment starts with the space after `///`.
         let page: Vec<&str> = rule.docs.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
         for block in
             support::python_blocks(&page.join("\n")).into_iter().filter(|block| block.heading == section)

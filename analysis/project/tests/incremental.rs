@@ -1,4 +1,4 @@
-//! An edit re-runs what it touches and nothing else, and what is found never depends on the edits before.
+//! An edit re-runs only the queries it affects, and results do not depend on earlier edits.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -14,8 +14,8 @@ use ruff_db::system::{InMemorySystem, MemoryFileSystem, SystemPath, SystemPathBu
 use salsa::EventKind;
 use salsa::plumbing::FromId;
 
-/// The queries about one function. Not among them: its slice and its types under new assumptions, which
-/// are compared by value so that nothing behind them re-runs.
+/// The queries per function. They exclude the function's slice and its types under new assumptions: these are compared by
+/// value, so dependent queries do not re-run.
 const QUERIES: [&str; 6] = ["function_ast", "stage", "flow", "facts", "constructs", "function_diagnostics"];
 
 const MODEL: &str = "\
@@ -63,7 +63,7 @@ def main():
     model.f(tf.constant(1.0), True)
 ";
 
-/// A file that no other speaks back to.
+/// A file without cyclic imports.
 const LAYERS: &str = "\
 import tensorflow as tf
 
@@ -128,11 +128,11 @@ def main():
     Gate(4)(COUNT)
 ";
 
-/// Random edits: so many sequences of so many.
+/// The number of sequences of random edits, and the number of edits in each.
 const SEQUENCES: usize = 3;
 const EDITS: usize = 12;
 
-/// An engine that notes which of the queries about functions are executed: `flow(Model.f)`.
+/// An engine that records the executed queries per function: `flow(Model.f)`.
 struct Watched {
     engine: Engine,
     executed: Arc<Mutex<Vec<(String, salsa::Id)>>>,
@@ -150,7 +150,7 @@ impl Watched {
             }
         };
         let mut engine = open(files, Some(Box::new(listener)));
-        // An editor has them open: that a file may now be edited is news to all that depends on it, once.
+        // Open all files in the editor, because opening a file invalidates its dependents once.
         for (name, text) in files {
             engine.set_editor_text(&root().join(*name), (*text).to_owned());
         }
@@ -158,7 +158,7 @@ impl Watched {
         Self { engine, executed }
     }
 
-    /// What an edit executes of [`QUERIES`], until everything is known again.
+    /// Applies an edit, runs the analysis, and returns the executed [`QUERIES`].
     fn edit(&mut self, file: &str, from: &str, to: &str) -> BTreeSet<String> {
         let path = root().join(file);
         let document = self.engine.document(&path).expect("the file is known");
@@ -193,7 +193,7 @@ fn open(files: &[(&str, impl AsRef<str>)], listener: Option<ag_db::QueryListener
     engine
 }
 
-/// Everything that the engine says, by path.
+/// All results of the engine, by path.
 fn ask(engine: &mut Engine) -> Vec<(SystemPathBuf, Vec<Finding>, Vec<StagedFunction>)> {
     engine.analyze(&|_, _| {});
     let documents = engine.documents().into_iter();
@@ -218,7 +218,7 @@ fn an_edit_in_one_function_re_runs_that_function() {
     assert_eq!(executed.iter().filter(|query| !query.ends_with("(g)")).count(), 0, "{executed:?}");
 }
 
-/// `g` and the statements between move `Model.f`, its decorator, and the places that its whys name.
+/// Edits above `Model.f` move the function, its decorator, and the locations in its why-chains.
 #[test]
 fn text_above_a_function_re_runs_nothing() {
     let mut watched = Watched::open(&[("model.py", MODEL), ("data.py", DATA)]);
@@ -239,7 +239,7 @@ fn an_edit_in_unstaged_code_re_runs_nothing() {
     assert_eq!(watched.edit("model.py", "value + 1", "value + 2"), none());
 }
 
-/// With a Tensor the flag's `if` is staged, and so the findings in `f` are others.
+/// If the flag is a Tensor, its `if` is staged, so the findings in `f` change.
 #[test]
 fn another_type_at_a_call_in_another_file_re_runs_the_callee() {
     let mut watched = Watched::open(&[("model.py", MODEL), ("data.py", DATA)]);
@@ -250,10 +250,10 @@ fn another_type_at_a_call_in_another_file_re_runs_the_callee() {
         "{executed:?}"
     );
     assert!(!f.contains(&"flow(Model.f)".to_owned()), "its text is the same: {executed:?}");
-    assert_eq!(of("g", &executed), ["stage(g)"], "looked up, and found equal");
+    assert_eq!(of("g", &executed), ["stage(g)"], "re-evaluated with an equal result");
 }
 
-/// What a method stores is seen by the others.
+/// An attribute that one method assigns affects the methods that read it.
 #[test]
 fn another_attribute_type_re_runs_its_readers() {
     let mut watched = Watched::open(&[("model.py", MODEL), ("data.py", DATA)]);
@@ -262,7 +262,7 @@ fn another_attribute_type_re_runs_its_readers() {
 }
 
 #[test]
-fn what_is_found_does_not_depend_on_the_edits_before() {
+fn findings_do_not_depend_on_earlier_edits() {
     let seed = std::env::var("AG_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
     println!("AG_FUZZ_SEED={seed}");
@@ -280,7 +280,7 @@ fn what_is_found_does_not_depend_on_the_edits_before() {
             let (name, text) = &mut texts[file];
             *text = changed(text, &mut rng);
             edited.set_text(&root().join(*name), text.clone());
-            // Some edits come before the one before is answered.
+            // Some edits arrive before the previous one is analyzed.
             if rng.u8(..4) == 0 {
                 continue;
             }
@@ -292,7 +292,7 @@ fn what_is_found_does_not_depend_on_the_edits_before() {
     println!("{compared} states");
 }
 
-/// A line less, a line twice, another line, or a word in another's place.
+/// Deletes, duplicates or moves a line, or replaces a word.
 fn changed(text: &str, rng: &mut Rng) -> String {
     const STATEMENTS: [&str; 12] = [
         "x = tf.constant(True)",

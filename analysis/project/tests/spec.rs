@@ -1,13 +1,13 @@
-//! The specification is checked as it is written: `tests/spec/*.md`.
+//! Checks the specification in `tests/spec/*.md`.
 //!
-//! Every Python block is a file of its own, checked with all rules. Comments say what is found:
+//! Each Python block is a separate file, checked with all rules. Comments state the expected findings and binding times:
 //!
 //! ```python
-//! if x > 0:        # error: [AG101] "bound only when"   (a part of the message, if it matters)
+//! if x > 0:        # error: [AG101] "bound only when"   (optional: part of the message)
 //! if flag:         # python
 //! ```
 //!
-//! Every finding must be announced on its line, and every announcement found.
+//! The findings must match the comments exactly.
 
 mod support;
 
@@ -16,7 +16,7 @@ use std::path::Path;
 use support::Checked;
 
 #[test]
-fn findings_are_as_announced() {
+fn findings_match_the_comments() {
     let mut wrong = Vec::new();
     for block in support::check(spec()) {
         compare(&block, &mut wrong);
@@ -24,9 +24,9 @@ fn findings_are_as_announced() {
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// A fix takes its finding away and leaves valid Python.
+/// A fix removes its finding and produces valid Python.
 #[test]
-fn fixes_repair() {
+fn fixes_remove_their_finding() {
     let mut fixed = Vec::new();
     for block in support::check(spec()) {
         for (line, finding) in &block.findings {
@@ -42,7 +42,7 @@ fn fixes_repair() {
     let repaired = support::check(fixed.iter().map(|(title, text, ..)| (title.clone(), text.clone())));
     for (block, (title, text, code, before)) in repaired.iter().zip(&fixed) {
         let found = count(block, "AG900");
-        assert_eq!(found, 0, "{title}: the repaired text is not Python:\n{text}");
+        assert_eq!(found, 0, "{title}: the fixed text is not valid Python:\n{text}");
         assert!(count(block, code) < *before, "{title}: {code} is still found:\n{text}");
     }
 }
@@ -71,25 +71,25 @@ fn spec() -> Vec<(String, String)> {
     files
 }
 
-/// What a comment announces.
-enum Announced<'a> {
+/// The expectation in a comment.
+enum Expected<'a> {
     Finding { severity: &'a str, code: &'a str, message: Option<&'a str> },
     Binding(&'a str),
 }
 
-fn announced(line: &str) -> Vec<Announced<'_>> {
+fn expectations(line: &str) -> Vec<Expected<'_>> {
     let comments = line.split('#').skip(1).map(str::trim);
     comments
         .filter_map(|comment| {
             let first = comment.split([',', ' ', ':']).next()?;
             match first {
                 "staged" | "python" | "mixed" if first.len() == comment.len() => {
-                    Some(Announced::Binding(first))
+                    Some(Expected::Binding(first))
                 }
                 "error" | "warning" | "info" => {
                     let (code, rest) = comment.strip_prefix(first)?.strip_prefix(": [")?.split_once(']')?;
                     let message = rest.trim().strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-                    Some(Announced::Finding { severity: first, code, message })
+                    Some(Expected::Finding { severity: first, code, message })
                 }
                 _ => None,
             }
@@ -101,11 +101,11 @@ fn compare(block: &Checked, wrong: &mut Vec<String>) {
     let mut found: Vec<_> = block.findings.iter().collect();
     for (index, text) in block.text.lines().enumerate() {
         let line = index + 1;
-        let mut say =
+        let mut report =
             |what: String| wrong.push(format!("{}, line {line}: {what}\n    {}", block.title, text.trim()));
-        for announced in announced(text) {
-            match announced {
-                Announced::Finding { severity, code, message } => {
+        for expected in expectations(text) {
+            match expected {
+                Expected::Finding { severity, code, message } => {
                     let position = found.iter().position(|(at, finding)| {
                         *at == line
                             && finding.code == code
@@ -114,14 +114,14 @@ fn compare(block: &Checked, wrong: &mut Vec<String>) {
                     });
                     match position {
                         Some(position) => drop(found.remove(position)),
-                        None => say(format!("no such {severity} {code} {}", message.unwrap_or_default())),
+                        None => report(format!("no such {severity} {code} {}", message.unwrap_or_default())),
                     }
                 }
-                Announced::Binding(binding) => {
+                Expected::Binding(binding) => {
                     let construct = block.constructs.iter().find(|(at, _)| *at == line);
-                    let ours = construct.map_or("no construct", |(_, construct)| construct.binding.as_str());
-                    if ours != binding {
-                        say(format!("is {ours}, not {binding}"));
+                    let found = construct.map_or("no construct", |(_, construct)| construct.binding.as_str());
+                    if found != binding {
+                        report(format!("is {found}, not {binding}"));
                     }
                 }
             }
@@ -131,7 +131,7 @@ fn compare(block: &Checked, wrong: &mut Vec<String>) {
         let text = block.text.lines().nth(line - 1).unwrap_or_default().trim();
         let severity = finding.severity.as_str();
         wrong.push(format!(
-            "{}, line {line}: unannounced {severity} {}: {}\n    {text}",
+            "{}, line {line}: unexpected {severity} {}: {}\n    {text}",
             block.title, finding.code, finding.message
         ));
     }

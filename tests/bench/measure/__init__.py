@@ -1,1 +1,1 @@
-"""What every bench needs: the tools and sources that are compared, their CPU time, a language client, tables."""
+"""Shared by the benchmarks: installation of tools and sources, CPU time, a language client, tables."""

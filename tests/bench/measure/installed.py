@@ -1,4 +1,4 @@
-"""The tools and the sources that are measured, in `target/bench/`: what is missing there is fetched from PyPI."""
+"""Tools and sources for the benchmarks, in `target/bench/`. Missing ones are downloaded from PyPI."""
 import pathlib
 import subprocess
 import sys
@@ -9,12 +9,12 @@ TOOLS = pathlib.Path(__file__).with_name("tools.txt")
 REPOSITORY = TOOLS.resolve().parents[3]
 FOLDER = REPOSITORY / "target" / "bench"
 
-# Wheels whose sources are read; nothing of them is run.
+# Wheels whose sources are analyzed. Their code is not executed.
 SOURCES = {"keras": "3.15.1", "tf-models-official": "2.20.0"}
 
 
 def tool(name):
-    """A program of `tools.txt`."""
+    """The path of a program from `tools.txt`."""
     environment = FOLDER / "tools"
     pinned = TOOLS.read_text()
     stamp = environment / TOOLS.name
@@ -36,7 +36,7 @@ def sources(package):
         command = [*pip, "--only-binary=:all:", "--dest", downloads, f"{package}=={version}"]
         subprocess.run(command, check=True)
         [wheel] = downloads.glob(f"{package.replace('-', '_')}-{version}-*.whl")
-        # A half-unpacked folder must not be taken for the package.
+        # Unpack elsewhere first, so that an interrupted run leaves no incomplete folder.
         part = folder.with_suffix(".part")
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(part)
@@ -45,7 +45,7 @@ def sources(package):
 
 
 def own(name, *arguments):
-    """A program of this repository: `ag-lsp`, or an example that measures the analysis alone."""
+    """Builds a program of this repository: `ag-lsp`, or an example that measures the analysis without the server."""
     command = ["cargo", "build", "--release", "--locked", "--quiet", *arguments]
     subprocess.run(command, cwd=REPOSITORY, check=True)
     return REPOSITORY / "target" / "release" / name

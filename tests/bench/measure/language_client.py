@@ -1,4 +1,4 @@
-"""A language client that opens one file, edits it, and asks for its diagnostics after each edit."""
+"""A language client that opens one file, edits it, and pulls its diagnostics after each edit."""
 import json
 import subprocess
 
@@ -31,7 +31,7 @@ class LanguageClient:
         self.notify("textDocument/didOpen", {"textDocument": document})
 
     def replace_line(self, line, text):
-        """Line numbers count from 0."""
+        """Replaces a line; line numbers are 0-based."""
         self.version += 1
         position = {"line": line, "character": 0}
         end = {"line": line + 1, "character": 0}
@@ -62,7 +62,7 @@ class LanguageClient:
         self.send({"method": method, "params": parameters})
 
     def answer(self, request):
-        """Servers ask for settings; there are none."""
+        """Answers a request of the server. There are no settings."""
         items = request.get("params", {}).get("items") if request["method"] == "workspace/configuration" else None
         self.send({"id": request["id"], "result": None if items is None else [None] * len(items)})
 
@@ -75,7 +75,7 @@ class LanguageClient:
     def receive(self):
         length = None
         while (header := self.process.stdout.readline().strip()) or length is None:
-            assert header, "the server has ended"
+            assert header, "the server has exited"
             name, value = header.split(b":", 1)
             if name.lower() == b"content-length":
                 length = int(value)

@@ -1,4 +1,4 @@
-"""What a process costs: the CPU time of all its threads, in user and kernel mode, and its peak memory."""
+"""CPU time of processes (user and system time of all threads) and their peak memory."""
 import dataclasses
 import os
 import pathlib
@@ -14,19 +14,19 @@ class Cost:
 
 
 def cost(command, folder):
-    """Runs a command to its end."""
+    """Runs a command and measures it."""
     process = subprocess.Popen([str(part) for part in command], cwd=folder, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, env=os.environ | {"NO_COLOR": "1"}, text=True)
     output = process.stdout.read()
     process.stdout.close()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode in (0, 1), f"{command} ended with {process.returncode}:\n{output[-2000:]}"
+    assert process.returncode in (0, 1), f"{command} exited with {process.returncode}:\n{output[-2000:]}"
     return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, output)
 
 
 def alternate(commands, folder, rounds):
-    """Runs commands in turn, so that whatever else the machine does hits all of them alike: name -> costs."""
+    """Runs commands alternately, so that load on the machine affects all of them. Returns name -> costs."""
     costs = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
@@ -35,13 +35,13 @@ def alternate(commands, folder, rounds):
 
 
 def median_ratio(costs, reference):
-    """The median of what one run costs by what the run of the reference beside it costs."""
+    """The median ratio of the CPU times of adjacent runs."""
     pairs = zip(costs, reference, strict=True)
-    return statistics.median(mine.seconds / its.seconds for mine, its in pairs)
+    return statistics.median(cost.seconds / other.seconds for cost, other in pairs)
 
 
 def seconds_so_far(pid):
-    """The CPU time of a process that is running, to the nanosecond."""
+    """The CPU time of a running process, with nanosecond resolution."""
     spent = 0
     for thread in pathlib.Path(f"/proc/{pid}/task").iterdir():
         try:

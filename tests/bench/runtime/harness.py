@@ -1,8 +1,8 @@
-"""Times a program as it stands and staged, call by call in turns, and tells how far their results are apart.
+"""Measures a program, eager and staged, in alternating calls, and compares the results.
 
-CPU time of the process: on a shared machine it is the steadier figure. Both are warmed up first; what staging
-costs is told apart. Neighbouring calls make a pair: what slows the machine for longer slows both, so that the median of
-their ratios is steady where the least time of each is not.
+Times are CPU time of the process, which varies less than wall time on a shared machine. Both variants are warmed up
+first, and the time for staging is reported separately. Adjacent calls form a pair. Load on the machine affects both
+calls of a pair, so the median of their ratios is more stable than the minimum time of each variant.
 """
 
 import math
@@ -18,7 +18,7 @@ from torch.utils import _pytree as pytree
 
 @dataclass
 class Workload:
-    """A program and what it is called with."""
+    """A program and its arguments."""
 
     program: Callable
     arguments: tuple
@@ -27,15 +27,15 @@ class Workload:
 @dataclass
 class Figures:
     eager: list[float]
-    """Milliseconds of CPU time of each call, one of each pair."""
+    """CPU milliseconds of each call, one per pair."""
     staged: list[float]
     staging: float
-    """Milliseconds of the first call, which stages."""
+    """CPU milliseconds of the first call, which includes tracing."""
     difference: float
     """The largest relative difference of a result."""
 
     def __add__(self, other):
-        """The figures of two processes."""
+        """Combines the figures of two processes."""
         return Figures(
             self.eager + other.eager,
             self.staged + other.staged,
@@ -49,19 +49,19 @@ class Figures:
 
     @property
     def ratio(self):
-        """How many times faster: the median of the pairs."""
+        """The speedup: the median ratio of the pairs."""
         return statistics.median(self.ratios)
 
     @property
     def bound(self):
-        """What the true median is above, but for one in a hundred: by the sign test, from the number of pairs alone."""
+        """The lower confidence bound of the median at 99 %, by the sign test."""
         ratios = self.ratios
         rank = math.floor(len(ratios) / 2 - 2.326 * math.sqrt(len(ratios)) / 2)
         return ratios[max(rank, 0)]
 
 
 def single(array):
-    """A tensor of 32-bit floats. Data are drawn by numpy, so that they are the same in every framework."""
+    """A float32 tensor. NumPy generates the data, so that they are the same in every framework."""
     return torch.from_numpy(array.astype("float32"))
 
 
@@ -71,9 +71,9 @@ def numbers(result):
 
 
 def difference(left, right):
-    """Relative to the largest number of each result."""
+    """The largest difference, relative to the largest absolute value of each tensor."""
     left, right = numbers(left), numbers(right)
-    assert [x.shape for x in left] == [y.shape for y in right], "the results differ in their shapes"
+    assert [x.shape for x in left] == [y.shape for y in right], "the results have different shapes"
     worst = 0.0
     for x, y in zip(left, right):
         scale = max(float(y.abs().max()), 1e-12) if y.numel() else 1.0
@@ -82,19 +82,19 @@ def difference(left, right):
 
 
 def measure(workload, rounds, budget):
-    """At least so many pairs, and until they have taken this many seconds."""
+    """Measures at least `rounds` pairs, and continues until they have taken `budget` seconds."""
     staged = ag.function(workload.program)
     start = time.process_time()
     first = staged(*workload.arguments)
     staging = time.process_time() - start
-    apart = difference(first, workload.program(*workload.arguments))
+    max_difference = difference(first, workload.program(*workload.arguments))
     variants = [("eager", workload.program), ("staged", staged)]
-    took = {"eager": [], "staged": []}
+    times = {"eager": [], "staged": []}
     begin = time.process_time()
-    while len(took["eager"]) < rounds or time.process_time() - begin < budget:
+    while len(times["eager"]) < rounds or time.process_time() - begin < budget:
         for name, program in variants:
             start = time.process_time()
             program(*workload.arguments)
-            took[name].append((time.process_time() - start) * 1e3)
+            times[name].append((time.process_time() - start) * 1e3)
         variants.reverse()
-    return Figures(took["eager"], took["staged"], staging * 1e3, apart)
+    return Figures(times["eager"], times["staged"], staging * 1e3, max_difference)

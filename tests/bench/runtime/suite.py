@@ -1,9 +1,9 @@
-"""One framework's variants of a peers' program, timed by the peers' own suite; in torch's process ours is one more.
+"""Measures one framework's variants of a program in PEERS with the suite of PEERS; for torch, also the runtime's variant.
 
     PYTHON suite.py PEERS/w1_rnn.py --fw torch ...      # the options of PEERS/common.py
 
-The peers' suite warms every variant of a configuration up and runs them in interleaved rounds; here the least CPU time
-of a call is kept, and one line of JSON is printed for each variant.
+The suite warms up every variant of a configuration and runs them in interleaved rounds. This script records the minimum
+CPU time of a call, and prints one line of JSON per variant.
 """
 
 import importlib
@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 program = Path(sys.argv[1])
-# Behind this folder: a workload of ours has the name of the peers' program.
+# After this folder, because the workloads here have the same names as the programs in PEERS.
 sys.path.insert(1, str(program.parent))
 
 import common  # noqa: E402

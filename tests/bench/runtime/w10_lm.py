@@ -1,4 +1,4 @@
-"""W10: a language model of two LSTM layers, trained with its gradients clipped (JANUS, table 2)."""
+"""W10: training of a language model of two LSTM layers with gradient clipping (JANUS, table 2)."""
 
 import numpy as np
 import torch

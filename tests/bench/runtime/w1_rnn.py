@@ -1,4 +1,4 @@
-"""W1: a dynamic RNN and LSTM, forward (AutoGraph, table 1). A row's state is held from its length on."""
+"""W1: a dynamic RNN and LSTM, forward (AutoGraph, table 1). A row keeps its state after its end."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""W2: a linear classifier trained inside of the graph (AutoGraph, table 2)."""
+"""W2: training of a linear classifier inside the graph (AutoGraph, table 2)."""
 
 import numpy as np
 import torch

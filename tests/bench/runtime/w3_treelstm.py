@@ -1,4 +1,4 @@
-"""W3: a binary Tree-LSTM trained on random trees, one by one (AutoGraph, table 3). The recursion is Python's."""
+"""W3: training of a binary Tree-LSTM on random trees, one at a time, with recursion in Python (AutoGraph, table 3)."""
 
 import numpy as np
 import torch

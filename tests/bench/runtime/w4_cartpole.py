@@ -1,6 +1,6 @@
-"""W4: policy gradients on an environment like cart-pole, one play at a time (Snek, table 2).
+"""W4: policy gradients on an environment similar to cart-pole, one episode at a time (Snek, table 2).
 
-The uniform draws are data, so that every variant takes the same actions.
+The random numbers are inputs, so that every variant takes the same actions.
 """
 
 import numpy as np

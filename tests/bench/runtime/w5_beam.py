@@ -1,6 +1,6 @@
-"""W5: beam search that ends when every beam has ended (AutoGraph, appendix D.1).
+"""W5: beam search that stops when every beam has ended (AutoGraph, appendix D.1).
 
-The end's logit grows with the step, so that the search ends before its last step.
+The logit of the end token grows with the step, so that the search stops before its last step.
 """
 
 import numpy as np

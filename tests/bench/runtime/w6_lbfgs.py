@@ -1,4 +1,4 @@
-"""W6: L-BFGS on a softmax regression, its history in Python's lists (AutoGraph, appendix D.2)."""
+"""W6: L-BFGS on a softmax regression, with history in Python lists (AutoGraph, appendix D.2)."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""W7: MAML, gradients through steps of gradient descent (AutoGraph, appendix D.3)."""
+"""W7: MAML, with gradients through steps of gradient descent (AutoGraph, appendix D.3)."""
 
 import numpy as np
 import torch

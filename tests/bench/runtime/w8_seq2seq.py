@@ -1,4 +1,4 @@
-"""W8: an encoder and a decoder with and without teacher forcing (AutoGraph, appendix D.4)."""
+"""W8: an encoder and a decoder, with and without teacher forcing (AutoGraph, appendix D.4)."""
 
 import numpy as np
 import torch

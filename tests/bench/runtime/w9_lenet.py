@@ -1,4 +1,4 @@
-"""W9: LeNet, trained (JANUS, table 2)."""
+"""W9: training of LeNet (JANUS, table 2)."""
 
 import numpy as np
 import torch

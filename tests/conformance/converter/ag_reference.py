@@ -1,10 +1,10 @@
-"""The operators of converted code, for values that are never staged.
+"""Reference operators for converted code that never stage.
 
-The calling convention and the order of dispatch are those of TensorFlow 2's `ag__`; the meaning is Python's own, to the
-exception: `if_stmt(c, …)` tests `c` once, as `if c:` does, and a variable that converted code holds as `Undefined` is
-reported as CPython reports an unbound one.
+The calling convention and the order of dispatch are those of TensorFlow 2's `ag__`. The semantics are exactly Python's:
+`if_stmt(c, …)` tests `c` once, like `if c:`, and reading an `Undefined` variable raises the same error as reading an
+unbound variable in CPython.
 
-Only `sys` is imported: any other module of the standard library may itself be converted.
+This module only imports `sys`, because any other module of the standard library may itself be converted.
 """
 
 import sys
@@ -13,7 +13,7 @@ import sys
 
 
 class Undefined:
-    """The value of a variable that Python would hold as unbound."""
+    """The value of an unbound variable."""
 
     __slots__ = ("symbol_name",)
 
@@ -25,7 +25,7 @@ class Undefined:
 
 
 class UndefinedReturnValue:
-    """The result of a function that has not returned yet."""
+    """The return value before a `return` statement has run."""
 
 
 def _unbound_local():
@@ -37,7 +37,7 @@ def _unbound_local():
 
 
 UNBOUND = _unbound_local()
-"""The interpreter's own words, with a place for the name."""
+"""The interpreter's error message, with a placeholder for the name."""
 
 
 def ld(v):
@@ -167,12 +167,12 @@ def with_function_scope(thunk, scope_name, options):
 
 
 def autograph_artifact(entity, extras=None):
-    """Marks a function as converted. The mark is no attribute here: a program could see it."""
+    """Marks a function as converted. Does not set an attribute, because programs could observe it."""
     return entity
 
 
 convert_callee = None
-"""Set by a harness that converts callees one at a time: callable -> converted callable or None."""
+"""Hook for tests that convert callees individually: callable -> converted callable or None."""
 
 
 def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
@@ -193,7 +193,7 @@ def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
 
 
 def _frame_of(scope, innermost=True):
-    """The frame that holds `scope` in a variable: the function, or the innermost block of it."""
+    """The frame with `scope` in a variable: that of the function or of its innermost block."""
     frame, found = sys._getframe(2), None
     while frame is not None:
         if frame.f_locals.get(scope.name) is scope:
@@ -213,7 +213,7 @@ def _super_of(scope):
     return super(frame.f_locals["__class__"], frame.f_locals[frame.f_code.co_varnames[0]])
 
 
-# Statements that TensorFlow converts only on request
+# Statements that TensorFlow only converts with optional features
 
 
 def assert_stmt(expression1, expression2):

@@ -1,6 +1,6 @@
-"""The converter as a process: text in, converted text and line map out.
+"""Runs the converter as a process. Returns converted text and a line map.
 
-`AG_LSP` names the binary; without it, the one that `cargo build --release` leaves is taken.
+`AG_LSP` names the binary; the default is the one from `cargo build --release`.
 """
 
 import json
@@ -14,7 +14,7 @@ OPERATORS = "ag_reference"
 
 
 class ConverterFailed(Exception):
-    """The converter gave no text."""
+    """The converter returned no text."""
 
 
 def binary():
@@ -29,7 +29,7 @@ def run(arguments):
 
 
 def convert(text, extra=()):
-    """Converts a module: (converted text, generated line -> original line)."""
+    """Converts a module. Returns (converted text, map from generated to original lines)."""
     with tempfile.TemporaryDirectory() as folder:
         original = pathlib.Path(folder, "module.py")
         original.write_bytes(text.encode("utf-8", "surrogatepass"))
@@ -39,7 +39,7 @@ def convert(text, extra=()):
 
 
 def functions(path, extra=()):
-    """What the converter says of each function, method and lambda of a file."""
+    """The converter's output for each function, method and lambda of a file."""
     return json.loads(run([str(path), "--output-format", "json", *extra]))
 
 
@@ -47,7 +47,7 @@ _BASE64 = {c: i for i, c in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmno
 
 
 def _numbers(segment):
-    """The variable-length quantities of one segment of a source map."""
+    """Decodes the variable-length quantities of one segment of a source map."""
     value = shift = 0
     for letter in segment:
         digit = _BASE64[letter]
@@ -60,7 +60,7 @@ def _numbers(segment):
 
 
 def line_map(text):
-    """Generated line -> the original lines on it in order, from a source map of version 3; lines count from 1."""
+    """Maps each generated line to its original lines in order, from a source map of version 3. Lines are 1-based."""
     lines, original = {}, 0
     for number, line in enumerate(json.loads(text)["mappings"].split(";"), 1):
         for segment in filter(None, line.split(",")):

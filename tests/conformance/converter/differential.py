@@ -1,7 +1,7 @@
-"""Random programs, original against converted: `python differential.py [--count N] [--seed S]`.
+"""Compares random programs with their converted versions: `python differential.py [--count N] [--seed S]`.
 
-The counterexamples of the past are run first. A program that differs is made as small as possible and printed with
-both traces; `--keep` writes it into `counterexamples/`.
+Known counterexamples run first. A program that behaves differently is minimized and printed with both traces; `--keep`
+writes it into `counterexamples/`.
 """
 
 import argparse
@@ -22,7 +22,7 @@ BATCH = 200
 
 
 def same_fault(fault):
-    """Whether a smaller program still shows a fault of the same sort, so that one fault is not traded for another."""
+    """Whether a smaller program has a difference of the same kind, so that minimizing does not switch to another one."""
 
     def check(candidate):
         for _, found, _ in compare([candidate], seconds=0.2):
@@ -49,9 +49,9 @@ def main():
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("--count", type=int, default=20_000)
     options.add_argument("--seed", default=os.environ.get("AG_FUZZ_SEED", "1"))
-    options.add_argument("--show", type=int, default=5, help="how many different programs are minimised and printed")
-    options.add_argument("--keep", action="store_true", help="write them into counterexamples/")
-    options.add_argument("--raw", action="store_true", help="print them as they are")
+    options.add_argument("--show", type=int, default=5, help="number of programs to minimize and print")
+    options.add_argument("--keep", action="store_true", help="write minimized programs into counterexamples/")
+    options.add_argument("--raw", action="store_true", help="print programs without minimizing them")
     given = options.parse_args()
     warnings.simplefilter("ignore")
     sys.setrecursionlimit(3000)
@@ -74,7 +74,7 @@ def main():
             smallest = programs[i] if given.raw else minimise(programs[i], same_fault(fault))
             print(f"== seed {given.seed}, program {first + i}\n{smallest.text}")
             for _, again, _ in compare([smallest]):
-                print(report(again) if again else "(not alone)\n" + report(found), flush=True)
+                print(report(again) if again else "(only together with other programs)\n" + report(found), flush=True)
             if given.keep:
                 keep(smallest.text, smallest.calls)
     seconds = time.monotonic() - start

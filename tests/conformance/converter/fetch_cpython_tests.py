@@ -1,7 +1,7 @@
-"""CPython's tests, for interpreters that come without them: `python fetch_cpython_tests.py FOLDER`.
+"""Gets CPython's tests for interpreters without them: `python fetch_cpython_tests.py FOLDER`.
 
-Debian splits the `test` package off (libpythonX.Y-testsuite). The package is fetched with apt, unpacked without being
-installed, and laid over what the interpreter has; FOLDER then goes in front of the module path.
+Debian has a separate package for them (libpythonX.Y-testsuite). The script downloads it with apt, unpacks it without
+installing it, and merges it with the interpreter's `test` package. FOLDER then goes in front of the module path.
 """
 
 import pathlib

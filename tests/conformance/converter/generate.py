@@ -1,7 +1,7 @@
-"""Random programs: `python generate.py SEED [INDEX]` prints one.
+"""Generates random programs: `python generate.py SEED [INDEX]` prints one.
 
-The same seed and index give the same program. A program is a piece of module text whose names all end in its index,
-and the calls to make.
+The program only depends on seed and index. It consists of module text, in which all names end in the index, and of
+calls.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ ARGUMENTS = {
     "box": ["Bag(x=1, y=2)", "Bag(x=0)", "Probe('box', x=1, y=0)"],
     "flag": ["True", "False", "Truth('flag', True)", "Truth('flag', False)", "None"],
 }
-"""Expressions for the parameters of a program, by the first letters of their names."""
+"""Argument expressions for the parameters of a program, by the prefix of their names."""
 
 
 @dataclasses.dataclass
@@ -30,7 +30,7 @@ class Program:
     text: str
     calls: list
     globals: list
-    """The module's variables that the program may change."""
+    """The module variables that the program may modify."""
 
 
 class Generator(Expressions, Statements, Definitions):
@@ -39,7 +39,7 @@ class Generator(Expressions, Statements, Definitions):
         self.index = index
         self.labels = 0
         self.left = self.random.choice([6, 8, 10, 12, 16])
-        # Every third program is mostly control flow.
+        # Every third program consists mostly of control flow.
         self.flow = 4 if index % 3 == 0 else 1
 
     def chance(self, probability):

@@ -1,4 +1,4 @@
-"""Makes a program smaller while it still shows a difference."""
+"""Minimizes a program while it still behaves differently after conversion."""
 
 import ast
 import copy
@@ -6,14 +6,14 @@ import types
 
 
 def _children(node):
-    """The expressions directly in a node that could stand in its place."""
+    """The child expressions that can replace a node."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr) and isinstance(getattr(child, "ctx", ast.Load()), ast.Load):
             yield child
 
 
 def _smaller_statements(body, at):
-    """What can be written for a run of statements: nothing, or the blocks of one."""
+    """Replacements for a sequence of statements: nothing, or the blocks of one statement."""
     statement = body[at]
     blocks = [getattr(statement, field, []) for field in ("body", "orelse", "finalbody")]
     blocks += [handler.body for handler in getattr(statement, "handlers", [])]
@@ -22,7 +22,7 @@ def _smaller_statements(body, at):
 
 
 def variants(tree):
-    """Smaller trees, the boldest first. Each is made by changing `tree` in place; it is put back afterwards."""
+    """Yields smaller trees, largest reduction first. Modifies `tree` in place and restores it afterwards."""
     bodies = [
         (node, field)
         for node in ast.walk(tree)
@@ -74,7 +74,7 @@ def variants(tree):
 
 
 def minimise(program, differs, attempts=1500):
-    """The smallest program found whose `differs(program)` is true; comments and layout go first, if they do not matter."""
+    """The smallest program found with `differs(program)`. Removes comments and layout first if they are irrelevant."""
 
     def made(text, calls=None):
         return types.SimpleNamespace(text=text, calls=program.calls if calls is None else calls, globals=getattr(program, "globals", ()))
@@ -109,7 +109,7 @@ def minimise(program, differs, attempts=1500):
 
 
 def _fewer_lines(program, differs, made):
-    """For differences that hang on the layout: lines are left out."""
+    """Removes lines, for differences that depend on the layout."""
     lines = program.text.splitlines(keepends=True)
     size = len(lines) // 2
     while size:

@@ -1,7 +1,7 @@
-"""Everything in a folder of Python: `python scale.py [--jobs N] [FOLDER…]`, by default the standard library.
+"""Converts all files of a folder: `python scale.py [--jobs N] [FOLDER…]`. The default is the standard library.
 
-Each file is converted as a whole, and each of its functions, methods and lambdas on its own. Every text must compile
-with CPython, and only what the converter says it leaves alone may be left alone.
+Each file is converted as a whole, and each of its functions, methods and lambdas separately. CPython must compile every
+converted text. Functions may only stay unconverted if the converter reports a reason.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import converter
 
 
 def readable(path):
-    """The text of a file that CPython itself compiles, or None."""
+    """The text of a file, or None if CPython does not compile it."""
     try:
         data = path.read_bytes()
         compile(data, str(path), "exec", dont_inherit=True)
@@ -56,7 +56,7 @@ def check(path, text, counts, failures):
         try:
             compile(textwrap.dedent(entry["text"]), entry["qualname"], "exec", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError) as error:
-            # A function taken out of its scope has no binding for its nonlocal names; the loader gives it one.
+            # Outside its scope, a function lacks bindings for nonlocal names. The loader adds them.
             if "no binding for nonlocal" in str(error):
                 counts["with free nonlocal names"] += 1
                 continue

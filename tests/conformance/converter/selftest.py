@@ -1,6 +1,6 @@
-"""Shows that the harness sees what it is for: faults are put into programs, and each must be found.
+"""Mutation tests of the harness: faults are injected into programs, and each must be detected.
 
-Each fault here is one that converters really have.
+The faults are typical of converters.
 """
 
 import ast
@@ -17,11 +17,11 @@ STDLIB = pathlib.Path(__file__).resolve().with_name("stdlib.py")
 
 
 class Fault(ast.NodeTransformer):
-    """No fault: the program is only printed anew."""
+    """No fault: the program is only unparsed."""
 
 
 class EagerLogic(Fault):
-    """`a and b` evaluates b always."""
+    """`a and b` always evaluates b."""
 
     def visit_BoolOp(self, node):
         self.generic_visit(node)
@@ -41,7 +41,7 @@ class MiddleTwice(Fault):
 
 
 class NoLoopElse(Fault):
-    """The else of a loop is lost."""
+    """The else of a loop is removed."""
 
     def visit_For(self, node):
         self.generic_visit(node)
@@ -52,7 +52,7 @@ class NoLoopElse(Fault):
 
 
 class TestTwice(Fault):
-    """The test of an `if` is asked twice."""
+    """The test of an `if` is evaluated twice."""
 
     def visit_If(self, node):
         self.generic_visit(node)
@@ -68,14 +68,14 @@ class NoDelete(Fault):
 
 
 class ContinueLeaves(Fault):
-    """A loop's `continue` leaves the loop."""
+    """A `continue` exits the loop."""
 
     def visit_Continue(self, node):
         return ast.Break()
 
 
 class NoFinallyOnReturn(Fault):
-    """`finally` runs on the way out only."""
+    """`finally` only runs after an exception."""
 
     def visit_Try(self, node):
         self.generic_visit(node)
@@ -109,11 +109,11 @@ def main():
     faults["wrong lines"] = wrong_lines
     missed = 0
     if found(broken(Fault), programs):
-        print("sound programs are reported")
+        print("correct programs are reported")
         missed += 1
     for name, convert in faults.items():
         n = found(convert, programs)
-        print(f"{name}: found in {n} of {len(programs)} programs")
+        print(f"{name}: detected in {n} of {len(programs)} programs")
         missed += n == 0
     if subprocess.run([sys.executable, STDLIB, "heapq", "test.test_missing"], capture_output=True).returncode != 1:
         print("stdlib.py passes without the tests of CPython")

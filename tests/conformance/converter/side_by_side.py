@@ -1,8 +1,8 @@
-"""Original and converted code run side by side: `python side_by_side.py [FILE|FOLDER]…`, by default `functions/` and
+"""Compares original and converted code: `python side_by_side.py [FILE|FOLDER]…`. The default is `functions/` and
 `counterexamples/`.
 
-A file is a module whose last statement is `CALLS = [expression, …]`. Each expression is evaluated in the module as it
-is and in the converted one; events, result or exception, and the line that raised must be the same.
+A file is a module whose last statement is `CALLS = [expression, …]`. Each expression is evaluated in the original and
+in the converted module. Events, result or exception, and the line that raised must be the same.
 """
 
 import ast
@@ -25,11 +25,11 @@ SECONDS_PER_CALL = 5
 
 
 class Stuck(BaseException):
-    """A program did not end in time."""
+    """A program timed out."""
 
 
 class Observation(types.SimpleNamespace):
-    """What one call did: `call`, `events`, `outcome`, `line`."""
+    """The result of one call: `call`, `events`, `outcome`, `line`."""
 
 
 @contextlib.contextmanager
@@ -67,7 +67,7 @@ def observe(code, calls, filename, globals_=(), seconds=SECONDS_PER_CALL):
 
 
 def extents(text):
-    """Line -> (first, last) line of the innermost statement there; of a compound statement, its head."""
+    """Maps a line to the (first, last) line of the innermost statement; for a compound statement, of its header."""
     found = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.stmt, ast.ExceptHandler)):
@@ -80,17 +80,17 @@ def extents(text):
 
 
 def difference(original, converted, lines, spread):
-    """The first pair of observations that are not the same, or None.
+    """The first pair of observations that differ, or None.
 
-    `lines` maps converted lines to original ones. Which line of a statement over several lines CPython names, the
-    original and the converted statement need not agree on: `spread` gives its extent.
+    `lines` maps converted lines to original ones. Within a statement of several lines, the reported lines may differ;
+    `spread` maps a line to the lines of its statement.
     """
     for left, right in zip(original, converted):
         if ("stuck",) in (left.outcome, right.outcome):
             return None if left.outcome == right.outcome else (left, right)
         if (left.events, left.outcome) != (right.events, right.outcome):
             return left, right
-        # CPython fuses a store and the load after it, and then names the line of the store for an unbound local.
+        # CPython fuses a store with the following load, and then reports the line of the store for an unbound local.
         if left.outcome[1:] and left.outcome[1].startswith("UnboundLocalError"):
             continue
         candidates = [spread.get(line, (line, line)) for line in lines.get(right.line, ())]
@@ -101,7 +101,7 @@ def difference(original, converted, lines, spread):
 
 
 def modules_of(text, filename):
-    """The code between the marks, by the number of the mark."""
+    """The code between the markers, by number."""
     found, body = {}, None
     for statement in ast.parse(text, filename).body:
         if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == "PROGRAM_STARTS":
@@ -112,7 +112,7 @@ def modules_of(text, filename):
 
 
 def compare(programs, seconds=SECONDS_PER_CALL):
-    """Converts all programs in one go and yields (index, difference or None, what the original did)."""
+    """Converts all programs in one run. Yields (index, difference or None, observations of the original)."""
     text = HEADER + "".join(MARK.format(i) + program.text for i, program in enumerate(programs))
     try:
         converted, lines = converter.convert(text)
@@ -144,7 +144,7 @@ def compare(programs, seconds=SECONDS_PER_CALL):
 
 
 def report(found):
-    """A difference for people: what is common is left out."""
+    """Formats a difference and omits common events."""
     left, right = found
     words = [f"call: {left.call}"]
     common = 0
@@ -179,7 +179,7 @@ def main(paths):
         case = read_case(file)
         functions += sum(isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) for n in ast.walk(ast.parse(case.text)))
         calls += len(case.calls)
-        # The calls of one file are independent: each that differs is told.
+        # The calls of a file are independent, so report every difference.
         rest = case.calls
         while rest:
             ((_, found, original),) = compare([types.SimpleNamespace(text=case.text, calls=rest)])

@@ -1,7 +1,7 @@
-"""CPython's own tests against converted modules: `python stdlib.py [MODULE TEST_MODULE]`, by default all of `MODULES`.
+"""Runs CPython's tests on converted modules: `python stdlib.py [MODULE TEST_MODULE]`. The default is all of `MODULES`.
 
-The module (or package) of the running CPython is converted as a whole and put before the standard library; CPython's
-test module then runs twice, with the original and with the converted one. Each test must end the same way.
+Converts a module or package of the running CPython and puts it before the standard library on the module path. Runs
+CPython's test module with the original and the converted module. Each test must have the same result.
 """
 
 import argparse
@@ -90,7 +90,7 @@ def have_tests(test_module):
 
 
 def converted_files(module):
-    """(path below the library, converted text) of the files of a module or package."""
+    """Yields (path relative to the library, converted text) for the files of a module or package."""
     spec = importlib.util.find_spec(module)
     origin = pathlib.Path(spec.origin)
     base = origin.parent.parent if spec.submodule_search_locations else origin.parent
@@ -115,7 +115,7 @@ def run_tests(module, test_module, path, seconds):
 
 
 def check(module, test_module, seconds=600):
-    """Runs one module; returns whether all is the same."""
+    """Tests one module. Returns whether all results are the same."""
     with tempfile.TemporaryDirectory() as folder:
         for relative, text in converted_files(module):
             target = pathlib.Path(folder, relative)
@@ -126,7 +126,7 @@ def check(module, test_module, seconds=600):
         if not after["file"].startswith(folder) and after["file"]:
             raise SystemExit(f"{module} was imported from {after['file']}, not from the converted files")
     if not any(end == "passed" for _, end, _ in before["ends"]):
-        raise SystemExit(f"{test_module} does not run with the original: {before['ends'][:2]}")
+        raise SystemExit(f"{test_module} fails with the original module: {before['ends'][:2]}")
     left = {name: end for name, end, _ in before["ends"]}
     right = {name: (end, text) for name, end, text in after["ends"]}
     counts = {end: sum(e == end for e in left.values()) for end in sorted(set(left.values()))}

@@ -1,10 +1,10 @@
-"""Tracebacks of converted code, told in terms of the original.
+"""Rewrites tracebacks of converted code to refer to the original code.
 
-A converted function runs as several functions: the branches and bodies of its statements are functions of their own,
-called by operators. An exception then carries frames that the user never wrote. `rewrite` gives it the traceback that
-the original program would have had: the user's file, line and column, one frame a call.
+In a converted function, branches and loop bodies are separate functions that operators call, so exceptions have frames
+that are not in the original code. `rewrite` replaces the traceback by that of the original program: the user's file,
+line and column, with one frame per call.
 
-Knows the source map of `ag-lsp convert --output-format json`, and CPython's tracebacks; nothing else.
+Depends only on the source map of `ag-lsp convert --output-format json` and CPython's tracebacks.
 """
 
 import ast
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 
 class Lines:
-    """Places in a text: an offset in characters, as the map counts, or a line and a column in bytes, as CPython does."""
+    """Converts between character offsets (source map) and lines with byte columns (CPython)."""
 
     def __init__(self, text):
         self.lines = text.split("\n")
@@ -39,19 +39,19 @@ class Lines:
 
 
 class SourceMap:
-    """The way back from one converted function, as the converter's JSON has it, to the file that it comes from."""
+    """Maps one converted function back to its source file, using the converter's JSON output."""
 
     def __init__(self, filename, source, entry):
         self.filename = filename
         self.original = Lines(source)
         self.generated = Lines(entry["text"])
-        # Spans nest, and stand in the order of their starts, outer ones first.
+        # Spans nest. They are sorted by start, outer spans first.
         self.spans = entry["map"]
         self.starts = [span["generated"][0] for span in self.spans]
         self.scopes = _scopes(ast.parse(source))
 
     def origin(self, start, end):
-        """The original span of a generated one: to the character where code was copied, else that of its cause."""
+        """The original span of a generated span: exact for copied code, else the span of the construct that caused it."""
         first, last = self._innermost(start), self._innermost(max(start, end - 1))
         if first is None or last is None:
             return None
@@ -59,7 +59,7 @@ class SourceMap:
         begin = start + shift if _is_copied(first) else first["original"][0]
         shift = last["original"][0] - last["generated"][0]
         finish = end + shift if _is_copied(last) else last["original"][1]
-        # Code that was moved apart has no span of its own.
+        # Code that was split has no single span.
         return (begin, finish) if begin <= finish else tuple(first["original"])
 
     def _innermost(self, offset):
@@ -67,7 +67,7 @@ class SourceMap:
         return next((span for span in reversed(before) if offset < span["generated"][1]), None)
 
     def line_origin(self, line):
-        """The original position of the leftmost copied code of a generated line, else of what caused the line."""
+        """The original position of the leftmost copied code on a generated line, else of the construct that caused it."""
         start, end = self.generated.content(line)
         inside = self.spans[bisect.bisect_left(self.starts, start) : bisect.bisect_left(self.starts, end)]
         copied = next((span["generated"][0] for span in inside if _is_copied(span)), start)
@@ -75,7 +75,7 @@ class SourceMap:
         return origin and self.original.position(origin[0])
 
     def scope(self, span):
-        """The innermost function, lambda or class that runs the code of an original span."""
+        """The innermost function, lambda or class whose body contains an original span."""
         start, end = (self.original.position(offset) for offset in span)
         return max(
             (scope for scope in self.scopes if scope.runs(start, end)),
@@ -96,7 +96,7 @@ class Scope:
     end: tuple
 
     def runs(self, start, end):
-        """Decorators and default values run outside; code made for the whole definition runs inside."""
+        """Whether a span is in the body, unlike decorators and defaults. Synthesized code of the definition is in the body."""
         return self.body <= start < self.end or start == self.definition and end >= self.end
 
 
@@ -121,7 +121,7 @@ def _scopes(tree):
 
 @dataclass
 class _Call:
-    """One call, as the user sees it."""
+    """One call in the original program."""
 
     traceback: types.TracebackType
     code: types.CodeType
@@ -130,9 +130,9 @@ class _Call:
     scope: Scope = None
 
     def continues(self, outer):
-        """Whether this is a part of `outer` that the converter made a function of: `if_body` in `tf__f`.
+        """Whether this frame is a block of `outer` that the converter made a function, such as `if_body` in `tf__f`.
 
-        Comprehensions are functions that the user has written.
+        Comprehensions are user code.
         """
         return (
             self.scope is not None
@@ -143,10 +143,9 @@ class _Call:
 
 
 def rewrite(error, maps, operators=()):
-    """Gives `error`, its causes and contexts the traceback of the original program.
+    """Replaces the tracebacks of `error`, its causes and its contexts by those of the original program.
 
-    `maps` has a `SourceMap` for each generated file name; `operators` are the files whose frames the user has not
-    asked for.
+    `maps` contains a `SourceMap` per generated file name. Frames in the files `operators` are removed.
     """
     seen = set()
     pending = [error]
@@ -194,7 +193,7 @@ def _call(traceback, maps):
 
 
 def _at(call):
-    """A traceback of one frame, at a place of the original file."""
+    """A traceback with one frame, at a position in the original file."""
     start, end = call.map.original.position(call.span[0]), call.map.original.position(call.span[1])
     tree = ast.parse("raise original_place")
     for node in ast.walk(tree):

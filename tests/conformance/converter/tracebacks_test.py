@@ -1,4 +1,4 @@
-"""A failing program must show the traceback that the original shows: files, lines, names and carets.
+"""A failing converted program must have the same traceback as the original: files, lines, names and carets.
 
     AG_LSP=target/release/ag-lsp python -m unittest discover -s tests/conformance/converter -p "*_test.py"
 """
@@ -17,7 +17,7 @@ BINARY = os.environ.get("AG_LSP")
 
 
 class ByHand(unittest.TestCase):
-    """One converted function, its map written by hand."""
+    """A converted function with a handwritten source map."""
 
     SOURCE = "def f(x):\n    if x > 0:\n        y = 1 + missing(x)\n    return y\n"
     TEXT = (
@@ -129,7 +129,7 @@ def rewritten(source):
 
 
 def shown(function, source, rewrite=lambda error: error):
-    """What Python prints of the failure, without the frame of this file."""
+    """Python's traceback of the failure, without the frame of this file."""
     linecache.cache["program.py"] = (len(source), None, source.splitlines(keepends=True), "program.py")
     try:
         function(1)

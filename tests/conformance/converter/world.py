@@ -1,7 +1,7 @@
-"""The world in which test programs run: everything they do to it is written down.
+"""The environment of test programs, which records every use as an event.
 
-A program imports all names of `__all__`. `observed(call)` runs it and returns what can be told from outside: the events
-in their order, and the result or the exception.
+A program imports all names of `__all__`. `observed(call)` runs it and returns its observable behavior: the sequence of
+events, and the result or exception.
 """
 
 import re
@@ -21,14 +21,14 @@ _passes = {}
 
 
 def note(label, value=None):
-    """Writes an event down; the value of the expression is `value`."""
+    """Records an event and returns `value`."""
     if len(_events) < 2 * EVENTS_AT_MOST:
         _events.append((label, show(value)))
     return value
 
 
 def more(site):
-    """Whether the loop at `site` may go on: every program ends."""
+    """Whether the loop at `site` may continue. Guarantees termination."""
     _passes[site] = _passes.get(site, 0) + 1
     return len(_events) < EVENTS_AT_MOST and _passes[site] <= PASSES_PER_LOOP
 
@@ -42,14 +42,14 @@ class Fault(Oops):
 
 
 class Truth:
-    """A value whose truth is asked for in the open, and may refuse to have one."""
+    """A value that records `bool()` as an event and may raise."""
 
     def __init__(self, name, value):
         self.name = name
         self.value = value
 
     def __bool__(self):
-        # The operators for `and` and `or` return an operand, so a test around them may ask it once more at once.
+        # The operators for `and` and `or` return an operand, so an enclosing test may call `bool()` on it again.
         if _events[-1:] != [(f"bool({self.name})", show(self.value))]:
             note(f"bool({self.name})", self.value)
         if self.value is None:
@@ -61,7 +61,7 @@ class Truth:
 
 
 class Bag:
-    """Attributes and items."""
+    """An object with attributes and items."""
 
     def __init__(self, **attributes):
         self.__dict__.update(attributes)
@@ -71,7 +71,7 @@ class Bag:
 
 
 class Probe:
-    """Attributes, items, comparisons and arithmetic, each use an event."""
+    """An object whose attributes, items, comparisons and arithmetic record events."""
 
     def __init__(self, name, **attributes):
         self.__dict__.update(attributes, _name=name, _items={})
@@ -133,7 +133,7 @@ class Probe:
 
 
 class Guard:
-    """A context manager that may swallow exceptions, or raise its own on either side."""
+    """A context manager that may suppress exceptions, or raise on entry or exit."""
 
     def __init__(self, name, swallow=False, fail=None):
         self.name = name
@@ -162,7 +162,7 @@ class Guard:
 
 
 class pause:
-    """`await pause(v)` gives control to the loop once, and is `v`."""
+    """`await pause(v)` yields to the event loop once and returns `v`."""
 
     def __init__(self, value):
         self.value = value
@@ -180,7 +180,7 @@ async def ticks(n):
 
 
 def drive(coroutine):
-    """The smallest event loop."""
+    """A minimal event loop."""
     while True:
         try:
             coroutine.send(None)
@@ -194,13 +194,13 @@ def pick(*args, **kwargs):
 
 
 def traced(function):
-    """A decorator with an effect."""
+    """A decorator with a side effect."""
     note("decorate", getattr(function, "__name__", None))
     return function
 
 
 def show(value, depth=0):
-    """A text that is the same for equal states of a value, whatever its address."""
+    """A representation of a value that does not depend on addresses."""
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes, range, slice, type(...))):
         return f"{value!r:.200}"
     if depth > 4:
@@ -232,11 +232,11 @@ def show(value, depth=0):
 
 
 _QUALIFIED = re.compile(r"(\w+\.<locals>\.)+")
-"""Functions in a block of converted code are functions in a function."""
+"""Qualified names differ, because blocks of converted code are functions."""
 
 
 def _chain(error):
-    """An exception with those it came from."""
+    """An exception with its causes and contexts."""
     links, seen = [], set()
     while error is not None and id(error) not in seen and len(links) < 6:
         seen.add(id(error))
@@ -253,7 +253,7 @@ def _chain(error):
 
 
 def lines(error, filename):
-    """The lines of `filename` on the way from the caller to the place where `error` was raised."""
+    """The lines of `filename` in the traceback of `error`."""
     found, traceback = [], error.__traceback__
     while traceback is not None:
         if traceback.tb_frame.f_code.co_filename == filename:
@@ -263,7 +263,7 @@ def lines(error, filename):
 
 
 def observed(call, filename):
-    """Runs `call` and returns (events, outcome, lines of the traceback)."""
+    """Runs `call`. Returns (events, outcome, lines of the traceback)."""
     _events.clear()
     _passes.clear()
     try:

@@ -1,7 +1,7 @@
-"""The calls that record_eager.py runs: every expression statement in a module's `main()`, one call each.
+"""The calls that record_eager.py runs: one per expression statement in a module's `main()`.
 
-The other statements of `main()` only prepare arguments and run unrecorded. Taking the calls from the
-module itself keeps them equal, in types, to the call sites that a checker reads there.
+The other statements of `main()` only prepare arguments and are not recorded. Because the calls are
+those of the module, their argument types are those that a checker sees at the call sites.
 """
 import ast
 import os

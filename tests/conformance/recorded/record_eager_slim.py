@@ -1,9 +1,9 @@
-"""Records which tests of the torch or jax modules see a tensor, and keeps what the comparison needs.
+"""Records which tests in the torch or jax modules are on tensors, in a compact form.
 
     python record_eager_slim.py torch|jax RECORDER [MODULE ...]
 
 RECORDER is the path of record_eager.py. It runs in a temporary copy of the folder; the verdicts are written
-beside the modules, as NAME.json: {module, constructs: [{function, kind, line, col, verdict, under_jit?}]}.
+next to the modules, as NAME.json: {module, constructs: [{function, kind, line, col, verdict, under_jit?}]}.
 """
 import json
 import shutil
@@ -42,7 +42,7 @@ def main():
             data = json.loads(path.read_text())
             write(folder / path.name, slim(data))
             for left in data["unexecuted"]:
-                print(f"{left['file']}:{left['line']}: never reached: {left['text']}", file=sys.stderr)
+                print(f"{left['file']}:{left['line']}: not reached: {left['text']}", file=sys.stderr)
     sys.exit(run.returncode)
 
 

@@ -1,10 +1,10 @@
-"""Records what the framework itself says about the functions of the errors*.py modules of a folder.
+"""Records the framework's errors in the functions of the errors*.py modules of a folder.
 
     python record_errors.py torch|jax [MODULE ...]
 
-Every top-level statement, and every expression statement of `main()`, runs on its own, so that one error does
-not hide the next. NAME.json gets, for each function in the module's RULES, {function, dialect, raises, error,
-message, line}: `line` is the innermost line of the module that the framework blames. A graph break of
+Every top-level statement and every expression statement of `main()` runs separately, so that an error does not
+hide the next one. NAME.json contains, for each function in the module's RULES, {function, dialect, raises, error,
+message, line}: `line` is the innermost line of the module that the framework reports. A graph break of
 torch.compile counts as an error: the first that `torch._dynamo.explain` lists, or that `fullgraph=True` raises.
 """
 import ast
@@ -22,11 +22,11 @@ HERE = Path(__file__).resolve().parent
 
 
 class GraphBreak(Exception):
-    """torch.compile gave the rest of the function back to Python."""
+    """torch.compile runs the rest of the function in Python."""
 
 
 def explained(compile_function, dynamo):
-    """Stands for torch.compile: a call reports its first graph break."""
+    """Replaces torch.compile: a call raises at its first graph break."""
     def compiled(function=None, **_):
         if function is None:
             return compiled
@@ -50,8 +50,8 @@ def scrubbed(message, path):
     return re.sub(r" at 0x[0-9a-f]+| with object id \d+|\x1b\[[0-9;]*m", "", message)[:300].rstrip()
 
 
-def blamed_line(error, path):
-    """Compilers name the user's lines in their message, tracers leave them on the stack."""
+def reported_line(error, path):
+    """The reported line. Compilers put it into the message; tracers have it on the stack."""
     named = re.findall(rf'File "[^"]*{re.escape(path.name)}", line (\d+)', str(error))
     script = "<--- HERE" in str(error)
     if named:
@@ -68,11 +68,11 @@ def attempt(code, names, path):
         return {"raises": False}
     except Exception as error:
         return {"raises": True, "error": type(error).__name__, "message": scrubbed(str(error), path),
-                "line": blamed_line(error, path)}
+                "line": reported_line(error, path)}
 
 
 def mentioned(node, rules):
-    """The functions of RULES that a statement of main() names; a class stands for its methods."""
+    """The functions of RULES that a statement of main() uses. A class includes its methods."""
     words = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     return [rule for rule in rules if rule.split(".")[0] in words]
 
@@ -106,7 +106,7 @@ def record(path):
             note(function, outcome)
     silent = [function for function in rules if function not in outcomes]
     if silent:
-        sys.exit(f"{path.name}: never called: {', '.join(silent)}")
+        sys.exit(f"{path.name}: not called: {', '.join(silent)}")
     for function, kind in rules.items():
         if (kind is not None) != outcomes[function]["raises"]:
             print(f"{path.name}: {function}: expected {kind}, got {outcomes[function]}", file=sys.stderr)

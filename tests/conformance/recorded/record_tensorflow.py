@@ -1,11 +1,11 @@
-"""Record what real TensorFlow stages in the modules of this folder.
+"""Record which constructs TensorFlow stages in the modules of this folder.
 
     python record_tensorflow.py --recorder RECORDER.py tensorflow/*.py
     python record_tensorflow.py --output RECORDED.json tensorflow/loops.py
 
 RECORDER.py runs the examples of a module under `tf.function` and reports every
-condition and loop that ran. This script adds comprehension conditions, keeps
-what a static checker can be held against, and writes it beside the module.
+condition and loop that ran. This script adds comprehension conditions, selects
+the fields that the tests need, and writes them next to the module.
 """
 
 import argparse
@@ -101,7 +101,7 @@ def run_recorder(recorder, path):
     return {"tensorflow": recorder.tf.__version__, "results": results}
 
 
-# What is kept.
+# Selection of fields.
 
 
 def slim(recorded, path):
@@ -132,7 +132,7 @@ def site(construct):
 
 
 def module_verdicts(results):
-    """A construct reached from several examples is mixed when they disagree."""
+    """Merges verdicts: a construct is mixed if examples disagree."""
     verdicts = {}
     for result in results:
         for construct in result["constructs"]:
@@ -143,7 +143,7 @@ def module_verdicts(results):
 
 
 def outcome(result, path, compare):
-    """How the examples ended. Sound functions may keep state, so only faulty ones are compared."""
+    """The outcomes of the examples. Correct functions may keep state, so only faulty ones are compared."""
     kept = {}
     for run in result["runs"]:
         error = run.get("error")
@@ -171,13 +171,13 @@ def message(error, path):
 
 
 def conversion_cause(warning):
-    """AutoGraph's reason for running a function as it is."""
+    """AutoGraph's reason for running a function unconverted."""
     found = re.search(r"will run it as-is.*?\nCause: (.*?)(\nTo silence|\nMatch |\Z)", warning, re.DOTALL)
     return found and found.group(1).strip()
 
 
 def place_free(text, path):
-    """Without what differs from one machine or run to the next."""
+    """Removes details that differ between machines or runs."""
     text = text.replace(str(path.parent) + "/", "")
     text = re.sub(r"(?<![\w:/.])(/[\w.+-]+)+/(?=[\w.+-])", "", text)
     text = re.sub(r" ?\[Op:__inference\w+\]|(?<=/)_\d+\b", "", text)
@@ -192,7 +192,7 @@ def same(left, right):
         return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(same, left, right))
-    # A Python number comes back from a graph as a scalar Tensor.
+    # A graph returns a Python number as a scalar Tensor.
     left, right = (side.get("tensor") if isinstance(side, dict) else side for side in (left, right))
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
         return math.isclose(left, right, rel_tol=1e-4, abs_tol=1e-5) or (left != left and right != right)
@@ -200,7 +200,7 @@ def same(left, right):
 
 
 def disagreements(slimmed):
-    """Rules that TensorFlow does not confirm, and sound functions that it refuses."""
+    """Rules that TensorFlow does not confirm, and correct functions that it rejects."""
     for result in slimmed["results"]:
         faults = {key: result[key] for key in ("error", "unconverted", "differs") if key in result}
         rule = result.get("rule")
@@ -212,11 +212,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--recorder", type=Path, help="run this recorder on the modules")
-    source.add_argument("--output", type=Path, help="take what the recorder wrote about one module")
+    source.add_argument("--output", type=Path, help="read the recorder's output for one module")
     parser.add_argument("modules", nargs="+", type=Path)
     arguments = parser.parse_args()
 
-    # The folders beside this script bear the names of the frameworks.
+    # The folders next to this script have the names of the frameworks.
     sys.path.remove(str(Path(__file__).resolve().parent))
     if arguments.recorder:
         recorder = import_file(arguments.recorder.resolve())

@@ -1,6 +1,6 @@
 ;;; eglot.el --- Emacs with eglot: pushed diagnostics, positions in UTF-16, a fix  -*- lexical-binding: t -*-
 
-;; Run as `emacs --batch -l eglot.el` in the folder of the project.
+;; Run with `emacs --batch -l eglot.el` in the project folder.
 
 (require 'package)
 (package-initialize)
@@ -36,7 +36,7 @@
   (unless (equal expected actual)
     (error "%s: expected %S, got %S" what expected actual)))
 
-;; Letters outside of the basic plane count twice in UTF-16, and four times in UTF-8.
+;; Characters outside the Basic Multilingual Plane count as two in UTF-16 and as four in UTF-8.
 (with-temp-buffer
   (insert-file-contents "model.py")
   (search-forward "    if not tf.math.count_nonzero(values):")
@@ -53,7 +53,7 @@
   (expect "the severity" 'eglot-error (flymake-diagnostic-type found)))
 (wait-for "AG101" (lambda () (finding "AG101")))
 
-;; An edit, sent as a change in UTF-16 after the same letters.
+;; An incremental change in UTF-16 after such characters.
 (goto-char (point-min))
 (search-forward "𝛾\"; ")
 (insert "again = 2; ")
@@ -66,7 +66,7 @@
                               (goto-char (flymake-diagnostic-beg found))
                               (looking-back "again = 2; empty = " (line-beginning-position)))))))
 
-;; The fix of the finding.
+;; Apply the fix of the finding.
 (goto-char (flymake-diagnostic-beg (finding "AG109")))
 (let* ((actions (eglot-code-actions (point) (point) "quickfix"))
        (repair (cl-find-if (lambda (action) (string-match-p "== 0" (plist-get action :title))) actions)))

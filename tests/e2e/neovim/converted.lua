@@ -1,4 +1,4 @@
--- The converted code stands beside the source, follows its edits, and lights up with it.
+-- The converted code is shown beside the source, updated with it, and corresponding lines are highlighted.
 local editor = require('editor')
 
 local buffer = editor.open('model.py')
@@ -15,17 +15,17 @@ local converted = editor.wait('the converted buffer', function()
   end
 end)
 assert(editor.text(converted):find('if_stmt', 1, true), editor.text(converted))
-assert(not editor.text(converted):find('def .*largest'), 'another function than the one under the cursor')
+assert(not editor.text(converted):find('def .*largest'), 'contains a function other than the one under the cursor')
 assert(vim.bo[converted].filetype == 'python' and not vim.bo[converted].modifiable)
 
--- It follows.
+-- It is updated after edits.
 local line = editor.find(buffer, 'return gradient * scale')
 vim.api.nvim_buf_set_lines(buffer, line, line + 1, false, { '    return gradient * scale * 12345' })
 editor.wait('the converted code to follow', function()
   return editor.text(converted):find('12345', 1, true)
 end)
 
--- It lights up.
+-- Corresponding lines are highlighted.
 local marks = vim.api.nvim_get_namespaces().ag_lsp_matching
 local function lit(side)
   return vim.iter(vim.api.nvim_buf_get_extmarks(side, marks, 0, -1, {})):map(function(mark)
@@ -39,7 +39,7 @@ editor.wait('the matching line', function()
 end)
 assert(vim.deep_equal(lit(buffer), { (editor.find(buffer, '12345')) }))
 
--- The definition of what is converted is its source.
+-- Definition jumps from the converted code to the source.
 vim.api.nvim_set_current_win(vim.fn.bufwinid(converted))
 vim.api.nvim_win_set_cursor(0, { editor.find(converted, '12345') + 1, 12 })
 vim.lsp.buf.definition()

@@ -1,4 +1,4 @@
--- The full view is what runs; the simplified one leaves out what does not change the meaning.
+-- The full view shows the code that is executed; the simplified view omits wrappers.
 local editor = require('editor')
 
 local buffer = editor.open('model.py')

@@ -1,4 +1,4 @@
--- A real file is opened: the findings are there, with code and reasons; an edit takes one away.
+-- An opened file has findings with code and why-chain; an edit removes one of them.
 local editor = require('editor')
 
 local buffer = editor.open('model.py')
@@ -8,7 +8,7 @@ assert(found.severity == vim.diagnostic.severity.ERROR)
 assert(found.source == 'ag-lsp')
 assert(found.lnum == editor.find(buffer, 'if norm > limit'))
 local lsp = found.user_data.lsp
-assert(#lsp.relatedInformation > 0, 'no reasons')
+assert(#lsp.relatedInformation > 0, 'no why-chain')
 assert(#vim.diagnostic.get(buffer) == 2)
 
 local line = editor.find(buffer, 'norm = ')

@@ -1,4 +1,4 @@
--- What the scenarios share: a Neovim with the plugin, the server named in AG_LSP, and an opened file.
+-- Shared by the scenarios: configures the plugin with the server in AG_LSP, and opens files.
 
 local M = {}
 
@@ -9,22 +9,22 @@ vim.cmd.runtime('plugin/ag_lsp.lua')
 vim.lsp.config('ag_lsp', { cmd = { assert(vim.env.AG_LSP), 'server' } })
 vim.lsp.enable('ag_lsp')
 
---- Waits until `question` answers with something; `what` is said where it never does.
+--- Waits until `condition` returns a value. The error message on timeout contains `what`.
 ---@generic T
 ---@param what string
----@param question fun(): T?
+---@param condition fun(): T?
 ---@return T
-function M.wait(what, question)
+function M.wait(what, condition)
   local answer
   local came = vim.wait(60000, function()
-    answer = question()
+    answer = condition()
     return answer
   end, 10)
-  assert(came, 'waited in vain for ' .. what)
+  assert(came, 'timeout while waiting for ' .. what)
   return answer
 end
 
---- Opens a file of the project, which is the working directory, and waits for the server.
+--- Opens a file of the project (the working directory) and waits for the server.
 ---@return integer buffer
 ---@return vim.lsp.Client client
 function M.open(name)
@@ -37,7 +37,7 @@ function M.open(name)
   return buffer, client
 end
 
---- The diagnostic of a rule, once it is there.
+--- Waits for the diagnostic of a rule.
 function M.diagnostic(buffer, code)
   return M.wait('a diagnostic ' .. code, function()
     for _, diagnostic in ipairs(vim.diagnostic.get(buffer)) do
@@ -48,7 +48,7 @@ function M.diagnostic(buffer, code)
   end)
 end
 
---- The line (from 0) and the column of the first place where `text` stands.
+--- The 0-based line and the column of the first occurrence of `text`.
 function M.find(buffer, text)
   for line, content in ipairs(vim.api.nvim_buf_get_lines(buffer, 0, -1, false)) do
     local column = content:find(text, 1, true)
@@ -59,7 +59,7 @@ function M.find(buffer, text)
   error(('no `%s` in the buffer'):format(text))
 end
 
---- Puts the cursor on the first place where `text` stands, as a person would.
+--- Moves the cursor to the first occurrence of `text`, like a user.
 function M.go_to(buffer, text)
   local line, column = M.find(buffer, text)
   vim.api.nvim_set_current_win(vim.fn.bufwinid(buffer))
@@ -71,7 +71,7 @@ function M.text(buffer)
   return table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), '\n')
 end
 
---- The text of the floating window, once there is one.
+--- Waits for a floating window and returns its text.
 function M.float()
   return M.wait('a floating window', function()
     for _, window in ipairs(vim.api.nvim_list_wins()) do

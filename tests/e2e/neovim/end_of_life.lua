@@ -1,4 +1,4 @@
--- A server that is stopped goes; one that is started again serves as before.
+-- The server exits when it is stopped, and works again after a restart.
 local editor = require('editor')
 
 local buffer, client = editor.open('model.py')

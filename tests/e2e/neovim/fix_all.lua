@@ -1,4 +1,4 @@
--- `source.fixAll.ag-lsp` makes every safe repair of the file at once.
+-- `source.fixAll.ag-lsp` applies all safe fixes of the file.
 local editor = require('editor')
 
 local buffer = editor.open('model.py')

@@ -1,9 +1,9 @@
--- The lens "Show graph" asks for the inputs, and opens a page in the browser that follows the file.
+-- The lens "Show graph" prompts for inputs and opens a page in the browser, which is redrawn on save.
 local editor = require('editor')
 
-local asked, opened, said = {}, {}, {}
+local prompts, opened, messages = {}, {}, {}
 vim.ui.input = function(options, answer)
-  table.insert(asked, options)
+  table.insert(prompts, options)
   answer('n=i64[] limit=7')
 end
 vim.ui.open = function(address)
@@ -11,7 +11,7 @@ vim.ui.open = function(address)
   return {}
 end
 vim.notify = function(message)
-  table.insert(said, message)
+  table.insert(messages, message)
 end
 
 local buffer, client = editor.open('program.py')
@@ -26,7 +26,7 @@ client:exec_cmd(lens.command, { bufnr = buffer })
 local page = editor.wait('the browser', function()
   return opened[1]
 end)
-assert(asked[1].default == 'n=i64[]', vim.inspect(asked))
+assert(prompts[1].default == 'n=i64[]', vim.inspect(prompts))
 
 local drawing = page:gsub('^file://', ''):gsub('html$', 'svg')
 local function drawn()
@@ -39,22 +39,22 @@ local function drawn()
 end
 assert(drawn():find('while', 1, true) and drawn():find('3 * n + 1', 1, true), drawn())
 
--- It follows, once the file is saved; the browser is not opened again.
+-- Saving redraws the page without opening the browser again.
 local line = editor.find(buffer, 'n = n // 2')
 vim.api.nvim_buf_set_lines(buffer, line, line + 1, false, { '        n = n // 2 if n % 2 == 0 else 5 * n + 1' })
 vim.cmd.AgGraph('n=i64[]')
-assert(said[1]:find('save the file first', 1, true), vim.inspect(said))
+assert(messages[1]:find('save the file first', 1, true), vim.inspect(messages))
 vim.cmd.write()
 editor.wait('the new graph', function()
   return drawn():find('5 * n + 1', 1, true)
 end)
-assert(#opened == 1 and #asked == 1)
+assert(#opened == 1 and #prompts == 1)
 
--- What is wrong is said.
+-- Errors are reported.
 editor.go_to(buffer, 'steps = 0')
 vim.cmd.AgGraph('n=i64[two]')
 editor.wait('what is wrong', function()
-  return vim.iter(said):find(function(message)
+  return vim.iter(messages):find(function(message)
     return message:find('`two` in `n=i64[two]` is no size', 1, true)
   end)
 end)

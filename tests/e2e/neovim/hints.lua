@@ -1,4 +1,4 @@
--- Inlay hints say what is staged, and follow the cursor's edits.
+-- Inlay hints show what is staged, and are updated after edits.
 local editor = require('editor')
 
 local buffer = editor.open('model.py')

@@ -1,4 +1,4 @@
--- Hover says of a condition whether it is staged, and why.
+-- Hover on a staged condition explains why it is staged.
 local editor = require('editor')
 
 local buffer = editor.open('model.py')
@@ -6,6 +6,6 @@ editor.diagnostic(buffer, 'AG101')
 
 editor.go_to(buffer, 'norm > limit')
 vim.lsp.buf.hover()
-local said = editor.float()
-assert(said:find('staged'), said)
-assert(said:find('tf.norm', 1, true), 'the reason is missing: ' .. said)
+local text = editor.float()
+assert(text:find('staged'), text)
+assert(text:find('tf.norm', 1, true), 'missing why-chain: ' .. text)

@@ -7,7 +7,7 @@ local root = editor.find(buffer, 'def clip')
 
 local function lens(title)
   for _, lens in ipairs(vim.lsp.codelens.get(buffer)) do
-    -- Above the function: at its name or at its decorator.
+    -- The lens is at the function's name or decorator.
     local near = math.abs(lens.range.start.line - root) <= 1
     if near and lens.command and lens.command.title:lower():find(title) then
       return lens

@@ -1,4 +1,4 @@
--- The pages that the server writes: why a function is staged, and how the server is.
+-- Pages from the server: the explanation of a staged function, and the status.
 local editor = require('editor')
 
 local buffer = editor.open('model.py')
@@ -6,10 +6,10 @@ editor.diagnostic(buffer, 'AG101')
 
 editor.go_to(buffer, 'norm > limit')
 vim.cmd.AgExplain()
-local said = editor.float()
-assert(said:find('clip') and said:find('norm > limit', 1, true), said)
+local page = editor.float()
+assert(page:find('clip') and page:find('norm > limit', 1, true), page)
 vim.cmd.fclose()
 
 vim.cmd.AgStatus()
-said = editor.float()
-assert(said:find('ag%-lsp'), said)
+page = editor.float()
+assert(page:find('ag%-lsp'), page)

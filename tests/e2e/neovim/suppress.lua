@@ -1,4 +1,4 @@
--- A finding can be suppressed where it stands.
+-- A finding can be suppressed on its line.
 local editor = require('editor')
 
 local buffer = editor.open('model.py')

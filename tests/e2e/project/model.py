@@ -1,4 +1,4 @@
-"""A training step: one fault that ag-lsp can repair, one that it can only explain."""
+"""A training step with one fault that ag-lsp can fix, and one that it can only explain."""
 
 import tensorflow as tf
 

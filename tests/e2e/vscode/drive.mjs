@@ -1,4 +1,4 @@
-// Starts VS Code with the extension and its companion, opens the window, takes the pictures, and sums up.
+// Starts VS Code with the extension and its companion, opens the window, takes screenshots, and prints a summary.
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-// The steps that are named are taken alone; all of them, where none is.
+// Arguments select steps; the default is all.
 const [tools, ...steps] = process.argv.slice(2);
 const { chromium } = createRequire(join(tools, 'vscode-host', 'package.json'))('playwright-core');
 const program = join(tools, 'vscode-host', 'node_modules', 'code-server', 'out', 'node', 'entry.js');
@@ -21,7 +21,7 @@ mkdirSync(join(folder('user'), 'User'), { recursive: true });
 mkdirSync(join(folder('user'), 'Machine'));
 rmSync(screenshots, { recursive: true, force: true });
 mkdirSync(screenshots);
-// Which binary is started is a matter of the machine, not of the person.
+// `ag-lsp.path` has machine scope.
 writeFileSync(join(folder('user'), 'Machine', 'settings.json'), JSON.stringify({ 'ag-lsp.path': process.env.AG_LSP }));
 writeFileSync(
     join(folder('user'), 'User', 'settings.json'),
@@ -45,11 +45,11 @@ for (const package_ of ['ag-lsp.vsix', 'companion.vsix']) {
     const installing = [program, ...common, '--install-extension', join(tools, package_)];
     const installed = spawnSync(process.execPath, installing, { encoding: 'utf8' });
     if (installed.status !== 0) {
-        throw new Error(`${package_} cannot be installed:\n${installed.stdout}${installed.stderr}`);
+        throw new Error(`${package_} could not be installed:\n${installed.stdout}${installed.stderr}`);
     }
 }
 
-/** A port that nobody listens at. */
+/** A free port. */
 const port = await new Promise(resolve => {
     const probe = createServer().listen(0, '127.0.0.1', () => {
         const { port } = probe.address();
@@ -65,7 +65,7 @@ const host = spawn(process.execPath, [program, ...common, ...quiet, '--bind-addr
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
 });
-/** Waits until `text` stands in the window or in a page inside of it, and then for what is drawn a little later; the page. */
+/** Waits until the window or a frame in it contains `text` and rendering has finished. Returns the page or frame. */
 async function shown(page, text) {
     const containing = async () => {
         const frames = page.frames();

@@ -1,7 +1,7 @@
-//! No text makes the engine panic, hang, or speak of places that the text does not have.
+//! Fuzzing: no text makes the engine panic, hang, or return a range outside the text.
 //!
-//! Real programs are broken in random ways and given to one engine after the other, so that every case
-//! is an edit, too. `AG_FUZZ_SEED` repeats a run, `AG_FUZZ_SECONDS` makes it longer.
+//! Each case is a real program with random mutations. One engine checks several cases in a row, so every case is also
+//! an edit. `AG_FUZZ_SEED` repeats a run; `AG_FUZZ_SECONDS` sets its duration.
 
 mod conversion;
 mod mutations;
@@ -20,28 +20,28 @@ use ruff_text_size::TextRange;
 
 const SECONDS: u64 = 15;
 
-/// Longer than any answer may take, however busy the machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// A case that takes longer is a hang, even on a loaded machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// As many cases go through one engine; then a fresh one forgets them.
+/// The number of cases per engine.
 const CASES: usize = 12;
 
 #[test]
-fn every_text_has_an_answer() {
+fn every_text_can_be_analyzed() {
     let seed = variable("AG_FUZZ_SEED").unwrap_or_else(|| fastrand::u64(..1_000_000));
     let time = Duration::from_secs(variable("AG_FUZZ_SECONDS").unwrap_or(SECONDS));
     println!("AG_FUZZ_SEED={seed}");
     let texts = programs();
-    assert!(texts.len() > 50, "the programs are there");
+    assert!(texts.len() > 50, "found too few programs");
     let mut rng = Rng::with_seed(seed);
     let start = Instant::now();
     let mut cases = 0;
     let mut inspector = Inspector::start();
     while start.elapsed() < time {
-        let text = broken(&texts, &mut rng);
+        let text = mutated(&texts, &mut rng);
         if let Err(reason) = inspector.inspect(&text) {
-            let smallest = minimised(text);
-            panic!("AG_FUZZ_SEED={seed}, case {cases}: {reason}\n--- the text, made small:\n{smallest}\n---");
+            let smallest = minimized(text);
+            panic!("AG_FUZZ_SEED={seed}, case {cases}: {reason}\n--- minimized text:\n{smallest}\n---");
         }
         cases += 1;
         if cases % CASES == 0 {
@@ -74,7 +74,7 @@ fn programs() -> Vec<String> {
     paths.iter().map(|path| std::fs::read_to_string(path).expect("readable")).collect()
 }
 
-fn broken(texts: &[String], rng: &mut Rng) -> String {
+fn mutated(texts: &[String], rng: &mut Rng) -> String {
     let mut text = texts[rng.usize(..texts.len())].clone();
     for _ in 0..rng.usize(1..6) {
         text = mutations::MUTATIONS[rng.usize(..mutations::MUTATIONS.len())](&text, rng);
@@ -82,7 +82,7 @@ fn broken(texts: &[String], rng: &mut Rng) -> String {
     text
 }
 
-/// An engine in a thread of its own, so that an answer that never comes is noticed.
+/// An engine in a separate thread, so that a hang is detected.
 struct Inspector {
     texts: mpsc::Sender<String>,
     answers: mpsc::Receiver<Result<(), String>>,
@@ -90,19 +90,19 @@ struct Inspector {
 
 impl Inspector {
     fn start() -> Self {
-        let (texts, given) = mpsc::channel::<String>();
+        let (texts, received) = mpsc::channel::<String>();
         let (answer, answers) = mpsc::channel();
         std::thread::spawn(move || {
-            // What is not too deep to parse fits in the stack that the command line has.
+            // The stack size of the command line. Every tree that the parser accepts fits in it.
             let pool = rayon::ThreadPoolBuilder::new().num_threads(2).stack_size(256 << 20).build();
             pool.expect("threads start").install(|| {
                 let mut engine = open();
-                for text in given {
+                for text in received {
                     let result = catch_unwind(AssertUnwindSafe(|| inspect(&mut engine, &text)));
                     let result = result.unwrap_or_else(|panic| {
                         engine = open();
-                        let said = panic.downcast_ref::<String>().map(String::as_str);
-                        Err(said.or(panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned())
+                        let message = panic.downcast_ref::<String>().map(String::as_str);
+                        Err(message.or(panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned())
                     });
                     if answer.send(result).is_err() {
                         return;
@@ -115,8 +115,8 @@ impl Inspector {
 
     fn inspect(&self, text: &str) -> Result<(), String> {
         self.texts.send(text.to_owned()).map_err(|_| "the inspector is gone".to_owned())?;
-        let answer = self.answers.recv_timeout(PATIENCE);
-        answer.unwrap_or_else(|_| Err(format!("no answer within {} s", PATIENCE.as_secs())))
+        let answer = self.answers.recv_timeout(TIMEOUT);
+        answer.unwrap_or_else(|_| Err(format!("no answer within {} s", TIMEOUT.as_secs())))
     }
 }
 
@@ -127,38 +127,38 @@ fn open() -> Engine {
     Engine::open(system, root, settings, Environment::default()).expect("opens")
 }
 
-/// Asks everything; all places must lie in the text, between its characters.
+/// Analyzes a text and checks that all ranges lie in the text, at character boundaries.
 fn inspect(engine: &mut Engine, text: &str) -> Result<(), String> {
     let path = SystemPath::new("/project/case.py");
     engine.set_text(path, text.to_owned());
     engine.analyze(&|_, _| {});
-    let document = engine.document(path).ok_or("the document is lost")?;
+    let document = engine.document(path).ok_or("the document is missing")?;
     let file = engine.file(document);
-    let lies_in = |range: TextRange| text.get(std::ops::Range::<usize>::from(range)).is_some();
+    let is_valid = |range: TextRange| text.get(std::ops::Range::<usize>::from(range)).is_some();
     for finding in engine.findings(document) {
         let notes = finding.labels.iter().chain(&finding.why).filter_map(|note| note.location.as_ref());
         let here = notes.filter(|location| location.file == file).map(|location| location.range);
         let edits = finding.fix.iter().flat_map(|fix| &fix.edits).map(|edit| edit.range);
         let mut ranges = here.chain(edits).chain([finding.location.range]);
-        if let Some(range) = ranges.find(|range| !lies_in(*range)) {
-            return Err(format!("{} speaks of {range:?}: {}", finding.code, finding.message));
+        if let Some(range) = ranges.find(|range| !is_valid(*range)) {
+            return Err(format!("{} has the invalid range {range:?}: {}", finding.code, finding.message));
         }
     }
     for function in engine.stages(document) {
         let constructs = function.constructs.iter().flat_map(|c| [c.range, c.test_range]);
-        if let Some(range) = constructs.chain([function.name_range]).find(|range| !lies_in(*range)) {
-            return Err(format!("{} has a construct at {range:?}", function.qualname));
+        if let Some(range) = constructs.chain([function.name_range]).find(|range| !is_valid(*range)) {
+            return Err(format!("{} has a construct with the invalid range {range:?}", function.qualname));
         }
     }
     Ok(())
 }
 
-/// Leaves lines out, then characters, while the text still fails in a fresh engine; gives up after a minute.
-fn minimised(text: String) -> String {
+/// Removes lines, then characters, while the text still fails in a fresh engine. Stops after a minute.
+fn minimized(text: String) -> String {
     let start = Instant::now();
-    let fails = |text: &str| start.elapsed() < PATIENCE && Inspector::start().inspect(text).is_err();
+    let fails = |text: &str| start.elapsed() < TIMEOUT && Inspector::start().inspect(text).is_err();
     if !fails(&text) {
-        return format!("(fails only after the cases before it)\n{text}");
+        return format!("(fails only after the preceding cases)\n{text}");
     }
     let mut smallest = text;
     for unit in [by_lines, by_characters] {

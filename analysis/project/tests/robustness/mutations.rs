@@ -1,5 +1,5 @@
-//! Ways in which a Python text goes wrong: what people leave half-written, what tools break, and
-//! what nobody writes. Each is a pure function of the text and the random numbers.
+//! Mutations of Python texts: incomplete code, damage by tools, and unusual input. Each mutation is a pure function of the
+//! text and the random numbers.
 
 use fastrand::Rng;
 
@@ -30,7 +30,7 @@ pub(crate) const MUTATIONS: &[Mutation] = &[
     rename,
 ];
 
-/// Words and signs that change what is around them.
+/// Tokens that change the syntax around them.
 const FOREIGN: &[&str] = &[
     "if",
     "elif",
@@ -129,7 +129,7 @@ const ODD: &[&str] = &[
     "\u{202e}",
 ];
 
-/// Words, blanks and single signs, in order: joined they are the text.
+/// Splits a text into words, whitespace and single characters. Their concatenation is the text.
 fn tokens(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let kind = |c: char| {
@@ -159,8 +159,8 @@ fn any(rng: &mut Rng, length: usize) -> usize {
     rng.usize(..length.max(1))
 }
 
-/// A place between two characters.
-fn place(text: &str, rng: &mut Rng) -> usize {
+/// A random character boundary.
+fn boundary(text: &str, rng: &mut Rng) -> usize {
     let mut at = rng.usize(..=text.len());
     while !text.is_char_boundary(at) {
         at -= 1;
@@ -177,7 +177,7 @@ fn lines(text: &str) -> Vec<&str> {
 }
 
 fn truncate(text: &str, rng: &mut Rng) -> String {
-    text[..place(text, rng)].to_owned()
+    text[..boundary(text, rng)].to_owned()
 }
 
 fn delete_token(text: &str, rng: &mut Rng) -> String {
@@ -251,23 +251,23 @@ fn indent_line(text: &str, rng: &mut Rng) -> String {
 
 fn random_bytes(text: &str, rng: &mut Rng) -> String {
     let bytes: Vec<u8> = (0..rng.usize(1..40)).map(|_| rng.u8(..)).collect();
-    insert(text, place(text, rng), &String::from_utf8_lossy(&bytes))
+    insert(text, boundary(text, rng), &String::from_utf8_lossy(&bytes))
 }
 
 fn unbalance(text: &str, rng: &mut Rng) -> String {
     const BRACKETS: &str = "()[]{}";
     if rng.bool() {
         let bracket = any(rng, BRACKETS.len());
-        return insert(text, place(text, rng), &BRACKETS[bracket..=bracket]);
+        return insert(text, boundary(text, rng), &BRACKETS[bracket..=bracket]);
     }
-    let from = place(text, rng);
+    let from = boundary(text, rng);
     match text[from..].find(|c| BRACKETS.contains(c)) {
         Some(at) => format!("{}{}", &text[..from + at], &text[from + at + 1..]),
         None => text.to_owned(),
     }
 }
 
-/// Some depths are walked, others must be refused.
+/// A random nesting depth, below or above the limit.
 fn depth(rng: &mut Rng) -> usize {
     [3, 30, 300, 5_000, 50_000][any(rng, 5)]
 }
@@ -300,7 +300,7 @@ fn nest_expression(text: &str, rng: &mut Rng) -> String {
 }
 
 fn nest_blocks(text: &str, rng: &mut Rng) -> String {
-    // Text grows with the square of the depth.
+    // The size of the text is quadratic in the depth.
     let depth = depth(rng).min(1_500);
     let head = ["if x:", "while x:", "for i in x:", "with x:", "def f(x):", "class C:", "else:", "try:"];
     let head = head[any(rng, head.len())];
@@ -312,12 +312,12 @@ fn nest_blocks(text: &str, rng: &mut Rng) -> String {
 
 fn long_line(text: &str, rng: &mut Rng) -> String {
     let word = ["x", " ", "x, ", "x = ", "1", "\\", "'s' ", "# ", "x; ", "if x: "][any(rng, 10)];
-    insert(text, place(text, rng), &word.repeat(rng.usize(1..4_000)))
+    insert(text, boundary(text, rng), &word.repeat(rng.usize(1..4_000)))
 }
 
 fn odd_characters(text: &str, rng: &mut Rng) -> String {
     let odd = ODD[any(rng, ODD.len())];
-    let at = if rng.u8(..4) == 0 { 0 } else { place(text, rng) };
+    let at = if rng.u8(..4) == 0 { 0 } else { boundary(text, rng) };
     insert(text, at, odd)
 }
 
@@ -330,7 +330,7 @@ fn line_ends(text: &str, rng: &mut Rng) -> String {
     }
 }
 
-/// Another name for one word, wherever it stands.
+/// Replaces every occurrence of a word by another name.
 fn rename(text: &str, rng: &mut Rng) -> String {
     let names = ["名前", "🦀", "ﬁ", "_", "__x", "self", "x", "tf", "é", "print", "call", "None"];
     let name = names[any(rng, names.len())];

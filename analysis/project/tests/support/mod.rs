@@ -1,4 +1,4 @@
-//! What the tests of rules share: Python blocks of Markdown, checked in memory.
+//! Shared by the tests of rules: checks Python code blocks of Markdown texts in memory.
 #![allow(dead_code, unreachable_pub, reason = "each test crate uses its part")]
 
 use ag_db::finding::Finding;
@@ -9,20 +9,20 @@ use ag_staging::staged::StagedConstruct;
 use ruff_db::system::{InMemorySystem, MemoryFileSystem, SystemPath, SystemPathBuf};
 use ruff_source_file::LineIndex;
 
-/// A Python block, checked as a file of its own.
+/// A Python code block, checked as a separate file.
 pub struct Checked {
     pub title: String,
     pub text: String,
-    /// Each with its line within the block, from 1.
+    /// Each finding with its 1-based line in the block.
     pub findings: Vec<(usize, Finding)>,
     pub constructs: Vec<(usize, StagedConstruct)>,
 }
 
-/// A ```` ```python ```` block of a Markdown text.
+/// A ```` ```python ```` block in a Markdown text.
 pub struct Block {
-    /// The last heading before it.
+    /// The heading above the block.
     pub heading: String,
-    /// The line of its first line of code, from 1.
+    /// The 1-based line number of the first line of code.
     pub line: usize,
     pub text: String,
 }
@@ -44,7 +44,7 @@ pub fn python_blocks(markdown: &str) -> Vec<Block> {
             None => {}
         }
     }
-    assert!(open.is_none(), "a block of code is not closed under {heading:?}");
+    assert!(open.is_none(), "unclosed code block under {heading:?}");
     blocks
 }
 

@@ -85,11 +85,11 @@ impl Workspace {
 
     /// A client of a new server, before `initialize`.
     pub(super) fn client(&self) -> Client {
-        let (ours, theirs) = tokio::io::duplex(1 << 20);
-        let (input, output) = tokio::io::split(theirs);
+        let (client_end, server_end) = tokio::io::duplex(1 << 20);
+        let (input, output) = tokio::io::split(server_end);
         let cwd = SystemPathBuf::from_path_buf(self.path()).unwrap();
         self.runtime.spawn(async move { super::serve(input, output, cwd).await });
-        let (input, output) = tokio::io::split(ours);
+        let (input, output) = tokio::io::split(client_end);
         let handle = self.runtime.handle();
         Client::new(Blocking(input, handle.clone()), Blocking(output, handle.clone()))
     }

@@ -137,10 +137,10 @@ fn a_cancelled_request_gets_exactly_one_response() {
 #[test]
 fn the_server_exits_when_the_client_disconnects() {
     let workspace = Workspace::new(&[]);
-    let (ours, theirs) = tokio::io::duplex(1 << 16);
-    let (input, output) = tokio::io::split(theirs);
+    let (client_end, server_end) = tokio::io::duplex(1 << 16);
+    let (input, output) = tokio::io::split(server_end);
     let cwd = SystemPathBuf::from_path_buf(workspace.path()).unwrap();
-    drop(ours);
+    drop(client_end);
     let shut_down = workspace.runtime.block_on(crate::lsp::serve(input, output, cwd));
     assert!(!shut_down);
 }

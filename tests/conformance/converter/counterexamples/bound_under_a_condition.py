@@ -1,4 +1,4 @@
-"""Names that only some evaluations of an expression bind, or that a handler takes away."""
+"""Names that are bound only by some evaluations of an expression, or unbound by an exception handler."""
 
 from world import *
 

@@ -1,4 +1,4 @@
-"""Jumps that a context manager or an unreached statement gets in the way of."""
+"""Jumps that are affected by a context manager or an unreachable statement."""
 
 from world import *
 

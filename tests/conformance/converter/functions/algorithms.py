@@ -1,4 +1,4 @@
-"""Numbers and well-known algorithms."""
+"""Arithmetic and well-known algorithms."""
 
 from world import *
 

@@ -1,4 +1,4 @@
-"""Binding, rebinding, unbinding: names, attributes, items, all at once."""
+"""Assignment, rebinding and deletion of names, attributes, items, and several targets."""
 
 from world import *
 

@@ -1,4 +1,4 @@
-"""Coroutines, driven by the smallest loop."""
+"""Coroutines, run by a minimal event loop."""
 
 from world import *
 

@@ -1,4 +1,4 @@
-"""Calls: arguments of every sort, callees of every sort."""
+"""Calls: all kinds of arguments and callees."""
 
 import functools
 import operator

@@ -1,4 +1,4 @@
-"""Variables that outlive their function, and names that belong to another scope."""
+"""Closures, and names of enclosing scopes."""
 
 from world import *
 

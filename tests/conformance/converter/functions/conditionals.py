@@ -1,4 +1,4 @@
-"""Branches: which one is taken, what is bound afterwards, how often the test is asked."""
+"""Branches: which one is taken, which names are bound afterwards, how often the test is evaluated."""
 
 from world import *
 

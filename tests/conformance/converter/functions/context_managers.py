@@ -1,4 +1,4 @@
-"""`with`: entering, leaving, swallowing."""
+"""`with`: entry, exit, suppressed exceptions."""
 
 import contextlib
 

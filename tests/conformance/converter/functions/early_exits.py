@@ -1,4 +1,4 @@
-"""`return` from everywhere."""
+"""`return` in all kinds of statements."""
 
 from world import *
 

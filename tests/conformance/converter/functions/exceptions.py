@@ -1,4 +1,4 @@
-"""Exceptions: which is raised where, by whom it is caught, what it carries along."""
+"""Exceptions: where they are raised, which handler catches them, their causes and contexts."""
 
 from world import *
 

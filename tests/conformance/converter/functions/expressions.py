@@ -1,4 +1,4 @@
-"""Expressions: order of evaluation, laziness, what is asked how often."""
+"""Expressions: order of evaluation, short-circuiting, how often operands are evaluated."""
 
 from world import *
 

@@ -1,4 +1,4 @@
-"""Generators: they are left as they are, inside converted functions too."""
+"""Generators, which are not converted, even inside converted functions."""
 
 from world import *
 

@@ -1,4 +1,4 @@
-"""`for` and `while`: their else, their targets, and what is bound after them."""
+"""`for` and `while`: else clauses, targets, and the names bound after the loop."""
 
 from world import *
 

@@ -1,4 +1,4 @@
-"""Text: f-strings, literals in many spellings, small algorithms on words."""
+"""Strings: f-strings, all forms of literals, small algorithms on words."""
 
 from world import *
 

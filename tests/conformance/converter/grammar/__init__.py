@@ -1,1 +1,1 @@
-"""A grammar of random Python functions that end, and that say what they do."""
+"""A grammar of random Python functions that terminate and record events."""

@@ -5,13 +5,13 @@ from grammar.statements import indented
 
 
 class Definitions:
-    """The mixin that makes definitions."""
+    """The mixin that generates definitions."""
 
     def signature(self, **options):
         return Signature(**options)
 
     def own_names(self, taken=()):
-        """The variables of a new function: some of each kind, sometimes with a name that converted code uses."""
+        """The variables of a new function: several of each kind, some with names that the converter generates."""
         own = {}
         for name in self.random.sample(NAMES[INT], self.random.randint(2, 4)):
             own[name] = INT
@@ -23,7 +23,7 @@ class Definitions:
         return {name: kind for name, kind in own.items() if name not in taken}
 
     def parameters(self, scope, outer, method=False):
-        """A parameter list and its signature; the parameters are bound in `scope`, defaults are read in `outer`."""
+        """A parameter list and its signature. Binds the parameters in `scope`; defaults are evaluated in `outer`."""
         signature = Signature()
         parts, names = [], [f"p{i}" for i in range(self.random.randint(0, 3))]
         optional = self.random.randint(0, len(names)) if self.chance(0.5) else 0
@@ -58,7 +58,7 @@ class Definitions:
         return ", ".join(parts), signature
 
     def function(self, outer, depth, name=None, method=None):
-        """A `def`: plain, generator, coroutine."""
+        """A `def`: a function, generator or coroutine."""
         name = name or f"f{self.label()}"
         kind = "plain" if method else self.weighted((8, "plain"), (2, "generator"), (2, "async"))
         scope = Scope("function", outer)
@@ -109,7 +109,7 @@ class Definitions:
             self.left += 1
             lines += self.give(scope, 0)
         if kind == "plain" and self.chance(0.15):
-            # Known to itself, with fuel.
+            # The function may call itself; a fuel counter bounds the recursion.
             scope.functions[name] = signature
             lines.append(f"if not more({self.label()}): return 0")
         lines += self.block(scope, depth - 1, self.random.randint(1, 4))

@@ -1,10 +1,10 @@
-"""Random expressions. Each is parenthesized as far as it can stand anywhere."""
+"""Random expressions, parenthesized so that they can be used anywhere."""
 
 from grammar.scope import BAG, INT, LIST, TABLE, TEXT, TRUTH, Scope
 
 
 class Expressions:
-    """The mixin that makes expressions; `self.random` decides, `self.label()` numbers the events."""
+    """The mixin that generates expressions. `self.random` makes the choices; `self.label()` numbers the events."""
 
     def expression(self, kind, scope, depth=2):
         return {
@@ -17,7 +17,7 @@ class Expressions:
         }[kind](scope, depth)
 
     def name(self, kind, scope):
-        """A variable of a kind, now and then one that may be unbound; None if there is none."""
+        """A variable of a kind, occasionally one that may be unbound. None if there is no such variable."""
         if self.chance(0.015):
             risky = scope.risky(kind)
             if risky:
@@ -67,7 +67,7 @@ class Expressions:
         return f"({then} if {test} else {other})"
 
     def lazy_value(self, scope, depth):
-        """`a and b`, `a or b` where the value counts."""
+        """`a and b` or `a or b` whose value is used."""
         operands = [self.integer(scope, depth)]
         for _ in range(self.random.randint(1, 2)):
             operands.append(self.lazily(scope, self.integer, scope, depth))
@@ -157,7 +157,7 @@ class Expressions:
         return call
 
     def arguments(self, signature, scope, depth):
-        """Arguments that fit, but for one call in twenty."""
+        """Valid arguments, except in one of twenty calls."""
         given = signature.required + self.random.randint(0, signature.optional)
         if self.chance(0.05):
             given = max(0, given - 1)
@@ -192,7 +192,7 @@ class Expressions:
         inner = Scope("comprehension", scope)
         inner.is_async = scope.is_async and brackets != "()"
         inner.instance = scope.instance
-        # `:=` in a comprehension binds in the function around it.
+        # `:=` in a comprehension binds in the enclosing function.
         inner.own = dict(scope.own) if scope.walrus and scope.kind in ("function", "lambda") else {}
         inner.walrus, inner.lazy = bool(inner.own), 1
         inner.maybe = scope.maybe

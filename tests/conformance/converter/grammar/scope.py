@@ -1,4 +1,4 @@
-"""Which names a piece of a random program may read and write."""
+"""The names that a part of a random program may read and write."""
 
 INT, LIST, TEXT, TABLE, BAG, TRUTH = "int", "list", "text", "table", "bag", "truth"
 
@@ -11,7 +11,7 @@ NAMES = {
     TRUTH: ["flag"],
 }
 
-# Names that a converter is tempted to use itself.
+# Names that a converter might generate.
 CONVERTERS_OWN = [
     "get_state", "set_state", "if_body", "else_body", "loop_body", "loop_test", "extra_test", "vars_", "itr",
     "do_return", "retval_", "break_", "continue_", "fscope", "lscope", "get_state_1", "break__1", "retval__1",
@@ -19,7 +19,7 @@ CONVERTERS_OWN = [
 
 
 class Signature:
-    """How a generated function is called."""
+    """The signature of a generated function."""
 
     def __init__(self, kind="plain", required=0, optional=0, positional_only=0, keyword_only=(), star=False, double=False):
         self.kind = kind
@@ -35,8 +35,8 @@ class Signature:
 class Scope:
     """A function, a lambda, a class body or the module.
 
-    `bound` holds the names that are bound on every way to the current place, `maybe` those bound on some; `own` are
-    the names that statements here may bind. Names of enclosing functions are read as they were bound at the `def`.
+    `bound` contains the names that are bound on every path to the current position, `maybe` those bound on some paths.
+    `own` contains the names that statements may bind here. Names of enclosing functions are those bound at the `def`.
     """
 
     def __init__(self, kind, parent=None, own=()):
@@ -56,7 +56,7 @@ class Scope:
         self.walrus = kind in ("function", "lambda")
 
     def visible(self, kind):
-        """Names of a kind that can be read, in a fixed order."""
+        """The readable names of a kind, in a fixed order."""
         found = [name for name, k in self.bound.items() if k == kind]
         hidden = set(self.own) | set(self.bound) | set(self.maybe)
         scope = self.parent
@@ -100,7 +100,7 @@ class Scope:
         return dict(self.bound), dict(self.functions)
 
     def join(self, before, ends):
-        """After a branching: what is bound on all of `ends` is bound."""
+        """Merges the branches `ends`: a name is bound if all of them bind it."""
         everywhere = dict(before[0])
         for name, kind in ends[0][0].items():
             if all(name in bound for bound, _ in ends):

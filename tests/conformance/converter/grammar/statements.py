@@ -1,4 +1,4 @@
-"""Random statements: each method returns the lines of one, without indentation."""
+"""Random statements. Each method returns the lines of one statement, without indentation."""
 
 from grammar.scope import BAG, INT, LIST, TABLE, TEXT, TRUTH
 
@@ -8,7 +8,7 @@ def indented(lines):
 
 
 class Statements:
-    """The mixin that makes statements and blocks; `self.left` is how many more statements the program may have."""
+    """The mixin that generates statements and blocks. `self.left` is the number of statements that may still be added."""
 
     def block(self, scope, depth, size=None):
         lines = []
@@ -20,7 +20,7 @@ class Statements:
         return lines or [f"note({self.label()})"]
 
     def branch(self, scope, depth, before, ends, size=None):
-        """A block that starts from the state `before`; its end is added to `ends`."""
+        """A block that starts in the state `before`. Appends its final state to `ends`."""
         scope.bound, scope.functions = dict(before[0]), dict(before[1])
         lines = indented(self.block(scope, depth, size))
         ends.append(scope.snapshot())
@@ -115,7 +115,7 @@ class Statements:
         return [f"if len({name}) < 8: {name}.{method.format(self.integer(scope))}"]
 
     def keep_lambda(self, scope, depth):
-        """Closures that are called later, when their variables have changed."""
+        """Closures that are called after their variables have changed."""
         if "later" in scope.bound and self.chance(0.4):
             return [f"note({self.label()}, [g() for g in later])"]
         if "later" in scope.bound:
@@ -239,7 +239,7 @@ class Statements:
         return lines
 
     def loop(self, scope, depth, head, targets, first, before, may_else=True):
-        """The common part of loops: body and else; the names in `targets` are bound in the body."""
+        """The body and else of a loop. The names in `targets` are bound in the body."""
         ends = [before]
         was_in_loop, scope.in_loop = scope.in_loop, True
         scope.bound, scope.functions = dict(before[0]), dict(before[1])

@@ -1,4 +1,4 @@
-"""How the functions in this folder say what they are run with."""
+"""Decorators that declare the test inputs of the functions in this folder."""
 
 import tensorflow as tf
 
@@ -6,14 +6,14 @@ T = tf.constant
 
 
 class Case:
-    """One function, and one list of arguments for it."""
+    """A function with one list of arguments."""
 
     def __init__(self, function, arguments):
         self.function = function
         self.arguments = arguments
 
     def fresh_arguments(self):
-        """New containers and objects for each run, since functions may change them."""
+        """New containers and objects for each run, because functions may modify them."""
         return [
             argument.make() if isinstance(argument, Fresh) else tf.nest.map_structure(lambda leaf: leaf, argument)
             for argument in self.arguments
@@ -21,7 +21,7 @@ class Case:
 
 
 class Fresh:
-    """An argument that is made anew for each run."""
+    """An argument that is created for each run."""
 
     def __init__(self, make):
         self.make = make
@@ -44,7 +44,7 @@ def case(*arguments):
 
 
 def deviates(reason):
-    """`@deviates("why")`: TensorFlow's own conversion does not do here what plain Python does; ours must."""
+    """`@deviates("why")`: TensorFlow's conversion behaves differently from plain Python, and ag-lsp's must not."""
 
     def register(function):
         DEVIATIONS[function] = reason
@@ -54,7 +54,7 @@ def deviates(reason):
 
 
 def kept(reason):
-    """`@kept("why")`: ours leaves this function as it is, with this reason; what it gives is plain Python's."""
+    """`@kept("why")`: ag-lsp does not convert this function and reports this reason. The result is plain Python's."""
 
     def register(function):
         KEPT[function] = reason

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs every function of this folder in TensorFlow: with its own conversion, with ours, and as plain Python.
+"""Runs every function of this folder as plain Python, converted by TensorFlow, and converted by ag-lsp.
 
     tests/conformance/converter/tensorflow/compare.py [--binary target/release/ag-lsp] [--verbose] [TOPIC …]
 
-Ours must give what TensorFlow's gives: the same values, or the same error at the same lines of the user's code. Where
-a function is marked with `@deviates`, TensorFlow's must differ from plain Python, and ours must give what plain Python
-gives. Anything else is a difference, and the exit status is 1.
+ag-lsp's outcome must equal TensorFlow's: the same values, or the same error at the same lines of the user's code. For
+functions marked with `@deviates`, TensorFlow's outcome must differ from plain Python's, and ag-lsp's must not. The exit
+status is 1 if any function differs.
 """
 
 import argparse
@@ -28,19 +28,19 @@ import tf_dropin  # noqa: E402
 from outcomes import Outcome, Warnings  # noqa: E402
 
 MACHINERY = ("cases", "compare", "examples", "outcomes")
-AGREES, RIGHT, DIFFERS = "agree", "ours right", "differ"
+AGREES, RIGHT, DIFFERS = "agree", "like Python", "differ"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     binary = os.environ.get("AG_LSP", HERE.parents[3] / "target/release/ag-lsp")
     parser.add_argument("--binary", default=binary, help="the ag-lsp program")
-    parser.add_argument("--verbose", action="store_true", help="print what every function gave")
+    parser.add_argument("--verbose", action="store_true", help="print the outcome of every function")
     parser.add_argument("topics", nargs="*", help="only these modules of the folder")
     options = parser.parse_args()
 
     topics = options.topics or sorted(path.stem for path in HERE.glob("*.py") if path.stem not in MACHINERY)
-    warnings = Warnings.heard()
+    warnings = Warnings.record()
     table = collections.Counter()
     print(f"{'topic':<20}{'functions':>10}{AGREES:>8}{RIGHT:>12}{DIFFERS:>8}")
     for topic in topics:
@@ -56,34 +56,34 @@ def main():
             if function in cases.DEVIATIONS and verdicts[function] == AGREES:
                 row[AGREES] -= 1
                 row[DIFFERS] += 1
-                print(f"{topic}.{function.__name__}: TensorFlow is right here, there is no deviation")
+                print(f"{topic}.{function.__name__}: TensorFlow behaves like Python, so this is not a deviation")
         print(f"{topic:<20}{len(verdicts):>10}{row[AGREES]:>8}{row[RIGHT]:>12}{row[DIFFERS]:>8}")
         table += row
-    print(f"{table[AGREES]} agree, {table[RIGHT]} ours right where TensorFlow is wrong, {table[DIFFERS]} differ")
+    print(f"{table[AGREES]} agree, {table[RIGHT]} agree with Python where TensorFlow does not, {table[DIFFERS]} differ")
     print(f"test result: functions. {table[AGREES] + table[RIGHT]} passed; {table[DIFFERS]} failed;")
     return 1 if table[DIFFERS] else 0
 
 
 def judge(case, options, warnings):
     tf_dropin.uninstall()
-    theirs = Outcome(staged(case.function), case.fresh_arguments(), warnings)
+    reference = Outcome(staged(case.function), case.fresh_arguments(), warnings)
     tf_dropin.install(options.binary)
-    ours = Outcome(staged(case.function), case.fresh_arguments(), warnings)
+    converted = Outcome(staged(case.function), case.fresh_arguments(), warnings)
     tf_dropin.uninstall()
     plain = Outcome(case.function, case.fresh_arguments(), warnings)
 
     name = case.function.__name__
     if case.function in cases.KEPT:
-        verdict = AGREES if ours.means(plain) and ours.unconverted == (f"<function {name}",) else DIFFERS
-    elif ours.agrees(theirs):
+        verdict = AGREES if converted.means(plain) and converted.unconverted == (f"<function {name}",) else DIFFERS
+    elif converted.agrees(reference):
         verdict = AGREES
-    elif case.function in cases.DEVIATIONS and ours.means(plain) and not theirs.means(plain):
+    elif case.function in cases.DEVIATIONS and converted.means(plain) and not reference.means(plain):
         verdict = RIGHT
     else:
         verdict = DIFFERS
     if options.verbose or verdict == DIFFERS:
         print(f"{case.function.__module__}.{name}: {verdict}")
-        for way, outcome in (("TensorFlow", theirs), ("ours", ours), ("plain", plain)):
+        for way, outcome in (("TensorFlow", reference), ("ag-lsp", converted), ("plain", plain)):
             print(f"    {way:<12}{outcome}")
     return verdict
 

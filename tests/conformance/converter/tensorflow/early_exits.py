@@ -1,4 +1,4 @@
-"""`break`, `continue` and `return` before the end."""
+"""`break`, `continue` and early `return`."""
 
 import tensorflow as tf
 from cases import T, case

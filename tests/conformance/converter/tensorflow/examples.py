@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the examples of `tests/conformance/recorded/tensorflow` converted by TensorFlow, by ag-lsp, and unconverted.
+"""Runs the examples of `tests/conformance/recorded/tensorflow` unconverted, converted by TensorFlow, and by ag-lsp.
 
     tests/conformance/converter/tensorflow/examples.py [--binary target/release/ag-lsp] [MODULE …]
 
-Those modules were written to be analysed; their `EXAMPLES` are run here. Ours must agree with TensorFlow's conversion,
-or else with plain Python. Each way has a fresh copy of the module, since examples leave traces in it.
+Runs the `EXAMPLES` of the modules. ag-lsp's outcome must agree with that of TensorFlow's conversion or of plain Python.
+Each variant has a fresh copy of the module, because examples modify its state.
 """
 
 import argparse
@@ -26,11 +26,11 @@ import tensorflow as tf  # noqa: E402
 import tf_dropin  # noqa: E402
 from outcomes import Outcome, Warnings  # noqa: E402
 
-# Where ours gives neither what TensorFlow gives nor what plain Python gives.
+# Examples where ag-lsp's outcome differs from both TensorFlow's and plain Python's.
 EXPECTED = {
-    "coroutine": "a coroutine that never waits is run to its end; TensorFlow refuses to return it",
-    "factorial": "a recursion without an end: ours names the line of the call, TensorFlow that of the `if`",
-    "nonlocal_count": "a Tensor leaves the loop through `nonlocal`: an error here, silently a wrong number there",
+    "coroutine": "a coroutine that never suspends runs to completion; TensorFlow refuses to return it",
+    "factorial": "an infinite recursion: ag-lsp reports the line of the call, TensorFlow that of the `if`",
+    "nonlocal_count": "a Tensor escapes the loop through `nonlocal`: an error in ag-lsp, a silently wrong number in TensorFlow",
 }
 
 
@@ -40,7 +40,7 @@ def main():
     parser.add_argument("--binary", default=binary, help="the ag-lsp program")
     parser.add_argument("modules", nargs="*", help="only these modules")
     options = parser.parse_args()
-    warnings = Warnings.heard()
+    warnings = Warnings.record()
 
     table = collections.Counter()
     for path in sorted(MODULES.glob("*.py")):
@@ -49,40 +49,40 @@ def main():
         if not hasattr(imported(path), "EXAMPLES"):
             continue
         tf_dropin.uninstall()
-        theirs = outcomes(path, staged, warnings)
+        reference = outcomes(path, staged, warnings)
         tf_dropin.install(options.binary)
-        ours = outcomes(path, staged, warnings)
+        converted = outcomes(path, staged, warnings)
         tf_dropin.uninstall()
         plain = outcomes(path, lambda module, function: function, warnings)
 
         row = collections.Counter()
-        for key in theirs:
-            if ours[key].agrees(theirs[key]):
+        for key in reference:
+            if converted[key].agrees(reference[key]):
                 row["agree"] += 1
                 continue
-            verdict = "right" if is_better(ours[key], theirs[key], plain[key]) else "differ"
+            verdict = "right" if is_better(converted[key], reference[key], plain[key]) else "differ"
             if verdict == "differ" and key[0] in EXPECTED:
                 row["expected"] += 1
                 continue
             row[verdict] += 1
             print(f"{path.stem}: {key[0]}, example {key[1] + 1}: {verdict}")
-            for name, outcome in (("TensorFlow", theirs), ("ours", ours), ("plain", plain)):
+            for name, outcome in (("TensorFlow", reference), ("ag-lsp", converted), ("plain", plain)):
                 print(f"    {name:<12}{outcome[key]}")
-        print(f"{path.stem:<28}{row['agree']:>8} agree{row['right']:>5} ours right{row['differ']:>5} differ", flush=True)
+        print(f"{path.stem:<28}{row['agree']:>8} agree{row['right']:>5} like Python{row['differ']:>5} differ", flush=True)
         table += row
     print(
-        f"{table['agree']} agree, {table['right']} ours right where TensorFlow is wrong, "
+        f"{table['agree']} agree, {table['right']} like Python where TensorFlow is not, "
         f"{table['expected']} differ as expected, {table['differ']} differ"
     )
     print(f"test result: examples. {table['agree'] + table['right']} passed; {table['differ']} failed;")
     return 1 if table["differ"] else 0
 
 
-def is_better(ours, theirs, plain):
-    """Whether ours alone gives what plain Python gives; of an error, at least the line."""
-    if ours.means(plain) and not theirs.means(plain):
+def is_better(converted, reference, plain):
+    """Whether only ag-lsp's outcome agrees with plain Python; for errors, at least in the line."""
+    if converted.means(plain) and not reference.means(plain):
         return True
-    return ours.is_blamed_as(plain) and not theirs.is_blamed_as(plain)
+    return converted.has_same_error_as(plain) and not reference.has_same_error_as(plain)
 
 
 def imported(path):

@@ -1,4 +1,4 @@
-"""Functions converted with features that `tf.function` leaves off by default."""
+"""Functions converted with features that are off by default in `tf.function`."""
 
 import tensorflow as tf
 from cases import T, case, features

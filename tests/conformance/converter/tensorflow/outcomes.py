@@ -1,4 +1,4 @@
-"""What a run of a function gave, in a form that can be compared."""
+"""Outcomes of runs, in a comparable form."""
 
 import collections
 import itertools
@@ -12,7 +12,7 @@ import tensorflow as tf
 
 
 class Outcome:
-    """What one run gave."""
+    """The outcome of one run."""
 
     def __init__(self, function, arguments, warnings, keywords=None):
         warnings.clear()
@@ -26,17 +26,17 @@ class Outcome:
         self.unconverted = warnings.unconverted()
 
     def agrees(self, other):
-        """Whether this is what the other gave, and nothing stayed unconverted that the other converted."""
+        """Whether the outcomes are equal, and everything that the other converted is converted."""
         same = (self.value, self.error, self.changed) == (other.value, other.error, other.changed)
         return same and set(self.unconverted) <= set(other.unconverted)
 
     def means(self, plain):
-        """Whether a graph gave what plain Python gives, which has no frames of converted code."""
+        """Whether the outcome of a graph equals that of plain Python, which has no converted frames."""
         same_error = (self.error and self.error[:2]) == (plain.error and plain.error[:2])
         return same_error and self.value == plain.value and self.changed == plain.changed
 
-    def is_blamed_as(self, plain):
-        """Whether an error is that of plain Python, and at its line."""
+    def has_same_error_as(self, plain):
+        """Whether an error and its line equal those of plain Python."""
         if self.error is None or plain.error is None:
             return False
         return self.error.type == plain.error.type and self.error.lines[:1] == plain.error.lines[:1]
@@ -47,7 +47,7 @@ class Outcome:
 
 
 class Error(collections.namedtuple("Error", ["type", "message", "lines"])):
-    """An error, and the lines of converted code that it is blamed on."""
+    """An error with the lines of converted code in its traceback."""
 
     @classmethod
     def of(cls, error):
@@ -63,7 +63,7 @@ class Error(collections.namedtuple("Error", ["type", "message", "lines"])):
             lines = [(frame.filename, frame.lineno, frame.function_name) for frame in frames if frame.is_converted]
         message = re.sub("0x[0-9a-f]+|(?<=__inference_).*", "…", message.split("\n")[0])
         users = [(Path(file).name, *rest) for file, *rest in lines if is_users(file)]
-        # A recursion without an end shows as many frames as Python's stack has room for.
+        # The number of frames of an infinite recursion depends on the stack size.
         return cls(kind, message, tuple(line for line, _ in itertools.groupby(users)))
 
 
@@ -72,15 +72,15 @@ def is_users(filename):
 
 
 class Warnings(logging.Handler):
-    """Which functions TensorFlow could not convert."""
+    """Records which functions TensorFlow could not convert."""
 
     def __init__(self):
         super().__init__()
         self.messages = []
 
     @classmethod
-    def heard(cls):
-        """From now on, TensorFlow's warnings go here alone."""
+    def record(cls):
+        """Redirects TensorFlow's warnings to this object."""
         warnings = cls()
         logging.getLogger("tensorflow").handlers[:] = [warnings]
         logging.getLogger("tensorflow").propagate = False
@@ -101,7 +101,7 @@ class Warnings(logging.Handler):
 
 
 def described(value):
-    """A value without identity: kinds of containers, dtypes, numbers to five digits."""
+    """A comparable form of a value: container types, dtypes, numbers to five digits."""
     if isinstance(value, dict):
         return "dict", {key: described(item) for key, item in value.items()}
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""What TensorFlow refuses when it stages: the same error, at the same line of the user's code."""
+"""Errors of TensorFlow during tracing: ag-lsp's converted code has the same error at the same line of the user's code."""
 
 import tensorflow as tf
 from cases import T, case

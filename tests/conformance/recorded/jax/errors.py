@@ -1,4 +1,4 @@
-"""Control flow that jax.jit refuses, each fault beside a twin that works."""
+"""Control flow that jax.jit rejects, each error with a similar function that works."""
 from functools import partial
 
 import jax

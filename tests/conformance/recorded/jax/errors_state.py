@@ -1,4 +1,4 @@
-"""What jax refuses about state, arguments and the bodies of lax loops, each fault beside a twin that works."""
+"""What jax rejects about state, arguments and the bodies of lax loops, each error with a similar function that works."""
 from functools import partial
 
 import jax

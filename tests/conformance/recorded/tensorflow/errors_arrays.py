@@ -1,4 +1,4 @@
-"""Item assignment and TensorArrays in staged code. Every call in main() is a program of its own."""
+"""Item assignment and TensorArrays in staged code. Every call in main() is a separate program."""
 
 import tensorflow as tf
 

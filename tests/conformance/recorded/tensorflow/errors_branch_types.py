@@ -1,4 +1,4 @@
-"""Types that the branches of a staged `if` must share. Every call in main() is a program of its own."""
+"""Types that the branches of a staged `if` must share. Every call in main() is a separate program."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Names that the branches of a staged `if` must both bind. Every call in main() is a program of its own."""
+"""Names that the branches of a staged `if` must both bind. Every call in main() is a separate program."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Staged control flow that Keras 3, datasets and builtins call unconverted. Every call in main() is a program of its own."""
+"""Staged control flow that Keras 3, datasets and builtins call unconverted. Every call in main() is a separate program."""
 
 import keras
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Staged control flow in calls that AutoGraph does not convert. Every call in main() is a program of its own."""
+"""Staged control flow in calls that AutoGraph does not convert. Every call in main() is a separate program."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Loop else, generators, mangled names: not converted. Every call in main() is a program of its own."""
+"""Loop else, generators, mangled names: not converted. Every call in main() is a separate program."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Python loops that were meant to be staged. Every call in main() is a program of its own."""
+"""Python loops that were meant to be staged. Every call in main() is a separate program."""
 
 import tensorflow as tf
 

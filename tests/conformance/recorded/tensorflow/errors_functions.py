@@ -1,4 +1,4 @@
-"""Variables, leaks and recursion in tf.function. Every call in main() is a program of its own."""
+"""Variables, leaks and recursion in tf.function. Every call in main() is a separate program."""
 
 import keras
 import tensorflow as tf

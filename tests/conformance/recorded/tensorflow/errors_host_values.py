@@ -1,4 +1,4 @@
-"""Tensors given to NumPy, math and `or`. Every call in main() is a program of its own."""
+"""Tensors given to NumPy, math and `or`. Every call in main() is a separate program."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Staged lists, with the optional feature LISTS. Every call in main() is a program of its own."""
+"""Staged lists, with the optional feature LISTS. Every call in main() is a separate program."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Distributed loops, lists and keys mutated in staged loops. Every call in main() is a program of its own."""
+"""Distributed loops, lists and keys mutated in staged loops. Every call in main() is a separate program."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Dtypes and shapes that a staged loop must keep. Every call in main() is a program of its own."""
+"""Dtypes and shapes that a staged loop must keep. Every call in main() is a separate program."""
 
 import tensorflow as tf
 

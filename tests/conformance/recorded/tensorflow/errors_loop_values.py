@@ -1,4 +1,4 @@
-"""Structures, objects and returns in staged loops. Every call in main() is a program of its own."""
+"""Structures, objects and returns in staged loops. Every call in main() is a separate program."""
 
 import tensorflow as tf
 

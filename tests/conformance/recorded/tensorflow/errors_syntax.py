@@ -1,4 +1,4 @@
-"""Walrus, match, async, lambdas, loop options: not converted. Every call in main() is a program of its own."""
+"""Walrus, match, async, lambdas, loop options: not converted. Every call in main() is a separate program."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Control flow that breaks the graph of torch.compile, each fault beside a twin that keeps it whole."""
+"""Control flow that breaks the graph of torch.compile, each with a similar function that does not."""
 import torch
 from torch import nn
 

@@ -1,4 +1,4 @@
-"""Values, shapes and effects that break the graph of torch.compile, each beside a twin that keeps it whole."""
+"""Values, shapes and effects that break the graph of torch.compile, each with a similar function that does not."""
 import random
 import time
 

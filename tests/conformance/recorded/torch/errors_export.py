@@ -1,4 +1,4 @@
-"""What torch.export refuses, each fault beside a twin that it exports."""
+"""What torch.export rejects, each error with a similar function that it exports."""
 import torch
 from torch import nn
 

@@ -1,4 +1,4 @@
-"""What the TorchScript compiler refuses, each fault beside a twin that it compiles."""
+"""What the TorchScript compiler rejects, each error with a similar function that it compiles."""
 from typing import Dict, List, Optional, Tuple, Union
 
 import torch

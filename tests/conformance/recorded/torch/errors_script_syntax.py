@@ -1,4 +1,4 @@
-"""Python that TorchScript doesn't have, each idiom beside a twin that it compiles."""
+"""Python features that TorchScript does not support, each with a similar function that it compiles."""
 import math
 from typing import Dict, List
 

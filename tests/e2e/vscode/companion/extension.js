@@ -1,5 +1,5 @@
-// Runs inside of VS Code: the steps of the scenario, one after the other, each with what it must find.
-// Results go to the folder AG_LSP_SCENARIO, where `drive.mjs` waits for them and takes the pictures.
+// Runs the steps of the scenario inside VS Code and checks their results.
+// Writes the results to the folder AG_LSP_SCENARIO, where `drive.mjs` reads them and takes screenshots.
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const path = require('node:path');
@@ -7,27 +7,27 @@ const vscode = require('vscode');
 
 const folder = process.env.AG_LSP_SCENARIO;
 
-/** Waits until `question` answers with something; `what` is said where it never does. */
-async function until(what, question) {
+/** Waits until `condition` returns a value. The error message on timeout contains `what`. */
+async function until(what, condition) {
     const end = Date.now() + 60_000;
     while (Date.now() < end) {
-        const answer = await question();
+        const answer = await condition();
         if (answer) {
             return answer;
         }
         await new Promise(resolve => setTimeout(resolve, 50));
     }
-    throw new Error(`waited in vain for ${what}`);
+    throw new Error(`timeout while waiting for ${what}`);
 }
 
-/** Has a picture of the window taken, as soon as `text` stands in it. */
+/** Requests a screenshot as soon as the window contains `text`. */
 async function picture(name, text = '') {
     fs.writeFileSync(path.join(folder, `${name}.new`), text);
     fs.renameSync(path.join(folder, `${name}.new`), path.join(folder, `${name}.wanted`));
     await until(`the picture ${name}`, () => fs.existsSync(path.join(folder, `${name}.taken`)));
 }
 
-/** Has the first place clicked at which `text` stands. */
+/** Requests a click on the first occurrence of `text`. */
 async function clicked(name, text) {
     fs.writeFileSync(path.join(folder, `${name}.click`), text);
     await until(`the click ${name}`, () => fs.existsSync(path.join(folder, `${name}.taken`)));
@@ -45,21 +45,21 @@ function diagnostic(document, code) {
     return vscode.languages.getDiagnostics(document.uri).find(found => (found.code?.value ?? found.code) === code);
 }
 
-/** The scenario's source, in its editor. */
+/** Opens the scenario's source in an editor. */
 async function source() {
     const [root] = vscode.workspace.workspaceFolders;
     const document = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(root.uri, 'model.py'));
     return vscode.window.showTextDocument(document, vscode.ViewColumn.One);
 }
 
-/** A program of the runtime, in its editor. */
+/** Opens a program of the runtime in an editor. */
 async function program() {
     const [root] = vscode.workspace.workspaceFolders;
     const document = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(root.uri, 'program.py'));
     return vscode.window.showTextDocument(document, vscode.ViewColumn.One);
 }
 
-/** Replaces a text of the program, and saves it. */
+/** Replaces text of the program and saves it. */
 async function edited(from, to) {
     const editor = await program();
     const start = position(editor.document, from);
@@ -76,7 +76,7 @@ function converted() {
     return vscode.window.visibleTextEditors.find(editor => editor.document.uri.scheme === 'ag-converted');
 }
 
-/** Whether a tab with such a title is in front. */
+/** Whether a tab with this title is active. */
 function shows(title) {
     return vscode.window.tabGroups.all.some(group => title.test(group.activeTab?.label));
 }
@@ -226,7 +226,7 @@ const steps = {
         await call('ag-lsp.showGraph', { ...target, inputs: 'n=i64[]' });
         await until('the panel', () => shows(/Graph of collatz/));
         await picture('graph', 'aten.remainder');
-        // It follows what is saved, and says what is wrong with it.
+        // The graph is redrawn on save, and shows errors.
         await edited('steps = 0', 'steps = nothing');
         await picture('graph-failed', "name 'nothing' is not defined");
         await edited('steps = nothing', 'steps = 0');
