@@ -1,6 +1,6 @@
 //! The rules: one file each, registered in [`registry`].
 //!
-//! A rule is a static [`Rule`] made by [`declare_rule!`], whose doc comment is its manual page
+//! A rule is a static [`Rule`] made by `declare_rule!`, whose doc comment is its manual page
 //! (`ag-lsp explain`), and a check function. Checks see one function or one file through
 //! [`context`], report, and never panic.
 

@@ -1,5 +1,7 @@
 //! The binary from outside: what it prints, what it writes, and what it exits with.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod config;
 mod convert;
 mod discovery;
