@@ -1,4 +1,4 @@
-"""`pip install ag-lsp` gives the binary: the wheel is built, and installed where nothing else is."""
+"""`pip install .` gives the binary: the wheel is built, and installed where nothing else is."""
 
 import subprocess
 import tomllib
