@@ -2,6 +2,8 @@
 //!
 //!     cargo bench -p ag-runtime --bench overhead
 
+#![allow(clippy::unwrap_used, reason = "a bench that cannot go on fails")]
+
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -1,5 +1,7 @@
 //! The graph as text: what is printed reads back, and what cannot be a graph is refused.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use ag_runtime::ir::text::{parse, print};
 use ag_runtime::ir::verify::verify;
 

@@ -1,5 +1,7 @@
 //! How much memory a long run takes, in a process where nothing else runs.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use ag_runtime::exec::{Alone, Plan, Value};
 use ag_runtime::ir::text::parse;
 

@@ -1,5 +1,7 @@
 //! Each pass alone, before and after.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use ag_runtime::ir::text::{parse, print};
 use ag_runtime::ir::verify::verify;
 use ag_runtime::optimize::{Pass, optimize};

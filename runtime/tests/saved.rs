@@ -1,5 +1,7 @@
 //! Models in files: what is saved runs again, without Python; what is damaged is refused in one line.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -1,6 +1,6 @@
 //! The rules, one file each, registered in [`registry`].
 //!
-//! A rule is a static [`Rule`] declared by [`declare_rule!`] and a check function. The doc comment of the rule
+//! A rule is a static [`Rule`] declared by `declare_rule!` and a check function. The doc comment of the rule
 //! is its manual page (`ag-lsp explain`). Checks receive one function or one file through [`context`], report
 //! findings, and never panic.
 

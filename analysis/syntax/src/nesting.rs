@@ -1,7 +1,7 @@
 //! How deeply a text nests, found without recursion: the guard of everything that walks a tree.
 //!
 //! Trees are walked and dropped recursively. A text nested (or chained: `1 + 1 + …`) beyond
-//! [`LIMIT`] is not parsed at all.
+//! `LIMIT` is not parsed at all.
 
 use ruff_python_ast::token::TokenKind;
 use ruff_python_parser::{Mode, lexer};

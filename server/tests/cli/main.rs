@@ -1,5 +1,7 @@
 //! Command-line tests of the binary: output, written files, and exit codes.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod config;
 mod convert;
 mod discovery;

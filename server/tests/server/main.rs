@@ -1,5 +1,7 @@
 //! End-to-end tests of `ag-lsp server`: the real binary over standard input and output.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod client;
 
 use std::process::{Child, Command, Stdio};

@@ -25,7 +25,7 @@ pub struct Signature {
     pub stores: Vec<Name>,
     /// Its own code imports, or says `global` or `nonlocal`.
     pub rebinds: bool,
-    /// It decides on something that is not Python on its face: see [`crate::index::plain::is_plainly_python`].
+    /// It decides on a value that may be a Tensor: see `plain::is_plainly_python`.
     pub tests_values: bool,
     /// It stands under a test of a constant of the file that is `False`: nobody ever defines it.
     pub is_dead: bool,
@@ -78,7 +78,7 @@ pub enum DefaultValue {
 }
 
 impl Signature {
-    /// Its own code binds what others see: see [`crate::index::closed`].
+    /// Its own code binds names or attributes that other code can see: see [`crate::self_contained`].
     pub fn reaches_out(&self) -> bool {
         self.rebinds || !self.stores.is_empty()
     }
