@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ag_analysis::staging::stubs;
-use ruff_python_ast::{Expr, ParameterWithDefault, Stmt, StmtClassDef, StmtFunctionDef, StmtImportFrom};
+use ruff_python_ast::{Expr, Parameter, Stmt, StmtClassDef, StmtFunctionDef, StmtImportFrom};
 use ruff_python_parser::parse_module;
 use ruff_source_file::LineIndex;
 use ruff_text_size::{Ranged, TextRange};
@@ -213,14 +213,9 @@ impl Models {
             .collect()
     }
 
-    /// The parameters of a function that can be given by name.
     fn parameters(&self, module: &str, function: &StmtFunctionDef, owner: &str, names: &mut Vec<Name>) {
-        let parameters = &function.parameters;
-        let named = parameters.args.iter().chain(&parameters.kwonlyargs);
-        for ParameterWithDefault { parameter, .. } in named {
-            if !matches!(parameter.name.as_str(), "self" | "cls") && is_public(&parameter.name) {
-                names.push(self.name(module, parameter.range, owner, &parameter.name));
-            }
+        for parameter in keywords(function).filter(|parameter| is_public(&parameter.name)) {
+            names.push(self.name(module, parameter.range, owner, &parameter.name));
         }
     }
 }
@@ -234,6 +229,14 @@ impl Stub {
     fn defines(&self, name: &str) -> bool {
         self.body.iter().flat_map(defined).any(|(defined, _)| defined == name)
     }
+}
+
+/// The parameters of a function that can be given by name.
+pub(crate) fn keywords(function: &StmtFunctionDef) -> impl Iterator<Item = &Parameter> {
+    let named = function.parameters.args.iter().chain(&function.parameters.kwonlyargs);
+    named
+        .map(|parameter| &parameter.parameter)
+        .filter(|parameter| !matches!(parameter.name.as_str(), "self" | "cls"))
 }
 
 /// The names that a statement of a module or class defines. A type variable is not one of them.

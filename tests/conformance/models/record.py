@@ -5,6 +5,7 @@ LIST is the output of the test `list`; README.md beside this file has the comman
 """
 
 import ast
+import functools
 import importlib
 import importlib.metadata
 import inspect
@@ -16,6 +17,27 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 MISSING = object()
+
+# Values of classes whose members only show on a value, or on a class below.
+VALUES = {
+    "flax.linen.Module": lambda flax: [flax.linen.Dense(1)],
+    "jax.Array": lambda jax: [jax.numpy.zeros(1)],
+    "keras.Model": lambda keras: [keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])],
+    "numpy.finfo": lambda numpy: [numpy.finfo(float)],
+    "numpy.generic": lambda numpy: [numpy.int64(1), numpy.complex128(1)],
+    "numpy.iinfo": lambda numpy: [numpy.iinfo(int)],
+    "tensorflow.Tensor": lambda tf: [tf.constant(1.0), symbolic(tf)],
+    "tensorflow.Variable": lambda tf: [tf.Variable(1.0)],
+}
+
+# Where the names of Keras 2 are: the model `keras` has them too, for code written for TensorFlow before 2.16.
+OLDER = {
+    "keras": ["tf_keras"],
+    "keras.Layer": ["tf_keras.layers.Layer"],
+    "keras.Metric": ["tf_keras.metrics.Metric"],
+    "keras.Optimizer": ["tf_keras.optimizers.Optimizer", "tf_keras.optimizers.legacy.Optimizer"],
+    "keras.optimizers.LossScaleOptimizer": ["tf_keras.mixed_precision.LossScaleOptimizer"],
+}
 
 
 def main():
@@ -41,10 +63,11 @@ def read(file):
 
 
 def write(package, modelled):
-    lines = [f"# {package} {version(package)}"]
+    older = "".join(f", {older} {version(older)}" for older in OLDER.get(package, ()))
+    lines = [f"# {package} {version(package)}{older}"]
     absent = 0
     for owner in sorted(modelled):
-        names = sorted(name for name in modelled[owner] if exists(owner, name))
+        names = sorted(name for name in modelled[owner] if exists(owner, name) or existed(owner, name))
         absent += len(modelled[owner]) - len(names)
         if names:
             lines += [owner, *wrapped(names)]
@@ -65,14 +88,22 @@ def version(package):
     return importlib.metadata.version(distribution)
 
 
+def existed(owner, name):
+    """Whether an older version, installed under another name, has the name."""
+    path = owner.removesuffix("()")
+    while path and path not in OLDER:
+        path = path.rpartition(".")[0]
+    return any(exists(older + owner[len(path) :], name) for older in OLDER.get(path, ()))
+
+
 def exists(owner, name):
     if owner == name:
         return find(name) is not MISSING
     if owner.endswith("()"):
-        return has_parameter(find(owner[:-2]), name)
+        return has_parameter(function_at(owner[:-2]), name)
     value = find(owner)
     if inspect.isclass(value):
-        return has_member(value, name)
+        return has_member(value, name) or any(hasattr(each, name) for each in values(owner))
     return value is not MISSING and get(value, owner, name) is not MISSING
 
 
@@ -85,6 +116,13 @@ def find(path):
         if value is MISSING:
             return MISSING
     return value
+
+
+def function_at(path):
+    """The function at a path, or the method of a value of the class there."""
+    owner, _, name = path.rpartition(".")
+    methods = (getattr(value, name) for value in values(owner) if hasattr(value, name))
+    return next(methods, None) or find(path)
 
 
 def get(value, path, name):
@@ -102,6 +140,17 @@ def has_member(cls, name):
     return hasattr(cls, name) or any(name in assigned(base) for base in inspect.getmro(cls))
 
 
+@functools.cache
+def values(path):
+    return VALUES[path](importlib.import_module(path.split(".")[0])) if path in VALUES else []
+
+
+def symbolic(tf):
+    with tf.Graph().as_default():
+        return tf.constant(1.0)
+
+
+@functools.cache
 def assigned(cls):
     """What methods of a class assign to `self`, and what its body annotates."""
     names = set(getattr(cls, "__annotations__", ()))

@@ -42,7 +42,6 @@ class Layer(Operation):
     dynamic: bool
     input_dtype: str
     input_spec: Any
-    jit_compile: bool
     losses: list[_Tensor[Any]]
     metrics: list[Any]
     metrics_variables: list[Variable]

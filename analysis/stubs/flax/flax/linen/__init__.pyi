@@ -122,7 +122,6 @@ logsumexp: Op
 make_attention_mask: Op
 make_causal_mask: Op
 max_pool: Op
-min_pool: Op
 normalize: Op
 one_hot: Op
 pool: Op
