@@ -48,7 +48,7 @@ pub fn files() -> Vec<(String, String)> {
             stubs.filter_map(|stub| Some((stub.path().to_str()?.into(), stub.contents_utf8()?.into()))),
         );
     }
-    files.extend(passthrough_rows().map(|row| passthrough_stub(row)));
+    files.extend(passthrough_rows().map(passthrough_stub));
     files
 }
 

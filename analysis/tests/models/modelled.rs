@@ -3,7 +3,7 @@
 //! A name of a helper module (`torch/_functions.pyi`) counts where a public module takes it over, and a
 //! member of a helper class counts for the public classes below it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use ag_analysis::staging::stubs;
 use ruff_python_ast::{Expr, Parameter, Stmt, StmtClassDef, StmtFunctionDef, StmtImportFrom};
@@ -36,9 +36,9 @@ pub(crate) fn names() -> Vec<Name> {
         names.push(models.name(module, TextRange::default(), parent, name));
         names.extend(models.attributes(module));
     }
-    for ((module, class), path) in models.public_paths() {
-        let mut seen = BTreeSet::new();
-        models.members(&module, &class, &path, &mut seen, &mut names);
+    let public = models.public_paths();
+    for (class, path) in &public {
+        models.members(class, path, &public, &mut names);
     }
     names.sort_by(|a, b| (&a.owner, &a.name, &a.file, a.line).cmp(&(&b.owner, &b.name, &b.file, b.line)));
     names.dedup_by(|b, a| (&a.owner, &a.name) == (&b.owner, &b.name));
@@ -53,6 +53,9 @@ struct Stub {
 
 /// Where a class or function is defined: its module and its name there.
 type Definition = (String, String);
+
+/// The public path of each public class.
+type Paths = BTreeMap<Definition, String>;
 
 struct Models {
     stubs: BTreeMap<String, Stub>,
@@ -137,8 +140,8 @@ impl Models {
     }
 
     /// The public path of each class that has one: the shortest, in the package of its definition if possible.
-    fn public_paths(&self) -> BTreeMap<Definition, String> {
-        let mut paths: BTreeMap<Definition, String> = BTreeMap::new();
+    fn public_paths(&self) -> Paths {
+        let mut paths = Paths::new();
         for module in self.stubs.keys().filter(|module| is_public_module(module)) {
             for (name, _, definition) in self.exports(module) {
                 if self.class(&definition.0, &definition.1).is_some() {
@@ -154,18 +157,8 @@ impl Models {
     }
 
     /// The members of a class, with those of its helper classes.
-    fn members(
-        &self,
-        module: &str,
-        class: &str,
-        path: &str,
-        seen: &mut BTreeSet<Definition>,
-        names: &mut Vec<Name>,
-    ) {
+    fn members(&self, (module, class): &Definition, path: &str, public: &Paths, names: &mut Vec<Name>) {
         let Some(definition) = self.class(module, class) else { return };
-        if !seen.insert((module.to_owned(), class.to_owned())) {
-            return;
-        }
         for statement in &definition.body {
             for (name, at) in defined(statement) {
                 if is_member(&name) {
@@ -181,18 +174,12 @@ impl Models {
         for base in definition.bases() {
             let base = if let Expr::Subscript(generic) = base { &generic.value } else { base };
             if let Expr::Name(base) = base {
-                let (home, base) = self.definition(module, &base.id);
-                if !is_public(&base) || (!is_public_module(&home) && !self.is_exported(&home, &base)) {
-                    self.members(&home, &base, path, seen, names);
+                let base = self.definition(module, &base.id);
+                if !public.contains_key(&base) {
+                    self.members(&base, path, public, names);
                 }
             }
         }
-    }
-
-    fn is_exported(&self, home: &str, name: &str) -> bool {
-        let definition = (home.to_owned(), name.to_owned());
-        let modules = self.stubs.keys().filter(|module| is_public_module(module));
-        modules.flat_map(|module| self.exports(module)).any(|(_, _, found)| found == definition)
     }
 
     fn class(&self, module: &str, name: &str) -> Option<&StmtClassDef> {
