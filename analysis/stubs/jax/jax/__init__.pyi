@@ -1,4 +1,4 @@
-# JAX 0.10, the top-level namespace: transformations keep what the function takes and gives.
+# JAX 0.10, the top-level namespace: transformations keep the signature of the function.
 from typing import Any, Callable, Concatenate, Literal, overload
 from typing_extensions import ParamSpec, TypeVar
 
@@ -45,7 +45,7 @@ config: Any
 float0: Any
 checkpoint_policies: Any
 
-# ---- the result is called as the function is
+# ---- the result has the signature of the function
 @overload
 def jit(fun: _F, /, *args: Any, **kwargs: Any) -> _F: ...
 @overload
@@ -69,7 +69,7 @@ def shard_map(*args: Any, **kwargs: Any) -> Callable[[_F], _F]: ...
 def named_call(fun: _F, **kwargs: Any) -> _F: ...
 def vmap(fun: Callable[_P, _R], *args: Any, **kwargs: Any) -> Callable[_P, _R]: ...
 
-# ---- the gradient has the structure of the first parameter, unless `argnums` says otherwise
+# ---- the gradient has the structure of the first parameter, unless `argnums` selects others
 @overload
 def grad(fun: Callable[Concatenate[_A, _P], tuple[Any, _X]], *, has_aux: Literal[True], holomorphic: Any = ..., allow_int: Any = ...) -> Callable[Concatenate[_A, _P], tuple[_A, _X]]: ...
 @overload
@@ -89,7 +89,7 @@ def linearize(fun: Callable[..., _R], *primals: Any, **kwargs: Any) -> tuple[_R,
 def vjp(fun: Callable[..., _R], *primals: Any, **kwargs: Any) -> tuple[_R, Callable[..., tuple[Any, ...]]]: ...
 def linear_transpose(fun: Callable[..., Any], *primals: Any, **kwargs: Any) -> Callable[..., Any]: ...
 
-# ---- moving and describing values
+# ---- placement and shapes of values
 @overload
 def device_put(x: _Unknown, *args: Any, **kwargs: Any) -> Any: ...
 @overload
@@ -148,5 +148,5 @@ def named_scope(name: Any) -> _Context: ...
 def transfer_guard(*args: Any) -> _Context: ...
 def clear_caches() -> None: ...
 
-# Rare names, and what other versions of JAX have here.
+# Names that are not modelled, and names of other versions of JAX.
 def __getattr__(name: str) -> Any: ...

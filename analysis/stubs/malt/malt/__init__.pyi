@@ -1,5 +1,5 @@
-# malt (diastatic-malt 2.15), AutoGraph without TensorFlow: which values are staged is up to the
-# operators that its user registers.
+# malt (diastatic-malt 2.15), AutoGraph without TensorFlow. The operators that its user registers
+# determine which values are staged.
 from typing import Any, Callable, TypeVar
 
 from malt import core as core, impl as impl, operators as operators

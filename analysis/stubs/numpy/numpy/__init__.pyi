@@ -1,4 +1,4 @@
-# NumPy 2.4, for projects where it is not installed: every result is a value on the host.
+# NumPy 2.4, used in place of its own stubs. Every result is a host value, never a Tensor.
 import builtins as _py
 from typing import Any, Callable, overload
 

@@ -1,13 +1,13 @@
-# The values of NumPy 2.4. All of them live on the host: to a staged function they are Python.
+# The values of NumPy 2.4. All of them are host values: Python values to a traced function.
 #
-# An operator takes host values only, so that with a Tensor on the other side it is the Tensor's
-# operator that answers, as it does at run time.
+# The operators accept host values only. With a Tensor on the other side the type engine therefore
+# uses the Tensor's operator, as Python does at run time.
 from typing import Any, Generic, Iterator, TypeVar
 
 S = TypeVar("S")
 T = TypeVar("T")
 
-# A function that gives an array (or a scalar, which behaves alike).
+# A function that returns an array, or a scalar, which behaves like one.
 class Op:
     def __call__(self, *args: Any, **kwargs: Any) -> ndarray[Any, Any]: ...
 

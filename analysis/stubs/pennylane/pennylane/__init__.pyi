@@ -1,5 +1,5 @@
-# PennyLane 0.45. Under `qjit` the parameters of a circuit are JAX Arrays, and so is the outcome
-# of a mid-circuit measurement; gates and terminal measurements are objects on the host.
+# PennyLane 0.45. Under `qjit` the parameters of a circuit and the outcomes of mid-circuit
+# measurements are JAX Arrays; gates and terminal measurements are host values.
 from typing import Any, Callable, TypeVar, overload
 from typing_extensions import ParamSpec
 
@@ -12,12 +12,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# ---- the ways in
+# ---- entry points
 @overload
 def qjit(fn: F, *args: Any, **kwargs: Any) -> F: ...
 @overload
 def qjit(fn: None = ..., *args: Any, **kwargs: Any) -> Callable[[F], F]: ...
-# A circuit returns the description of a measurement; calling the node gives what was measured.
+# A circuit returns a measurement process; calling the QNode returns the measured values.
 def qnode(device: Any, *args: Any, **kwargs: Any) -> Callable[[Callable[P, Any]], Callable[P, Array]]: ...
 def QNode(func: Callable[P, Any], device: Any, *args: Any, **kwargs: Any) -> Callable[P, Array]: ...
 def device(name: Any, *args: Any, **kwargs: Any) -> Any: ...

@@ -122,7 +122,7 @@ channels_last_3d: memory_format
 contiguous_format: memory_format
 preserve_format: memory_format
 
-# ---- answers on the host
+# ---- functions that return host values
 def allclose(*args: Any, **kwargs: Any) -> _py.bool: ...
 def are_deterministic_algorithms_enabled(*args: Any, **kwargs: Any) -> _py.bool: ...
 def can_cast(*args: Any, **kwargs: Any) -> _py.bool: ...
@@ -187,7 +187,7 @@ class iinfo:
     min: _py.int
     def __init__(self, type: Any = ...) -> None: ...
 
-# ---- functions of functions
+# ---- higher-order functions
 @overload
 def compile(model: _F, *args: Any, **kwargs: Any) -> _F: ...
 @overload
@@ -240,5 +240,5 @@ SymInt = _py.int
 SymFloat = _py.float
 SymBool = _py.bool
 
-# Rare names, and what other versions of PyTorch have here.
+# Names that are not modelled, and names of other versions of PyTorch.
 def __getattr__(name: str) -> Any: ...

@@ -1,13 +1,13 @@
-# The kinds of PyTorch 2.11 ops, told apart by the structure of their result.
+# The kinds of PyTorch 2.11 ops. Ops whose results have the same structure have one kind.
 #
-# A namespace declares each op as an instance of its kind: few signatures, quick to load.
+# A namespace declares each op as an instance of its kind. That needs few signatures and loads fast.
 from typing import Any, Literal, SupportsIndex, final, overload
 from typing_extensions import TypeVar
 
 from torch._tensor import Tensor
 from torch.return_types import _values_indices
 
-# No value has the type of the bound, so this parameter takes an argument of unknown type alone.
+# No value has the type of the bound, so only an argument of unknown type matches this parameter.
 @final
 class _Nothing: ...
 
@@ -19,7 +19,7 @@ Index = TypeVar("Index", bound=SupportsIndex)
 class Op:
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor: ...
 
-# The result is a tuple of Tensors of a length that only the arguments know.
+# The result is a tuple of Tensors whose length depends on the arguments.
 class Parts:
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]: ...
 
@@ -65,7 +65,7 @@ class ExtremeOf:
     @overload
     def __call__(self, input: Any, other: Tensor, *, out: Any = ...) -> Tensor: ...
 
-# `x.unique()`: a Tensor, and one more for each of the inverse and the counts asked for.
+# `x.unique()`: a Tensor, and one more each for the inverse and the counts if requested.
 class Unique:
     @overload
     def __call__(self, *args: Any, return_inverse: Literal[True], return_counts: Literal[True], **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]: ...
@@ -86,7 +86,7 @@ class Nonzero:
     @overload
     def __call__(self, *args: Any, as_tuple: Any) -> Any: ...
 
-# `torch.where(c)` is the tuple of the indices, `torch.where(c, x, y)` chooses.
+# `torch.where(c)` is the tuple of the indices, `torch.where(c, x, y)` is a Tensor.
 class Where:
     @overload
     def __call__(self, condition: Any) -> tuple[Tensor, ...]: ...

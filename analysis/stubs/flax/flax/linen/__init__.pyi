@@ -1,4 +1,4 @@
-# flax.linen 0.12. A module is a dataclass; calling a built-in layer gives an Array.
+# flax.linen 0.12. A module is a dataclass; calling a built-in layer returns an Array.
 from typing import Any, Callable, Generic, Sequence, TypeVar, dataclass_transform
 from typing_extensions import Self
 
@@ -137,7 +137,7 @@ standardize: Op
 swish: Op
 tanh: Op
 
-# ---- lifted transformations keep what they transform
+# ---- lifted transformations return the type of their argument
 def compact(fun: F) -> F: ...
 def nowrap(fun: F) -> F: ...
 def checkpoint(target: F, *args: Any, **kwargs: Any) -> F: ...

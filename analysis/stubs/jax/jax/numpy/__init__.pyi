@@ -1,4 +1,4 @@
-# jax.numpy of JAX 0.10: functions of Arrays, and the few that answer on the host.
+# jax.numpy of JAX 0.10: functions of Arrays; a few return host values.
 from builtins import bool as _bool
 from typing import Any, Callable, Literal, overload
 from typing_extensions import ParamSpec
@@ -25,7 +25,7 @@ pi: float
 r_: Any
 s_: Any
 
-# A scalar type: a dtype, and a function that makes an Array of it.
+# A scalar type: a dtype, and a function that converts its argument to an Array.
 class _ScalarType:
     dtype: _dtype[Any]
     def __call__(self, x: Any = ...) -> Array: ...
@@ -424,7 +424,7 @@ def where(condition: Any, /, *, size: Any = ..., fill_value: Any = ...) -> tuple
 @overload
 def where(condition: Any, x: Any, y: Any, /, **kwargs: Any) -> Array: ...
 
-# ---- answers on the host
+# ---- functions that return host values
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]: ...
 def ndim(a: Any) -> int: ...
 def shape(a: Any) -> tuple[int, ...]: ...
