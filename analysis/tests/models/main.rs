@@ -39,6 +39,20 @@ fn recorded_names_are_modelled() {
     assert!(unused.is_empty(), "no stub has these recorded names; record again: {unused:?}");
 }
 
+#[test]
+fn modules_are_modelled_once() {
+    let mut seen = BTreeSet::new();
+    let twice: Vec<_> =
+        modelled::modules().into_iter().filter(|module| !seen.insert(module.clone())).collect();
+    assert!(twice.is_empty(), "modules with two stubs, or a stub and a row of passthrough.txt: {twice:?}");
+}
+
+#[test]
+fn sources_are_modelled() {
+    let missing = modelled::missing_sources();
+    assert!(missing.is_empty(), "imports from modules without a stub:\n{}", missing.join("\n"));
+}
+
 /// Prints what `tests/conformance/models/record.py` reads.
 #[test]
 #[ignore = "a list for record.py, not a test"]

@@ -3,7 +3,7 @@
 //! A name of a helper module (`torch/_functions.pyi`) counts where a public module takes it over, and a
 //! member of a helper class counts for the public classes below it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ag_analysis::staging::stubs;
 use ruff_python_ast::{Expr, Parameter, Stmt, StmtClassDef, StmtFunctionDef, StmtImportFrom};
@@ -43,6 +43,28 @@ pub(crate) fn names() -> Vec<Name> {
     names.sort_by(|a, b| (&a.owner, &a.name, &a.file, a.line).cmp(&(&b.owner, &b.name, &b.file, b.line)));
     names.dedup_by(|b, a| (&a.owner, &a.name) == (&b.owner, &b.name));
     names
+}
+
+/// The modules of the models, in the order of their files.
+pub(crate) fn modules() -> Vec<String> {
+    stubs::files().iter().map(|(path, _)| module_of(path)).collect()
+}
+
+/// What stubs import from modules that no stub models, though another module of the package is modelled.
+pub(crate) fn missing_sources() -> Vec<String> {
+    let models = Models::parse();
+    let packages: BTreeSet<_> = models.stubs.keys().filter_map(|module| module.split('.').next()).collect();
+    let mut missing = Vec::new();
+    for stub in models.stubs.values() {
+        for import in stub.body.iter().filter_map(|statement| statement.as_import_from_stmt()) {
+            let source = source_of(import);
+            let is_modelled = source.split('.').next().is_some_and(|package| packages.contains(package));
+            if is_modelled && !models.stubs.contains_key(&source) {
+                missing.push(format!("{}: {source}", stub.path));
+            }
+        }
+    }
+    missing
 }
 
 struct Stub {

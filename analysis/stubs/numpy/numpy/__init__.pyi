@@ -1,4 +1,4 @@
-# NumPy 2.4, used in place of its own stubs. Every result is a host value, never a Tensor.
+# NumPy 2.4, for environments without it. Every result is a host value, never a Tensor.
 import builtins as _py
 from typing import Any, Callable, overload
 
