@@ -51,8 +51,7 @@ impl Dialect {
     pub fn tensor_class(self) -> (&'static str, &'static str) {
         match self {
             Self::Tensorflow | Self::Keras => ("tensorflow", "Tensor"),
-            Self::Autograph => ("autograph", "Tensor"),
-            Self::Torch => ("torch", "Tensor"),
+            Self::Autograph | Self::Torch => ("torch", "Tensor"),
             Self::Jax | Self::Pennylane => ("jax", "Array"),
         }
     }

@@ -16,7 +16,10 @@ use ruff_python_ast::PySourceType;
 
 static STUBS: Dir = include_dir!("$CARGO_MANIFEST_DIR/stubs");
 
-/// Where the models seem to lie. No real path starts so.
+/// The table of the modules that only pass on the names of others, in `STUBS`.
+const PASSTHROUGH: &str = "passthrough.txt";
+
+/// The path prefix of the models. No real path starts with it.
 const ROOT: &str = "/ag-lsp-stubs";
 
 /// The model whose `__builtins__.pyi` declares the names that ghost views use.
@@ -35,6 +38,44 @@ pub fn builtins() -> SystemPathBuf {
 /// Whether a path lies in the bundled models.
 pub fn is_stub_path(path: &SystemPath) -> bool {
     path.starts_with(ROOT)
+}
+
+/// Every bundled stub: its path below the root of the models, and its text.
+///
+/// Panics on a malformed row of the table, which is compiled in and read by a test.
+pub fn files() -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    let mut folders = vec![&STUBS];
+    while let Some(folder) = folders.pop() {
+        folders.extend(folder.dirs());
+        let stubs = folder.files().filter(|file| file.path().extension().is_some_and(|name| name == "pyi"));
+        files.extend(
+            stubs.filter_map(|stub| Some((stub.path().to_str()?.into(), stub.contents_utf8()?.into()))),
+        );
+    }
+    files.extend(passthrough_rows().map(passthrough_stub));
+    files
+}
+
+fn passthrough_rows() -> impl Iterator<Item = &'static str> {
+    let table = STUBS.get_file(PASSTHROUGH).and_then(|file| file.contents_utf8()).unwrap_or_default();
+    table.lines().filter(|row| !row.is_empty() && !row.starts_with('#'))
+}
+
+/// The path and the text of the stub that a row of the table stands for.
+fn passthrough_stub(row: &str) -> (String, String) {
+    let columns: Vec<_> = row.split_whitespace().collect();
+    let [model, module, source, kind] = columns[..] else {
+        panic!("{PASSTHROUGH}: expected `model module source kind`, found `{row}`");
+    };
+    let mut text = String::new();
+    if source != "-" {
+        text += &format!("from {source} import *\n");
+    }
+    if let Some((package, class)) = kind.rsplit_once('.') {
+        text += &format!("from {package} import {class}\ndef __getattr__(name: str) -> {class}: ...\n");
+    }
+    (format!("{model}/{}/__init__.pyi", module.replace('.', "/")), text)
 }
 
 /// The names of the bundled models, sorted.
@@ -62,15 +103,9 @@ pub struct WithStubs<S> {
 impl<S: System> WithStubs<S> {
     pub fn new(inner: S) -> Self {
         let stubs = MemoryFileSystem::with_current_directory(ROOT);
-        let mut folders = vec![&STUBS];
-        while let Some(folder) = folders.pop() {
-            folders.extend(folder.dirs());
-            for file in folder.files() {
-                if let (Some(path), Some(text)) = (file.path().to_str(), file.contents_utf8()) {
-                    // The memory file system refuses only paths that name a folder; ours are unique.
-                    let _ = stubs.write_file_all(SystemPath::new(ROOT).join(path), text);
-                }
-            }
+        for (path, text) in files() {
+            // The memory file system refuses only paths that name a folder; ours are unique.
+            let _ = stubs.write_file_all(SystemPath::new(ROOT).join(path), text);
         }
         Self { inner, stubs }
     }

@@ -1,9 +1,9 @@
-# Names that inserted annotations and rewritten calls may use in any file.
+# Names that annotated source can use in any file.
 #
 # The modules give every class an unambiguous name, whatever the file imports or shadows:
 # `ag_tf_.Tensor[ag_tf_dtypes_.bool]`. The functions are the builtins that AutoGraph overloads:
-# they stage on a Tensor or a Dataset and are the builtin on everything else. Of an argument of
-# unknown type they say nothing: the overloads differ, so the result is unknown as well.
+# they return Tensors for a Tensor or a Dataset, and behave as the builtin for everything else.
+# For an argument of unknown type the overloads differ, so the result is unknown as well.
 import builtins
 import collections.abc
 import typing
@@ -50,7 +50,7 @@ def ag_abs_(x: _Dataset[_A]) -> _Dataset[_A]: ...
 @typing.overload
 def ag_abs_(x: typing.SupportsAbs[_A]) -> _A: ...
 
-# range(t) is tf.range as soon as one bound is a Tensor.
+# range(t) is tf.range if any bound is a Tensor.
 @typing.overload
 def ag_range_(*bounds: int) -> range: ...
 @typing.overload
@@ -58,7 +58,7 @@ def ag_range_(*bounds: _Tensor[_A] | int) -> _Tensor[_A]: ...
 @typing.overload
 def ag_range_(*bounds: typing.SupportsIndex) -> range: ...
 
-# len(t) is a Python int where the shape is known, which is what a Python value tests.
+# len(t) is a Python int where the shape is static.
 @typing.overload
 def ag_len_(s: _Dataset[typing.Any], /) -> _Tensor[_d.int64]: ...
 @typing.overload
@@ -109,7 +109,7 @@ def ag_all_(s: _Dataset[typing.Any], /) -> _Tensor[_d.bool]: ...
 @typing.overload
 def ag_all_(s: object, /) -> bool: ...
 
-# sorted(t) is tf.sort; what is taken for a Tensor may be a list of axes.
+# sorted(t) is tf.sort. A value assumed to be a Tensor may really be a list of axes.
 @typing.overload
 def ag_sorted_(s: ag_tensor_, /, *, key: typing.Any = ..., reverse: typing.Any = ...) -> typing.Any: ...
 @typing.overload
@@ -119,8 +119,8 @@ def ag_sorted_(s: typing.Iterable[_A], /, *, key: typing.Any = ..., reverse: typ
 
 def ag_print_(*args: typing.Any, **kwargs: typing.Any) -> None: ...
 
-# What a Keras method or a mapped function is given when nothing tells: a Tensor, or a structure of
-# them. Computing with it gives Tensors; an item of it may be anything.
+# The argument of a Keras method or of a mapped function when nothing determines its type: a Tensor,
+# or a structure of Tensors. Operators return Tensors; an item can have any type.
 class ag_tensor_(_Tensor[typing.Any]):
     @typing.overload
     def __getitem__(self, key: tuple[typing.Any, ...]) -> _Tensor[typing.Any]: ...
@@ -130,7 +130,7 @@ class ag_tensor_(_Tensor[typing.Any]):
     def __iter__(self) -> typing.Iterator[typing.Any]: ...
     def __getattr__(self, name: str) -> typing.Any: ...
 
-# The argument of a `tf.function`: the same, but a loop over it is staged.
+# The argument of a `tf.function`: the same, and a loop over it is staged.
 class ag_argument_(ag_tensor_): ...
 
 class ag_array_(jax.Array):

@@ -1,4 +1,4 @@
-# chex 0.1: the names for Arrays in signatures, dataclasses that are trees, and assertions.
+# chex 0.1: type aliases of Arrays, dataclasses that are pytrees, and assertions.
 from typing import Any, Callable, TypeVar, dataclass_transform, overload
 
 import jax

@@ -1,4 +1,4 @@
-# flax.struct 0.12: dataclasses that are trees.
+# flax.struct 0.12: dataclasses that are pytrees.
 from dataclasses import field as field
 from typing import Any, Callable, TypeVar, dataclass_transform, overload
 from typing_extensions import Self

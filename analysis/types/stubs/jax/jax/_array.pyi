@@ -1,13 +1,13 @@
-# The Array of JAX 0.10, and the kinds of functions that give Arrays.
+# The Array of JAX 0.10, and the kinds of functions that return Arrays.
 #
-# What an Array answers on the host (shape, ndim, size, dtype, item) is a Python type here;
+# An attribute that is a host value (shape, ndim, size, dtype, item) has a Python type here;
 # everything else is an Array. A namespace declares each function as an instance of its kind.
 from typing import Any, Iterator, final
 from typing_extensions import TypeVar
 
 from numpy import dtype as _dtype
 
-# No value has the type of the bound, so this parameter takes an argument of unknown type alone.
+# No value has the type of the bound, so only an argument of unknown type matches this parameter.
 @final
 class _Nothing: ...
 
@@ -17,7 +17,7 @@ Float = TypeVar("Float", bound=float)
 class Op:
     def __call__(self, *args: Any, **kwargs: Any) -> Array: ...
 
-# A tuple, or a list, of a length that only the arguments know.
+# A tuple or a list whose length depends on the arguments.
 class Parts:
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Array, ...]: ...
 

@@ -1,4 +1,4 @@
-# jax.tree of JAX 0.10: trees keep their structure; of their leaves nothing is said.
+# jax.tree of JAX 0.10: trees keep their structure; their leaves are Any.
 from builtins import bool as _bool
 from typing import Any, Callable, TypeVar
 

@@ -1,5 +1,5 @@
-# The base of every Keras 3.15 layer. With a backend other than TensorFlow the Tensors are that
-# backend's; they are staged all the same.
+# The base of every Keras 3.15 layer. With another backend the Tensors are those of that backend;
+# they are traced as well.
 from typing import Any
 from typing_extensions import Self
 
@@ -31,7 +31,7 @@ class Operation:
     def from_config(cls, config: Any) -> Self: ...
     def get_config(self) -> dict[str, Any]: ...
 
-# Calling a layer gives what its `call` gives: of a layer of which only the base is known, anything.
+# A call of a layer returns the result of its `call` method, which is Any for the base class.
 class Layer(Operation):
     activity_regularizer: Any
     autocast: bool
@@ -42,7 +42,6 @@ class Layer(Operation):
     dynamic: bool
     input_dtype: str
     input_spec: Any
-    jit_compile: bool
     losses: list[_Tensor[Any]]
     metrics: list[Any]
     metrics_variables: list[Variable]
@@ -77,6 +76,6 @@ class Layer(Operation):
     def set_weights(self, weights: Any) -> None: ...
     def stateless_call(self, *args: Any, **kwargs: Any) -> Any: ...
 
-# The layers of the library that give one Tensor.
+# The built-in layers that return one Tensor.
 class TensorLayer(Layer):
     def __call__(self, *args: Any, **kwargs: Any) -> _Tensor[Any]: ...

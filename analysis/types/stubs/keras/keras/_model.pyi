@@ -16,6 +16,7 @@ class Model(TensorLayer):
     compiled_metrics: Any
     distribute_strategy: Any
     inputs: Any
+    jit_compile: bool
     input_names: list[str]
     input_shape: Any
     layers: list[Layer]

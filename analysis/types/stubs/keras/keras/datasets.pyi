@@ -1,4 +1,4 @@
-# keras.datasets of Keras 3.15: arrays on the host.
+# keras.datasets of Keras 3.15: NumPy arrays.
 from typing import Any
 
 from numpy import ndarray

@@ -1,4 +1,4 @@
-# NumPy 2.4, for projects where it is not installed: every result is a value on the host.
+# NumPy 2.4, for environments without it. Every result is a host value, never a Tensor.
 import builtins as _py
 from typing import Any, Callable, overload
 
@@ -394,9 +394,9 @@ split: Pieces
 vsplit: Pieces
 
 @overload
-def where(condition: Any) -> tuple[ndarray[Any, Any], ...]: ...
+def where(condition: Any, /) -> tuple[ndarray[Any, Any], ...]: ...
 @overload
-def where(condition: Any, x: Any, y: Any) -> ndarray[Any, Any]: ...
+def where(condition: Any, x: Any, y: Any, /) -> ndarray[Any, Any]: ...
 
 @overload
 def unique(ar: Any, *, axis: Any = ..., equal_nan: Any = ..., sorted: Any = ...) -> ndarray[Any, Any]: ...

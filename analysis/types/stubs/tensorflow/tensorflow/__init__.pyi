@@ -195,7 +195,7 @@ _Tensors = TypeVar("_Tensors", bound=_py.tuple[Tensor[Any], ...])
 __version__: str
 newaxis: None
 
-# ---- making and reshaping Tensors
+# ---- creating and reshaping Tensors
 constant: _Convert
 convert_to_tensor: _Convert
 range: _Range
@@ -305,7 +305,7 @@ class _UniqueWithCounts(NamedTuple, Generic[_D]):
 def unique(x: _Like[_D], *args: Any, **kwargs: Any) -> _Unique[_D]: ...
 def unique_with_counts(x: _Like[_D], *args: Any, **kwargs: Any) -> _UniqueWithCounts[_D]: ...
 
-# ---- questions about a value, answered in Python while tracing
+# ---- properties of a value that are Python values at trace time
 def executing_eagerly() -> _py.bool: ...
 def inside_function() -> _py.bool: ...
 def is_tensor(x: Any) -> _py.bool: ...
@@ -316,7 +316,7 @@ def make_ndarray(tensor: Any) -> _ndarray[Any, Any]: ...
 def make_tensor_proto(values: Any, *args: Any, **kwargs: Any) -> Any: ...
 def type_spec_from_value(value: Any) -> TypeSpec: ...
 
-# ---- functions of functions
+# ---- higher-order functions
 @overload
 def function(func: _F, *args: Any, **kwargs: Any) -> _F: ...
 @overload
@@ -327,7 +327,7 @@ def custom_gradient(f: Callable[_P, _py.tuple[_T, Any]]) -> Callable[_P, _T]: ..
 def custom_gradient(f: None = ...) -> Callable[[Callable[_P, _py.tuple[_T, Any]]], Callable[_P, _T]]: ...
 def recompute_grad(f: _F) -> _F: ...
 
-# A Python number that a branch or a loop returns comes back as a Tensor.
+# A Python number returned by a branch or a loop becomes a Tensor.
 @overload
 def cond(pred: Any, true_fn: Callable[[], Tensor[_E] | float], false_fn: Callable[[], Tensor[_E] | float], name: Any = ...) -> Tensor[_E]: ...
 @overload
@@ -413,7 +413,7 @@ class GradientTape:
     def watch(self, tensor: Any) -> None: ...
     def watched_variables(self) -> _py.tuple[Variable[Any], ...]: ...
 
-# ---- objects that carry state
+# ---- stateful objects
 class Module:
     name: str
     name_scope: Any
@@ -511,5 +511,5 @@ class VariableSynchronization:
     ON_READ: Any
     ON_WRITE: Any
 
-# Rare names, and what other versions of TensorFlow have here.
+# Names that are not modelled, and names of other versions of TensorFlow.
 def __getattr__(name: str) -> Any: ...

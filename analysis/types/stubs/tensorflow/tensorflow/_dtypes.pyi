@@ -1,6 +1,6 @@
 # The element types of TensorFlow 2.21 as marker classes, and the dtype objects that carry them.
 #
-# A marker is the argument of `Tensor[...]`; it has no values. Its base says how `/` treats it.
+# A marker is the argument of `Tensor[...]`; it has no values. Its base determines the result of `/`.
 from builtins import bool as _bool
 from typing import Any, Generic
 from typing_extensions import TypeAlias, TypeVar
@@ -56,5 +56,5 @@ class DType(Generic[D]):
     def __int__(self) -> int: ...
     def is_compatible_with(self, other: Any) -> _bool: ...
 
-# What a `dtype=` argument may be; a name or a Python or NumPy type says nothing that is known here.
+# A `dtype=` argument. A dtype given as a string or as a Python or NumPy type is not modelled.
 Spec: TypeAlias = DType[D] | str | type[Any]

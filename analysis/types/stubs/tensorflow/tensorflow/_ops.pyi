@@ -1,7 +1,7 @@
-# The kinds of TensorFlow 2.21 ops, told apart by the dtype of their result.
+# The kinds of TensorFlow 2.21 ops. Ops with the same rule for the dtype of the result have one kind.
 #
-# Most ops differ in nothing else that matters here, so a namespace declares each op as an
-# instance of its kind: `abs: Keep`, `argsort: Gives[int32]`. Few signatures, quick to load.
+# A namespace declares each op as an instance of its kind: `abs: Keep`, `argsort: Gives[int32]`.
+# That needs few signatures and loads fast.
 from typing import Any, Generic, Sequence, overload
 from typing_extensions import TypeVar
 
@@ -11,11 +11,11 @@ from tensorflow._tensor import Bool, Float, Int, Like, Tensor, Text, Unknown
 
 E = TypeVar("E", default=Any)
 
-# The result has this dtype whatever the arguments are.
+# The result always has this dtype.
 class Gives(Generic[D]):
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor[D]: ...
 
-# An op whose result is some Tensor, or a namespace of such ops.
+# An op that returns a Tensor, or a namespace of such ops.
 class Op:
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor[Any]: ...
     def __getattr__(self, name: str) -> Op: ...
@@ -24,7 +24,7 @@ class Op:
 class Keep:
     def __call__(self, x: Like[D] = ..., *args: Any, **kwargs: Any) -> Tensor[D]: ...
 
-# The two operands and the result share one dtype; a Python operand takes the other's.
+# The operands and the result have one dtype; a Python operand is converted to the dtype of the other.
 class Merge:
     def __call__(self, x: Like[D] = ..., y: Like[D] = ..., *args: Any, **kwargs: Any) -> Tensor[D]: ...
 
@@ -36,21 +36,21 @@ class Concat:
 class Split:
     def __call__(self, value: Like[D] = ..., *args: Any, **kwargs: Any) -> list[Tensor[D]]: ...
 
-# `tf.zeros_like(x, dtype=None)`: the dtype of the operand, or the one asked for.
+# `tf.zeros_like(x, dtype=None)`: the dtype of the operand, or the requested one.
 class Imitate:
     @overload
     def __call__(self, input: Like[D], *, name: Any = ..., layout: Any = ...) -> Tensor[D]: ...
     @overload
     def __call__(self, input: Any, dtype: Spec[D] | None, **kwargs: Any) -> Tensor[D]: ...
 
-# `tf.zeros(shape, dtype=...)`: this dtype, or the one asked for.
+# `tf.zeros(shape, dtype=...)`: this dtype, or the requested one.
 class Fill(Generic[E]):
     @overload
     def __call__(self, shape: Any, *, name: Any = ..., layout: Any = ...) -> Tensor[E]: ...
     @overload
     def __call__(self, shape: Any, dtype: Spec[D], *args: Any, **kwargs: Any) -> Tensor[D]: ...
 
-# `tf.random.normal(shape, mean, stddev, dtype=...)`: likewise, with two operands between.
+# `tf.random.normal(shape, mean, stddev, dtype=...)`: likewise, with two operands before it.
 class Sample(Generic[E]):
     @overload
     def __call__(self, *args: Any, dtype: Spec[D] | Unknown, **kwargs: Any) -> Tensor[D]: ...
@@ -59,14 +59,14 @@ class Sample(Generic[E]):
     @overload
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor[E]: ...
 
-# `tf.shape(x)`, `tf.size(x)`: int32, or the dtype asked for.
+# `tf.shape(x)`, `tf.size(x)`: int32, or the requested dtype.
 class Count:
     @overload
     def __call__(self, input: Any, *, name: Any = ...) -> Tensor[_d.int32]: ...
     @overload
     def __call__(self, input: Any, out_type: Spec[D] | None, name: Any = ...) -> Tensor[D]: ...
 
-# `tf.argmax(x, axis)`: int64, or the dtype asked for.
+# `tf.argmax(x, axis)`: int64, or the requested dtype.
 class Locate:
     @overload
     def __call__(self, input: Any = ..., axis: Any = ..., *, name: Any = ...) -> Tensor[_d.int64]: ...
@@ -75,7 +75,7 @@ class Locate:
     @overload
     def __call__(self, input: Any, axis: Any, output_type: Spec[D], name: Any = ...) -> Tensor[D]: ...
 
-# `tf.constant(value, dtype=None)`: the dtype asked for, else the one TensorFlow gives the value.
+# `tf.constant(value, dtype=None)`: the requested dtype, else the default dtype of the value.
 class Convert:
     @overload
     def __call__(self, value: Any, dtype: Spec[D] | None, *args: Any, **kwargs: Any) -> Tensor[D]: ...

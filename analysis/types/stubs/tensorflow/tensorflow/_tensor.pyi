@@ -1,7 +1,7 @@
-# The values of TensorFlow 2.21: Tensor, Variable, TensorArray and their kin.
+# The values of TensorFlow 2.21: Tensor, Variable, TensorArray and related classes.
 #
-# `D` is a phantom dtype. What a Tensor method answers in Python at trace time (shape, rank,
-# dtype, device) is a Python type here; everything else is a Tensor.
+# `D` is a phantom dtype. A Tensor attribute that is a Python value at trace time (shape, rank,
+# dtype, device) has a Python type here; everything else is a Tensor.
 from typing import Any, Generic, Iterator, Protocol, Sequence, SupportsIndex, final, overload
 from typing_extensions import TypeAlias, TypeVar
 
@@ -9,15 +9,15 @@ from numpy import ndarray
 from tensorflow import _dtypes as _d
 from tensorflow._dtypes import D, DType, Spec
 
-# No value has the type of the bound, so this parameter takes an argument of unknown type alone.
-# Ordered first, it decides the overload of such an argument: the result is still a Tensor.
+# No value has the type of the bound, so only an argument of unknown type matches this parameter.
+# An overload with it comes first, so that the result for such an argument is still a Tensor.
 @final
 class _Nothing: ...
 
 Unknown = TypeVar("Unknown", bound=_Nothing, default=Any)
 
-# Bounded variables instead of plain parameter types keep a half-known argument (`int | Unknown`)
-# from matching several overloads with different results.
+# With a bounded type variable instead of a plain parameter type, a partially unknown argument
+# (`int | Unknown`) does not match several overloads with different results.
 Bool = TypeVar("Bool", bound=bool)
 Int = TypeVar("Int", bound=int)
 Float = TypeVar("Float", bound=float)
@@ -32,7 +32,7 @@ _Wide = TypeVar("_Wide", bound=_d.wide)
 class _Array(Protocol):
     def __array__(self) -> Any: ...
 
-# What an op accepts: a Tensor, or a Python value that converts to one.
+# The operand of an op: a Tensor, or a Python value that converts to one.
 Like: TypeAlias = Tensor[D] | complex | str | bytes | Sequence[Any] | _Array | None
 
 class Dimension:
@@ -142,7 +142,7 @@ class Tensor(Generic[D]):
     def __eq__(self, other: Any) -> Tensor[_d.bool]: ...  # type: ignore
     def __ne__(self, other: Any) -> Tensor[_d.bool]: ...  # type: ignore
 
-# A Variable stands wherever a Tensor does: it is a subclass for our purpose.
+# A Variable is accepted wherever a Tensor is, so it is modelled as a subclass.
 class Variable(Tensor[D]):
     trainable: bool
     synchronization: Any
@@ -269,7 +269,6 @@ class RaggedTensor(Generic[D]):
     def with_flat_values(self, new_values: Any) -> RaggedTensor[D]: ...
     def __getitem__(self, key: Any) -> Any: ...
     def __iter__(self) -> Iterator[Any]: ...
-    def __len__(self) -> int: ...
     def __add__(self, other: Any) -> RaggedTensor[D]: ...
     def __radd__(self, other: Any) -> RaggedTensor[D]: ...
     def __sub__(self, other: Any) -> RaggedTensor[D]: ...

@@ -7,8 +7,8 @@ from tensorflow._tensor import Tensor
 
 encode_wav: Gives[_d.string]
 
-class DecodeWav(NamedTuple):
+class _DecodeWav(NamedTuple):
     audio: Tensor[_d.float32]
     sample_rate: Tensor[_d.int32]
 
-def decode_wav(contents: Any, *args: Any, **kwargs: Any) -> DecodeWav: ...
+def decode_wav(contents: Any, *args: Any, **kwargs: Any) -> _DecodeWav: ...

@@ -1,4 +1,4 @@
-# tf.dtypes of TensorFlow 2.21: every dtype object is a DType of its marker.
+# tf.dtypes of TensorFlow 2.21: every dtype object has the type DType[marker].
 from typing import Any
 
 from tensorflow import _dtypes as _d

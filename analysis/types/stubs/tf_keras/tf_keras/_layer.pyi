@@ -1,4 +1,4 @@
-# The base layer of Keras 2 (tf_keras 2.21), apart from that of Keras 3: AutoGraph converts what derives from this one.
+# The base layer of Keras 2 (tf_keras 2.21). AutoGraph converts its subclasses, but not those of the Keras 3 base.
 from typing import Any
 
 from keras import Layer as _Layer

@@ -1,4 +1,4 @@
-# tf_keras.layers of Keras 2 (tf_keras 2.21): the layers of Keras 3 by name, and the base of Keras 2.
+# tf_keras.layers of Keras 2 (tf_keras 2.21): the layers of Keras 3, and the base layer of Keras 2.
 from typing import Any
 
 from keras.layers import *

@@ -1,4 +1,4 @@
-# The methods of a PyTorch 2.11 Tensor that give Tensors. The kinds of ops: `_ops.pyi`.
+# The methods of a PyTorch 2.11 Tensor that return Tensors. The kinds of ops: `_ops.pyi`.
 from torch._ops import Extreme, Median, Nonzero, Op, Parts, Ranked, Unique
 
 class Methods:

@@ -1,7 +1,7 @@
 # The values of PyTorch 2.11: Tensor, Size, dtype, device.
 #
-# What a Tensor method answers on the host (size, dim, numel, item, dtype, device) is a Python
-# type here; everything else is a Tensor. The kinds of ops: `_ops.pyi`.
+# A member that is a host value (size, dim, numel, item, dtype, device) has a Python type here;
+# everything else is a Tensor. The kinds of ops: `_ops.pyi`.
 from builtins import bool as _bool, float as _float, int as _int
 from typing import Any, Callable, Iterator, TypeVar, overload
 

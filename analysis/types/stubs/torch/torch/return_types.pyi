@@ -3,7 +3,7 @@ from typing import NamedTuple
 
 from torch._tensor import Tensor
 
-class values_indices(NamedTuple):
+class _values_indices(NamedTuple):
     values: Tensor
     indices: Tensor
 

@@ -1,4 +1,4 @@
-# flax.linen 0.12. A module is a dataclass; calling a built-in layer gives an Array.
+# flax.linen 0.12. A module is a dataclass; calling a built-in layer returns an Array.
 from typing import Any, Callable, Generic, Sequence, TypeVar, dataclass_transform
 from typing_extensions import Self
 
@@ -122,7 +122,6 @@ logsumexp: Op
 make_attention_mask: Op
 make_causal_mask: Op
 max_pool: Op
-min_pool: Op
 normalize: Op
 one_hot: Op
 pool: Op
@@ -138,7 +137,7 @@ standardize: Op
 swish: Op
 tanh: Op
 
-# ---- lifted transformations keep what they transform
+# ---- lifted transformations return the type of their argument
 def compact(fun: F) -> F: ...
 def nowrap(fun: F) -> F: ...
 def checkpoint(target: F, *args: Any, **kwargs: Any) -> F: ...

@@ -1,4 +1,4 @@
-# flax.nnx 0.12. Modules are plain objects whose parameters are Arrays in a box.
+# flax.nnx 0.12. Modules are plain objects; their parameters are Variables, which hold Arrays.
 from typing import Any, Callable, Generic, TypeVar, overload
 from typing_extensions import ParamSpec
 
@@ -11,7 +11,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
-# A box behaves as the Array that it holds.
+# A Variable behaves like the Array that it holds.
 class Variable(Array):
     value: Array
     raw_value: Array
@@ -86,7 +86,6 @@ class OptimizedLSTMCell(_Cell): ...
 class SimpleCell(_Cell): ...
 
 class Optimizer(Generic[T]):
-    model: T
     step: Variable
     def __init__(self, model: T, tx: Any, *args: Any, **kwargs: Any) -> None: ...
     def update(self, *args: Any, **kwargs: Any) -> None: ...

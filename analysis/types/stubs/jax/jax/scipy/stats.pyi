@@ -1,4 +1,4 @@
-# jax.scipy.stats of JAX 0.10: a distribution is a namespace of functions that give Arrays.
+# jax.scipy.stats of JAX 0.10: a distribution is a namespace of functions that return Arrays.
 from typing import Any
 
 from jax._array import Op

@@ -11,21 +11,21 @@ def Input(*args: Any, **kwargs: Any) -> KerasTensor: ...
 
 class InputLayer(_TensorLayer): ...
 
-# ---- recurrent layers: with `return_state` the result is the tuple of the output and the states
-class _Recurrent(_TensorLayer, Generic[R]):
-    cell: Any
-    go_backwards: bool
-    recurrent_kernel: Variable
+# ---- recurrent layers: with `return_state` the result is a tuple of the output and the states
+class _Sequences(_TensorLayer, Generic[R]):
     return_sequences: bool
     return_state: bool
-    state_size: Any
     states: Any
-    unroll: bool
-    units: int
     def __call__(self, sequences: Any, *args: Any, **kwargs: Any) -> R: ...  # type: ignore
-    def get_initial_state(self, *args: Any, **kwargs: Any) -> list[Tensor[Any]]: ...
     def reset_state(self) -> None: ...
     def reset_states(self, *args: Any, **kwargs: Any) -> None: ...
+
+class _Recurrent(_Sequences[R]):
+    cell: Any
+    go_backwards: bool
+    state_size: Any
+    unroll: bool
+    def get_initial_state(self, *args: Any, **kwargs: Any) -> list[Tensor[Any]]: ...
 
 class ConvLSTM1D(_Recurrent[R]):
     @overload
@@ -46,12 +46,14 @@ class ConvLSTM3D(_Recurrent[R]):
     def __init__(self: ConvLSTM3D[Tensor[Any]], *args: Any, **kwargs: Any) -> None: ...
 
 class GRU(_Recurrent[R]):
+    units: int
     @overload
     def __init__(self: GRU[tuple[Tensor[Any], ...]], *args: Any, return_state: Literal[True], **kwargs: Any) -> None: ...
     @overload
     def __init__(self: GRU[Tensor[Any]], *args: Any, **kwargs: Any) -> None: ...
 
 class LSTM(_Recurrent[R]):
+    units: int
     @overload
     def __init__(self: LSTM[tuple[Tensor[Any], ...]], *args: Any, return_state: Literal[True], **kwargs: Any) -> None: ...
     @overload
@@ -64,12 +66,13 @@ class RNN(_Recurrent[R]):
     def __init__(self: RNN[Tensor[Any]], *args: Any, **kwargs: Any) -> None: ...
 
 class SimpleRNN(_Recurrent[R]):
+    units: int
     @overload
     def __init__(self: SimpleRNN[tuple[Tensor[Any], ...]], *args: Any, return_state: Literal[True], **kwargs: Any) -> None: ...
     @overload
     def __init__(self: SimpleRNN[Tensor[Any]], *args: Any, **kwargs: Any) -> None: ...
 
-class Bidirectional(_Recurrent[R]):
+class Bidirectional(_Sequences[R]):
     backward_layer: Any
     forward_layer: Any
     merge_mode: str | None
@@ -80,19 +83,21 @@ class Bidirectional(_Recurrent[R]):
 
 class _Cell(_TensorLayer):
     output_size: int
-    recurrent_kernel: Variable
     state_size: Any
-    units: int
     def __call__(self, inputs: Any, states: Any, *args: Any, **kwargs: Any) -> tuple[Tensor[Any], list[Tensor[Any]]]: ...  # type: ignore
     def get_initial_state(self, *args: Any, **kwargs: Any) -> list[Tensor[Any]]: ...
 
+class _UnitCell(_Cell):
+    recurrent_kernel: Variable
+    units: int
+
 class AbstractRNNCell(_Cell): ...
-class GRUCell(_Cell): ...
-class LSTMCell(_Cell): ...
-class SimpleRNNCell(_Cell): ...
+class GRUCell(_UnitCell): ...
+class LSTMCell(_UnitCell): ...
+class SimpleRNNCell(_UnitCell): ...
 class StackedRNNCells(_Cell): ...
 
-# ---- attention: with `return_attention_scores` the scores come along
+# ---- attention: with `return_attention_scores` the result is a tuple with the scores
 class _Attention(_TensorLayer):
     @overload
     def __call__(self, *args: Any, return_attention_scores: Literal[True], **kwargs: Any) -> tuple[Tensor[Any], Tensor[Any]]: ...
@@ -130,7 +135,7 @@ class IntegerLookup(_Lookup): ...
 class StringLookup(_Lookup): ...
 class TextVectorization(_Lookup): ...
 
-# ---- layers whose result is one Tensor
+# ---- layers that return one Tensor
 class _Conv(_TensorLayer):
     activation: Any
     bias: Variable

@@ -1,4 +1,4 @@
-# torch.nn.init of PyTorch 2.11: each fills the Tensor that it is given and returns it.
+# torch.nn.init of PyTorch 2.11: each function fills its argument and returns it.
 from typing import Any
 
 from torch._ops import Op

@@ -4,7 +4,7 @@ from typing import Any
 from torch import Tensor
 from torch.nn import Module
 
-# A classifier; detection and segmentation models live in their own submodules.
+# Classifiers; detection and segmentation models are in submodules.
 class _Classifier(Module):
     def __call__(self, x: Any) -> Tensor: ...
     def forward(self, x: Any) -> Tensor: ...

@@ -1,4 +1,4 @@
-# torchvision.transforms 0.26: most transforms take an image or a Tensor and give the same kind.
+# torchvision.transforms 0.26: most transforms return the type of their argument, an image or a Tensor.
 from typing import Any, TypeVar
 
 from torch import Tensor

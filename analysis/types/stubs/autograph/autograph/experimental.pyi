@@ -1,2 +1,0 @@
-# autograph.experimental.
-from tensorflow.autograph.experimental import Feature as Feature

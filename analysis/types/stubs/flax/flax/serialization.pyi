@@ -1,4 +1,0 @@
-# flax.serialization 0.12.
-from typing import Any
-
-def __getattr__(name: str) -> Any: ...

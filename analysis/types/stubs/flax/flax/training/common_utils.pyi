@@ -1,4 +1,0 @@
-# flax.training.common_utils 0.12.
-from typing import Any
-
-def __getattr__(name: str) -> Any: ...

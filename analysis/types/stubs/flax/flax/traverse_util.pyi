@@ -1,4 +1,0 @@
-# flax.traverse_util 0.12.
-from typing import Any
-
-def __getattr__(name: str) -> Any: ...

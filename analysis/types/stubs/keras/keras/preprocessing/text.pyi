@@ -1,4 +1,0 @@
-# keras.preprocessing.text of Keras 3.15.
-from typing import Any
-
-def __getattr__(name: str) -> Any: ...

@@ -1,4 +1,0 @@
-# tf.feature_column of TensorFlow 2.21.
-from typing import Any
-
-def __getattr__(name: str) -> Any: ...

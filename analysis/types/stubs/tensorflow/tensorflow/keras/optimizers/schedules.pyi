@@ -1,2 +1,0 @@
-# tf.keras.optimizers.schedules.
-from keras.optimizers.schedules import *

@@ -1,2 +1,0 @@
-# tf.keras.preprocessing.
-from keras.preprocessing import *

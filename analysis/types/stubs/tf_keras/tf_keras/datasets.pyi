@@ -1,6 +1,0 @@
-# tf_keras.datasets of Keras 2 (tf_keras 2.21).
-from typing import Any
-
-from keras.datasets import *
-
-def __getattr__(name: str) -> Any: ...

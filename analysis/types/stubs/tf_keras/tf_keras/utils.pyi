@@ -1,6 +1,0 @@
-# tf_keras.utils of Keras 2 (tf_keras 2.21).
-from typing import Any
-
-from keras.utils import *
-
-def __getattr__(name: str) -> Any: ...

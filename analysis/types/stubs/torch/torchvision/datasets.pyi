@@ -1,4 +1,0 @@
-# torchvision.datasets 0.26.
-from typing import Any
-
-def __getattr__(name: str) -> Any: ...
