@@ -1,4 +1,4 @@
-//! Which files a run is about: those named, and the Python files of the folders named.
+//! File discovery: the files and folders that are given as arguments.
 
 use ag_project::config::{Exclusion, Settings};
 use ignore::{DirEntry, WalkBuilder};
@@ -10,7 +10,7 @@ const EXTENSIONS: [&str; 3] = ["py", "pyi", "ipynb"];
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Input {
     pub(crate) path: SystemPathBuf,
-    /// As given: the argument, or the argument's folder with the path below it.
+    /// The path for display: the argument itself, or the argument joined with the path below it.
     pub(crate) given: String,
 }
 
@@ -20,8 +20,8 @@ pub(crate) struct Unreadable {
     pub(crate) message: String,
 }
 
-/// Finds the files below `paths`, sorted. Git's ignore files and `exclude` hold for what is found
-/// in a folder, not for what is named. Links are not followed, so there are no loops.
+/// Finds the files below `paths`, sorted. Git's ignore files and `exclude` apply to files found in folders,
+/// but not to files given explicitly. Symbolic links are not followed, so there are no cycles.
 pub(crate) fn discover(
     paths: &[String],
     cwd: &SystemPath,
@@ -65,7 +65,7 @@ fn walk(folder: &SystemPath, root: &SystemPath, exclusion: Exclusion) -> ignore:
         .build()
 }
 
-/// By its name.
+/// Whether the file name is that of a Python file.
 pub(crate) fn is_python(path: &SystemPath) -> bool {
     path.extension().is_some_and(|extension| EXTENSIONS.contains(&extension))
 }

@@ -1,4 +1,4 @@
-//! Applying fixes: what a rule repairs may uncover what another repairs, so it goes in rounds.
+//! Applies fixes. A fix may enable further fixes, so fixing is repeated until nothing changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -14,38 +14,38 @@ use ruff_text_size::{TextRange, TextSize};
 use crate::printer;
 use crate::session::{Checked, Session};
 
-/// Two rules whose fixes undo each other must not go on for ever.
-const ROUNDS: usize = 10;
+/// The maximum number of iterations, in case two fixes undo each other.
+const MAX_ITERATIONS: usize = 10;
 
-/// A file before and after.
+/// The text of a file before and after fixing.
 pub(crate) struct Change {
     pub(crate) before: SourceText,
     pub(crate) after: SourceText,
 }
 
-/// By path.
+/// Changes by path.
 pub(crate) type Changes = BTreeMap<SystemPathBuf, Change>;
 
-/// What fixing came to.
+/// The result of fixing.
 #[derive(Default)]
 pub(crate) struct Fixed {
     pub(crate) changes: Changes,
     pub(crate) count: usize,
-    /// What is found in the texts as they are now.
+    /// The findings in the fixed texts.
     pub(crate) remaining: Vec<Checked>,
 }
 
-/// Applies all fixes that are at least this safe, in the engine; no file is written.
+/// Applies all fixes with at least this applicability to the texts in the engine. Does not write files.
 pub(crate) fn fix(session: &mut Session, least: Applicability) -> Fixed {
     let mut fixed = Fixed { remaining: session.check(), ..Fixed::default() };
-    // Files whose fixes turned out to be wrong.
-    let mut spoiled: BTreeSet<SystemPathBuf> = BTreeSet::new();
-    for _ in 0..ROUNDS {
+    // Files whose fixes would produce a syntax error.
+    let mut rejected: BTreeSet<SystemPathBuf> = BTreeSet::new();
+    for _ in 0..MAX_ITERATIONS {
         let mut round = Vec::new();
         for Checked { document, path, findings } in &fixed.remaining {
             let text = session.engine.text(session.engine.file(*document));
             let Ok(findings) = findings else { continue };
-            if spoiled.contains(path) {
+            if rejected.contains(path) {
                 continue;
             }
             let (edits, count) = choose(findings, least);
@@ -72,7 +72,7 @@ pub(crate) fn fix(session: &mut Session, least: Applicability) -> Fixed {
                 session.engine.set_source(document, before);
                 session.analyze();
                 checked = session.check();
-                spoiled.insert(path);
+                rejected.insert(path);
                 continue;
             }
             fixed.count += count;
@@ -88,7 +88,7 @@ fn breaks_syntax(checked: &Checked) -> bool {
     checked.findings.as_ref().is_ok_and(|findings| findings.iter().any(|finding| finding.code == "AG900"))
 }
 
-/// The edits of fixes that do not touch each other, in order, and how many fixes that is.
+/// Chooses fixes that do not overlap. Returns their edits in order, and the number of fixes.
 pub(crate) fn choose(findings: &[Finding], least: Applicability) -> (Vec<Edit>, usize) {
     let mut fixes: Vec<_> = findings
         .iter()
@@ -99,7 +99,7 @@ pub(crate) fn choose(findings: &[Finding], least: Applicability) -> (Vec<Edit>, 
     fixes.sort_by_key(|(hull, _)| (hull.start(), hull.end()));
     let (mut edits, mut count, mut end): (Vec<Edit>, usize, Option<TextSize>) = (Vec::new(), 0, None);
     for (hull, fix) in fixes {
-        // Two insertions at one place may be the same repair of two findings: the next round tells.
+        // Two insertions at the same offset may be the same fix for two findings: leave one to the next iteration.
         if end.is_none_or(|end| hull.start() > end) {
             edits.extend(fix.edits.iter().cloned());
             end = Some(hull.end());
@@ -113,8 +113,7 @@ fn hull(edits: &[Edit]) -> Option<TextRange> {
     edits.iter().map(|edit| edit.range).reduce(TextRange::cover)
 }
 
-/// Carries out edits, which are sorted and do not overlap; the text keeps its line endings, a
-/// notebook its cells.
+/// Applies sorted, non-overlapping edits. Preserves line endings and notebook cells.
 pub(crate) fn replace(text: &SourceText, edits: &[Edit]) -> SourceText {
     let source = text.as_str();
     let crlf = source.find('\n').is_some_and(|newline| source[..newline].ends_with('\r'));
@@ -136,7 +135,7 @@ pub(crate) fn replace(text: &SourceText, edits: &[Edit]) -> SourceText {
     text.with_text(new, &map)
 }
 
-/// Writes what has changed.
+/// Writes the changed files.
 pub(crate) fn write(changes: &Changes) -> anyhow::Result<()> {
     for (path, change) in changes {
         std::fs::write(path.as_std_path(), change.after.to_bytes())
@@ -145,7 +144,7 @@ pub(crate) fn write(changes: &Changes) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What has changed, as a unified diff.
+/// The changes as a unified diff.
 pub(crate) fn diff(changes: &Changes, cwd: &SystemPath) -> String {
     let mut out = String::new();
     for (path, change) in changes {

@@ -1,4 +1,4 @@
-//! The project's Python, to run what the user asks to be run. Nothing else in the server starts a program of the user.
+//! Finds the project's Python interpreter. Only the commands that run user code on request start it.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,22 @@ use ag_project::config;
 use ag_project::config::Settings;
 use ruff_db::system::{OsSystem, SystemPath};
 
+<<<<<<< main
 /// Says with its exit status whether the runtime is there, without importing it.
+=======
+/// What `pip` calls the runtime.
+const DISTRIBUTION: &str = "ag-runtime";
+
+/// Checks whether the runtime is installed without importing it; reports the result as exit code.
+>>>>>>> words-server
 const PROBE: &str = "import importlib.util as u, sys
 spec = u.find_spec('autograph')
 from importlib.machinery import PathFinder
 runtime = spec and PathFinder.find_spec('autograph._runtime', spec.submodule_search_locations)
 sys.exit(3 if not runtime else 4 if not u.find_spec('torch') else 0)";
 
-/// The interpreter at a path, which may be a virtual environment; without one that of the configuration, of the active
-/// environment, of a `.venv` at or above the folder, or the first on the PATH.
+/// The interpreter at a path, which may be a virtual environment. The default is, in this order, the interpreter of the
+/// configuration, of the active environment, of a `.venv` in the folder or above it, or the first on the PATH.
 pub(crate) fn find(given: Option<&Path>, folder: &Path) -> anyhow::Result<PathBuf> {
     let configured = if given.is_none() { configured(folder)? } else { None };
     if let Some(given) = given.or(configured.as_deref()) {
@@ -47,7 +54,7 @@ pub(crate) fn find(given: Option<&Path>, folder: &Path) -> anyhow::Result<PathBu
 
 /// `python = ".venv"` in the project's configuration.
 fn configured(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
-    // Where a path is not UTF-8 there is no configuration for it.
+    // Configuration requires UTF-8 paths.
     let Some(folder) = SystemPath::from_std_path(folder) else { return Ok(None) };
     let Some(file) = config::closest(&OsSystem::new(folder), folder)? else { return Ok(None) };
     let root = file.path.parent().unwrap_or(folder).to_path_buf();
@@ -55,7 +62,7 @@ fn configured(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
     Ok(settings.python.map(|python| python.as_std_path().to_path_buf()))
 }
 
-/// Whether the runtime is installed for it; the message says how to install it.
+/// Returns an error with installation instructions if the runtime is not installed for this interpreter.
 pub(crate) fn has_runtime(python: &Path) -> anyhow::Result<()> {
     let answer = Command::new(python).args(["-c", PROBE]).output();
     let answer = answer.map_err(|error| anyhow::anyhow!("`{}` does not start: {error}", python.display()))?;

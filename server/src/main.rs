@@ -1,7 +1,11 @@
-//! The binary `ag-lsp`: what the process is given, and what it answers with.
+//! The binary `ag-lsp`: the command line and the language server.
 //!
+<<<<<<< main
 //! Only this crate knows terminals, output formats and exit codes; what is right and wrong about a
 //! program it asks of `ag-project`.
+=======
+//! Only this crate depends on terminals, output formats and exit codes. `ag_analysis` analyzes programs.
+>>>>>>> words-server
 
 mod cli;
 mod converted;
@@ -20,7 +24,7 @@ mod watch;
 
 use std::process::ExitCode;
 
-/// Parsing and inference allocate small nodes by the million.
+/// Parsing and inference allocate millions of small nodes.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

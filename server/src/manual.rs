@@ -1,8 +1,8 @@
-//! The manual page of a rule, in Markdown: for terminals, documentation and SARIF.
+//! The documentation of a rule as Markdown, for terminals, web pages and SARIF.
 
 use ag_rules::{FixAvailability, Rule};
 
-/// The page from its title on.
+/// The documentation with its title.
 pub(crate) fn page(rule: &Rule) -> String {
     let fix = match rule.fix {
         FixAvailability::None => "No fix is available.",

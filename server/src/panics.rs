@@ -1,14 +1,14 @@
-//! Panics: a bug of ours must not take the answers about other files with it.
+//! Catches panics, so that a bug in the analysis of one file does not affect the results for other files.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
-    /// Message and place of this thread's last panic; the payload that unwinds has no place.
+    /// Message and location of this thread's last panic. The payload of the panic lacks the location.
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Keeps what panics say for [`catch`], instead of printing it (`RUST_BACKTRACE` prints all the same).
+/// Installs a hook that stores panic messages for [`catch`]. It only prints them if `RUST_BACKTRACE` is set.
 pub(crate) fn record() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -19,7 +19,7 @@ pub(crate) fn record() {
     }));
 }
 
-/// Runs `action`; if it panics, says so on one line.
+/// Runs `action`. Returns the panic message on one line if it panics.
 pub(crate) fn catch<T>(action: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(action)).map_err(|_| {
         let message = LAST.take().unwrap_or_default();
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_an_answer() {
+    fn a_panic_is_an_error() {
         record();
         assert_eq!(catch(|| 1), Ok(1));
         let message = catch(|| -> u8 { panic!("no\nluck") }).unwrap_err();

@@ -1,5 +1,5 @@
-//! Writing to people and to pipes: colours only where they are wanted, and no complaint when the
-//! reader has gone (`ag-lsp check | head`).
+//! Output to terminals, pipes and files: styles only where supported, and no error when the reader closes the
+//! pipe (`ag-lsp check | head`).
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::path::Path;
 use anstream::ColorChoice;
 use anyhow::Context;
 
-/// A printer of text that has no styles, to standard output or a file.
+/// A printer without styles, to standard output or a file.
 pub(crate) fn unstyled(file: Option<&Path>) -> anyhow::Result<Printer> {
     let out: Box<dyn Write> = match file {
         Some(path) => Box::new(create(path)?),
@@ -27,13 +27,13 @@ fn create(path: &Path) -> anyhow::Result<std::fs::File> {
     std::fs::File::create(path).with_context(|| format!("cannot write `{}`", path.display()))
 }
 
-/// Where the answer goes; messages about the run go to standard error.
+/// The destination of results. Messages about the run go to standard error.
 pub(crate) struct Printer {
     out: Box<dyn Write>,
 }
 
 impl Printer {
-    /// Standard output, or a file (with the folders above it).
+    /// Prints to standard output or to a file. Creates the file's parent folders.
     pub(crate) fn new(file: Option<&Path>) -> anyhow::Result<Self> {
         let Some(path) = file else {
             return Ok(Self { out: Box::new(anstream::stdout()) });
@@ -56,12 +56,12 @@ impl Printer {
     }
 }
 
-/// Whether standard output is read by a person.
+/// Whether standard output is a terminal.
 pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// A message about the run. Whoever has closed standard error does not want it.
+/// Prints a message about the run. Ignores errors, because standard error may be closed.
 pub(crate) fn note(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }

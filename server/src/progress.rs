@@ -1,4 +1,4 @@
-//! A progress bar for people who wait: on a terminal, after one second.
+//! A progress bar on terminals, shown after one second.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// `None` for those who want no bar.
+    /// `None` disables the bar.
     start: Option<Instant>,
 }
 
@@ -24,7 +24,7 @@ impl Progress {
     pub(crate) fn update(&self, what: &'static str, done: usize, total: usize) {
         let due = self.start.is_some_and(|start| start.elapsed() > PATIENCE);
         if due && self.bar.is_hidden() {
-            // Draws nothing unless standard error is a terminal.
+            // Only draws if standard error is a terminal.
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         self.bar.set_message(what);

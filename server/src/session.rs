@@ -1,5 +1,4 @@
-//! One run over a project: configuration, environment and files put together, and an engine that
-//! has settled on them.
+//! A command-line run on a project: configuration, environment, files, and an engine that has analyzed them.
 
 mod setup;
 
@@ -23,7 +22,7 @@ use crate::panics;
 use crate::printer;
 use crate::progress::Progress;
 
-/// Trees are walked recursively; what is not too deep to parse fits in this.
+/// Syntax trees are walked recursively. Every tree that the parser accepts fits in this stack.
 pub(crate) const STACK: usize = 256 * 1024 * 1024;
 
 const NO_ROOTS: &str = "\
@@ -32,7 +31,7 @@ No staged functions found. Staging starts at functions that the code declares: t
 others with `roots = [\"package.module.function\"]` in the configuration, or check every function as if it
 were staged with `--roots all`.";
 
-/// The text of standard input stands for a file of this name.
+/// The file name for the text from standard input.
 pub(crate) struct Stdin {
     pub(crate) name: String,
 }
@@ -57,13 +56,13 @@ pub(crate) struct Session {
     pub(crate) settings: Settings,
     pub(crate) engine: Engine,
     pub(crate) unreadable: Vec<Unreadable>,
-    /// By path.
+    /// The inputs by path.
     pub(crate) inputs: BTreeMap<SystemPathBuf, Input>,
     pool: rayon::ThreadPool,
     quiet: bool,
 }
 
-/// What was found in one document; `Err` says how the engine failed.
+/// The findings in one document, or the panic message if the analysis failed.
 pub(crate) struct Checked {
     pub(crate) document: Document,
     pub(crate) path: SystemPathBuf,
@@ -142,22 +141,27 @@ impl Session {
         Ok(())
     }
 
-    /// Silence about a project in which nothing is staged would look like praise.
+    /// Prints a note if the project has no roots, because an empty result could be misread as success.
     pub(crate) fn note_missing_roots(&self) {
         if self.engine.root_count() == 0 && !self.inputs.is_empty() && !self.quiet {
             printer::note(NO_ROOTS);
         }
     }
 
+<<<<<<< main
     /// Brings the engine to rest after a text was set.
     pub(crate) fn analyze(&mut self) {
+=======
+    /// Runs the analysis after a change of text.
+    pub(crate) fn settle(&mut self) {
+>>>>>>> words-server
         let progress = Progress::new(self.quiet);
         let engine = &mut self.engine;
         self.pool
             .install(|| engine.analyze(&|done, total| progress.update("Looking for roots", done, total)));
     }
 
-    /// Asks something about every document that the run is about, in parallel; sorted by path.
+    /// Applies a function to every input document in parallel. The results are sorted by path.
     pub(crate) fn each<T: Send>(
         &self,
         what: impl Fn(&Engine, Document) -> T + Sync,

@@ -1,4 +1,4 @@
-//! `--watch`: once more whenever something changes.
+//! `--watch`: repeats the check after every change.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -12,11 +12,11 @@ use crate::cli::ExitStatus;
 use crate::printer;
 use crate::session::Session;
 
-/// Editors write a file in several steps.
-const LULL: Duration = Duration::from_millis(100);
+/// Waits this long for further events, because editors write a file in several steps.
+const DEBOUNCE: Duration = Duration::from_millis(100);
 
-/// Runs `check`, then waits for changes below `paths`, for ever. Changed texts are set in the
-/// session; anything else (files that come or go, configuration) opens a new one.
+/// Runs `check`, then waits for changes below `paths`, and repeats forever. Changed texts are updated in
+/// the session. Any other change (new or deleted files, configuration) opens a new session.
 pub(crate) fn watch(
     paths: &[String],
     open: impl Fn() -> anyhow::Result<Session>,
@@ -24,7 +24,7 @@ pub(crate) fn watch(
 ) -> anyhow::Result<ExitStatus> {
     let (sender, changes) = mpsc::channel();
     let mut watcher = notify::recommended_watcher(move |event| {
-        // The receiver lives as long as the process.
+        // Fails only while the process exits.
         let _ = sender.send(event);
     })
     .context("cannot watch files")?;
@@ -39,7 +39,7 @@ pub(crate) fn watch(
     loop {
         let first = changes.recv().context("the watch has ended")?;
         let mut changed = relevant(first);
-        while let Ok(event) = changes.recv_timeout(LULL) {
+        while let Ok(event) = changes.recv_timeout(DEBOUNCE) {
             changed.extend(relevant(event));
         }
         changed.sort();
@@ -62,7 +62,7 @@ pub(crate) fn watch(
     }
 }
 
-/// The Python and configuration files that an event is about.
+/// The Python and configuration files that an event refers to.
 fn relevant(event: notify::Result<notify::Event>) -> Vec<PathBuf> {
     let Ok(event) = event else {
         return Vec::new();
@@ -74,7 +74,7 @@ fn relevant(event: notify::Result<notify::Event>) -> Vec<PathBuf> {
     if event.kind.is_access() { Vec::new() } else { event.paths.into_iter().filter(matters).collect() }
 }
 
-/// Sets the texts of changed files; `false` if that is not all that has changed.
+/// Updates the texts of changed files. Returns `false` if there are other changes.
 fn update(session: &mut Session, changed: &[PathBuf]) -> bool {
     changed.iter().all(|path| {
         let Some(path) = SystemPath::from_std_path(path) else {

@@ -1,4 +1,4 @@
-//! Where the project is and how it is set up.
+//! Finds the project root and its configuration.
 
 use ag_project::config;
 use ag_project::config::{ConfigFile, Options, Settings};
@@ -13,7 +13,7 @@ pub(crate) fn current_directory() -> anyhow::Result<SystemPathBuf> {
         .map_err(|path| anyhow::anyhow!("the current directory `{}` is not UTF-8", path.display()))
 }
 
-/// The folder from which the configuration is looked for.
+/// The folder in which the search for a configuration starts.
 pub(super) fn start(system: &dyn System, cwd: &SystemPath, first: Option<&String>) -> SystemPathBuf {
     let Some(first) = first else {
         return cwd.to_path_buf();
@@ -25,7 +25,7 @@ pub(super) fn start(system: &dyn System, cwd: &SystemPath, first: Option<&String
     }
 }
 
-/// Root of the project, settings, and the file they come from.
+/// The project root, the settings, and the configuration file.
 pub(super) fn configure(
     system: &dyn System,
     arguments: &ProjectArguments,
@@ -48,7 +48,7 @@ pub(super) fn configure(
         Some(path) => ConfigFile::read(system, path)?,
         None => config::closest(system, start)?,
     };
-    // A file that was named may lie anywhere; one that was found lies in the project's root.
+    // A file given explicitly can be anywhere. A file that was found is in the project root.
     let root = match &file {
         Some(file) if named.is_none() => file.path.parent().map(SystemPath::to_path_buf),
         _ => config::project_root(system, start),
