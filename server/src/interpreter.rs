@@ -8,14 +8,7 @@ use ag_project::config;
 use ag_project::config::Settings;
 use ruff_db::system::{OsSystem, SystemPath};
 
-<<<<<<< main
-/// Says with its exit status whether the runtime is there, without importing it.
-=======
-/// What `pip` calls the runtime.
-const DISTRIBUTION: &str = "ag-runtime";
-
 /// Checks whether the runtime is installed without importing it; reports the result as exit code.
->>>>>>> words-server
 const PROBE: &str = "import importlib.util as u, sys
 spec = u.find_spec('autograph')
 from importlib.machinery import PathFinder

@@ -1,11 +1,6 @@
 //! The binary `ag-lsp`: the command line and the language server.
 //!
-<<<<<<< main
-//! Only this crate knows terminals, output formats and exit codes; what is right and wrong about a
-//! program it asks of `ag-project`.
-=======
-//! Only this crate depends on terminals, output formats and exit codes. `ag_analysis` analyzes programs.
->>>>>>> words-server
+//! Only this crate depends on terminals, output formats and exit codes. `ag-project` analyzes programs.
 
 mod cli;
 mod converted;

@@ -148,13 +148,8 @@ impl Session {
         }
     }
 
-<<<<<<< main
-    /// Brings the engine to rest after a text was set.
-    pub(crate) fn analyze(&mut self) {
-=======
     /// Runs the analysis after a change of text.
-    pub(crate) fn settle(&mut self) {
->>>>>>> words-server
+    pub(crate) fn analyze(&mut self) {
         let progress = Progress::new(self.quiet);
         let engine = &mut self.engine;
         self.pool
