@@ -1,4 +1,4 @@
-//! Which files a run is about: those named, and the Python files of the folders named.
+//! Finds the input files: the files and the Python files of the folders on the command line.
 
 use ag_analysis::config::{Exclusion, Settings};
 use ignore::{DirEntry, WalkBuilder};
@@ -20,8 +20,8 @@ pub(crate) struct Unreadable {
     pub(crate) message: String,
 }
 
-/// Finds the files below `paths`, sorted. Git's ignore files and `exclude` hold for what is found
-/// in a folder, not for what is named. Links are not followed, so there are no loops.
+/// Finds the files below `paths`, sorted. Git's ignore files and `exclude` apply to files found in a folder, not to
+/// files that are named. Links are not followed, so there are no cycles.
 pub(crate) fn discover(
     paths: &[String],
     cwd: &SystemPath,
@@ -65,7 +65,7 @@ fn walk(folder: &SystemPath, root: &SystemPath, exclusion: Exclusion) -> ignore:
         .build()
 }
 
-/// By its name.
+/// By its extension.
 pub(crate) fn is_python(path: &SystemPath) -> bool {
     path.extension().is_some_and(|extension| EXTENSIONS.contains(&extension))
 }

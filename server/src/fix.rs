@@ -1,4 +1,4 @@
-//! Applying fixes: what a rule repairs may uncover what another repairs, so it goes in rounds.
+//! Applies fixes in rounds: a fix of one rule may make a fix of another rule applicable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -14,7 +14,7 @@ use ruff_text_size::{TextRange, TextSize};
 use crate::printer;
 use crate::session::{Checked, Session};
 
-/// Two rules whose fixes undo each other must not go on for ever.
+/// A limit, for two rules whose fixes undo each other.
 const ROUNDS: usize = 10;
 
 /// A file before and after.
@@ -26,12 +26,12 @@ pub(crate) struct Change {
 /// By path.
 pub(crate) type Changes = BTreeMap<SystemPathBuf, Change>;
 
-/// What fixing came to.
+/// The result of applying fixes.
 #[derive(Default)]
 pub(crate) struct Fixed {
     pub(crate) changes: Changes,
     pub(crate) count: usize,
-    /// What is found in the texts as they are now.
+    /// The findings of the changed texts.
     pub(crate) remaining: Vec<Checked>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn fix(session: &mut Session, least: Applicability) -> Fixed {
         for (_, document, after, ..) in &round {
             session.engine.set_source(*document, after.clone());
         }
-        session.settle();
+        session.analyze();
         let mut checked = session.check();
         for (path, document, after, before, count) in round {
             let broken = |checked: &[Checked]| {
@@ -70,7 +70,7 @@ pub(crate) fn fix(session: &mut Session, least: Applicability) -> Fixed {
                     "{path}: the fixes would break its syntax, so they are not applied; this is a bug in ag-lsp"
                 ));
                 session.engine.set_source(document, before);
-                session.settle();
+                session.analyze();
                 checked = session.check();
                 spoiled.insert(path);
                 continue;
@@ -99,7 +99,7 @@ pub(crate) fn choose(findings: &[Finding], least: Applicability) -> (Vec<Edit>, 
     fixes.sort_by_key(|(hull, _)| (hull.start(), hull.end()));
     let (mut edits, mut count, mut end): (Vec<Edit>, usize, Option<TextSize>) = (Vec::new(), 0, None);
     for (hull, fix) in fixes {
-        // Two insertions at one place may be the same repair of two findings: the next round tells.
+        // Two insertions at one place may be the same fix of two findings; the next round applies what is left.
         if end.is_none_or(|end| hull.start() > end) {
             edits.extend(fix.edits.iter().cloned());
             end = Some(hull.end());

@@ -1,4 +1,4 @@
-//! The project's Python, to run what the user asks to be run. Nothing else in the server starts a program of the user.
+//! Finds the Python interpreter of the project, for `ag-lsp run` and `ag-lsp graph`.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -7,15 +7,15 @@ use std::process::Command;
 use ag_analysis::config::{self, Settings};
 use ruff_db::system::{OsSystem, SystemPath};
 
-/// Says with its exit status whether the runtime is there, without importing it.
+/// Its exit status tells whether the runtime is installed, without importing it.
 const PROBE: &str = "import importlib.util as u, sys
 spec = u.find_spec('autograph')
 from importlib.machinery import PathFinder
 runtime = spec and PathFinder.find_spec('autograph._runtime', spec.submodule_search_locations)
 sys.exit(3 if not runtime else 4 if not u.find_spec('torch') else 0)";
 
-/// The interpreter at a path, which may be a virtual environment; without one that of the configuration, of the active
-/// environment, of a `.venv` at or above the folder, or the first on the PATH.
+/// The interpreter at a path, which may be a virtual environment. Without a path, that of the configuration, the active
+/// environment, a `.venv` in the folder or above it, or the first one on the PATH.
 pub(crate) fn find(given: Option<&Path>, folder: &Path) -> anyhow::Result<PathBuf> {
     let configured = if given.is_none() { configured(folder)? } else { None };
     if let Some(given) = given.or(configured.as_deref()) {
@@ -23,7 +23,7 @@ pub(crate) fn find(given: Option<&Path>, folder: &Path) -> anyhow::Result<PathBu
         return match () {
             () if given.is_file() => Ok(given.to_path_buf()),
             () if inside.is_file() => Ok(inside),
-            () => anyhow::bail!("`{}` is no Python and no virtual environment", given.display()),
+            () => anyhow::bail!("`{}` is not a Python interpreter or virtual environment", given.display()),
         };
     }
     let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(env::var_os).map(PathBuf::from);
@@ -41,12 +41,12 @@ pub(crate) fn find(given: Option<&Path>, folder: &Path) -> anyhow::Result<PathBu
     };
     found
         .or_else(on_path)
-        .ok_or_else(|| anyhow::anyhow!("no Python: activate an environment or give `--python PATH`"))
+        .ok_or_else(|| anyhow::anyhow!("no Python found; activate an environment or pass `--python PATH`"))
 }
 
 /// `python = ".venv"` in the project's configuration.
 fn configured(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
-    // Where a path is not UTF-8 there is no configuration for it.
+    // A path that is not UTF-8 has no configuration.
     let Some(folder) = SystemPath::from_std_path(folder) else { return Ok(None) };
     let Some(file) = config::closest(&OsSystem::new(folder), folder)? else { return Ok(None) };
     let root = file.path.parent().unwrap_or(folder).to_path_buf();
@@ -54,7 +54,7 @@ fn configured(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
     Ok(settings.python.map(|python| python.as_std_path().to_path_buf()))
 }
 
-/// Whether the runtime is installed for it; the message says how to install it.
+/// Fails if the runtime is not installed for the interpreter; the error says how to install it.
 pub(crate) fn has_runtime(python: &Path) -> anyhow::Result<()> {
     let answer = Command::new(python).args(["-c", PROBE]).output();
     let answer = answer.map_err(|error| anyhow::anyhow!("`{}` does not start: {error}", python.display()))?;
@@ -72,7 +72,7 @@ pub(crate) fn has_runtime(python: &Path) -> anyhow::Result<()> {
         _ => anyhow::bail!(
             "`{}` does not work: {}",
             python.display(),
-            String::from_utf8_lossy(&answer.stderr).lines().last().unwrap_or("it says nothing")
+            String::from_utf8_lossy(&answer.stderr).lines().last().unwrap_or("no output")
         ),
     }
 }

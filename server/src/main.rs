@@ -1,7 +1,6 @@
-//! The binary `ag-lsp`: what the process is given, and what it answers with.
+//! The binary `ag-lsp`: command line and language server.
 //!
-//! Only this crate knows terminals, output formats and exit codes; what is right and wrong about a
-//! program it asks of `ag_analysis`.
+//! Only this crate deals with terminals, output formats and exit codes; `ag_analysis` analyzes programs.
 
 mod cli;
 mod converted;

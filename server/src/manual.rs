@@ -1,8 +1,8 @@
-//! The manual page of a rule, in Markdown: for terminals, documentation and SARIF.
+//! The documentation of a rule in Markdown: for terminals, files and SARIF.
 
 use ag_analysis::rules::{FixAvailability, Rule};
 
-/// The page from its title on.
+/// The page with its title.
 pub(crate) fn page(rule: &Rule) -> String {
     let fix = match rule.fix {
         FixAvailability::None => "No fix is available.",

@@ -1,14 +1,14 @@
-//! Panics: a bug of ours must not take the answers about other files with it.
+//! Catches panics, so that an internal error in one file does not lose the results for the others.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
-    /// Message and place of this thread's last panic; the payload that unwinds has no place.
+    /// Message and location of this thread's last panic; the payload has no location.
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Keeps what panics say for [`catch`], instead of printing it (`RUST_BACKTRACE` prints all the same).
+/// Records panic messages for [`catch`] instead of printing them; with `RUST_BACKTRACE` they are printed too.
 pub(crate) fn record() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -19,7 +19,7 @@ pub(crate) fn record() {
     }));
 }
 
-/// Runs `action`; if it panics, says so on one line.
+/// Runs `action`; a panic becomes a message of one line.
 pub(crate) fn catch<T>(action: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(action)).map_err(|_| {
         let message = LAST.take().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Writing to people and to pipes: colours only where they are wanted, and no complaint when the
-//! reader has gone (`ag-lsp check | head`).
+//! Output to terminals, pipes and files: colours only where they are wanted, and no error when the reader has closed
+//! the pipe (`ag-lsp check | head`).
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -27,7 +27,7 @@ fn create(path: &Path) -> anyhow::Result<std::fs::File> {
     std::fs::File::create(path).with_context(|| format!("cannot write `{}`", path.display()))
 }
 
-/// Where the answer goes; messages about the run go to standard error.
+/// Writes results; messages about the run go to standard error.
 pub(crate) struct Printer {
     out: Box<dyn Write>,
 }
@@ -56,12 +56,12 @@ impl Printer {
     }
 }
 
-/// Whether standard output is read by a person.
+/// Whether standard output is a terminal.
 pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// A message about the run. Whoever has closed standard error does not want it.
+/// A message on standard error. A closed standard error is not an error.
 pub(crate) fn note(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }

@@ -1,5 +1,5 @@
-//! The commands that run what the user wrote, in the project's Python; made because a person asks for it. The command
-//! line and the language server start the same ones.
+//! The commands that execute user code, in the project's Python, when the user asks for it: on the command line or in
+//! an editor.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use std::process::Command;
 
 use crate::interpreter;
 
-/// Tells the runtime that standard error is a terminal, to show on it what is being staged.
+/// Makes the runtime show on standard error, a terminal, which function is being traced.
 const PROGRESS: &str = "AUTOGRAPH_PROGRESS";
 
-/// What Python starts.
+/// The program that Python runs.
 pub(crate) enum Program<'a> {
     Script(&'a Path),
     /// `-m package.train`
@@ -18,7 +18,7 @@ pub(crate) enum Program<'a> {
 }
 
 impl Program<'_> {
-    /// The command that runs it with arguments.
+    /// The command that runs it with the arguments.
     pub(crate) fn command(&self, python: Option<&Path>, arguments: &[OsString]) -> anyhow::Result<Command> {
         let folder = match self {
             Self::Script(path) => folder_of(path)?,
@@ -26,7 +26,7 @@ impl Program<'_> {
         };
         let mut command = python_of(python, &folder)?;
         match self {
-            // A name that starts with `-` is no option.
+            // A name that starts with `-` must not be read as an option.
             Self::Script(path) if path.as_os_str().as_encoded_bytes().starts_with(b"-") => {
                 command.arg(Path::new(".").join(path))
             }
@@ -38,7 +38,7 @@ impl Program<'_> {
     }
 }
 
-/// The graph of a function, for inputs.
+/// The arguments of a graph of a function.
 pub(crate) struct Graph<'a> {
     pub(crate) python: Option<&'a Path>,
     pub(crate) file: &'a Path,
@@ -51,7 +51,7 @@ pub(crate) struct Graph<'a> {
 }
 
 impl Graph<'_> {
-    /// The command that makes it.
+    /// The command that writes the graph.
     pub(crate) fn command(&self) -> anyhow::Result<Command> {
         let mut command = python_of(self.python, &folder_of(self.file)?)?;
         command.args(["-m", "autograph.graph", "--format", self.format]);
@@ -69,12 +69,12 @@ impl Graph<'_> {
     }
 }
 
-/// Has the runtime show on the terminal what is being staged.
+/// Makes the runtime show its progress on the terminal.
 pub(crate) fn with_progress(command: &mut Command) {
     command.env(PROGRESS, "1");
 }
 
-/// An option and its value in one word: a value may start with `-`.
+/// An option and its value in one argument: the value may start with `-`.
 fn joined(option: &str, value: &OsStr) -> OsString {
     let mut word = OsString::from(option);
     word.push(value);
@@ -87,9 +87,9 @@ fn python_of(given: Option<&Path>, folder: &Path) -> anyhow::Result<Command> {
     Ok(Command::new(python))
 }
 
-/// The folder of a file that is there.
+/// The folder of an existing file.
 fn folder_of(file: &Path) -> anyhow::Result<PathBuf> {
-    anyhow::ensure!(file.is_file(), "there is no file `{}`", file.display());
+    anyhow::ensure!(file.is_file(), "no file `{}`", file.display());
     let absolute = std::path::absolute(file)?;
     Ok(absolute.parent().unwrap_or(Path::new("/")).to_path_buf())
 }

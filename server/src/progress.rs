@@ -1,14 +1,14 @@
-//! A progress bar for people who wait: on a terminal, after one second.
+//! A progress bar on a terminal, shown after one second.
 
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-const PATIENCE: Duration = Duration::from_secs(1);
+const DELAY: Duration = Duration::from_secs(1);
 
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// `None` for those who want no bar.
+    /// `None` if the bar is disabled.
     start: Option<Instant>,
 }
 
@@ -22,7 +22,7 @@ impl Progress {
     }
 
     pub(crate) fn update(&self, what: &'static str, done: usize, total: usize) {
-        let due = self.start.is_some_and(|start| start.elapsed() > PATIENCE);
+        let due = self.start.is_some_and(|start| start.elapsed() > DELAY);
         if due && self.bar.is_hidden() {
             // Draws nothing unless standard error is a terminal.
             self.bar.set_draw_target(ProgressDrawTarget::stderr());

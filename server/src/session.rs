@@ -1,5 +1,4 @@
-//! One run over a project: configuration, environment and files put together, and an engine that
-//! has settled on them.
+//! One run over a project: configuration, environment, files, and an engine that has analyzed them.
 
 mod setup;
 
@@ -23,14 +22,14 @@ use crate::panics;
 use crate::printer;
 use crate::progress::Progress;
 
-/// Trees are walked recursively; what is not too deep to parse fits in this.
+/// The stack of a worker. Trees are walked recursively; every tree that the parser accepts fits.
 pub(crate) const STACK: usize = 256 * 1024 * 1024;
 
 const NO_ROOTS: &str = "\
-No staged functions found. Staging starts at functions that the code declares: those with `@tf.function`,
-`@torch.compile`, `@jax.jit` and their kin, the `call` of a Keras layer, a callback of `Dataset.map`. Declare
-others with `roots = [\"package.module.function\"]` in the configuration, or check every function as if it
-were staged with `--roots all`.";
+no staged or traced functions found. The analysis starts at functions with a decorator such as `@tf.function`,
+`@torch.compile` or `@jax.jit`, at the `call` method of a Keras layer, at a callback of `Dataset.map`, and the like
+help: declare other functions with `roots = [\"package.module.function\"]` in the configuration, or check every
+function with `--roots all`";
 
 /// The text of standard input stands for a file of this name.
 pub(crate) struct Stdin {
@@ -44,7 +43,7 @@ impl Stdin {
         if !dash && (filename.is_none() || !paths.is_empty()) {
             return Ok(None);
         }
-        anyhow::ensure!(paths.len() <= 1, "`-` stands for standard input and cannot be combined with other paths");
+        anyhow::ensure!(paths.len() <= 1, "`-` (standard input) cannot be combined with other paths");
         Ok(Some(Self { name: filename.unwrap_or("stdin.py").to_owned() }))
     }
 }
@@ -60,7 +59,7 @@ pub(crate) struct Session {
     quiet: bool,
 }
 
-/// What was found in one document; `Err` says how the engine failed.
+/// The findings of one document; `Err` is the message of an internal error.
 pub(crate) struct Checked {
     pub(crate) document: Document,
     pub(crate) path: SystemPathBuf,
@@ -114,7 +113,7 @@ impl Session {
         if let Some(stdin) = stdin {
             session.read_stdin(stdin)?;
         }
-        session.settle();
+        session.analyze();
         if session.inputs.is_empty() && session.unreadable.is_empty() && verbosity >= 0 {
             printer::warning("no Python files found");
         }
@@ -139,24 +138,24 @@ impl Session {
         Ok(())
     }
 
-    /// Silence about a project in which nothing is staged would look like praise.
+    /// A project without roots has no findings, which must not look like a clean result.
     pub(crate) fn note_missing_roots(&self) {
         if self.engine.root_count() == 0 && !self.inputs.is_empty() && !self.quiet {
             printer::note(NO_ROOTS);
         }
     }
 
-    /// Brings the engine to rest after a text was set.
-    pub(crate) fn settle(&mut self) {
+    /// Runs the analysis, also after a text was changed.
+    pub(crate) fn analyze(&mut self) {
         let progress = Progress::new(self.quiet);
         let engine = &mut self.engine;
-        self.pool.install(|| engine.settle(&|done, total| progress.update("Looking for roots", done, total)));
+        self.pool.install(|| engine.settle(&|done, total| progress.update("Analyzing", done, total)));
     }
 
-    /// Asks something about every document that the run is about, in parallel; sorted by path.
+    /// Runs a query on every input document in parallel; the results are sorted by path.
     pub(crate) fn each<T: Send>(
         &self,
-        what: impl Fn(&Engine, Document) -> T + Sync,
+        query: impl Fn(&Engine, Document) -> T + Sync,
     ) -> Vec<(SystemPathBuf, Document, Result<T, String>)> {
         let documents = self.documents();
         let progress = Progress::new(self.quiet);
@@ -168,7 +167,7 @@ impl Session {
             documents
                 .into_par_iter()
                 .map_with((engine, progress), |(engine, progress), (path, document)| {
-                    let answer = panics::catch(|| what(engine, document));
+                    let answer = panics::catch(|| query(engine, document));
                     progress.update(
                         "Checking",
                         done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1,

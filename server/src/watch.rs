@@ -1,4 +1,4 @@
-//! `--watch`: once more whenever something changes.
+//! `--watch`: checks again whenever a file changes.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -12,10 +12,10 @@ use crate::cli::ExitStatus;
 use crate::printer;
 use crate::session::Session;
 
-/// Editors write a file in several steps.
-const LULL: Duration = Duration::from_millis(100);
+/// Editors write a file in several steps; changes within this time are one change.
+const DEBOUNCE: Duration = Duration::from_millis(100);
 
-/// Runs `check`, then waits for changes below `paths`, for ever. Changed texts are set in the
+/// Runs `check`, then waits for changes below `paths`, in an endless loop. Changed texts are set in the
 /// session; anything else (files that come or go, configuration) opens a new one.
 pub(crate) fn watch(
     paths: &[String],
@@ -37,9 +37,9 @@ pub(crate) fn watch(
     let mut session = open()?;
     check(&mut session)?;
     loop {
-        let first = changes.recv().context("the watch has ended")?;
+        let first = changes.recv().context("file watching has stopped")?;
         let mut changed = relevant(first);
-        while let Ok(event) = changes.recv_timeout(LULL) {
+        while let Ok(event) = changes.recv_timeout(DEBOUNCE) {
             changed.extend(relevant(event));
         }
         changed.sort();
@@ -48,7 +48,7 @@ pub(crate) fn watch(
             continue;
         }
         if update(&mut session, &changed) {
-            session.settle();
+            session.analyze();
         } else {
             match open() {
                 Ok(opened) => session = opened,

@@ -1,4 +1,4 @@
-//! Where the project is and how it is set up.
+//! Finds the project root and the configuration.
 
 use ag_analysis::config::{self, ConfigFile, Options, Settings};
 use anyhow::Context;
@@ -7,12 +7,12 @@ use ruff_db::system::{System, SystemPath, SystemPathBuf};
 use crate::cli::arguments::{ConfigArgument, ProjectArguments};
 
 pub(crate) fn current_directory() -> anyhow::Result<SystemPathBuf> {
-    let cwd = std::env::current_dir().context("there is no current directory")?;
+    let cwd = std::env::current_dir().context("cannot determine the current directory")?;
     SystemPathBuf::from_path_buf(cwd)
         .map_err(|path| anyhow::anyhow!("the current directory `{}` is not UTF-8", path.display()))
 }
 
-/// The folder from which the configuration is looked for.
+/// The folder at which the search for a configuration file starts.
 pub(super) fn start(system: &dyn System, cwd: &SystemPath, first: Option<&String>) -> SystemPathBuf {
     let Some(first) = first else {
         return cwd.to_path_buf();
@@ -24,7 +24,7 @@ pub(super) fn start(system: &dyn System, cwd: &SystemPath, first: Option<&String
     }
 }
 
-/// Root of the project, settings, and the file they come from.
+/// The project root, the settings, and their configuration file.
 pub(super) fn configure(
     system: &dyn System,
     arguments: &ProjectArguments,
@@ -40,14 +40,14 @@ pub(super) fn configure(
     anyhow::ensure!(files.next().is_none(), "`--config` takes one file only");
     anyhow::ensure!(
         !arguments.isolated || named.is_none(),
-        "`--isolated` contradicts the file of `--config`"
+        "`--isolated` cannot be combined with a file in `--config`"
     );
     let file = match &named {
         _ if arguments.isolated => None,
         Some(path) => ConfigFile::read(system, path)?,
         None => config::closest(system, start)?,
     };
-    // A file that was named may lie anywhere; one that was found lies in the project's root.
+    // A configuration file that was found is in the project root; one that was named may be anywhere.
     let root = match &file {
         Some(file) if named.is_none() => file.path.parent().map(SystemPath::to_path_buf),
         _ => config::project_root(system, start),

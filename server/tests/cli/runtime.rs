@@ -9,11 +9,14 @@ const PROGRAM: &str = "print('started')\n";
 fn what_is_wrong_is_said_before_anything_is_run() {
     let project = Project::new(&[("train.py", PROGRAM), ("bin/python", "no program")]);
     let cases: &[(&[&str], &str)] = &[
-        (&["run", "missing.py"], "there is no file `missing.py`"),
-        (&["run", "--python", "missing", "train.py"], "`missing` is no Python and no virtual environment"),
+        (&["run", "missing.py"], "no file `missing.py`"),
+        (
+            &["run", "--python", "missing", "train.py"],
+            "`missing` is not a Python interpreter or virtual environment",
+        ),
         (&["run", "--python", ".", "train.py"], "does not start"),
-        (&["graph", "train.py"], "`train.py` names no function: write FILE::QUALNAME"),
-        (&["graph", "missing.py::step"], "there is no file `missing.py`"),
+        (&["graph", "train.py"], "`train.py` does not name a function; write FILE::QUALNAME"),
+        (&["graph", "missing.py::step"], "no file `missing.py`"),
         (&["graph", "--output-format", "png", "train.py::step"], "invalid value 'png'"),
     ];
     for (arguments, message) in cases {

@@ -73,8 +73,9 @@ fn check(ctx: &FunctionContext) {
     });
     let name = ctx.def().name.as_str();
     for (decision, calls) in guarded {
-        let message =
-            format!("this condition on a Tensor cannot end the recursion: `{name}` calls itself in every trace");
+        let message = format!(
+            "this condition on a Tensor cannot end the recursion: `{name}` calls itself in every trace"
+        );
         let mut report =
             ctx.report(&STAGED_RECURSION, decision.test_range, message).why(decision.why.clone());
         for call in calls {
