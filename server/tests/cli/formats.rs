@@ -96,7 +96,7 @@ fn statistics() {
     let rows: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
     assert_eq!(
         rows,
-        serde_json::json!([{ "code": "AG905", "name": "invalid-ignore", "count": 1, "fixable": 0 }])
+        serde_json::json!([{ "code": "AG905", "name": "invalid-ignore", "count": 1, "fixable": 0, "fixable_unsafe": 0 }])
     );
 }
 
