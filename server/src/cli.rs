@@ -16,24 +16,25 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::printer;
 
-/// What the process answers with.
+/// The exit status of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum ExitStatus {
-    /// Nothing was found, or nothing worse than `info`.
+    /// There are no errors or warnings.
     Clean = 0,
     /// There are errors or warnings.
     Findings = 1,
-    /// The command line or the configuration is wrong.
+    /// The command line or the configuration is invalid.
     Usage = 2,
-    /// A bug of ours.
+    /// An internal error.
     Panic = 101,
 }
 
-/// Finds staging faults in Python that becomes graphs: tf.function, torch.compile, jax.jit and their kin.
+/// Finds graph breaks, tracer errors and silent tracing bugs in tf.function, Keras, torch.compile, TorchScript and
+/// jax.jit code.
 #[derive(Parser)]
-#[command(name = "ag-lsp", version, about, max_term_width = 100)]
-#[command(after_help = "Run `ag-lsp help COMMAND` for more about a command.")]
+#[command(name = "ag-lsp", version, max_term_width = 100)]
+#[command(after_help = "Run `ag-lsp help COMMAND` for the options of a command.")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -49,7 +50,7 @@ struct Global {
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     quiet: bool,
 
-    /// Tell what is done.
+    /// Verbose output.
     #[arg(long, short, global = true)]
     verbose: bool,
 
@@ -90,17 +91,17 @@ enum Command {
     /// Write the manual page to standard output.
     #[command(hide = true)]
     GenerateMan,
-    /// Write the catalogue of rules, in Markdown, to standard output.
+    /// Write the documentation of all rules, in Markdown, to standard output.
     #[command(hide = true)]
     GenerateDocs,
 }
 
-/// Reads the command line and does what it says.
+/// Parses the command line and runs the command.
 pub(crate) fn main() -> ExitStatus {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            // `--help` and `--version` come this way too; a closed pipe is nobody's error.
+            // `--help` and `--version` are reported here too; a closed pipe is not an error.
             let _ = error.print();
             return if error.use_stderr() { ExitStatus::Usage } else { ExitStatus::Clean };
         }

@@ -1,4 +1,4 @@
-//! Converted code as it is written: a file per form.
+//! Output formats of converted code, one file per format.
 
 mod json;
 mod output;
@@ -11,30 +11,30 @@ use ruff_source_file::LineIndex;
 
 use crate::cli::convert::Format;
 
-/// One file or function after conversion.
+/// A converted file or function.
 pub(crate) struct Converted {
-    /// As given.
+    /// As given on the command line.
     pub(crate) file: String,
-    /// The text that is written.
+    /// The output text.
     pub(crate) text: String,
-    /// The entries of its functions in JSON, separated by commas.
+    /// The JSON objects of its functions, separated by commas.
     pub(crate) entries: String,
-    /// What was left alone, for people.
+    /// The reasons why functions are not converted.
     pub(crate) messages: Vec<String>,
-    /// Whether something does not parse.
+    /// Whether the source has syntax errors.
     pub(crate) has_errors: bool,
     source: String,
     map: SourceMap,
 }
 
 impl Converted {
-    /// A source map of version 3, as JSON.
+    /// The source map (version 3) as JSON.
     pub(crate) fn source_map(&self) -> String {
         source_map::write(&self.file, &self.source, &self.text, &self.map)
     }
 }
 
-/// Converts a whole text or one function of it; the message says what is wrong with the question.
+/// Converts a whole text or one function of it. The error is a message about the arguments.
 pub(crate) fn of(
     file: &str,
     source: &str,
@@ -100,5 +100,5 @@ pub(crate) fn of(
 }
 
 fn unknown(qualname: &str) -> String {
-    format!("there is no function `{qualname}`; methods are named `Class.method`")
+    format!("no function `{qualname}`; name a method as `Class.method`")
 }

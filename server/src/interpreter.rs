@@ -24,7 +24,7 @@ pub(crate) fn find(given: Option<&Path>, folder: &Path) -> anyhow::Result<PathBu
         return match () {
             () if given.is_file() => Ok(given.to_path_buf()),
             () if inside.is_file() => Ok(inside),
-            () => anyhow::bail!("`{}` is no Python and no virtual environment", given.display()),
+            () => anyhow::bail!("`{}` is not a Python interpreter or virtual environment", given.display()),
         };
     }
     let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(env::var_os).map(PathBuf::from);
@@ -42,7 +42,7 @@ pub(crate) fn find(given: Option<&Path>, folder: &Path) -> anyhow::Result<PathBu
     };
     found
         .or_else(on_path)
-        .ok_or_else(|| anyhow::anyhow!("no Python: activate an environment or give `--python PATH`"))
+        .ok_or_else(|| anyhow::anyhow!("no Python found; activate an environment or pass `--python PATH`"))
 }
 
 /// `python = ".venv"` in the project's configuration.
@@ -73,7 +73,7 @@ pub(crate) fn has_runtime(python: &Path) -> anyhow::Result<()> {
         _ => anyhow::bail!(
             "`{}` does not work: {}",
             python.display(),
-            String::from_utf8_lossy(&answer.stderr).lines().last().unwrap_or("it says nothing")
+            String::from_utf8_lossy(&answer.stderr).lines().last().unwrap_or("no output")
         ),
     }
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-const PATIENCE: Duration = Duration::from_secs(1);
+const DELAY: Duration = Duration::from_secs(1);
 
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -22,7 +22,7 @@ impl Progress {
     }
 
     pub(crate) fn update(&self, what: &'static str, done: usize, total: usize) {
-        let due = self.start.is_some_and(|start| start.elapsed() > PATIENCE);
+        let due = self.start.is_some_and(|start| start.elapsed() > DELAY);
         if due && self.bar.is_hidden() {
             // Only draws if standard error is a terminal.
             self.bar.set_draw_target(ProgressDrawTarget::stderr());

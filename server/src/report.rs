@@ -1,6 +1,6 @@
-//! What a run found, ready to be shown: places have lines and columns, files have names.
+//! The report of a run: findings with file names, lines and columns.
 //!
-//! Each output format is a file of its own: a function from a [`Report`] to text.
+//! Each output format has a file of its own, with a function that renders a [`Report`] as text.
 
 mod collect;
 mod concise;
@@ -24,39 +24,39 @@ pub(crate) use source::{Place, Source};
 pub(crate) use statistics::statistics;
 pub(crate) use summary::{plural, summary};
 
-/// How findings are written.
+/// The output format of `check`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// The source with the findings in it, the reasons, and the fixes.
+    /// The source with the findings, their why-chains, and the fixes.
     Full,
-    /// A line for each finding.
+    /// One line per finding.
     Concise,
-    /// By file.
+    /// Grouped by file.
     Grouped,
     /// One JSON array.
     Json,
-    /// A JSON object for each line.
+    /// One JSON object per line.
     JsonLines,
-    /// GitHub Actions' annotations.
+    /// Annotations of GitHub Actions.
     Github,
-    /// GitLab's code quality report.
+    /// The code quality report of GitLab.
     Gitlab,
-    /// `JUnit`'s XML.
+    /// `JUnit` XML.
     Junit,
-    /// Reviewdog's JSON.
+    /// The JSON of reviewdog.
     Rdjson,
     /// SARIF 2.1.0.
     Sarif,
 }
 
 impl Format {
-    /// Whether people read it, who like a closing sentence.
+    /// Whether it is text for people, which ends with a summary.
     pub(crate) fn is_for_people(self) -> bool {
         matches!(self, Self::Full | Self::Concise | Self::Grouped)
     }
 }
 
-/// The findings of a run, by path and position.
+/// The findings of a run, sorted by path and position.
 pub(crate) struct Report {
     pub(crate) violations: Vec<Violation>,
 }
@@ -73,14 +73,14 @@ pub(crate) struct Violation {
     pub(crate) fix: Option<Fix>,
 }
 
-/// A further sentence about a violation.
+/// A label, or a step of the why-chain.
 pub(crate) struct Remark {
     pub(crate) message: String,
     pub(crate) place: Option<Place>,
 }
 
 impl Remark {
-    /// The sentence with its place: "`x` is a Tensor (model.py:3:7)".
+    /// The message with its location: "`x` is a Tensor (model.py:3:7)".
     pub(crate) fn sentence(&self) -> String {
         match &self.place {
             Some(place) => format!("{} ({})", self.message, place.shown()),
@@ -89,7 +89,7 @@ impl Remark {
     }
 }
 
-/// A repair; edits are sorted and do not overlap.
+/// A fix; its edits are sorted and do not overlap.
 pub(crate) struct Fix {
     pub(crate) message: String,
     pub(crate) applicability: Applicability,
@@ -111,7 +111,7 @@ pub(crate) fn render(report: &Report, format: Format) -> anyhow::Result<String> 
     })
 }
 
-/// The mark of a violation that can be fixed, with a space behind it.
+/// The mark of a violation that has a fix, followed by a space.
 fn fixable(violation: &Violation) -> String {
     match violation.fix.as_ref().map(|fix| mark(fix.applicability)) {
         None | Some("") => String::new(),
@@ -119,7 +119,7 @@ fn fixable(violation: &Violation) -> String {
     }
 }
 
-/// `[*]`: `--fix` repairs it; `[-]`: `--unsafe-fixes` does.
+/// `[*]`: `--fix` applies the fix; `[-]`: `--unsafe-fixes` applies it.
 fn mark(applicability: Applicability) -> &'static str {
     match applicability {
         Applicability::Safe => "[*]",
@@ -128,7 +128,7 @@ fn mark(applicability: Applicability) -> &'static str {
     }
 }
 
-/// JSON as people may read it, ending with a newline.
+/// Indented JSON that ends with a newline.
 fn pretty(value: &impl serde::Serialize) -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
 }

@@ -26,10 +26,10 @@ use crate::progress::Progress;
 pub(crate) const STACK: usize = 256 * 1024 * 1024;
 
 const NO_ROOTS: &str = "\
-No staged functions found. Staging starts at functions that the code declares: those with `@tf.function`,
-`@torch.compile`, `@jax.jit` and their kin, the `call` of a Keras layer, a callback of `Dataset.map`. Declare
-others with `roots = [\"package.module.function\"]` in the configuration, or check every function as if it
-were staged with `--roots all`.";
+no staged or traced functions found. The analysis starts at functions with a decorator such as `@tf.function`,
+`@torch.compile` or `@jax.jit`, at the `call` method of a Keras layer, at a callback of `Dataset.map`, and the like
+help: declare other functions with `roots = [\"package.module.function\"]` in the configuration, or check every
+function with `--roots all`";
 
 /// The file name for the text from standard input.
 pub(crate) struct Stdin {
@@ -43,10 +43,7 @@ impl Stdin {
         if !dash && (filename.is_none() || !paths.is_empty()) {
             return Ok(None);
         }
-        anyhow::ensure!(
-            paths.len() <= 1,
-            "`-` stands for standard input and cannot be combined with other paths"
-        );
+        anyhow::ensure!(paths.len() <= 1, "`-` (standard input) cannot be combined with other paths");
         Ok(Some(Self { name: filename.unwrap_or("stdin.py").to_owned() }))
     }
 }
@@ -152,14 +149,13 @@ impl Session {
     pub(crate) fn analyze(&mut self) {
         let progress = Progress::new(self.quiet);
         let engine = &mut self.engine;
-        self.pool
-            .install(|| engine.analyze(&|done, total| progress.update("Looking for roots", done, total)));
+        self.pool.install(|| engine.analyze(&|done, total| progress.update("Analyzing", done, total)));
     }
 
     /// Applies a function to every input document in parallel. The results are sorted by path.
     pub(crate) fn each<T: Send>(
         &self,
-        what: impl Fn(&Engine, Document) -> T + Sync,
+        query: impl Fn(&Engine, Document) -> T + Sync,
     ) -> Vec<(SystemPathBuf, Document, Result<T, String>)> {
         let documents = self.documents();
         let progress = Progress::new(self.quiet);
@@ -171,7 +167,7 @@ impl Session {
             documents
                 .into_par_iter()
                 .map_with((engine, progress), |(engine, progress), (path, document)| {
-                    let answer = panics::catch(|| what(engine, document));
+                    let answer = panics::catch(|| query(engine, document));
                     progress.update(
                         "Checking",
                         done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1,

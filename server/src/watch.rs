@@ -37,7 +37,7 @@ pub(crate) fn watch(
     let mut session = open()?;
     check(&mut session)?;
     loop {
-        let first = changes.recv().context("the watch has ended")?;
+        let first = changes.recv().context("file watching has stopped")?;
         let mut changed = relevant(first);
         while let Ok(event) = changes.recv_timeout(DEBOUNCE) {
             changed.extend(relevant(event));

@@ -7,7 +7,7 @@ use ag_project::config::Options;
 use clap::{Args, ValueEnum};
 use ruff_db::system::{SystemPath, SystemPathBuf};
 
-/// How the project is set up.
+/// Options that set up the project.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ProjectArguments {
     /// A configuration file, or one option as TOML: `--config ci/ag-lsp.toml`, `--config 'select = ["AG1"]'`.
@@ -16,7 +16,7 @@ pub(crate) struct ProjectArguments {
     #[arg(long, value_name = "FILE | KEY = VALUE", help_heading = "Configuration")]
     pub(crate) config: Vec<ConfigArgument>,
 
-    /// Look for no configuration file.
+    /// Ignore all configuration files.
     #[arg(long, help_heading = "Configuration")]
     pub(crate) isolated: bool,
 
@@ -24,28 +24,28 @@ pub(crate) struct ProjectArguments {
     #[arg(long, value_name = "PATH", help_heading = "Configuration")]
     python: Option<String>,
 
-    /// The dialects to look for, separated by commas.
+    /// The dialects to analyze, separated by commas.
     #[arg(long, value_name = "DIALECT", value_delimiter = ',', value_parser = dialect_parser(), help_heading = "Configuration")]
     dialect: Vec<Dialect>,
 
-    /// Which functions start staging: those that the code declares, or all of them.
+    /// Which functions are roots of the analysis.
     #[arg(long, value_name = "ROOTS", default_value = "declared", help_heading = "Configuration")]
     roots: Roots,
 
-    /// Follow types through the whole of a project of more than 256 files.
+    /// Follow types through all files, also in a project of more than 256 files.
     #[arg(long, help_heading = "Configuration")]
     thorough: bool,
 
-    /// How many threads work; as many as the machine runs by default.
+    /// The number of threads; by default, the number of CPUs.
     #[arg(long, short, value_name = "N", help_heading = "Miscellaneous")]
     pub(crate) jobs: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Roots {
-    /// What a decorator, a call or the configuration makes a root.
+    /// Functions that a decorator, a call or the configuration declares as roots.
     Declared,
-    /// Every function of the files given.
+    /// Every function of the given files.
     All,
 }
 
@@ -54,7 +54,7 @@ impl ProjectArguments {
         self.roots == Roots::All
     }
 
-    /// What these arguments say in the words of a configuration file.
+    /// These arguments as options of a configuration file.
     pub(crate) fn options(&self, cwd: &SystemPath) -> Options {
         Options {
             dialects: (!self.dialect.is_empty()).then(|| self.dialect.clone()),

@@ -1,4 +1,4 @@
-//! `ag-lsp check`: findings, their repair, their suppression.
+//! `ag-lsp check`: findings, fixes and suppressions.
 
 use std::mem::ManuallyDrop;
 use std::path::PathBuf;
@@ -18,18 +18,17 @@ use crate::report::{self, Format};
 use crate::session::{Checked, Session, Stdin};
 use crate::watch;
 
-/// Look for staging faults in files and folders.
+/// Check files and folders for staging and tracing errors.
 ///
-/// The exit code is 0 when nothing is found (or nothing worse than `info`), 1 when there are errors
-/// or warnings, 2 when the command line or the configuration is wrong, and 101 when ag-lsp itself
-/// has failed.
+/// The exit code is 0 if there are no errors or warnings, 1 if there are any, 2 if the command line or
+/// the configuration is invalid, and 101 after an internal error.
 #[derive(Args)]
 pub(crate) struct Check {
     /// The files and folders to check; the current folder by default; `-` for standard input.
     #[arg(value_name = "PATHS")]
     paths: Vec<String>,
 
-    /// How findings are written.
+    /// The output format.
     #[arg(
         long,
         value_name = "FORMAT",
@@ -47,15 +46,15 @@ pub(crate) struct Check {
     #[arg(long, help_heading = "Output", conflicts_with_all = ["diff", "add_ignore"])]
     statistics: bool,
 
-    /// Apply the fixes that are safe.
+    /// Apply safe fixes.
     #[arg(long, help_heading = "Fixes")]
     fix: bool,
 
-    /// Apply (with `--fix`) or show (with `--diff`) also the fixes that may change what was meant.
+    /// Also apply (with `--fix`) or show (with `--diff`) unsafe fixes, which may change what the code does.
     #[arg(long, help_heading = "Fixes")]
     unsafe_fixes: bool,
 
-    /// Show what `--fix` would change instead of changing it; exit code 1 if there is anything.
+    /// Show the changes of `--fix` as a diff instead of applying them; exit with 1 if there are any.
     #[arg(long, help_heading = "Fixes", conflicts_with = "fix")]
     diff: bool,
 
@@ -67,18 +66,18 @@ pub(crate) struct Check {
     #[arg(long, value_name = "RULES", value_delimiter = ',', help_heading = "Rule selection")]
     select: Option<Vec<Selector>>,
 
-    /// The rules to run besides the configured ones.
+    /// Rules to run in addition to the configured ones.
     #[arg(long, value_name = "RULES", value_delimiter = ',', help_heading = "Rule selection")]
     extend_select: Vec<Selector>,
 
-    /// The rules not to run.
+    /// Rules to disable.
     #[arg(long, value_name = "RULES", value_delimiter = ',', help_heading = "Rule selection")]
     ignore: Vec<Selector>,
 
     #[command(flatten)]
     project: ProjectArguments,
 
-    /// The path that the text of standard input belongs to.
+    /// The path of the file whose text is on standard input.
     #[arg(long, value_name = "FILE", help_heading = "File selection", conflicts_with = "watch")]
     stdin_filename: Option<String>,
 
@@ -108,7 +107,7 @@ impl Check {
                 },
             );
         }
-        // The process ends here: the system frees the database faster than its destructors do.
+        // The process ends here; the system frees the memory faster than the destructors of the database.
         let mut session = ManuallyDrop::new(self.open(verbosity)?);
         self.once(&mut session, verbosity)
     }
@@ -179,7 +178,7 @@ impl Check {
         }
     }
 
-    /// Answers a text on standard input with the text as it is now.
+    /// Writes the text of standard input, after the changes, to standard output.
     fn filter(&self, session: &Session, checked: &[Checked], changes: &Changes) -> anyhow::Result<()> {
         let mut printer = Printer::new(self.output_file.as_deref())?;
         for Checked { document, path, .. } in checked {

@@ -1,4 +1,4 @@
-//! `ag-lsp config`: the options, explained from the same source as the JSON schema.
+//! `ag-lsp config`: explains the configuration options; the texts are those of the JSON schema.
 
 use ag_project::config::Options;
 use clap::{Args, ValueEnum};
@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use super::ExitStatus;
 use crate::printer::{self, Printer};
 
-/// Show the options that a configuration file may set.
+/// Show the options of the configuration file.
 #[derive(Args)]
 pub(crate) struct Config {
     /// The option to explain.
     #[arg(value_name = "KEY")]
     key: Option<String>,
 
-    /// How the explanation is written.
+    /// The output format.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     output_format: Format,
 }

@@ -1,4 +1,4 @@
-//! `ag-lsp convert`: a file or a function as it runs after conversion.
+//! `ag-lsp convert`: shows the converted code of a file or a function.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -19,24 +19,24 @@ use crate::panics;
 use crate::printer;
 use crate::session::{STACK, current_directory};
 
-/// How many files are converted before their results are written.
+/// The number of files that are converted before their results are written.
 const BATCH: usize = 32;
 
 /// Convert control flow into calls of operators, so that it can be staged.
 ///
-/// `FILE` shows the whole file, `FILE::QUALNAME` one function of it (`model.py::Model.call`), `-` reads standard
-/// input. What cannot be converted stays as it is, with the reason in the JSON and on standard error.
+/// `FILE` converts the whole file, `FILE::QUALNAME` one function (`model.py::Model.call`), `-` standard input.
+/// A function that cannot be converted is left unchanged; the reason is in the JSON and on standard error.
 #[derive(Args)]
 pub(crate) struct Convert {
     /// The files, folders or functions to convert.
     #[arg(required = true, value_name = "FILE[::QUALNAME]")]
     files: Vec<String>,
 
-    /// How much is shown: what runs, or the code without the plumbing of state and scopes.
+    /// The full converted code, or a simplified view without the handling of state and scopes.
     #[arg(long, value_name = "VIEW", default_value = "full")]
     view: ViewArgument,
 
-    /// The operators that converted code calls.
+    /// The framework whose operators the converted code calls.
     #[arg(long, value_name = "DIALECT", default_value = "tensorflow")]
     dialect: DialectArgument,
 
@@ -45,7 +45,7 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "FEATURE", value_delimiter = ',')]
     features: Vec<String>,
 
-    /// Show the code after this pass; the later ones do not run.
+    /// Stop after this pass and show its result.
     #[arg(long, value_name = "PASS", value_parser = pass_parser())]
     pass: Option<String>,
 
@@ -53,19 +53,19 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "MODULE", default_value = "autograph.operators")]
     operators: String,
 
-    /// How the result is written.
+    /// The output format.
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
     output_format: Format,
 
-    /// Write a source map (version 3) of one converted file or function to this file.
+    /// Write the source map (version 3) of a single converted file or function to this file.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     source_map: Option<PathBuf>,
 
-    /// Write to this file; to this folder, with the same paths below it, if more than one file is converted.
+    /// Write to this file; if several files are converted, write to this folder, with the same relative paths.
     #[arg(long, short, value_name = "PATH", help_heading = "Output")]
     output: Option<PathBuf>,
 
-    /// How many threads work; as many as the machine runs by default.
+    /// The number of threads; by default, the number of CPUs.
     #[arg(long, short, value_name = "N", help_heading = "Miscellaneous")]
     jobs: Option<usize>,
 }
@@ -94,7 +94,7 @@ fn pass_parser() -> clap::builder::PossibleValuesParser {
     Pass::ALL.map(Pass::name).into()
 }
 
-/// A text to convert, and the function of it that is asked for.
+/// A text to convert, and the requested function.
 struct Job {
     input: Input,
     text: Option<String>,
@@ -109,7 +109,7 @@ impl Convert {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build()?;
         anyhow::ensure!(
             self.source_map.is_none() || jobs.len() == 1,
-            "`--source-map` wants one file or function, and there are {}",
+            "`--source-map` takes a single file or function, found {}",
             jobs.len()
         );
         let mut output = Output::new(self.output_format, self.output.as_deref(), jobs.len())?;
@@ -150,7 +150,7 @@ impl Convert {
     fn options(&self) -> anyhow::Result<convert::Options> {
         let mut features = Features::default();
         for name in &self.features {
-            anyhow::ensure!(features.enable(name), "there is no feature `{name}`");
+            anyhow::ensure!(features.enable(name), "unknown feature `{name}`");
         }
         Ok(convert::Options {
             view: match self.view {

@@ -23,7 +23,7 @@ pub(crate) struct Explain {
     #[arg(long, conflicts_with = "rules")]
     all: bool,
 
-    /// How the explanation is written.
+    /// The output format.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     output_format: Format,
 }

@@ -1,4 +1,4 @@
-//! What is derived from the code and shipped: completions, schema, manual, catalogue.
+//! Generated files: shell completions, JSON schema, manual page, rule documentation.
 
 use ag_project::config::Options;
 use ag_rules::registry;
@@ -9,7 +9,7 @@ use super::ExitStatus;
 use crate::manual;
 use crate::printer::Printer;
 
-/// Write the completions of a shell to standard output.
+/// Write shell completions to standard output.
 #[derive(Args)]
 pub(crate) struct ShellCompletion {
     shell: Shell,

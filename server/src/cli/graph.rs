@@ -1,4 +1,4 @@
-//! `ag-lsp graph`: the graph that a function of the user is staged into. The runtime makes it, in the project's Python.
+//! `ag-lsp graph`: shows the graph of a function. The runtime traces it in the project's Python.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -11,9 +11,8 @@ use crate::program;
 
 /// Show the graph of a staged function, with the source line of each node.
 ///
-/// The module is imported and the function staged with inputs of the given types; it is not run. What the module
-/// prints goes to standard error. The exit status is 0, or 2 where something asked for is wrong, or 1 where the code
-/// raises an exception.
+/// The module is imported, and the function is traced with inputs of the given types but not run. Output of the module
+/// goes to standard error. The exit status is 0, 1 if the code raises an exception, or 2 if the arguments are invalid.
 #[derive(Args)]
 #[command(
     after_help = "Example: ag-lsp graph model.py::step --input 'x=f32[32,10]' --input n=3 --output-format svg -o step.svg\n\n\
@@ -24,7 +23,7 @@ pub(crate) struct Graph {
     #[arg(value_name = "FILE::QUALNAME")]
     function: OsString,
 
-    /// An argument: a tensor by its type (`x=f32[32,10]`), anything else as a Python literal (`n=3`).
+    /// An argument of the function: the type of a tensor (`x=f32[32,10]`) or a Python literal (`n=3`).
     #[arg(long, short, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     input: Vec<OsString>,
 
@@ -33,7 +32,7 @@ pub(crate) struct Graph {
     #[arg(long, value_name = "PASSES")]
     passes: Option<String>,
 
-    /// How the graph is written.
+    /// The output format.
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
     output_format: Format,
 
@@ -41,7 +40,7 @@ pub(crate) struct Graph {
     #[arg(long, short, value_name = "PATH", help_heading = "Output")]
     output: Option<PathBuf>,
 
-    /// The Python, or the virtual environment, to stage it in.
+    /// The Python interpreter or virtual environment that imports the module.
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
 }
@@ -58,7 +57,7 @@ impl Graph {
     pub(crate) fn run(&self, verbosity: i8) -> anyhow::Result<ExitStatus> {
         let Some((file, qualname)) = split(&self.function) else {
             anyhow::bail!(
-                "`{}` names no function: write FILE::QUALNAME, such as model.py::step",
+                "`{}` does not name a function; write FILE::QUALNAME, e.g. model.py::step",
                 self.function.display()
             )
         };
@@ -76,7 +75,7 @@ impl Graph {
     }
 }
 
-/// The file and the function. A path need not be UTF-8.
+/// Splits `FILE::QUALNAME`. The path may be any byte string.
 #[cfg(unix)]
 fn split(function: &OsStr) -> Option<(OsString, OsString)> {
     use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! `ag-lsp run`: a program of the user, in the project's Python, where the runtime is installed.
+//! `ag-lsp run`: runs a Python program with the runtime, in the project's Python.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -10,14 +10,14 @@ use clap::Args;
 use super::ExitStatus;
 use crate::program::{self, Program};
 
-/// Run a Python program whose functions are staged by `import autograph`.
+/// Run a Python program that uses the runtime (`import autograph`).
 ///
-/// The program runs in the project's Python: the one that the configuration names, the active virtual environment, a
-/// `.venv` beside or above the program, or the first on the PATH. What follows the program is given to it as it is. The
-/// exit status is the program's; it is 2 where the program cannot be started, and 130 after Ctrl-C.
+/// The program runs in the project's Python: the one of the configuration, the active virtual environment, a `.venv`
+/// in the folder of the program or above it, or the first one on the PATH. Arguments after the program are passed to it
+/// unchanged. The exit status is that of the program, 2 if it cannot be started, and 130 after Ctrl-C.
 ///
-/// Where standard error is a terminal, its last line shows which function is being staged, once that takes more than a
-/// second.
+/// If standard error is a terminal, its last line shows the function that is being traced, once that takes more than
+/// one second.
 #[derive(Args)]
 #[command(
     override_usage = "ag-lsp run [OPTIONS] SCRIPT.py [ARGUMENTS]...\n       ag-lsp run [OPTIONS] -m MODULE [ARGUMENTS]...",
@@ -25,15 +25,15 @@ use crate::program::{self, Program};
                   ag-lsp run --python .venv train.py"
 )]
 pub(crate) struct Run {
-    /// The Python, or the virtual environment, to run it in.
+    /// The Python interpreter or virtual environment that runs the program.
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
 
-    /// The program is a module, found as `import` finds it from this folder.
+    /// Run a module, imported from the current folder, instead of a script.
     #[arg(long, short)]
     module: bool,
 
-    /// The program, and its arguments.
+    /// The program and its arguments.
     #[arg(
         value_name = "SCRIPT.py",
         required = true,
@@ -47,7 +47,7 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn run(&self, verbosity: i8) -> anyhow::Result<ExitStatus> {
         let Some((name, arguments)) = self.program.split_first() else {
-            anyhow::bail!("name a program: `ag-lsp run train.py`");
+            anyhow::bail!("no program given; write e.g. `ag-lsp run train.py`");
         };
         let program = match self.module {
             true => Program::Module(name),
@@ -57,7 +57,8 @@ impl Run {
     }
 }
 
-/// The process becomes the program, so that signals and the exit status are its own.
+/// Replaces this process by the program where the system can, so that signals and the exit status are those of the
+/// program; elsewhere waits for it.
 pub(super) fn become_or_wait(mut command: Command, verbosity: i8) -> anyhow::Result<ExitStatus> {
     if verbosity >= 0 && std::io::stderr().is_terminal() {
         program::with_progress(&mut command);

@@ -1,4 +1,4 @@
-//! `ag-lsp server`: the language server, on standard input and output.
+//! `ag-lsp server`: the language server on standard input and output.
 
 use anyhow::Context;
 use clap::Args;
@@ -7,12 +7,12 @@ use super::ExitStatus;
 use crate::lsp;
 use crate::session;
 
-/// Serve an editor: the Language Server Protocol on standard input and output.
+/// Start the language server on standard input and output.
 ///
-/// Editors start it by themselves. The exit code is 0 when the editor has said goodbye, else 1.
+/// Editors start it themselves. The exit code is 0 after the `shutdown` and `exit` messages, else 1.
 #[derive(Args)]
 pub(crate) struct Server {
-    /// The only transport there is; accepted because editors say it.
+    /// Use standard input and output; the only transport, accepted because some editors pass it.
     #[arg(long)]
     stdio: bool,
 }
@@ -26,9 +26,9 @@ impl Server {
             .build()
             .context("cannot start the server's threads")?;
         let serving = lsp::serve(tokio::io::stdin(), tokio::io::stdout(), cwd);
-        let parted = runtime.block_on(serving);
-        // A thread still waits for input that will not come.
+        let shut_down = runtime.block_on(serving);
+        // A thread may still be blocked on standard input.
         runtime.shutdown_background();
-        Ok(if parted { ExitStatus::Clean } else { ExitStatus::Findings })
+        Ok(if shut_down { ExitStatus::Clean } else { ExitStatus::Findings })
     }
 }

@@ -1,4 +1,4 @@
-//! `ag-lsp stages`: for each function, what is decided in Python and what in the graph.
+//! `ag-lsp stages`: for each staged function, which conditions and loops run in Python and which in the graph.
 
 use std::fmt::Write;
 
@@ -19,21 +19,21 @@ use crate::printer::{self, Printer};
 use crate::report::Source;
 use crate::session::{Session, Stdin};
 
-/// Show what is decided in Python and what in the graph, function by function.
+/// Show which conditions and loops run in Python and which in the graph, by function.
 #[derive(Args)]
 pub(crate) struct Stages {
     /// The files and folders to show; `-` for standard input.
     #[arg(required_unless_present = "stdin_filename", value_name = "FILES")]
     files: Vec<String>,
 
-    /// How stages are written; as text on a terminal, as JSON elsewhere by default.
+    /// The output format; by default text on a terminal, else JSON.
     #[arg(long, value_name = "FORMAT", help_heading = "Output")]
     output_format: Option<Format>,
 
     #[command(flatten)]
     project: ProjectArguments,
 
-    /// The path that the text of standard input belongs to.
+    /// The path of the file whose text is on standard input.
     #[arg(long, value_name = "FILE", help_heading = "File selection")]
     stdin_filename: Option<String>,
 }
@@ -54,7 +54,7 @@ struct FileItem {
 struct FunctionItem {
     qualname: String,
     line: usize,
-    /// Of a notebook; lines count from the start of the cell.
+    /// The cell of a notebook; lines count from the start of the cell.
     #[serde(skip_serializing_if = "Option::is_none")]
     cell: Option<usize>,
     root: bool,
@@ -102,10 +102,10 @@ impl Stages {
                 status = ExitStatus::Panic;
                 Vec::new()
             });
-            let shower = Shower { session: &session, source: &source };
+            let presenter = Presenter { session: &session, source: &source };
             items.push(FileItem {
                 file: session.inputs.get(&path).map_or_else(|| path.to_string(), |input| input.given.clone()),
-                functions: functions.iter().map(|function| shower.function(function)).collect(),
+                functions: functions.iter().map(|function| presenter.function(function)).collect(),
             });
         }
         if items.is_empty() && status != ExitStatus::Clean {
@@ -122,12 +122,12 @@ impl Stages {
     }
 }
 
-struct Shower<'a> {
+struct Presenter<'a> {
     session: &'a Session,
     source: &'a Source,
 }
 
-impl Shower<'_> {
+impl Presenter<'_> {
     fn function(&self, function: &StagedFunction) -> FunctionItem {
         let start = function.name_range.start();
         FunctionItem {

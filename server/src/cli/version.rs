@@ -9,7 +9,7 @@ use crate::printer::Printer;
 /// Show the version.
 #[derive(Args)]
 pub(crate) struct Version {
-    /// How the version is written.
+    /// The output format.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     output_format: Format,
 }

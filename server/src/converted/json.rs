@@ -1,4 +1,4 @@
-//! The JSON of `ag-lsp convert`: an entry for each function, method and lambda.
+//! The JSON of `ag-lsp convert`: one object per function, method and lambda.
 
 use ag_convert as convert;
 use ag_convert::{Characters, Kind, SpanKind};
@@ -10,9 +10,9 @@ pub(crate) struct Function {
     file: String,
     qualname: String,
     kind: Kind,
-    /// Of `def`, `async` or `lambda`, decorators excluded; from 1.
+    /// The line of `def`, `async` or `lambda`, without decorators; lines count from 1.
     line: usize,
-    /// In characters, from 0 as in Python's `ast`.
+    /// In characters; columns count from 0, as in Python's `ast`.
     column: usize,
     converted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -22,7 +22,7 @@ pub(crate) struct Function {
     free_variables: Vec<String>,
 }
 
-/// Offsets count characters: of `text`, and of the file.
+/// Offsets in characters, in `text` (`generated`) and in the file (`original`).
 #[derive(Serialize)]
 struct Span {
     generated: [usize; 2],

@@ -1,4 +1,4 @@
-//! Where converted code goes: one stream, or a file for each file.
+//! Writes converted code to one stream, or to one file per source file.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::printer::{self, Printer};
 pub(crate) struct Output {
     format: Format,
     target: Target,
-    /// Whether there is more than one text, so that each gets a title.
+    /// Whether each text gets a title, because there is more than one.
     has_titles: bool,
     entries: usize,
 }
@@ -20,7 +20,7 @@ enum Target {
 }
 
 impl Output {
-    /// `count` texts are going to be written.
+    /// An output for `count` texts.
     pub(crate) fn new(format: Format, path: Option<&Path>, count: usize) -> anyhow::Result<Self> {
         let target = match path {
             _ if format == Format::Json => Target::Stream(printer::unstyled(path)?),

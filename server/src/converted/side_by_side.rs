@@ -4,10 +4,10 @@ use ag_convert::{SourceMap, SpanKind};
 use ruff_source_file::LineIndex;
 use ruff_text_size::TextSize;
 
-/// Columns of a side at most; longer lines are cut.
+/// The maximum width of the left column; longer lines are cut.
 const WIDTH: usize = 76;
 
-/// Each line of the source stands beside the first line that was made of it.
+/// Puts each line of the source beside the first line that was generated from it.
 pub(super) fn write(
     source: &str,
     lines: &LineIndex,

@@ -1,4 +1,4 @@
-//! Source maps of version 3 (ECMA-426), for tools that read them.
+//! Source maps of version 3 (ECMA-426).
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use oxc_sourcemap::SourceMapBuilder;
 use ruff_source_file::{LineIndex, PositionEncoding};
 use ruff_text_size::TextSize;
 
-/// Columns count UTF-16 units, as the format demands.
+/// Columns count UTF-16 code units, as the format requires.
 pub(super) fn write(file: &str, source: &str, text: &str, map: &SourceMap) -> String {
     let (from, to) = (LineIndex::from_source_text(source), LineIndex::from_source_text(text));
     let position = |lines: &LineIndex, text: &str, offset: TextSize| {
@@ -18,10 +18,10 @@ pub(super) fn write(file: &str, source: &str, text: &str, map: &SourceMap) -> St
     let mut builder = SourceMapBuilder::default();
     builder.set_file(file);
     let id = builder.add_source_and_content(file, source);
-    // Keyed by place: of the spans that start in one place the innermost comes last, and stays.
+    // Keyed by position: of the spans that start at one position, the innermost comes last and wins.
     let mut tokens = BTreeMap::new();
     for span in map.spans() {
-        // A copy of several lines is found again in each of them.
+        // A copied span of several lines gets a token at the start of each line.
         for offset in line_starts(text, span) {
             let generated = position(&to, text, span.generated.start() + offset);
             let original = position(&from, source, span.original.start() + offset);
@@ -36,7 +36,7 @@ pub(super) fn write(file: &str, source: &str, text: &str, map: &SourceMap) -> St
     builder.into_sourcemap().to_json_string()
 }
 
-/// Where in a span a line of it starts, its beginning included.
+/// The offsets in a span at which a line starts, its own start included.
 fn line_starts(text: &str, span: &Span) -> Vec<TextSize> {
     let mut starts = vec![TextSize::default()];
     if span.kind != SpanKind::Synthesized {

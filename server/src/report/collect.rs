@@ -1,4 +1,4 @@
-//! From the engine's findings to a report: files get names, offsets stay within their texts.
+//! Turns the findings of the engine into a report.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use ruff_text_size::TextRange;
 use super::{Fix, Place, Remark, Report, Source, Violation};
 use crate::session::{Checked, Session};
 
-/// The report of a run. With `error_on_warning` there are no warnings.
+/// The report of a run. With `error_on_warning`, warnings become errors.
 pub(crate) fn collect(session: &Session, checked: Vec<Checked>, error_on_warning: bool) -> Report {
     Reporter { session, error_on_warning, sources: HashMap::new() }.report(checked)
 }

@@ -1,4 +1,4 @@
-//! `model.py:12:5: error[AG101] message`: a line for each finding, without its reasons.
+//! One line per finding, without the why-chain: `model.py:12:5: error[AG101] message`.
 
 use ag_db::diagnostic::Severity;
 use anstyle::{AnsiColor, Style};

@@ -1,4 +1,4 @@
-//! The source with the finding underlined, the reasons, the advice, and the fix as a diff.
+//! The source with the finding underlined, its why-chain, the help, and the fix as a diff.
 
 use ag_db::diagnostic::{Applicability, Severity};
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Patch, Renderer, Snippet};
@@ -8,9 +8,9 @@ use super::{Fix, Place, Report, Violation};
 
 /// Lines shown around a finding.
 const CONTEXT: usize = 2;
-/// A longer stretch is shown without what lies between the marks.
-const WHOLE: usize = 10;
-/// A second place further away is a line of its own instead of a label in the picture.
+/// In a longer snippet, the lines between the annotations are folded.
+const MAX_UNFOLDED: usize = 10;
+/// A label that is more lines away becomes a note instead of an annotation in the snippet.
 const NEAR: usize = 30;
 
 pub(super) fn render(report: &Report) -> String {
@@ -64,12 +64,12 @@ fn context<'a>(label: &Place, message: &'a str, window: TextRange) -> Annotation
 fn snippet<'a, T: Clone>(place: &'a Place, window: TextRange) -> Snippet<'a, T> {
     let text = &place.source.text()[window];
     Snippet::source(text)
-        .fold(text.lines().count() > WHOLE)
+        .fold(text.lines().count() > MAX_UNFOLDED)
         .path(place.file())
         .line_start(place.source.position(window.start()).row)
 }
 
-/// Within the window; an empty range points at the character that follows.
+/// The range of a place within the window; an empty range points at the next character.
 fn span(place: &Place, window: TextRange) -> std::ops::Range<usize> {
     let start = place.range.start().clamp(window.start(), window.end()) - window.start();
     let end = place.range.end().clamp(window.start(), window.end()) - window.start();
@@ -84,9 +84,9 @@ fn patch(fix: &Fix) -> Option<Group<'_>> {
         Applicability::Display => " (needs your decision)",
     };
     let covered = fix.edits.iter().fold(first.range, |covered, (place, _)| covered.cover(place.range));
-    // A deleted newline joins the line that follows.
+    // The deletion of a newline joins the next line.
     let covered = TextRange::new(covered.start(), covered.end().min(TextSize::of(first.source.text())));
-    // An insertion shows its neighbours; what is taken out is shown by itself.
+    // An insertion is shown with the lines around it, a replacement or deletion without.
     let inserts = fix.edits.iter().all(|(place, _)| place.range.is_empty());
     let window = first.source.window(covered, usize::from(inserts));
     let patches = fix.edits.iter().map(|(place, text)| Patch::new(span(place, window), text.as_str()));

@@ -1,4 +1,4 @@
-//! GitHub Actions' workflow commands: annotations in the diff of a pull request.
+//! Workflow commands of GitHub Actions: annotations in the diff of a pull request.
 
 use ag_db::diagnostic::Severity;
 
@@ -15,12 +15,12 @@ fn line(violation: &Violation) -> String {
         Severity::Info => "notice",
     };
     let (place, start, end) = (&violation.place, violation.place.start(), violation.place.end());
-    // GitHub drops an annotation whose columns belong to different lines.
+    // GitHub drops annotations that have columns and span several lines.
     let columns = match start.row == end.row {
         true => format!(",col={},endColumn={}", start.column, end.column),
         false => String::new(),
     };
-    // A notebook's rows are of its cells, which GitHub does not know.
+    // Rows of a notebook count within cells, which GitHub cannot show.
     let lines = match place.cell() {
         Some(_) => String::new(),
         None => format!(",line={},endLine={}{columns}", start.row, end.row),

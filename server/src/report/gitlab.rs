@@ -1,4 +1,4 @@
-//! GitLab's code quality report.
+//! The code quality report of GitLab.
 
 use std::collections::HashMap;
 
@@ -39,8 +39,8 @@ fn position(position: Position) -> serde_json::Value {
     json!({ "line": position.row, "column": position.column })
 }
 
-/// FNV-1a. It has to be the same in every run and release, or GitLab takes old findings for new
-/// ones; so there is no line in what is hashed, and no hasher of the standard library here.
+/// FNV-1a. The fingerprint must be stable across runs and releases, or GitLab reports old findings as new. So the
+/// line number is not hashed, and the hashers of the standard library, which may change, are not used.
 fn fingerprint(text: &str) -> u64 {
     text.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))

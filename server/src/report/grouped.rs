@@ -1,4 +1,4 @@
-//! By file: its name, then a line for each of its findings.
+//! Grouped by file: the name of the file, then one line per finding.
 
 use std::fmt::Write;
 use std::sync::Arc;

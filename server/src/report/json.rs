@@ -1,5 +1,5 @@
-//! JSON with ruff's keys, so that what reads ruff's reads ours; and ours besides: `name`,
-//! `severity`, `why`.
+//! JSON with the keys of ruff's JSON, for tools that read that format, and additional keys: `name`,
+//! `severity`, `help`, `labels`, `why`.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ struct Item<'a> {
     severity: &'a str,
     message: &'a str,
     filename: &'a str,
-    /// Of a notebook; rows count from the start of the cell.
+    /// The cell of a notebook; rows count from the start of the cell.
     cell: Option<usize>,
     location: Position,
     end_location: Position,

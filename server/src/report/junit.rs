@@ -1,4 +1,4 @@
-//! `JUnit`'s XML: a test suite for each file, a failed test for each finding.
+//! `JUnit` XML: one test suite per file, one failed test per finding.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ pub(super) fn render(report: &Report) -> anyhow::Result<String> {
         xml.add_test_suite(suite);
     }
     if report.violations.is_empty() {
-        // Readers take a report without tests for a run that broke.
+        // Some tools treat a report without tests as a failed run.
         let mut suite = TestSuite::new("ag-lsp");
-        suite.add_test_case(TestCase::new("No findings", TestCaseStatus::success()));
+        suite.add_test_case(TestCase::new("no findings", TestCaseStatus::success()));
         xml.add_test_suite(suite);
     }
     Ok(xml.to_string()?)

@@ -1,4 +1,4 @@
-//! Reviewdog's diagnostic format; its columns count bytes of UTF-8.
+//! The diagnostic format of reviewdog. Columns count bytes of UTF-8.
 
 use ag_db::diagnostic::Severity;
 use ruff_text_size::TextSize;

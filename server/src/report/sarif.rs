@@ -10,12 +10,13 @@ use crate::manual;
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
 pub(super) fn render(report: &Report) -> anyhow::Result<String> {
-    let broken: Vec<&Rule> = registry::RULES
+    let reported: Vec<&Rule> = registry::RULES
         .iter()
         .copied()
         .filter(|rule| report.violations.iter().any(|violation| violation.code == rule.code))
         .collect();
-    let results: Vec<Value> = report.violations.iter().map(|violation| result(violation, &broken)).collect();
+    let results: Vec<Value> =
+        report.violations.iter().map(|violation| result(violation, &reported)).collect();
     pretty(&json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -24,7 +25,7 @@ pub(super) fn render(report: &Report) -> anyhow::Result<String> {
                 "driver": {
                     "name": "ag-lsp",
                     "version": env!("CARGO_PKG_VERSION"),
-                    "rules": broken.iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
+                    "rules": reported.iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
                 },
             },
             "columnKind": "unicodeCodePoints",
@@ -91,7 +92,7 @@ fn physical(place: &Place) -> Value {
     json!({ "artifactLocation": artifact(place), "region": region(place) })
 }
 
-/// A URI, relative to the folder of the run where the file is below it.
+/// The URI of the file, relative to the current directory if the file is below it.
 fn artifact(place: &Place) -> Value {
     let shown = place.source.shown.replace('\\', "/");
     let scheme = if place.source.path.as_str() == place.source.shown { "file://" } else { "" };

@@ -1,4 +1,4 @@
-//! Offsets to lines and columns, as people and tools count them.
+//! Converts offsets to lines and columns.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use ruff_source_file::{LineIndex, OneIndexed};
 use ruff_text_size::{TextRange, TextSize};
 use serde::Serialize;
 
-/// A file that findings speak of.
+/// A file with findings.
 pub(crate) struct Source {
     /// Absolute.
     pub(crate) path: SystemPathBuf,
-    /// Relative to the current directory where that is shorter.
+    /// Relative to the current directory if the file is below it.
     pub(crate) shown: String,
-    /// Empty for a file that could not be read; the joined cells of a notebook.
+    /// Empty if the file could not be read; for a notebook, the concatenated cells.
     text: String,
     cells: Option<NotebookIndex>,
     lines: LineIndex,
 }
 
-/// From 1; columns count characters.
+/// Rows and columns count from 1; columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Position {
     pub(crate) row: usize,
@@ -41,7 +41,7 @@ impl Source {
         Arc::new(Self { path, shown, text, cells, lines })
     }
 
-    /// A file as the engine has it.
+    /// The current text of a file in the engine.
     pub(crate) fn of_file(engine: &Engine, file: File, cwd: &SystemPath) -> Arc<Self> {
         let text = engine.text(file);
         let cells = text.as_notebook().map(|notebook| notebook.index().clone());
@@ -52,7 +52,7 @@ impl Source {
         &self.text
     }
 
-    /// The row within the whole text, and within its cell.
+    /// The row within the whole text, and the row within the cell.
     fn rows(&self, offset: TextSize) -> (OneIndexed, OneIndexed) {
         let row = self.lines.line_index(offset);
         (row, self.cells.as_ref().and_then(|cells| cells.cell_row(row)).unwrap_or(row))
@@ -63,19 +63,19 @@ impl Source {
         Position { row: self.rows(offset).1.get(), column }
     }
 
-    /// The same with the column in bytes of UTF-8.
+    /// Like [`Self::position`], with the column in bytes of UTF-8.
     pub(crate) fn byte_position(&self, offset: TextSize) -> Position {
         let (row, shown) = self.rows(offset);
         let column = offset - self.lines.line_start(row, self.text());
         Position { row: shown.get(), column: column.to_usize() + 1 }
     }
 
-    /// The cell of a notebook, from 1.
+    /// The cell of a notebook; cells count from 1.
     pub(crate) fn cell(&self, offset: TextSize) -> Option<usize> {
         self.cells.as_ref()?.cell(self.lines.line_index(offset)).map(OneIndexed::get)
     }
 
-    /// The whole lines that `range` touches with `context` lines around them, within one cell.
+    /// The lines that `range` touches, with `context` lines before and after, within one cell.
     pub(crate) fn window(&self, range: TextRange, context: usize) -> TextRange {
         let text = self.text();
         let cell = self.cell(range.start());
@@ -101,7 +101,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// A range that the engine reports may be one of an older text, never one of this text's outside.
+    /// Clamps the range to the text: the engine may report a range of an older, longer text.
     pub(crate) fn new(source: &Arc<Source>, range: TextRange) -> Self {
         let end = TextSize::of(source.text());
         let range = TextRange::new(range.start().min(end), range.end().min(end));
@@ -130,7 +130,7 @@ impl Place {
         format!("{}:{row}:{column}", self.file())
     }
 
-    /// The file, with the cell of a notebook.
+    /// The file name, with the cell if the file is a notebook.
     pub(crate) fn file(&self) -> String {
         match self.cell() {
             Some(cell) => format!("{}:cell {cell}", self.source.shown),

@@ -1,4 +1,4 @@
-//! How often each rule was broken.
+//! The number of findings by rule.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ struct Row {
     fixable_unsafe: usize,
 }
 
-/// A table, the most frequent rule first; or the same as JSON.
+/// A table or JSON, with the most frequent rule first.
 pub(crate) fn statistics(report: &Report, format: Format) -> anyhow::Result<String> {
     let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
     for violation in &report.violations {

@@ -1,10 +1,10 @@
-//! The closing sentence for people: "Found 2 errors, 1 warning (1 fixable with --fix)."
+//! The summary line of the text formats: "Found 2 errors, 1 warning (1 fixable with --fix)."
 
 use ag_db::diagnostic::{Applicability, Severity};
 
 use super::{Report, Violation};
 
-/// What was found, after `fixed` findings were mended.
+/// The number of findings by severity, after `fixed` findings were fixed.
 pub(crate) fn summary(report: &Report, fixed: usize) -> String {
     let count = |test: &dyn Fn(&Violation) -> bool| {
         report.violations.iter().filter(|violation| test(violation)).count()

@@ -1,5 +1,5 @@
-//! Every format on one report: two severities and a note, second places, reasons in another file,
-//! both kinds of fixes, letters of several bytes, and a file that cannot be read.
+//! Every format on one report: all severities, labels, a why-chain into another file, safe and unsafe fixes, multi-byte
+//! characters, and an unreadable file.
 
 use std::sync::Arc;
 
@@ -115,7 +115,7 @@ fn formats() {
     }
 }
 
-/// The rules' own words are theirs to change.
+/// Without the documentation of the rules, which may change.
 fn without_rules(sarif: &str) -> String {
     let mut sarif: serde_json::Value = serde_json::from_str(sarif).unwrap();
     sarif["runs"][0]["tool"]["driver"]["rules"].take();
@@ -184,7 +184,7 @@ fn fingerprints_ignore_lines() {
     assert_eq!(distinct.len(), 8);
 }
 
-/// A range of an older, longer text stays within the text there is.
+/// A range of an older, longer text is clamped to the current text.
 #[test]
 fn places_stay_inside() {
     let source = source("a.py", "x\n");

@@ -8,7 +8,7 @@ use ruff_db::system::{System, SystemPath, SystemPathBuf};
 use crate::cli::arguments::{ConfigArgument, ProjectArguments};
 
 pub(crate) fn current_directory() -> anyhow::Result<SystemPathBuf> {
-    let cwd = std::env::current_dir().context("there is no current directory")?;
+    let cwd = std::env::current_dir().context("cannot determine the current directory")?;
     SystemPathBuf::from_path_buf(cwd)
         .map_err(|path| anyhow::anyhow!("the current directory `{}` is not UTF-8", path.display()))
 }
@@ -41,7 +41,7 @@ pub(super) fn configure(
     anyhow::ensure!(files.next().is_none(), "`--config` takes one file only");
     anyhow::ensure!(
         !arguments.isolated || named.is_none(),
-        "`--isolated` contradicts the file of `--config`"
+        "`--isolated` cannot be combined with a file in `--config`"
     );
     let file = match &named {
         _ if arguments.isolated => None,

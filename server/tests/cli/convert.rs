@@ -97,7 +97,7 @@ fn a_function_is_selected_by_its_qualified_name() {
     ");
     let answer = project.run(&["convert", "model.py::call"]);
     assert_eq!(answer.code, Some(2));
-    insta::assert_snapshot!(answer.stderr, @"error: model.py: there is no function `call`; methods are named `Class.method`");
+    insta::assert_snapshot!(answer.stderr, @"error: model.py: no function `call`; name a method as `Class.method`");
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn clean() {
     let answer = Project::new(&[CLEAN]).run(&["check"]);
     assert_eq!(answer.code, Some(0));
     assert_eq!(answer.stdout, "All checks passed!\n");
-    assert!(answer.stderr.starts_with("No staged functions found."), "{}", answer.stderr);
+    assert!(answer.stderr.starts_with("no staged or traced functions found"), "{}", answer.stderr);
 }
 
 #[test]

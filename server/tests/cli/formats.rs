@@ -82,7 +82,7 @@ fn colours() {
 #[test]
 fn statistics() {
     let answer = faulty().run(&["check", "--statistics", "--select", "AG902,AG905", "--ignore", "AG900"]);
-    assert_eq!(answer.stdout, "1  AG902  [*]  unused-ignore\n1  AG905  [ ]  invalid-ignore\n");
+    assert_eq!(answer.stdout, "1  AG902  [*]  unused-ignore\n1  AG905       invalid-ignore\n");
     let answer = faulty().run(&[
         "check",
         "--statistics",
@@ -96,7 +96,7 @@ fn statistics() {
     let rows: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
     assert_eq!(
         rows,
-        serde_json::json!([{ "code": "AG905", "name": "invalid-ignore", "count": 1, "fixable": 0 }])
+        serde_json::json!([{ "code": "AG905", "name": "invalid-ignore", "count": 1, "fixable": 0, "fixable_unsafe": 0 }])
     );
 }
 

@@ -10,9 +10,12 @@ fn errors_are_reported_before_anything_is_run() {
     let project = Project::new(&[("train.py", PROGRAM), ("bin/python", "no program")]);
     let cases: &[(&[&str], &str)] = &[
         (&["run", "missing.py"], "no such file: `missing.py`"),
-        (&["run", "--python", "missing", "train.py"], "`missing` is no Python and no virtual environment"),
+        (
+            &["run", "--python", "missing", "train.py"],
+            "`missing` is not a Python interpreter or virtual environment",
+        ),
         (&["run", "--python", ".", "train.py"], "does not start"),
-        (&["graph", "train.py"], "`train.py` names no function: write FILE::QUALNAME"),
+        (&["graph", "train.py"], "`train.py` does not name a function; write FILE::QUALNAME"),
         (&["graph", "missing.py::step"], "no such file: `missing.py`"),
         (&["graph", "--output-format", "png", "train.py::step"], "invalid value 'png'"),
     ];

@@ -30,7 +30,7 @@ fn the_command_line_overrides_the_file() {
 #[test]
 fn syntax_errors_are_always_selected() {
     let project = Project::new(&[("a.py", "x = (\n")]);
-    assert_eq!(project.findings(&["--select", "AG902"]), ["a.py:2:1: AG900"]);
+    assert_eq!(project.findings(&["--select", "AG902"]), ["a.py:1:6: AG900"]);
     assert_eq!(project.findings(&["--select", "AG902", "--ignore", "AG900"]), [""; 0]);
 }
 

@@ -201,7 +201,7 @@ fn failures_of_graphs_are_reported() {
     };
     assert!(refused(&mut client, json!({ "uri": uri, "function": "none" })).contains("`none`"));
     let python = json!({ "uri": uri, "function": "step", "python": "/nowhere" });
-    assert!(refused(&mut client, python).contains("`/nowhere` is no Python"));
+    assert!(refused(&mut client, python).contains("`/nowhere` is not a Python interpreter"));
     client.edit(&uri, 2, [0, 0, 0, 0], "\n");
     assert!(refused(&mut client, json!({ "uri": uri, "function": "step" })).contains("save it first"));
     client.finish();
