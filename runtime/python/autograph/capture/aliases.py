@@ -12,9 +12,9 @@ import weakref
 
 import torch
 
+from ..conversion import spans
 from ..errors import StagingError
-from . import spans
-from .record import is_differentiable
+from ..record.types import is_differentiable
 
 aten = torch.ops.aten
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import torch
 
-from ..conversion import is_converted, is_user_code
+from ..conversion.converter import is_converted, is_user_code
 
 MISSING = object()
 CONTAINERS = (list, dict, collections.defaultdict, collections.OrderedDict)

@@ -6,9 +6,10 @@ meaning: no symbolic algebra takes place. Asking for the number itself is an err
 
 import torch
 
+from ..conversion import spans
 from ..errors import StagingError
-from . import spans, texts
-from .record import BOOL, FLOAT, INT
+from ..record.types import BOOL, FLOAT, INT
+from . import texts
 
 _BINARY = {
     "add": "add", "sub": "sub", "mul": "mul", "mod": "mod", "pow": "pow", "pow_by_natural": "pow",

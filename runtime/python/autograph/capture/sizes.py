@@ -8,9 +8,9 @@ import sympy
 import torch
 from torch.fx.experimental.symbolic_shapes import _constrain_range_for_size
 
+from ..conversion import spans
 from ..errors import StagingError
-from . import spans
-from .record import INT
+from ..record.types import INT
 
 
 class Sizes:

@@ -2,9 +2,9 @@
 
 import torch
 
+from ..conversion import spans
 from ..errors import StagingError
-from . import spans
-from .record import TensorType
+from ..record.types import TensorType
 
 aten = torch.ops.aten
 

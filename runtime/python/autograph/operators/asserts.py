@@ -1,9 +1,8 @@
 """`assert`, on conditions that only the graph knows."""
 
 from ..capture import scalars, texts
-from ..staging import current, is_staged
+from ..capture.staging import current, is_staged
 from . import regions
-
 
 #: What the converter says where the statement says nothing.
 NOTHING = "Assertion error"

@@ -3,14 +3,15 @@
 import builtins
 
 import torch
-from torch.utils import _pytree as pytree
 
-from ..capture import scalars, spans, texts
+from ..capture import scalars, texts
+from ..capture.staging import current, is_staged, is_staged_tensor
+from ..conversion import spans
 from ..errors import StagingError
-from ..staging import current, is_staged, is_staged_tensor
 from . import ranges, regions
-from .if_exp import _either
-from .lists import List
+from .if_exp import either
+from .overloads import OVERLOADS
+from .values import List
 
 
 def len_(value):
@@ -106,7 +107,7 @@ def _better(name, best, other):
     wins = other > best if name == "max" else other < best
     if not is_staged(wins):
         return other if wins else best
-    return _either(wins, lambda: other, lambda: best, f"`{name}`")
+    return either(wins, lambda: other, lambda: best, f"`{name}`")
 
 
 def sum_(values, start=0):
@@ -156,69 +157,6 @@ def _quantified(function, name, values):
         elif is_staged(found) or is_staged(value):
             found = scalars.apply(current(), "or" if name == "any" else "and", found, value)
     return (name == "all") if found is None else found
-
-
-def sorted_(values, /, *, key=None, reverse=False):
-    """By tensors of no dimension: rows of a tensor, or what a list holds, all of one structure."""
-    in_graph = is_staged_tensor(values) or isinstance(values, List) and values.value is not None
-    values = values if in_graph else list(values)
-    keys = values if key is None else list_(map_(key, values))
-    if not in_graph and not any(map(is_staged_tensor, keys)):
-        return list_(values[index] for index in sorted(range(len(values)), key=keys.__getitem__, reverse=reverse))
-    order = _stacked(keys)
-    if order.dim() != 1:
-        raise StagingError("`sorted` by tensors that have a dimension", spans.current())
-    order = order.argsort(descending=bool(reverse), stable=True)
-    if in_graph:
-        return list_(_stacked(values)[order])
-    leaves, structures = zip(*map(pytree.tree_flatten, values))
-    if any(structure != structures[0] for structure in structures):
-        raise StagingError("`sorted` of values that differ in their structure", spans.current())
-    rows = zip(*(torch.stack(column)[order] for column in zip(*leaves)))
-    return list_(pytree.tree_unflatten(row, structures[0]) for row in rows)
-
-
-def _stacked(values):
-    return values if isinstance(values, torch.Tensor) else torch.stack(values)
-
-
-def map_(function, *values):
-    from .calls import call
-
-    if not any(map(ranges.is_staged_iterable, values)):
-        return (call(function, row, {}) for row in zip(*values)) if current() is not None else map(function, *values)
-    staged = ranges.Zip([ranges.iterable(v) or ranges.Items(v) for v in values])
-    return collected(staged, lambda made, row: made.append(call(function, row, {})))
-
-
-def filter_(function, values):
-    from .calls import call
-
-    if not ranges.is_staged_iterable(values):
-        return filter(function, values) if current() is None else _filtered(function, values)
-
-    def keep(made, row):
-        wanted = row[0] if function is None else call(function, row, {})
-        _either(wanted, lambda: made.append(row[0]), lambda: None, "`filter`")
-
-    return collected(ranges.Zip([ranges.iterable(values)]), keep)
-
-
-def _filtered(function, values):
-    from .calls import call
-
-    for value in values:
-        if value if function is None else call(function, (value,), {}):
-            yield value
-
-
-def collected(values, add):
-    """A staged list of what a loop appends."""
-    from .for_stmt import for_stmt
-
-    made = List()
-    for_stmt(values, None, lambda row: add(made, row), tuple, lambda state: None, (), {})
-    return made
 
 
 def print_(*objects, sep=" ", end="\n", file=None, flush=False):
@@ -273,19 +211,10 @@ def type_(*args):
     return type(*args)
 
 
-def list_(*args):
-    if args and isinstance(args[0], List):
-        return args[0].copy()
-    if len(args) == 1 and is_staged_tensor(args[0]) and type(args[0].shape[0]) is not int:
-        return collected(ranges.Rows(args[0]), lambda made, row: made.append(row))
-    return List(*args) if current() is not None else list(*args)
-
-
-OVERLOADS = {
+OVERLOADS.update({
     builtins.len: len_, builtins.int: int_, builtins.float: float_, builtins.bool: bool_, builtins.round: round_,
     builtins.abs: abs_, builtins.max: max_, builtins.min: min_, builtins.sum: sum_, builtins.any: any_,
-    builtins.all: all_, builtins.sorted: sorted_, builtins.map: map_, builtins.filter: filter_,
-    builtins.print: print_, builtins.isinstance: isinstance_, builtins.type: type_, builtins.list: list_,
+    builtins.all: all_, builtins.print: print_, builtins.isinstance: isinstance_, builtins.type: type_,
     builtins.range: ranges.range_, builtins.enumerate: ranges.enumerate_, builtins.zip: ranges.zip_,
     builtins.reversed: ranges.reversed_,
-}  # fmt: skip
+})  # fmt: skip

@@ -6,15 +6,10 @@ import types
 
 import torch
 
-from .. import conversion
-from ..staging import current
-from . import builtins, derivatives, mathematics, optimizers, randomness, recursion
-
-OVERLOADS = {
-    **builtins.OVERLOADS, **derivatives.OVERLOADS, **mathematics.OVERLOADS, **optimizers.OVERLOADS,
-    **randomness.OVERLOADS,
-}  # fmt: skip
-
+from ..capture.staging import current
+from ..conversion import converter
+from . import recursion
+from .overloads import OVERLOADS
 
 #: The code of the wrapper that torch puts around some of its functions once its compiler has been imported.
 _SHIELDED = torch._disable_dynamo(lambda: None).__code__
@@ -86,10 +81,10 @@ def _entered(f, args, keywords):
     wrapped = _under_context(f)
     if wrapped is not None:
         return wrapped(*args, **keywords)
-    made, staging = conversion.converted(f), current()
-    if staging is not None and (made is not None or conversion.is_left(f)):
+    made, staging = converter.converted(f), current()
+    if staging is not None and (made is not None or converter.is_left(f)):
         staging.objects.entered(f)
-    if staging is None or made is None and not conversion.is_converted(f):
+    if staging is None or made is None and not converter.is_converted(f):
         return (made or f)(*args, **keywords)
     return recursion.entered(staging, f, made or f, args, keywords)
 
@@ -118,7 +113,7 @@ def module(f, args, keywords):
     forward = type(f).forward
     if "forward" in f.__dict__ or not isinstance(forward, types.FunctionType):
         return _plain_call(f, *args, **keywords)
-    if conversion.converted(forward) is None:
+    if converter.converted(forward) is None:
         return _plain_call(f, *args, **keywords)
     if not _has_hooks(f):
         return _entered(forward, (f, *args), keywords)

@@ -8,12 +8,14 @@ them.
 
 import torch
 
-from ..capture import scalars, spans
+from ..capture import scalars
 from ..capture.aliases import HELD, Base, cell_state
+from ..capture.staging import is_staged_tensor
+from ..capture.unbound import Maybe
+from ..conversion import spans
 from ..errors import StagingError
-from ..staging import is_staged_tensor
 from . import regions, specs
-from .variables import Maybe
+from .values import build, lower, spec_of
 
 #: Each correction widens a type; a state that still changes after so many is reported.
 ATTEMPTS = 24
@@ -31,11 +33,11 @@ class Carry:
     def _guess(self, name, value):
         simple = name.isidentifier()
         if is_staged_tensor(value) or isinstance(value, torch.Tensor):
-            return specs.spec_of(self.staging, value) if simple else specs.Constant(value)
+            return spec_of(self.staging, value) if simple else specs.Constant(value)
         if scalars.kind_of(value) is not None or isinstance(value, Maybe):
-            return specs.staged(specs.spec_of(self.staging, value))
+            return specs.staged(spec_of(self.staging, value))
         if isinstance(value, (tuple, list)) and simple and type(value).__name__ != "List":
-            return specs.spec_of(self.staging, value)
+            return spec_of(self.staging, value)
         return specs.Constant(value)
 
     # Tracing.
@@ -51,7 +53,7 @@ class Carry:
         for cell, spec in self.cells.items():
             regions.store_cell(staging, cell, spec, iter(self.cell_params[cell]))
         self.given = tuple(
-            specs.build(staging, spec, iter(params)) for spec, params in zip(self.specs, self.params)
+            build(staging, spec, iter(params)) for spec, params in zip(self.specs, self.params)
         )
         return self.given
 
@@ -89,7 +91,7 @@ class Carry:
     def _start(self, spec):
         """What a variable is at the start of a round, where a list is not yet changed by it."""
         is_object = isinstance(spec, specs.Constant) and not specs.is_absent(spec.value)
-        return specs.spec_of(self.staging, spec.value) if is_object else spec
+        return spec_of(self.staging, spec.value) if is_object else spec
 
     def _settle_variable(self, block, index, start):
         spec, after = self.specs[index], block.values[index]
@@ -101,7 +103,7 @@ class Carry:
             self.specs[index] = specs.Constant(self.init[index])
             return False
         was_absent = is_constant and specs.is_absent(spec.value)
-        after = specs.spec_of(self.staging, after)
+        after = spec_of(self.staging, after)
         merged = specs.checked_merge(
             self.names[index], start, after, "before and after a round of the loop", specs.Unsettled
         )
@@ -145,7 +147,7 @@ class Carry:
         with regions.at_end(staging, block):
             results = []
             for value, spec in zip(block.values, self.specs):
-                results.extend(specs.lower(staging, value, spec))
+                results.extend(lower(staging, value, spec))
             for cell, spec in self.cells.items():
                 state = block.changed[cell] if cell in block.changed else None
                 if state is None:
@@ -194,7 +196,7 @@ class Carry:
         """The state before the loop."""
         staging, operands = self.staging, []
         for value, spec in zip(self.init, self.specs):
-            operands.extend(specs.lower(staging, value, spec))
+            operands.extend(lower(staging, value, spec))
         for cell, spec in self.cells.items():
             operands.extend(regions.lower_cell(staging, cell, cell_state(cell), spec))
         return [
@@ -209,7 +211,7 @@ class Carry:
     def leave(self, outputs, set_state):
         """The state after the loop."""
         values = iter(outputs)
-        set_state(tuple(specs.build(self.staging, spec, values) for spec in self.specs))
+        set_state(tuple(build(self.staging, spec, values) for spec in self.specs))
         for cell, spec in self.cells.items():
             regions.store_cell(self.staging, cell, spec, values)
 

@@ -5,12 +5,12 @@ import functools
 import torch
 from torch.utils import _pytree as pytree
 
-from ..capture import spans
+from ..capture import gradients
+from ..capture.staging import current
+from ..conversion import spans
 from ..errors import StagingError
-from ..staging import current
-
-
-OVERLOADS = {}
+from .calls import call
+from .overloads import OVERLOADS
 
 
 def _staged(transform):
@@ -93,8 +93,6 @@ class _Point:
     """A call of the function, differentiable by these of its arguments."""
 
     def __init__(self, function, args, kwargs, argnums, has_aux):
-        from .calls import call
-
         if torch._C._functorch.peek_interpreter_stack() is not None:
             raise StagingError("a gradient inside of a transform of torch.func cannot be staged", spans.current())
         self.is_single = isinstance(argnums, int)
@@ -117,9 +115,7 @@ class _Point:
 
 
 def _gradient(outputs, inputs, seeds):
-    from ..gradients import grad as gradient_of
-
-    return gradient_of(current(), outputs, inputs, seeds, materialize_grads=True, create_graph=True)
+    return gradients.grad(current(), outputs, inputs, seeds, materialize_grads=True, create_graph=True)
 
 
 def _jacobian(point, output):

@@ -7,11 +7,11 @@ unrolled, as any other iterable is.
 
 import torch
 
-from ..capture import scalars, spans
+from ..capture import scalars
+from ..capture.staging import current, is_staged
+from ..conversion import spans
 from ..errors import StagingError
-from ..staging import current, is_staged
-from . import ranges
-from . import specs
+from . import ranges, specs
 from .builtins import max_, min_
 from .carry import Carry, first_round
 from .if_exp import and_

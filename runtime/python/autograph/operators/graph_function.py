@@ -8,13 +8,15 @@ traced. What it changes outside of itself goes in as arguments and comes out as 
 
 import torch
 
-from ..capture import scalars, spans
+from ..capture import scalars
 from ..capture.aliases import cell_state
-from ..errors import Dead, StagingError
-from ..staging import is_staged_tensor
+from ..capture.staging import is_staged_tensor
+from ..capture.unbound import Maybe
+from ..conversion import spans
+from ..errors import StagingError, Unreachable
 from . import regions, specs
-from .lists import List
-from .variables import Maybe, on_every_path
+from .values import List, build, lower, spec_of
+from .variables import on_every_path
 
 #: Each pass widens a type; a function whose types still change after so many is reported.
 PASSES = 24
@@ -62,8 +64,8 @@ class GraphFunction:
         is_constant = isinstance(spec, specs.Constant)
         if is_constant and _same(spec.value, value):
             return spec
-        before = specs.spec_of(self.staging, spec.value) if is_constant else spec
-        after = specs.spec_of(self.staging, value)
+        before = spec_of(self.staging, spec.value) if is_constant else spec
+        after = spec_of(self.staging, value)
         if isinstance(before, specs.Tree) and before.kind is not list:
             if not isinstance(after, specs.Tree) or before[:2] != after[:2] or len(before[2]) != len(after[2]):
                 raise specs.Mismatch(f"{before} and {after}")
@@ -81,16 +83,16 @@ class GraphFunction:
         if self.is_open:
             self.recursive = spans.current()
             if self.result is None:
-                raise Dead
-        operands = specs.lower(staging, arguments, self.spec)
+                raise Unreachable
+        operands = lower(staging, arguments, self.spec)
         for cell, spec in self.cells.items():
             operands.extend(regions.lower_cell(staging, cell, cell_state(cell), spec))
         inputs = [type for spec in (self.spec, *self.cells.values()) for type in spec.types]
         operands = [specs.present(staging, operand, type) for operand, type in zip(operands, inputs)]
         values = iter(staging.emit("call", operands, self.types, extra=self))
         if self.never_returns:
-            raise Dead
-        result = specs.build(staging, self.result, values)
+            raise Unreachable
+        result = build(staging, self.result, values)
         for cell, spec in self.cells.items():
             regions.store_cell(staging, cell, spec, values)
         if isinstance(result, Maybe) and staging.calls:
@@ -131,7 +133,7 @@ class GraphFunction:
             cell_params = {cell: [region.param(t) for t in spec.types] for cell, spec in self.cells.items()}
             for cell, spec in self.cells.items():
                 regions.store_cell(staging, cell, spec, iter(cell_params[cell]))
-            args, keywords = specs.build(staging, self.spec, iter(params))
+            args, keywords = build(staging, self.spec, iter(params))
             for name, value in zip(self.function.__code__.co_varnames, args):
                 if is_staged_tensor(value) and value.__dict__["_ag_view"].value in params:
                     value.__dict__["_ag_view"].value.name = name
@@ -163,7 +165,7 @@ class GraphFunction:
         outside = {cell: regions.cell_spec(staging, cell, cell_state(cell)) for cell in block.changed}
         cells = dict(self.cells)
         with regions.at_end(staging, block):
-            result = specs.spec_of(staging, block.values)
+            result = spec_of(staging, block.values)
             if self.recursive:
                 result = self._merged("returns", self.result, specs.staged(result))
             for cell, state in block.changed.items():
@@ -173,7 +175,7 @@ class GraphFunction:
             self.result, self.cells = result, cells
             if not right:
                 return False
-            operands = specs.lower(staging, block.values, result)
+            operands = lower(staging, block.values, result)
             for cell, spec in cells.items():
                 operands.extend(regions.lower_cell(staging, cell, block.changed[cell], spec))
             block.region.results = [specs.present(staging, o, type) for o, type in zip(operands, self.types)]

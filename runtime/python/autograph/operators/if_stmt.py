@@ -1,11 +1,12 @@
 """`if`: in Python when the condition is Python's; else both branches, and the state they agree on."""
 
-from ..errors import Dead, StagingError
-from ..capture import spans
 from ..capture.aliases import cell_state
-from ..staging import current, is_staged
+from ..capture.staging import current, is_staged
+from ..conversion import spans
+from ..errors import StagingError, Unreachable
 from . import regions, specs
 from .regions import called
+from .values import build, lower, spec_of
 
 
 def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
@@ -43,8 +44,8 @@ def staged_if(staging, flag, body, orelse, get_state, set_state, names, outputs=
             block.region.results = results
     values = iter(staging.emit("if", [flag], types, [block.region for block in blocks]))
     if all(block.dead for block in blocks):
-        raise Dead
-    set_state(tuple(specs.build(staging, spec, values) for spec in agreed))
+        raise Unreachable
+    set_state(tuple(build(staging, spec, values) for spec in agreed))
     for cell, spec in cells.items():
         regions.store_cell(staging, cell, spec, values)
     return None
@@ -58,7 +59,7 @@ def _agree(staging, name, blocks, init):
     found = []
     for block in live:
         with regions.at_end(staging, block):
-            found.append(specs.spec_of(staging, block.values[name[0]]))
+            found.append(spec_of(staging, block.values[name[0]]))
     if len(found) == 1:
         return found[0]
     return specs.checked_merge(name[1], *found, "in the branches")
@@ -94,7 +95,7 @@ def _results(staging, block, agreed, cells, types):
         return [specs.never(type) for type in types]
     results = []
     for value, spec in zip(block.values, agreed):
-        results.extend(specs.lower(staging, value, spec))
+        results.extend(lower(staging, value, spec))
     for cell, spec in cells.items():
         results.extend(regions.lower_cell(staging, cell, _state(block, cell), spec))
     return results

@@ -6,7 +6,8 @@ import math
 import torch
 
 from ..capture import scalars
-from ..staging import current, is_staged
+from ..capture.staging import current, is_staged
+from .overloads import OVERLOADS
 
 
 def _of_math(name):
@@ -36,4 +37,4 @@ _OF_MATH = (
 _NAMES_IN_TORCH = {"fabs": "abs", "radians": "deg2rad", "degrees": "rad2deg"}
 _INTEGERS = ("floor", "ceil", "trunc")
 
-OVERLOADS = {getattr(math, name): _of_math(name) for name in _OF_MATH}
+OVERLOADS.update({getattr(math, name): _of_math(name) for name in _OF_MATH})

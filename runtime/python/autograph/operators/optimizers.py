@@ -5,8 +5,9 @@ import inspect
 
 import torch
 
+from ..capture.staging import current
 from ..errors import Restart
-from ..staging import current
+from .overloads import OVERLOADS
 
 _zero_grad = torch.optim.Optimizer.zero_grad
 _module_zero_grad = torch.nn.Module.zero_grad
@@ -28,7 +29,7 @@ def module_zero_grad(module, set_to_none=True):
         parameter.grad = None
 
 
-OVERLOADS = {_zero_grad: zero_grad, _module_zero_grad: module_zero_grad}
+OVERLOADS.update({_zero_grad: zero_grad, _module_zero_grad: module_zero_grad})
 
 
 def _parameters(optimizer):

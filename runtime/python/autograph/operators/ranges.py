@@ -2,10 +2,11 @@
 
 import torch
 
-from ..capture import scalars, spans
+from ..capture import scalars
+from ..capture.staging import current, is_staged, is_staged_tensor
+from ..conversion import spans
 from ..errors import StagingError
-from ..staging import current, is_staged, is_staged_tensor
-from .lists import List
+from .values import List
 
 
 class Iterable:

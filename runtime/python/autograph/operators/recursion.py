@@ -9,11 +9,12 @@ import sys
 
 import torch
 
-from ..capture import scalars, spans
+from ..capture import scalars
+from ..conversion import spans
 from ..errors import StagingError
 from . import regions, specs
 from .graph_function import GraphFunction
-from .lists import List
+from .values import List
 
 #: So many calls of one function lie within each other, at least, before its arguments are taken for ones that never
 #: repeat; so many where it is a function of the graph and numbers, texts or types are what differs.

@@ -5,14 +5,15 @@ from contextlib import contextmanager
 import torch
 from torch.utils import _pytree as pytree
 
-from ..capture import scalars, spans, texts
+from ..capture import scalars, texts
 from ..capture.aliases import Base, cell_state, set_cell_state
 from ..capture.objects import MISSING
-from ..errors import AutographError, Dead, StagingError
-from ..staging import is_staged, is_staged_tensor
+from ..capture.staging import is_staged, is_staged_tensor
+from ..capture.unbound import Undefined
+from ..conversion import spans
+from ..errors import AutographError, StagingError, Unreachable
 from . import specs
-from .lists import List
-from .variables import Undefined
+from .values import List, build, lower, spec_of
 
 
 class Block:
@@ -40,7 +41,7 @@ def trace(staging, body, get_state, set_state, values, install=None):
             try:
                 body()
                 block.values = get_state()
-            except Dead:
+            except Unreachable:
                 block.dead = True
             except AutographError:
                 raise
@@ -223,11 +224,11 @@ def cell_value(cell, state):
 def cell_spec(staging, cell, state):
     if isinstance(cell, Base):
         return specs.Tensor(state.type)
-    return specs.spec_of(staging, cell_value(cell, state))
+    return spec_of(staging, cell_value(cell, state))
 
 
 def lower_cell(staging, cell, state, spec):
-    return [state] if isinstance(cell, Base) else specs.lower(staging, cell_value(cell, state), spec)
+    return [state] if isinstance(cell, Base) else lower(staging, cell_value(cell, state), spec)
 
 
 def store_cell(staging, cell, spec, values):
@@ -235,7 +236,7 @@ def store_cell(staging, cell, spec, values):
     if isinstance(cell, Base):
         staging.aliases.set_base(cell, next(values))
         return
-    made = specs.build(staging, spec, values)
+    made = build(staging, spec, values)
     if isinstance(cell, List):
         cell._changing()
         cell.restore(made.state())

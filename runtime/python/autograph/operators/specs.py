@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..capture import scalars, spans
-from ..capture.record import BOOL, FLOAT, INT, DTYPES, ListType, TensorType, TupleType
+from ..capture import scalars
+from ..capture.unbound import Undefined, UndefinedReturnValue
+from ..conversion import spans
 from ..errors import StagingError
-from .lists import List
-from .variables import Maybe, Undefined, UndefinedReturnValue
+from ..record.types import BOOL, DTYPES, FLOAT, INT, ListType, TensorType, TupleType
 
 
 class Mismatch(Exception):
@@ -141,25 +141,6 @@ def is_absent(value):
     return isinstance(value, (Undefined, UndefinedReturnValue))
 
 
-def spec_of(staging, value):
-    """What a value is now."""
-    if isinstance(value, torch.Tensor):
-        return Tensor(staging.value_of(value).type)
-    if scalars.is_staged(value) or isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-        return Number(scalars.kind_of(value))
-    if isinstance(value, Maybe):
-        return Optional(spec_of(staging, value.value), value.absent)
-    if isinstance(value, List):
-        if value.value is not None:
-            return value.spec
-        return Tree(list, None, tuple(spec_of(staging, v) for v in list.__iter__(value)))
-    if type(value) in (list, tuple) or is_record(value):
-        return Tree(type(value), None, tuple(spec_of(staging, v) for v in value))
-    if type(value) is dict:
-        return Tree(dict, tuple(value), tuple(spec_of(staging, v) for v in value.values()))
-    return Constant(value)
-
-
 def merge(a, b):
     """The spec with room for both."""
     if a == b:
@@ -258,55 +239,6 @@ def _with_number(type, number):
     return TensorType(dtype, type.dims, type.device)
 
 
-def lower(staging, value, spec):
-    """The operands that hold a value of this spec, computed at this place."""
-    if isinstance(spec, Constant):
-        return []
-    if isinstance(spec, Optional):
-        if is_absent(value) or value is None:
-            return [False] + [None] * len(spec.inner.types)
-        if isinstance(value, Maybe):
-            return [scalars.lower(staging, value.flag), *lower(staging, value.value, spec.inner)]
-        return [True, *lower(staging, value, spec.inner)]
-    if isinstance(spec, Tensor):
-        if isinstance(value, torch.Tensor):
-            return [staging.cast(staging.value_of(value), spec.type)]
-        dims = list(spec.type.dims)
-        args = [dims, scalars.lower(staging, value), spec.type.dtype, None, spec.type.device, None]
-        return staging.emit("aten.full.default", args, [spec.type])
-    if isinstance(spec, Number):
-        operand = scalars.lower(staging, value)
-        if scalars.kind_of(value) == spec.kind:
-            return [operand]
-        if not hasattr(operand, "type"):
-            return [{INT: int, FLOAT: float, BOOL: bool}[spec.kind](operand)]
-        return staging.emit("scalar." + spec.kind, [operand], [spec.kind])
-    if isinstance(spec, Packed):
-        return staging.emit("tuple.new", lower(staging, value, spec.tree), spec.types)
-    if isinstance(spec, Growing):
-        if isinstance(value, List) and value.value is not None:
-            if value.value.type.element is None:
-                value.value.type.element = spec.types[0].element
-            return [value.value]
-        items = list(list.__iter__(value) if isinstance(value, List) else value)
-        hold(staging, items)
-        elements = [lower(staging, item, spec.element)[0] for item in items]
-        return staging.emit("list.new", elements, spec.types)
-    items = value.values() if spec.kind is dict else value
-    return [operand for item, child in zip(items, spec.children) for operand in lower(staging, item, child)]
-
-
-def hold(staging, value):
-    """A list of the graph has this as an element."""
-    if isinstance(value, torch.Tensor):
-        staging.aliases.hold(value)
-    elif isinstance(value, (list, tuple)) and not (isinstance(value, List) and value.value is not None):
-        for item in list.__iter__(value) if isinstance(value, list) else value:
-            hold(staging, item)
-    elif isinstance(value, dict):
-        hold(staging, tuple(value.values()))
-
-
 def placeholder(staging, type):
     """An operand of a type, for what is not there yet and is not read before it is."""
     if isinstance(type, TensorType):
@@ -331,50 +263,6 @@ def present(staging, operand, type):
     if operand is not None or isinstance(type, ListType):
         return operand
     return placeholder(staging, type)
-
-
-def build(staging, spec, values):
-    """The value of a spec from an iterator of the graph's values."""
-    if isinstance(spec, Constant):
-        return spec.value
-    if isinstance(spec, Optional):
-        flag = next(values)
-        return Maybe(build(staging, spec.inner, values), staging.scalar(flag), spec.absent)
-    if isinstance(spec, (Tensor, Number)):
-        return staging.wrap(next(values))
-    if isinstance(spec, Growing):
-        return List.staged(next(values), spec)
-    if isinstance(spec, Packed):
-        whole = next(values)
-        items = enumerate(whole.type.items)
-        return build(staging, spec.tree, iter([staging.emit(f"tuple.get {i}", [whole], [t])[0] for i, t in items]))
-    children = [build(staging, child, values) for child in spec.children]
-    return List(children) if spec.kind is list else _of_kind(spec, children)
-
-
-def unpacked(spec, value):
-    """What a list of the graph is for Python: its elements with their structure."""
-    if isinstance(spec, Growing) and isinstance(spec.element, (Packed, Growing)):
-        return [unpacked(spec.element, item) for item in value]
-    return _in_tree(spec.tree, iter(value)) if isinstance(spec, Packed) else value
-
-
-def _in_tree(spec, values):
-    if not isinstance(spec, Tree):
-        return unpacked(spec, next(values))
-    children = [_in_tree(child, values) for child in spec.children]
-    return _of_kind(spec, children)
-
-
-def _of_kind(spec, children):
-    if spec.kind is dict:
-        return dict(zip(spec.keys, children))
-    return spec.kind(*children) if hasattr(spec.kind, "_fields") else spec.kind(children)
-
-
-def is_record(value):
-    """A named tuple of Python's or torch's."""
-    return isinstance(value, tuple) and (hasattr(value, "_fields") or type(value).__module__ == "torch.return_types")
 
 
 def returned(spec):

@@ -2,7 +2,7 @@
 `set_loop_options(maximum_iterations=n)` makes it a `for` over `n` rounds that has a condition."""
 
 from ..capture import scalars
-from ..staging import current, is_staged
+from ..capture.staging import current, is_staged
 from . import specs
 from .carry import Carry, first_round
 from .regions import condition, variables

@@ -1,0 +1,142 @@
+"""`python -m autograph.graph FILE QUALNAME --input x=f32[4,8]`: the graph of a function, for `ag-lsp graph`.
+
+What the user's code prints goes to standard error: standard output is the graph's."""
+
+import argparse
+import contextlib
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import traceback
+
+from ..api.function import Function
+from ..errors import AutographError
+from ..tracing.tracebacks import in_user_code
+from . import inputs
+
+#: The exit status where something asked for is wrong; where the code raises; after Ctrl-C.
+WRONG, RAISED, INTERRUPTED = 2, 1, 130
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="python -m autograph.graph", description=__doc__)
+    parser.add_argument("file")
+    parser.add_argument("qualname")
+    parser.add_argument("--input", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--format", choices=["text", "json", "dot", "svg"], default="text")
+    parser.add_argument("--passes", help="of the optimizer: all, or a list; none unless asked for")
+    parser.add_argument("--output")
+    options = parser.parse_args(arguments)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            given = inputs.given(options.input)
+            function, owner = find(options.file, options.qualname)
+            graph = staged(function, owner, given)
+        if options.passes:
+            graph = graph.optimized(None if options.passes == "all" else options.passes.split(","))
+        text = written(graph, options.format)
+        if options.output is None:
+            print(text)
+        else:
+            with open(options.output, "w", encoding="utf-8") as file:
+                file.write(text + "\n")
+    except (Wrong, inputs.InputError, ValueError) as error:
+        return said(WRONG, error)
+    except AutographError as error:
+        return said(RAISED, error)
+    except OSError as error:
+        return said(WRONG, f"cannot write `{options.output}`: {error.strerror}")
+    except Raised as error:
+        traceback.print_exception(error.__cause__, chain=False)
+        return RAISED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return 0
+
+
+class Wrong(Exception):
+    """What is asked for is not there."""
+
+
+class Raised(Exception):
+    """The user's code raised its cause."""
+
+
+def said(status, error):
+    print(f"error: {error}", file=sys.stderr)
+    return status
+
+
+@contextlib.contextmanager
+def users_code():
+    """An exception of the user's code is shown as Python would, without the frames that led to it here."""
+    try:
+        yield
+    except AutographError:
+        raise
+    except SystemExit as error:
+        raise Wrong(
+            f"the program exits ({error.code}) while it is imported: put what it does below "
+            '`if __name__ == "__main__":`'
+        ) from None
+    except Exception as error:
+        raise Raised from outside_of_import(in_user_code(error))
+
+
+def outside_of_import(error):
+    """Without Python's own frames."""
+    while error.__traceback__ is not None and "importlib" in error.__traceback__.tb_frame.f_code.co_filename:
+        error.__traceback__ = error.__traceback__.tb_next
+    return error
+
+
+def find(path, qualname):
+    """The function of this name in a file, and the class it is a method of."""
+    found, owner = imported(path), None
+    for part in qualname.split("."):
+        owner = found if isinstance(found, type) else None
+        if not hasattr(found, part):
+            raise Wrong(f"there is no `{qualname}` in {path}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise Wrong(f"`{qualname}` is no function")
+    return found, owner
+
+
+def imported(path):
+    directory, name = os.path.split(os.path.abspath(path))
+    sys.path.insert(0, directory)
+    module_name = os.path.splitext(name)[0]
+    loader = importlib.machinery.SourceFileLoader(module_name, os.path.join(directory, name))
+    specification = importlib.util.spec_from_file_location(module_name, loader.path, loader=loader)
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[module_name] = module
+    with users_code():
+        loader.exec_module(module)
+    return module
+
+
+def staged(function, owner, given):
+    """The graph that a call with these inputs runs."""
+    plain = function.python_function if isinstance(function, Function) else function
+    parameters = inputs.parameters(plain)
+    positional = []
+    if owner is not None and parameters and parameters[0].name not in given:
+        with users_code():
+            positional.append(owner())
+        parameters = parameters[1:]
+    inputs.check(plain, parameters, given)
+    function = function if isinstance(function, Function) else Function(function)
+    with users_code():
+        return function.trace(*positional, **given).graph
+
+
+def written(graph, format):
+    """The graph in one of the formats that the runtime writes."""
+    if format == "text":
+        return graph.text().rstrip("\n")
+    writer = getattr(graph, format, None)
+    if writer is None:
+        raise ValueError(f"this runtime does not write graphs as {format}")
+    return writer()

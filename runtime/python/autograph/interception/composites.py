@@ -1,0 +1,65 @@
+"""Operators whose own code asks for data, stops gradients, or hands out memory in a way that a graph does not."""
+
+import torch
+
+from ..capture import scalars
+from ..conversion import spans
+from ..errors import StagingError
+
+aten = torch.ops.aten
+
+
+def cosine_similarity(staging, func, args, kwargs):
+    """Keeps the norms from zero below `no_grad`, which is not meant to end their gradient."""
+    if not torch.is_grad_enabled():
+        return func.decompose(*args, **kwargs)
+    before, staging.keeps_detach = staging.keeps_detach, False
+    try:
+        return func.decompose(*args, **kwargs)
+    finally:
+        staging.keeps_detach = before
+
+
+def quantile(staging, func, args, kwargs):
+    """Asks for the data of `q` only to check it: the graph does."""
+    before, staging.checks_values = staging.checks_values, "quantile() q values must be in the range [0, 1]"
+    try:
+        return func.decompose(*args, **kwargs)
+    finally:
+        staging.checks_values = before
+
+
+def equal(staging, func, args, kwargs):
+    """`TORCH_CHECK(at::is_scalar_tensor_true(…))` in the code of an operator."""
+    if staging.checks_values is None:
+        raise StagingError("torch needs to know here whether two tensors are equal", spans.current())
+    holds = staging.item(args[0] == args[1])
+    staging.emit("assert", [scalars.lower(staging, holds), staging.checks_values], [])
+    return True
+
+
+def unsafe_split(staging, func, args, kwargs):
+    """Several views, where eager code promises not to write to them."""
+    return aten.split.Tensor(*args, **kwargs)
+
+
+def unsafe_split_with_sizes(staging, func, args, kwargs):
+    return aten.split_with_sizes.default(*args, **kwargs)
+
+
+def embedding_bag(staging, func, args, kwargs):
+    """What torch chooses where nothing requires a gradient has none: the graph may be asked for one."""
+    return aten._embedding_bag.default(*args, **kwargs)
+
+
+SPECIAL = {
+    aten._embedding_bag_forward_only.default: embedding_bag,
+    aten.cosine_similarity.default: cosine_similarity,
+    aten.quantile.default: quantile,
+    aten.quantile.scalar: quantile,
+    aten.nanquantile.default: quantile,
+    aten.nanquantile.scalar: quantile,
+    aten.equal.default: equal,
+    aten.unsafe_split.Tensor: unsafe_split,
+    aten.unsafe_split_with_sizes.default: unsafe_split_with_sizes,
+}

@@ -1,0 +1,134 @@
+"""Which calls share a trace: by the types and shapes of tensors, the values of numbers, the identity of the rest."""
+
+import torch
+
+from ..capture.layouts import layout
+from ..errors import StagingError
+from ..record.types import TensorType, parse_type
+
+#: Sizes of which torch's own rules make an exception (broadcasting, empty tensors): a trace for any size is for none.
+SPECIAL_SIZES = 2
+
+
+def kinds(leaves):
+    """All that tells calls apart but for shapes."""
+    seen, found = {}, []
+    for index, leaf in enumerate(leaves):
+        if isinstance(leaf, torch.Tensor):
+            first = seen.setdefault(id(leaf), index)
+            found.append((leaf.dtype, leaf.dim(), leaf.device, leaf.requires_grad, layout(leaf), first))
+        elif isinstance(leaf, (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device)):
+            found.append((type(leaf), repr(leaf)))
+        else:
+            found.append((type(leaf), Identity(leaf)))
+    return tuple(found)
+
+
+def shapes(leaves):
+    return tuple(tuple(leaf.shape) if isinstance(leaf, torch.Tensor) else None for leaf in leaves)
+
+
+def flat(key):
+    """The parts of a key, for a message."""
+    return [part for element in key if isinstance(element, tuple) for part in element]
+
+
+class Identity:
+    """An object as part of a key: it is kept alive, so that no other takes its place."""
+
+    __slots__ = ("object",)
+
+    def __init__(self, object):
+        self.object = object
+
+    def __eq__(self, other):
+        return isinstance(other, Identity) and self.object is other.object
+
+    def __hash__(self):
+        return id(self.object)
+
+    def __repr__(self):
+        return f"one {type(self.object).__name__}"
+
+
+class Family:
+    """Calls that differ in shapes only. The second shape makes a trace for any size of what differs."""
+
+    def __init__(self):
+        self.seen = []
+        self.traces = []  # (unknown sizes, shapes of the first call, trace)
+        self.is_fixed = False
+
+    def unknown(self, new):
+        """leaf -> {dimension: group}: what to leave open for a new shape; None to take it as it is."""
+        if self.is_fixed or not self.seen:
+            return None
+        old = self.seen[-1]
+        found = {}
+        for index, (one, other) in enumerate(zip(old, new)):
+            differing = {d: (m, n) for d, (m, n) in enumerate(zip(one or (), other or ())) if m != n}
+            if any(min(pair) < SPECIAL_SIZES for pair in differing.values()):
+                return None
+            if differing:
+                found[index] = differing
+        return found or None
+
+    def add(self, unknown, trace):
+        self.traces.append((unknown, self.seen[-1], trace))
+
+    def relaxed(self, new):
+        """The traces that are right for these shapes."""
+        return [trace for unknown, first, trace in reversed(self.traces) if _fits(unknown, first, new)]
+
+
+def _fits(unknown, first, new):
+    groups = {}
+    for index, (one, other) in enumerate(zip(first, new)):
+        for d, (m, n) in enumerate(zip(one or (), other or ())):
+            group = unknown.get(index, {}).get(d)
+            if group is None:
+                if m != n:
+                    return False
+            elif n < SPECIAL_SIZES or groups.setdefault(group, n) != n:
+                return False
+    return True
+
+
+def types_of(signature):
+    """The types that an `input_signature` lists: each a text such as `f32[?,3]`, or anything that has a dtype and a
+    shape, in which None is any size."""
+    if isinstance(signature, str):
+        raise TypeError("an input signature is a list of types, one for each tensor")
+    return [_type_of(entry) for entry in signature]
+
+
+def _type_of(entry):
+    if isinstance(entry, TensorType):
+        return entry
+    if isinstance(entry, str):
+        try:
+            return parse_type(entry)
+        except (KeyError, ValueError, RuntimeError):
+            raise ValueError(f"`{entry}` is no type of a tensor such as `f32[?,3]`") from None
+    dtype, shape = getattr(entry, "dtype", None), getattr(entry, "shape", None)
+    if not isinstance(dtype, torch.dtype) or shape is None:
+        raise TypeError(f"{entry!r} is no type of a tensor: it has no dtype of torch's and no shape")
+    dims = tuple(None if n is None or n < 0 else int(n) for n in shape)
+    return TensorType(dtype, dims, torch.device(getattr(entry, "device", None) or "cpu"))
+
+
+def checked(name, types, leaves):
+    """The sizes that an `input_signature` leaves open; the arguments must be what it says."""
+    tensors = [(index, leaf) for index, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+    if len(types) != len(tensors):
+        raise StagingError(f"`{name}` has {len(types)} types in its signature and is given {len(tensors)} tensors")
+    unknown = {}
+    for (index, tensor), type in zip(tensors, types):
+        fits = len(type.dims) == tensor.dim() and all(n is None or n == m for n, m in zip(type.dims, tensor.shape))
+        if type.dtype != tensor.dtype or not fits:
+            given = f"{tensor.dtype} of shape {list(tensor.shape)}"
+            raise StagingError(f"`{name}` is given {given} where its signature says {type}")
+        open_dims = {d: (index, d) for d, n in enumerate(type.dims) if n is None}
+        if open_dims:
+            unknown[index] = open_dims
+    return unknown
