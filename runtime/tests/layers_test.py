@@ -14,7 +14,9 @@ PACKAGE = pathlib.Path(ag.__file__).parent
 
 def lint(parent):
     """Checks the package in this folder. Imports inside functions count as well."""
-    command = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(sys.argv[1], no_cache=True))"
+    command = (
+        "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(sys.argv[1], no_cache=True))"
+    )
     return subprocess.run(
         [sys.executable, "-c", command, CONTRACTS],
         cwd=parent, env={**os.environ, "PYTHONPATH": str(parent)}, capture_output=True, text=True,

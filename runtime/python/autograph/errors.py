@@ -1,4 +1,4 @@
-"""The exceptions of this package, each with a place in the user's code."""
+"""The exceptions of this package, with the source position in the user's code."""
 
 import linecache
 
@@ -6,7 +6,7 @@ from .record import marks
 
 
 class AutographError(Exception):
-    """An error at a place of the user's code."""
+    """An error at a source position in the user's code."""
 
     def __init__(self, message, span=None):
         message = marks.elided(message)
@@ -19,7 +19,7 @@ class AutographError(Exception):
 
 
 class ConversionError(AutographError):
-    """A function that was asked to be converted cannot be."""
+    """A function cannot be converted."""
 
 
 class StagingError(AutographError):
@@ -42,11 +42,11 @@ def located(span):
     """`File "m.py", line 3` and the text of the line, as in a traceback."""
     file, line, column, end_line, end_column = span
     text = linecache.getline(file, line).rstrip("\n")
-    shown = text.strip()
-    place = f'  File "{file}", line {line}'
-    if not shown:
-        return place
+    stripped = text.strip()
+    location = f'  File "{file}", line {line}'
+    if not stripped:
+        return location
     indent = len(text) - len(text.lstrip())
     end = end_column if end_line == line else len(text)
     carets = " " * max(column - indent, 0) + "^" * max(end - max(column, indent), 1)
-    return f"{place}\n    {shown}\n    {carets}"
+    return f"{location}\n    {stripped}\n    {carets}"

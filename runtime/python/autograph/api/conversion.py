@@ -1,4 +1,4 @@
-"""Conversion without a graph, and what converted code may say to the converter."""
+"""Conversion without tracing, and functions for use in converted code."""
 
 import functools
 import types
@@ -13,11 +13,11 @@ from .eager import functions_run_eagerly
 
 
 def convert(function=None, *, recursive=True):
-    """Makes a function run converted: what is staged in it depends on its arguments."""
+    """Converts a function. Which of its code is staged depends on the arguments of each call."""
     if function is None:
         return functools.partial(convert, recursive=recursive)
     if not callable(function):
-        raise TypeError(f"{function!r} cannot be called, so it cannot be converted")
+        raise TypeError(f"{function!r} is not callable and cannot be converted")
 
     @functools.wraps(function)
     def converted(*args, **kwargs):
@@ -30,31 +30,31 @@ def convert(function=None, *, recursive=True):
 def to_graph(entity, recursive=True):
     """The converted form of a function or method."""
     function = _function_of(entity)
-    made = converter.converted(function)
-    if made is None:
+    result = converter.converted(function)
+    if result is None:
         raise ConversionError(f"`{function.__qualname__}` cannot be converted: {converter.reason(function)}")
-    return _with_what_is_bound(entity, made)
+    return _bound_like(entity, result)
 
 
-def _with_what_is_bound(entity, made):
+def _bound_like(entity, function):
     if isinstance(entity, types.MethodType):
-        return types.MethodType(_with_what_is_bound(entity.__func__, made), entity.__self__)
+        return types.MethodType(_bound_like(entity.__func__, function), entity.__self__)
     if isinstance(entity, functools.partial):
-        return functools.partial(_with_what_is_bound(entity.func, made), *entity.args, **entity.keywords)
+        return functools.partial(_bound_like(entity.func, function), *entity.args, **entity.keywords)
     if hasattr(entity, "python_function"):
-        return _with_what_is_bound(entity.python_function, made)
+        return _bound_like(entity.python_function, function)
     if isinstance(entity, (types.FunctionType, staticmethod, classmethod)):
-        return made
-    return types.MethodType(made, entity)
+        return function
+    return types.MethodType(function, entity)
 
 
 def to_code(entity, recursive=True):
-    """The text of the converted form."""
+    """The source text of the converted form."""
     return converter.text_of(_function_of(entity))
 
 
 def _function_of(entity):
-    """The user's function in a method, a wrapper of ours or torch's, or an object that can be called."""
+    """The Python function behind a method, a wrapper, a module or another callable object."""
     if isinstance(entity, types.FunctionType) and not hasattr(entity, "__ag_converted__"):
         return entity
     inner = None
@@ -71,7 +71,7 @@ def _function_of(entity):
     elif not isinstance(entity, (type, *_BUILT_IN)):
         inner = getattr(type(entity), "__call__", None)
     if inner is None:
-        raise ConversionError(f"{entity!r} is no function of Python")
+        raise ConversionError(f"{entity!r} is not a Python function")
     return _function_of(inner)
 
 
@@ -79,17 +79,17 @@ _BUILT_IN = (types.BuiltinFunctionType, types.BuiltinMethodType, types.MethodWra
 
 
 def do_not_convert(function=None):
-    """Makes a function run as it is, wherever it is called."""
+    """Excludes a function from conversion, wherever it is called."""
     if function is None:
         return do_not_convert
     marked = getattr(function, "__func__", function)
-    if not isinstance(marked, (type, *_BUILT_IN)):  # these run as they are anyway
+    if not isinstance(marked, (type, *_BUILT_IN)):  # these are never converted
         setattr(marked, converter.Marker.ATTRIBUTE, True)
     return function
 
 
 def stack(values, dim=0, strict=True):
-    """`torch.stack` of a list; anything else is returned as it is unless `strict`."""
+    """`torch.stack` of a list. Anything else is an error if `strict`, and returned unchanged otherwise."""
     if isinstance(values, (list, tuple, List)):
         return torch.stack(values, dim)
     if strict:
@@ -98,9 +98,9 @@ def stack(values, dim=0, strict=True):
 
 
 def set_element_type(entity, dtype, shape=None):
-    """Says what a list holds that nothing is put into yet. The runtime finds that out by itself."""
+    """Declares the element type of an empty list. It has no effect: the runtime infers the type."""
 
 
 def set_loop_options(**options):
-    """Options of the loop whose first statement this is; the converter hands them to the loop. A staged loop has at
-    most `maximum_iterations` rounds; TensorFlow's other options mean nothing here."""
+    """Sets options of a loop; it must be the first statement of the body. A staged loop runs at most
+    `maximum_iterations` iterations. TensorFlow's other options are ignored."""

@@ -1,4 +1,4 @@
-"""The switch that makes staged functions run as they are written, for a debugger and for comparison."""
+"""A switch that runs staged functions as ordinary Python, for debugging and comparison."""
 
 import os
 
@@ -6,12 +6,12 @@ _on = os.environ.get("AUTOGRAPH_EAGER", "") not in ("", "0")
 
 
 def run_functions_eagerly(eagerly=True):
-    """From now on, what `function` and `convert` have made runs unconverted and without a graph: break points stop,
-    every line prints. `AUTOGRAPH_EAGER=1` in the environment does so from the start."""
+    """Runs functions wrapped by `function` and `convert` unconverted and without a graph, so that breakpoints and
+    `print` work as usual. `AUTOGRAPH_EAGER=1` in the environment has the same effect."""
     global _on
     _on = bool(eagerly)
 
 
 def functions_run_eagerly():
-    """Whether they do."""
+    """Whether staged functions run as ordinary Python."""
     return _on

@@ -1,4 +1,4 @@
-"""`@ag.function`: a function that is traced once for each kind of arguments and then runs as a graph."""
+"""`@ag.function`: functions that are traced once for each kind of arguments and then run as graphs."""
 
 import copy
 import functools
@@ -20,22 +20,22 @@ from ..tracing.tracebacks import in_user_code
 from . import progress, saved
 from .eager import functions_run_eagerly
 
-_PIECEWISE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_SUSPENDABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
-#: So many traces of one function are suspicious.
+#: A warning is given each time a function has been traced this many times.
 WARN_AFTER = 5
 
 
 class Function(Callable):
-    """A staged function. Called while another is staged, it becomes part of that one."""
+    """A staged function. A call from a function that is being traced becomes part of its graph."""
 
     def __init__(self, python_function, input_signature=None):
         if not callable(python_function) or isinstance(python_function, type):
-            raise TypeError(f"{python_function!r} is no function or method: it cannot be staged")
+            raise TypeError(f"{python_function!r} is not a function or method and cannot be staged")
         code = getattr(inspect.unwrap(python_function), "__code__", None)
-        if code is not None and code.co_flags & _PIECEWISE:
+        if code is not None and code.co_flags & _SUSPENDABLE:
             kind = "a generator" if code.co_flags & inspect.CO_GENERATOR else "a coroutine"
-            message = f"`{name_of(python_function)}` is {kind}, which runs piece by piece: it cannot be staged"
+            message = f"`{name_of(python_function)}` is {kind} and cannot be staged"
             raise StagingError(message, (code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1))
         is_plain = isinstance(python_function, types.FunctionType)
         functools.update_wrapper(self, python_function, updated=("__dict__",) if is_plain else ())
@@ -44,8 +44,8 @@ class Function(Callable):
         self.input_signature = None if input_signature is None else signatures.types_of(input_signature)
         self._traces = {}
         self._families = {}
-        self._changing = {}  # key -> place of Python's state that changes between calls
-        self._fixed = set()  # keys of those that the code needs to know
+        self._changing = {}  # key -> place of a number that changes between calls
+        self._fixed = set()  # keys of places whose numbers must be known while tracing
 
     def __get__(self, instance, owner=None):
         if instance is None:
@@ -53,7 +53,7 @@ class Function(Callable):
         return types.MethodType(self, instance)
 
     def __reduce__(self):
-        """By name, as Python's functions are; what has no name of its own is staged anew."""
+        """Pickled by name, like functions; without an importable name, the function is wrapped again."""
         owner = sys.modules.get(self.__module__)
         for part in getattr(self, "__qualname__", "").split("."):
             owner = getattr(owner, part, None)
@@ -80,7 +80,7 @@ class Function(Callable):
         return self.trace(*args, **kwargs).graph.text()
 
     def save(self, folder, *args, **kwargs):
-        """Writes the graph that a call with these arguments runs, for `load` and `ag-run`."""
+        """Saves the graph that a call with these arguments runs, for `load` and `ag-run`."""
         saved.save(self.trace(*args, **kwargs), folder)
 
     def trace(self, *args, **kwargs):
@@ -89,7 +89,7 @@ class Function(Callable):
 
     @property
     def traces(self):
-        """The traces that there are, oldest first for each kind of arguments."""
+        """All traces, oldest first for each kind of arguments."""
         found = [trace for known in self._traces.values() for trace in known]
         return found + [trace for family in self._families.values() for *_, trace in family.traces]
 
@@ -99,8 +99,8 @@ class Function(Callable):
                 return self._trace_for(leaves, structure, args, kwargs)
         except RecursionError:
             raise StagingError(
-                f"`{self.__name__}` does not come to an end while it is staged: a function calls itself, and no condition "
-                "ends that"
+                f"tracing `{self.__name__}` does not terminate: a function calls itself, and no condition ends the "
+                "recursion"
             ) from None
         except Exception as error:
             raise in_user_code(error) from error.__cause__
@@ -109,7 +109,7 @@ class Function(Callable):
         if self.input_signature is not None:
             sizes = signatures.checked(self.__name__, self.input_signature, leaves)
             kind = (torch.is_grad_enabled(), torch.get_default_dtype(), structure, *signatures.kinds(leaves))
-            return self._found(("signature", kind), lambda: self._new_trace(args, kwargs, sizes))
+            return self._find_or_create(("signature", kind), lambda: self._new_trace(args, kwargs, sizes))
         kind = (structure, torch.is_grad_enabled(), torch.get_default_dtype(), *signatures.kinds(leaves))
         shapes = signatures.shapes(leaves)
         known = self._live((kind, shapes))
@@ -123,16 +123,16 @@ class Function(Callable):
         if sizes is not None:
             try:
                 trace = self._new_trace(args, kwargs, sizes)
-            except Exception:  # this code needs to know its shapes
+            except Exception:  # this code needs known shapes
                 family.is_fixed = True
             else:
                 family.add(sizes, trace)
                 return trace
         family.seen.append(shapes)
-        return self._found((kind, shapes), lambda: self._new_trace(args, kwargs))
+        return self._find_or_create((kind, shapes), lambda: self._new_trace(args, kwargs))
 
     def _live(self, key):
-        """A trace that was made for this and is still right."""
+        """A trace for this key whose guards hold."""
         for trace in reversed(self._traces.get(key, ())):
             broken, places = trace.broken()
             if not broken:
@@ -141,25 +141,25 @@ class Function(Callable):
                 self._changing.setdefault(place.key(), place)
         return None
 
-    def _found(self, key, make):
+    def _find_or_create(self, key, create):
         known = self._live(key)
         if known is None:
             self._warn(key)
-            known = make()
+            known = create()
             self._traces.setdefault(key, []).append(known)
         return known
 
     def _new_trace(self, args, kwargs, unknown=None):
-        """Numbers that change between calls are left open, where the code allows it."""
+        """A new trace. Numbers that change between calls become parameters if the code allows it."""
         changing = [place for key, place in self._changing.items() if key not in self._fixed]
         try:
             return self._staged(args, kwargs, changing, unknown)
         except Exception:
             if not changing:
                 raise
-        made = self._staged(args, kwargs, (), unknown)
+        trace = self._staged(args, kwargs, (), unknown)
         self._fixed.update(place.key() for place in changing)
-        return made
+        return trace
 
     def _staged(self, args, kwargs, changing, unknown):
         optimizers = []
@@ -171,16 +171,18 @@ class Function(Callable):
                 optimizers.append(restart.optimizer)
 
     def _warn(self, key):
-        """Repeated traces are slow: says what is new about the call."""
+        """Warns about repeated tracing, with the difference to the previous trace."""
         count = sum(map(len, self._traces.values()))
         if not count or count % WARN_AFTER:
             return
         last = next(reversed(self._traces))
-        named = [f"{old} became {new}" for old, new in zip(signatures.flat(last), signatures.flat(key)) if old != new]
-        reason = "; ".join(named[:3]) or "state outside of it changed"
+        changes = [
+            f"{old} changed to {new}" for old, new in zip(signatures.flat(last), signatures.flat(key)) if old != new
+        ]
+        reason = "; ".join(changes[:3]) or "state outside of it changed"
         warnings.warn(
-            f"`{self.__name__}` is traced for the {count + 1}th time, which is slow: {reason}. "
-            "Pass numbers that change as tensors.",
+            f"`{self.__name__}` is traced for the {count + 1}th time, which is slow: {reason}\n"
+            "help: pass numbers that change as tensors",
             stacklevel=5,
         )
 

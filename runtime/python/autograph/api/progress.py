@@ -1,6 +1,6 @@
-"""What is being staged, on the last line of the terminal, where `ag-lsp run` asks for it and staging takes long.
+"""A status line at the bottom of the terminal while a function is traced, for `ag-lsp run`.
 
-The line is taken out of the part of the terminal that scrolls, so the program's own output and it never meet."""
+The line is outside the scrolling region of the terminal, so it does not mix with the program's output."""
 
 import os
 import sys
@@ -8,21 +8,21 @@ import threading
 import time
 from contextlib import contextmanager
 
-#: Seconds. Shorter waits are not worth a line.
-PATIENCE = 1.0
+#: Seconds until the status line is shown, and between its updates.
+DELAY = 1.0
 INTERVAL = 0.5
 
-#: Taken from the environment, so that processes that the program starts do not draw too.
-_WANTED = os.environ.pop("AUTOGRAPH_PROGRESS", None) is not None
+#: Removed from the environment, so that child processes do not show a status line.
+_ENABLED = os.environ.pop("AUTOGRAPH_PROGRESS", None) is not None
 
-# Control sequences of the DEC VT100, which terminals have in common.
+# Control sequences of the DEC VT100, which all terminals support.
 _MAKE_ROOM = "\x1bD\x1b[A"
 _SAVE, _RESTORE = "\x1b7", "\x1b8"
 _ERASE = "\x1b[2K"
 
 
 def scrolling(rows):
-    """The part of a terminal that scrolls; setting it moves the cursor."""
+    """Sets the scrolling region to these rows; moves the cursor."""
     return f"\x1b[1;{rows}r"
 
 
@@ -32,24 +32,24 @@ def at(row):
 
 @contextmanager
 def staging(name):
-    """While a function is staged."""
+    """Shows that the function `name` is being traced."""
     terminal = sys.__stderr__
-    if not _WANTED or terminal is None or not terminal.isatty():
+    if not _ENABLED or terminal is None or not terminal.isatty():
         yield
         return
-    over = threading.Event()
-    thread = threading.Thread(target=_show, args=(terminal.fileno(), name, over), daemon=True)
+    done = threading.Event()
+    thread = threading.Thread(target=_show, args=(terminal.fileno(), name, done), daemon=True)
     thread.start()
     try:
         yield
     finally:
-        over.set()
+        done.set()
         thread.join()
 
 
-def _show(terminal, name, over):
+def _show(terminal, name, done):
     start = time.monotonic()
-    if over.wait(PATIENCE):
+    if done.wait(DELAY):
         return
     rows = None
     try:
@@ -62,7 +62,7 @@ def _show(terminal, name, over):
                 _write(terminal, _MAKE_ROOM + _SAVE + scrolling(rows - 1) + _RESTORE)
             line = f"staging {name}, {time.monotonic() - start:.0f} s"[:columns]
             _write(terminal, _SAVE + at(rows) + _ERASE + line + _RESTORE)
-            if over.wait(INTERVAL):
+            if done.wait(INTERVAL):
                 return
     except OSError:
         return

@@ -1,4 +1,4 @@
-"""Functions without their Python: a graph and its tensors in a folder, which `load` and `ag-run` run."""
+"""Saved functions: a folder with a graph and its tensors, which `load` and `ag-run` run without the Python code."""
 
 import os
 
@@ -7,15 +7,17 @@ from ..errors import AutographError
 
 
 def save(trace, folder):
-    """Writes the graph of a trace. What is not in the graph cannot be saved: state of Python that it reads or
-    changes, and results that are no tensors, numbers, lists or tuples of these."""
+    """Saves the graph of a trace. Not supported: traces that read numbers from or change Python state, call Python, or
+    write to tensors in place."""
     state = [str(capture.place) for capture in trace.captures if capture.is_number]
     state += [str(change.place) for change in trace.state]
     if state or trace.changed or trace.writes or trace.gradients or trace.staging.callbacks:
-        what = ", ".join(state) or ("Python is called" if trace.staging.callbacks else "what is outside is changed")
-        raise AutographError(f"`{trace.staging.name}` is more than its graph, and cannot be saved: {what}")
+        reason = ", ".join(state) or (
+            "it calls Python" if trace.staging.callbacks else "it changes its arguments or captures"
+        )
+        raise AutographError(f"`{trace.staging.name}` depends on Python and cannot be saved: {reason}")
     captures = [
-        (number, capture.present().detach())
+        (number, capture.current_value().detach())
         for number, capture in enumerate(trace.captures)
         if capture.path is None
     ]
@@ -27,19 +29,19 @@ class Loaded:
 
     def __init__(self, folder):
         self._model = Model(os.fspath(folder))
-        #: The names of the arguments, and their types as the text of a graph has them.
+        #: The names of the arguments, and their types in the syntax of graphs.
         self.arguments = self._model.arguments
 
     def __call__(self, *args, **kwargs):
         names = [name for name, _ in self.arguments]
         if len(args) > len(names):
-            raise TypeError(f"{len(names)} arguments are wanted and {len(args)} given")
+            raise TypeError(f"expected {len(names)} arguments, got {len(args)}")
         given = dict(zip(names, args))
         for name, value in kwargs.items():
             if name not in names:
-                raise TypeError(f"there is no argument `{name}`: {', '.join(names)}")
+                raise TypeError(f"unknown argument `{name}`; the arguments are: {', '.join(names)}")
             if name in given:
-                raise TypeError(f"the argument `{name}` is given twice")
+                raise TypeError(f"got several values for the argument `{name}`")
             given[name] = value
         missing = [name for name in names if name not in given]
         if missing:
@@ -49,5 +51,5 @@ class Loaded:
 
 
 def load(folder):
-    """The function that `Function.save` has written there. Its files are checked, and nothing in them is executed."""
+    """Loads a function that `Function.save` wrote. The files are validated, and contain no code that is executed."""
     return Loaded(folder)

@@ -1,11 +1,11 @@
-"""What is in `.grad`: of tensors that a trace makes, and of those outside, which have it when the run is over."""
+"""The `.grad` attribute while tracing. For tensors from outside the graph it is assigned after a run."""
 
 from .objects import MISSING
 from .unbound import Maybe
 
 
 class Gradient:
-    """`.grad` of one tensor, as something that a region changes. No gradient is a missing state."""
+    """`.grad` of one tensor, as state that a region may change. A gradient of None is the state `MISSING`."""
 
     __slots__ = ("gradients", "base")
 
@@ -25,7 +25,7 @@ class Gradient:
 
 
 class Outside:
-    """Where a run finds the gradient that a tensor had before."""
+    """The place where a run reads the gradient that a tensor has before it."""
 
     __slots__ = ("tensor",)
 
@@ -37,16 +37,17 @@ class Outside:
 
 
 class Gradients:
-    """`values` tells of the tensors whose gradient was set: a tensor, None, or what it is on some paths only."""
+    """`values` has the gradients that were assigned: a tensor, None, or a `Maybe` if there is one on some paths
+    only."""
 
     def __init__(self, staging):
         self.staging = staging
         self.values = {}  # base -> tensor, None, or Maybe
         self.cells = {}  # base -> Gradient
-        self.guards = {}  # tensors outside whose gradient was read, and whether there was none
+        self.guards = {}  # id -> (tensor from outside whose gradient was read, whether it was None)
 
     def of(self, base):
-        """The gradient, as it is at this place."""
+        """The current gradient."""
         if base in self.values:
             return self.values[base]
         outside = base.source.tensor if base.source is not None else None
@@ -60,7 +61,7 @@ class Gradients:
         return found
 
     def read(self, base):
-        """The gradient for Python, which has to know whether there is one: the graph makes sure that there is."""
+        """The gradient as a Python value. If there is one on some paths only, the graph asserts that there is."""
         found = self.of(base)
         if _is_maybe(found):
             message = "whether a tensor has a gradient here is only known when the graph runs, and it has none"
@@ -72,7 +73,7 @@ class Gradients:
         self.values[base] = gradient
 
     def add(self, base, gradient):
-        """What `backward` does. A gradient that is not there is kept as zeros."""
+        """Accumulates a gradient, as `backward` does. A gradient that is missing on some paths counts as zeros."""
         before = self.of(base)
         if _is_maybe(before):
             before = before.value
@@ -84,7 +85,7 @@ class Gradients:
         return dict(self.values)
 
     def changed(self, before, depth):
-        """The gradients that a region of this depth has set, of what was there before it, with their state before."""
+        """The gradients that a region of this depth assigned to tensors from before it, with their state before."""
         found = {}
         for base, value in list(self.values.items()):
             if base in before and before[base] is value:

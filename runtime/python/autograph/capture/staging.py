@@ -1,4 +1,4 @@
-"""One trace in the making: the record, the present values of tensors, what is captured from outside."""
+"""The trace that is being made: its record, the current values of tensors, and what it captures from outside."""
 
 import threading
 import weakref
@@ -23,7 +23,7 @@ _LOCAL = threading.local()
 
 
 def current():
-    """The innermost trace in the making; None while nothing is staged."""
+    """The innermost trace that is being made; None outside of tracing."""
     stack = getattr(_LOCAL, "stack", None)
     return stack[-1] if stack else None
 
@@ -43,15 +43,15 @@ def is_staged_tensor(value):
 
 
 def is_staged(value):
-    """Whether a value is only known when the graph runs."""
+    """Whether a value is known only when the graph runs."""
     return is_staged_tensor(value) or scalars.is_staged(value)
 
 
 class Capture:
-    """A parameter of the entry: a tensor, or a number in an attribute, that exists outside of the graph.
+    """A parameter of the entry region: a tensor, or a number in a Python variable, that exists outside the graph.
 
-    `path` tells where it is among the arguments, `place` in which Python variable it is looked up for each run; else
-    it is the tensor itself."""
+    For an argument, `path` is its name. Otherwise each run looks it up at `place`; without a place it is always the
+    same `tensor`."""
 
     __slots__ = ("tensor", "fake", "param", "path", "place", "is_parameter")
 
@@ -67,8 +67,7 @@ class Capture:
     def is_number(self):
         return self.fake is None
 
-    def present(self):
-        """What it is now."""
+    def current_value(self):
         return self.tensor if self.place is None else self.place.state()
 
 
@@ -83,18 +82,18 @@ class Staging:
         self.sizes = sizes.Sizes(self)
         self.captures = {}  # id of the tensor -> Capture
         self.gradients = Gradients(self)
-        self.unrolled = set()  # code of loop bodies that cannot be a loop of the graph
+        self.unrolled = set()  # code of loop bodies that cannot become a loop of the graph
         self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
-        self.leaf_views = weakref.WeakSet()  # likewise, as they were told to: `x.detach().requires_grad_()`
-        self.keeps_detach = True  # in a derivative, what torch detaches may be differentiated again
-        self.checks_values = None  # what an operator says that refuses a value it asks for now
-        self.calls = 0  # functions of converted code that have not returned
-        self.open_calls = {}  # code -> calls of it that have not returned, outer ones first
-        self.recursive = dict(recursive)  # code of functions of the graph -> whether their numbers are widened
-        self.formatted = []  # values that a text is marked with: (operand, format)
-        self.outside = frozenset()  # ids of the objects that were there before the trace
-        self.prepared = set()  # ids of optimizers whose state was made at the beginning
-        self.callbacks = []  # functions of Python that the graph calls
+        self.leaf_views = weakref.WeakSet()  # views that require a gradient: `x.detach().requires_grad_()`
+        self.keeps_detach = True  # False while a derivative is captured: it may be differentiated again
+        self.checks_values = None  # the message of an operator that is checking a value of its operands
+        self.calls = 0  # the number of active calls of converted functions
+        self.open_calls = {}  # code -> its active calls, outermost first
+        self.recursive = dict(recursive)  # code of recursive functions -> whether their numbers are widened
+        self.formatted = []  # values that have a mark in a string: (operand, format)
+        self.outside = frozenset()  # ids of objects that existed before the trace
+        self.prepared = set()  # ids of optimizers whose state was created at the beginning
+        self.callbacks = []  # Python functions that the graph calls
         self.constants = []  # real tensors kept alive
 
     # Nodes.
@@ -108,7 +107,7 @@ class Staging:
         return self.record.emit(op, args, types, regions, span or spans.current(), grad, extra)
 
     def operand(self, argument):
-        """What an argument of a torch function is in the record."""
+        """The operand for an argument of a torch function."""
         if isinstance(argument, torch.Tensor):
             return self.value_of(argument)
         if isinstance(argument, (torch.SymInt, torch.SymFloat, torch.SymBool)):
@@ -116,7 +115,7 @@ class Staging:
         if isinstance(argument, (list, tuple)):
             return [self.operand(element) for element in argument]
         if isinstance(argument, torch.Generator):
-            message = "a generator of random numbers is no part of a graph: `torch.manual_seed` seeds the common one"
+            message = "a `torch.Generator` cannot be part of a graph; use the default generator and `torch.manual_seed`"
             raise StagingError(message, spans.current())
         return argument
 
@@ -132,14 +131,14 @@ class Staging:
     def value_of(self, tensor):
         view = self.view_of(tensor)
         if not view.base.value.visible:
-            raise StagingError("a tensor made inside of a staged branch or loop is used outside of it", spans.current())
+            raise StagingError("a tensor created inside a staged branch or loop is used outside of it", spans.current())
         return self.aliases.read(view)
 
     def fake_of(self, tensor):
-        """The stand-in of a tensor: itself when it is one, else that of a capture."""
+        """The fake tensor that stands for a tensor: itself if it is one, otherwise that of its capture."""
         if isinstance(tensor, FakeTensor):
             if "_ag_view" not in tensor.__dict__:
-                raise StagingError("a tensor without data that was not made here", spans.current())
+                raise StagingError("a fake tensor that does not belong to this trace", spans.current())
             return tensor
         found = self.captures.get(id(tensor))
         if found is None:
@@ -147,12 +146,12 @@ class Staging:
         return found.fake
 
     def _capture(self, tensor, unknown=None):
-        """`unknown` tells of each dimension that the graph is to be right for any size of: dimension -> what it shares
-        with the dimensions that always have the same."""
+        """`unknown` maps each dimension whose size is left open to a group: dimensions of one group have equal
+        sizes."""
         unknown = unknown or {}
-        refused = _refused(tensor)
-        if refused:
-            raise StagingError(f"{refused} cannot be part of a graph", spans.current())
+        unsupported = _unsupported(tensor)
+        if unsupported:
+            raise StagingError(f"{unsupported} cannot be part of a graph", spans.current())
         dims = tuple(None if d in unknown else n for d, n in enumerate(tensor.shape))
         param = self.record.entry.param(TensorType(tensor.dtype, dims, tensor.device), "")
         if unknown:
@@ -170,7 +169,7 @@ class Staging:
         return capture
 
     def argument(self, tensor, name, unknown=None):
-        """The stand-in of an argument of the entry."""
+        """The capture of an argument of the function."""
         capture = self._capture(tensor, unknown)
         capture.param.name = name
         capture.path = name
@@ -178,7 +177,7 @@ class Staging:
         return capture
 
     def number_in(self, place, kind):
-        """A number that is looked up in a Python variable for each run."""
+        """A staged number that each run reads from a Python variable."""
         param = self.record.entry.param(kind, str(place))
         capture = Capture(None, None, param)
         capture.place = place
@@ -186,17 +185,17 @@ class Staging:
         return self.scalar(param)
 
     def captures_in_order(self):
-        """As the parameters of the entry are."""
+        """In the order of the parameters of the entry."""
         return list(self.captures.values())
 
     def tensor_at(self, base):
-        """The tensor that is a whole base."""
+        """The tensor that covers all of a base."""
         return base.fake
 
     def new_fake(self, size, stride, dtype, device):
-        """A tensor without data; contiguous without a stride."""
+        """A fake tensor; contiguous if `stride` is None."""
         if all(type(n) is int for n in (*size, *(stride or ()))):
-            # As the mode would, without asking it: this is done for every variable of every region.
+            # The same as under the mode, but faster: this runs for every variable of every region.
             with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
                 return FakeTensor(self.fake_mode, _empty(size, stride, dtype, "meta"), device)
         with self.quiet():
@@ -204,12 +203,12 @@ class Staging:
 
     @contextmanager
     def quiet(self):
-        """Torch code for shapes alone: nothing is recorded."""
+        """Torch computes shapes only; nothing is recorded."""
         with _disable_current_modes(), self.fake_mode:
             yield
 
     def fresh(self, value):
-        """A tensor that has this value and shares nothing with others."""
+        """A new tensor with this value that shares no memory."""
         type = value.type
         size = [self.sizes.unknown(value, d) if n is None else n for d, n in enumerate(type.dims)]
         fake = self.new_fake(size, None, type.dtype, type.device)
@@ -217,11 +216,11 @@ class Staging:
         return fake
 
     def adopt_value(self, value):
-        """A tensor that has this value, made by a node here."""
+        """A new tensor with a value that a node in the current region computes."""
         return self.fresh(value)
 
     def adopt(self, fake, value):
-        """The tensor that a recorded operation returned."""
+        """Makes a fake tensor the result of a recorded operation."""
         if "_ag_view" in fake.__dict__:
             return fake
         attach(fake, View(Base(value, fake, self.depth), (), value))
@@ -231,7 +230,7 @@ class Staging:
         return scalars.wrap(self, value)
 
     def wrap(self, value):
-        """What Python code sees of a value of the record."""
+        """The Python object for a value of the record."""
         if isinstance(value.type, TensorType):
             return self.fresh(value)
         if value.type in (INT, FLOAT, BOOL):
@@ -239,19 +238,19 @@ class Staging:
         raise TypeError(value.type)
 
     def cast(self, value, type):
-        """The value of a tensor in another element type, as a node at this place."""
+        """The value converted to another element type, by a node in the current region."""
         if value.type.dtype == type.dtype:
             return value
-        kept = TensorType(type.dtype, value.type.dims, value.type.device)
+        target = TensorType(type.dtype, value.type.dims, value.type.device)
         args = [value, type.dtype, None, None, None, False, None]
-        return self.emit("aten._to_copy.default", args, [kept])[0]
+        return self.emit("aten._to_copy.default", args, [target])[0]
 
     def item(self, tensor):
         """The element of a tensor as a staged scalar."""
         value = self.value_of(tensor)
         if any(n not in (1, None) for n in value.type.dims):
             raise StagingError(
-                f"only a tensor of one element is a number, and this one has shape {list(value.type.dims)}",
+                f"a number needs a tensor with one element; this one has shape {list(value.type.dims)}",
                 spans.current(),
             )
         dtype = value.type.dtype
@@ -264,7 +263,7 @@ class Staging:
         return self.scalar(memo[value])
 
     def tensor_of(self, number, dtype=None):
-        """A tensor without dimensions that has the value of a number or staged scalar."""
+        """A 0-d tensor with the value of a number or staged scalar."""
         if dtype is None:
             kind = scalars.kind_of(number)
             dtype = {INT: torch.int64, BOOL: torch.bool, FLOAT: torch.get_default_dtype()}[kind]
@@ -272,7 +271,7 @@ class Staging:
         args = [scalars.lower(self, number), dtype, None, None, None]
         return self.emit("aten.scalar_tensor.default", args, [type])[0]
 
-    # Views, as the aliases ask for them.
+    # Views, called by `Aliases`.
 
     def emit_view(self, step, value, type):
         return views.emit(self, step, value, type)
@@ -284,8 +283,8 @@ class Staging:
         return self.sizes.lower(number)
 
 
-def _refused(tensor):
-    """What a tensor is that a graph cannot hold; None for the others."""
+def _unsupported(tensor):
+    """A description of a tensor that a graph cannot hold; None for all others."""
     if isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):
         return "a parameter of a lazy module that has not been called yet"
     if isinstance(tensor, torch.Tensor) and type(tensor) not in _KINDS:
@@ -297,7 +296,7 @@ def _refused(tensor):
     return None if tensor.layout is torch.strided else f"a tensor of layout {tensor.layout}"
 
 
-#: `FakeTensor`s are constants that torch made while staging.
+#: A `FakeTensor` is a constant that torch created while tracing.
 _KINDS = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
 
 

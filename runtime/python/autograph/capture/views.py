@@ -1,4 +1,4 @@
-"""View operations: how each is recorded, and how a value is written through it."""
+"""View operations: how each is recorded, and how a write through a view is inverted."""
 
 import torch
 
@@ -19,8 +19,8 @@ _SCATTERS = {
 
 
 def emit(staging, step, value, type):
-    """The value after one step. A view of a shape is a reshape: nothing ever writes through it, and the value may
-    lie differently in memory than the tensor of eager mode."""
+    """The value after one view operation. `view` becomes `reshape`: values are immutable, and their memory layout may
+    differ from the tensor's in eager mode."""
     if step.op in _IDENTITIES:
         return value
     if step.op in _RESHAPES:
@@ -32,12 +32,12 @@ def name(op):
     return _AS_VALUES.get(op) or str(op)
 
 
-#: Marks on memory, for eager code: in a graph the values themselves.
+#: Lazy views of eager mode; a graph computes the values.
 _AS_VALUES = {aten._conj.default: "aten._conj_physical.default", aten._neg_view.default: "aten.neg.default"}
 
 
 def emit_inverse(staging, step, whole, value):
-    """The value of the whole when its view has this value."""
+    """The value of the viewed tensor after its view was assigned this value."""
     op, rest, type = step.op, step.rest, whole.type
     scatter = _SCATTERS.get(op)
     if scatter is not None:
@@ -64,11 +64,11 @@ def emit_inverse(staging, step, whole, value):
         return staging.emit("aten.view_as_complex.default", [value], [type])[0]
     if op is aten.view_as_complex.default:
         return staging.emit("aten.view_as_real.default", [value], [type])[0]
-    raise StagingError(f"a change in place through {name(op)} cannot be staged", spans.current())
+    raise StagingError(f"an in-place write through {name(op)} cannot be staged", spans.current())
 
 
 def parts(func, args, results):
-    """The single views that an operation with several views as its result stands for."""
+    """The single view operations that an operation with several results is equivalent to."""
     packet = func.overloadpacket
     if packet is aten.unbind:
         dim = args[1] if len(args) > 1 else 0

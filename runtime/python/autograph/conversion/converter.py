@@ -1,4 +1,4 @@
-"""From a function to its converted form: source text in, a function that calls the operators out."""
+"""Converts functions: takes a function's source, and returns a function that calls the operators instead."""
 
 import ast
 import linecache
@@ -18,13 +18,13 @@ FEATURES = ("ASSERT_STATEMENTS", "BUILTIN_FUNCTIONS", "LISTS")
 #: The variable `ag__` of converted code. The package `operators` stores itself here.
 OPERATORS = types.CellType()
 
-_FILES = {}  # (path, text) -> entries of the converter by line
+_FILES = {}  # (path, text) -> the converter's entries by line
 _CODES = {}  # code object -> Converted
-_MADE = set()  # code objects of converted functions
+_CONVERTED = set()  # code objects of converted functions
 
 
 class Converted:
-    """The converted form of a code object; `reason` where there is none."""
+    """The converted form of a code object, or the reason why there is none."""
 
     __slots__ = ("code", "reason", "text")
 
@@ -35,33 +35,34 @@ class Converted:
 
 
 class Marker:
-    """What `do_not_convert` leaves on a function."""
+    """The attribute that `do_not_convert` sets on a function."""
 
     ATTRIBUTE = "__ag_do_not_convert__"
 
 
 def mark_converted(function):
-    """A function defined inside of converted code is converted already."""
+    """Marks a function that is defined in converted code: it is already converted."""
     code = getattr(function, "__code__", None)
     if code is not None:
-        _MADE.add(code)
+        _CONVERTED.add(code)
     return function
 
 
 def is_converted(function):
-    """Whether a function is converted code itself."""
-    return function.__code__ in _MADE
+    """Whether a function is the result of a conversion."""
+    return function.__code__ in _CONVERTED
 
 
-def is_left(function):
-    """Whether the user wants a function to run as it is."""
+def is_excluded(function):
+    """Whether the user has excluded a function from conversion."""
     return getattr(function, Marker.ATTRIBUTE, False)
 
 
 def converted(function):
-    """The converted form, with the globals, closure and defaults of the function; None if it runs as it is."""
+    """The converted form, with the globals, closure and defaults of the function; None if the function is not
+    converted."""
     code = function.__code__
-    if code in _MADE or is_left(function):
+    if code in _CONVERTED or is_excluded(function):
         return None
     found = _CODES.get(code)
     if found is None:
@@ -72,7 +73,7 @@ def converted(function):
 
 
 def reason(function):
-    """Why a function is not converted; None if it is."""
+    """The reason why a function is not converted; None if it is."""
     converted(function)
     found = _CODES.get(function.__code__)
     return found.reason if found is not None else None
@@ -83,7 +84,7 @@ def text_of(function):
     converted(function)
     found = _CODES.get(function.__code__)
     if found is None or found.text is None:
-        why = "it is converted already" if found is None else found.reason
+        why = "it is already converted" if found is None else found.reason
         raise ConversionError(f"`{function.__qualname__}` cannot be converted: {why}")
     return found.text
 
@@ -93,7 +94,7 @@ def _roots():
     return tuple(os.path.realpath(path) + os.sep for path in paths if path)
 
 
-_STANDARD = _roots()
+_STANDARD_LIBRARY = _roots()
 _PACKAGES = tuple(
     os.path.dirname(os.path.realpath(module.__file__)) + os.sep
     for module in (torch, sys.modules.get("numpy"), sys.modules[__package__.partition(".")[0]])
@@ -101,12 +102,13 @@ _PACKAGES = tuple(
 )
 
 
-#: Code of torch that decides on the values of tensors: whether parameters are valid, how to draw a sample.
-_ON_VALUES = os.path.join(os.path.dirname(os.path.realpath(torch.__file__)), "distributions") + os.sep
+#: The only code of torch that is converted: it has conditions on values of tensors.
+_TORCH_DISTRIBUTIONS = os.path.join(os.path.dirname(os.path.realpath(torch.__file__)), "distributions") + os.sep
 
 
 def is_user_code(function):
-    """Not torch's, but for its distributions, nor numpy's, ours or the standard library's."""
+    """Whether a function is to be converted: all code except that of torch (without its distributions), numpy, the
+    standard library and this package."""
     path = function.__code__.co_filename
     if spans.is_converted_text(path):
         return False
@@ -114,28 +116,28 @@ def is_user_code(function):
         return True
     real = os.path.realpath(path)
     if real.startswith(_PACKAGES):
-        return real.startswith(_ON_VALUES)
-    in_standard = real.startswith(_STANDARD)
-    return not in_standard or f"{os.sep}site-packages{os.sep}" in real
+        return real.startswith(_TORCH_DISTRIBUTIONS)
+    in_standard_library = real.startswith(_STANDARD_LIBRARY)
+    return not in_standard_library or f"{os.sep}site-packages{os.sep}" in real
 
 
 def _convert(function):
     code = function.__code__
     if code.co_flags & 0x20:
-        return Converted(reason="a generator runs piece by piece")
+        return Converted(reason="generators cannot be converted")
     if code.co_flags & (0x80 | 0x200):
-        return Converted(reason="a coroutine runs piece by piece")
+        return Converted(reason="coroutines cannot be converted")
     path = code.co_filename
     source = "".join(linecache.getlines(path, function.__globals__))
     if not source:
-        return Converted(reason=f"its source cannot be found in {path}")
+        return Converted(reason=f"its source was not found in {path}")
     try:
         entries = _entries(path, source)
     except (ValueError, SyntaxError) as error:
         return Converted(reason=str(error))
     entry = _entry_of(code, entries)
     if entry is None:
-        return Converted(reason=f"its source cannot be told apart in {path}, line {code.co_firstlineno}")
+        return Converted(reason=f"its definition in {path}, line {code.co_firstlineno} is ambiguous")
     if entry["reason"] is not None:
         return Converted(reason=entry["reason"])
     return _compiled(function, entry, path, source)
@@ -152,7 +154,7 @@ def _entries(path, source):
 
 
 def _entry_of(code, entries):
-    """The entry of a code object: by its line and name, lambdas by their column."""
+    """The entry of a code object, found by its line and name; a lambda is found by its column."""
     last = max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno)
     candidates = []
     for line in range(code.co_firstlineno, last + 1):
@@ -170,8 +172,8 @@ def _entry_of(code, entries):
 
 
 def _compiled(function, entry, path, source):
-    """Compiles the converted text inside of a function that has its free variables, so that they stay free. The tree
-    is put there, not the text: positions stay those of the converter's map."""
+    """Compiles the converted text inside a function that declares its free variables, so that they stay free. The
+    syntax tree is inserted instead of the text, so that positions match the source map."""
     code, text = function.__code__, entry["text"]
     name = f"<converted {path}:{entry['line']}:{entry['column']}>"
     free = ", ".join([*code.co_freevars, "ag__"])
@@ -186,20 +188,20 @@ def _compiled(function, entry, path, source):
     spans.register(name, spans.ConvertedText(text, path, source, ranges, code.co_name))
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     factory = next(c for c in compiled.co_consts if isinstance(c, types.CodeType))
-    wanted = "<lambda>" if code.co_name == "<lambda>" else body[-1].name
-    inner = next(c for c in factory.co_consts if isinstance(c, types.CodeType) and c.co_name == wanted)
+    name_in_text = "<lambda>" if code.co_name == "<lambda>" else body[-1].name
+    inner = next(c for c in factory.co_consts if isinstance(c, types.CodeType) and c.co_name == name_in_text)
     inner = inner.replace(co_name=code.co_name)
-    _MADE.add(inner)
+    _CONVERTED.add(inner)
     return Converted(inner, None, text)
 
 
 def _bound(function, code):
-    """The converted code with everything else of the function."""
+    """A function of the converted code with the attributes of the original function."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     cells["ag__"] = OPERATORS
     closure = tuple(cells[name] if name in cells else types.CellType() for name in code.co_freevars)
-    made = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
-    made.__kwdefaults__ = function.__kwdefaults__
-    made.__qualname__ = function.__qualname__
-    made.__module__ = function.__module__
-    return made
+    bound = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
+    bound.__kwdefaults__ = function.__kwdefaults__
+    bound.__qualname__ = function.__qualname__
+    bound.__module__ = function.__module__
+    return bound

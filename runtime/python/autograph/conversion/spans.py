@@ -1,16 +1,16 @@
-"""Which place of the user's code is running: the innermost frame of converted code, mapped to its source."""
+"""Source positions: maps frames of converted code to the user's source."""
 
 import bisect
 import dis
 import sys
 
-#: Converted texts by the file name their code objects carry.
+#: File name of the code objects -> converted text.
 _TEXTS = {}
 
 
 class ConvertedText:
-    """A converted text and the map to the file it comes from. `ranges` are (start, end, original start, original
-    end, whether verbatim), in characters."""
+    """Converted source text and its map to the original file. `ranges` are (start, end, original start, original end,
+    is verbatim), in characters."""
 
     def __init__(self, text, path, source, ranges, name):
         self.path = path
@@ -18,7 +18,7 @@ class ConvertedText:
         self._lines = _starts(text)
         self._original = _starts(source)
         self._text = text
-        self._ranges = sorted(ranges, key=lambda r: (r[1] - r[0]))
+        self._ranges = sorted(ranges, key=lambda r: r[1] - r[0])
         self._known = {}
 
     def span(self, line, column, end_line, end_column):
@@ -34,7 +34,8 @@ class ConvertedText:
         return None if found is None else (self.path, *self._position(found[0]), *self._position(found[1]))
 
     def _original_of(self, start, end):
-        """The tightest range around a piece of text; where that is much wider, what the ranges in it come from."""
+        """The original of the smallest range around a piece of text. If that range is larger than the text, the
+        original of the ranges inside the text."""
         for first, last, original, original_end, verbatim in self._ranges:
             if first <= start and end <= last:
                 if verbatim:
@@ -77,7 +78,7 @@ def register(filename, text):
     _TEXTS[filename] = text
 
 
-_POSITIONS = {}  # id of a code object (they live as long as their text) -> its positions
+_POSITIONS = {}  # id of a code object, which is never freed -> its positions
 _SPANS = {}
 
 
@@ -88,8 +89,8 @@ def _positions(code):
     return _POSITIONS[id(code)]
 
 
-def _place(code, lasti, lineno):
-    """The user's place of an instruction of converted code."""
+def _span(code, lasti, lineno):
+    """The original span of an instruction of converted code."""
     key = (id(code), lasti)
     if key not in _SPANS:
         known = _positions(code)
@@ -100,12 +101,12 @@ def _place(code, lasti, lineno):
 
 
 def current():
-    """The place of the innermost converted frame that is running."""
+    """The original span of the innermost running frame of converted code."""
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if code.co_filename in _TEXTS:
-            span = _place(code, frame.f_lasti, frame.f_lineno)
+            span = _span(code, frame.f_lasti, frame.f_lineno)
             if span is not None:
                 return span
         frame = frame.f_back
@@ -113,27 +114,27 @@ def current():
 
 
 def of_entry(traceback):
-    """The user's place of one entry of a traceback, if it is one of converted code."""
+    """The original span of a traceback entry; None if it is not converted code."""
     code = traceback.tb_frame.f_code
     if code.co_filename not in _TEXTS:
         return None
-    return _place(code, traceback.tb_lasti, traceback.tb_lineno)
+    return _span(code, traceback.tb_lasti, traceback.tb_lineno)
 
 
 def of_traceback(traceback):
-    """The innermost place of converted code in a traceback, and whether nothing else was called from there."""
+    """The span of the innermost converted frame in a traceback, and whether it is the last frame."""
     found, innermost = None, False
     while traceback is not None:
         code = traceback.tb_frame.f_code
         innermost = code.co_filename in _TEXTS
         if innermost:
-            found = _place(code, traceback.tb_lasti, traceback.tb_lineno) or found
+            found = _span(code, traceback.tb_lasti, traceback.tb_lineno) or found
         traceback = traceback.tb_next
     return found, innermost
 
 
 def inside_try():
-    """Whether converted code that is running would catch an exception: some frame is in a `try` statement."""
+    """Whether running converted code would catch an exception: some frame is in the body of a `try`."""
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename in _TEXTS and _catches(frame.f_code, frame.f_lasti):
@@ -143,7 +144,8 @@ def inside_try():
 
 
 def _catches(code, lasti):
-    """Whether an instruction is in the body of a `try`. A `with` has a handler too; it is told by how that begins."""
+    """Whether an instruction is in the body of a `try`. The handler of a `with` is told apart by its first
+    instructions."""
     if not hasattr(dis, "_parse_exception_table"):
         return False
     for entry in dis._parse_exception_table(code):

@@ -1,6 +1,6 @@
-"""`python -m autograph.graph FILE QUALNAME --input x=f32[4,8]`: the graph of a function, for `ag-lsp graph`.
+"""`python -m autograph.graph FILE QUALNAME --input x=f32[4,8]`: prints the graph of a function, for `ag-lsp graph`.
 
-What the user's code prints goes to standard error: standard output is the graph's."""
+Output of the user's code goes to standard error; standard output has the graph only."""
 
 import argparse
 import contextlib
@@ -15,8 +15,8 @@ from ..errors import AutographError
 from ..tracing.tracebacks import in_user_code
 from . import inputs
 
-#: The exit status where something asked for is wrong; where the code raises; after Ctrl-C.
-WRONG, RAISED, INTERRUPTED = 2, 1, 130
+#: Exit codes: invalid arguments, an exception in the user's code, Ctrl-C.
+USAGE, RAISED, INTERRUPTED = 2, 1, 130
 
 
 def main(arguments=None):
@@ -25,7 +25,7 @@ def main(arguments=None):
     parser.add_argument("qualname")
     parser.add_argument("--input", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--format", choices=["text", "json", "dot", "svg"], default="text")
-    parser.add_argument("--passes", help="of the optimizer: all, or a list; none unless asked for")
+    parser.add_argument("--passes", help="optimizer passes to run: `all`, or a comma-separated list (default: none)")
     parser.add_argument("--output")
     options = parser.parse_args(arguments)
     try:
@@ -41,12 +41,12 @@ def main(arguments=None):
         else:
             with open(options.output, "w", encoding="utf-8") as file:
                 file.write(text + "\n")
-    except (Wrong, inputs.InputError, ValueError) as error:
-        return said(WRONG, error)
+    except (UsageError, inputs.InputError, ValueError) as error:
+        return report(USAGE, error)
     except AutographError as error:
-        return said(RAISED, error)
+        return report(RAISED, error)
     except OSError as error:
-        return said(WRONG, f"cannot write `{options.output}`: {error.strerror}")
+        return report(USAGE, f"cannot write `{options.output}`: {error.strerror}")
     except Raised as error:
         traceback.print_exception(error.__cause__, chain=False)
         return RAISED
@@ -55,29 +55,29 @@ def main(arguments=None):
     return 0
 
 
-class Wrong(Exception):
-    """What is asked for is not there."""
+class UsageError(Exception):
+    """The file has no such function, or it cannot be imported."""
 
 
 class Raised(Exception):
-    """The user's code raised its cause."""
+    """The user's code raised an exception, which is the cause."""
 
 
-def said(status, error):
+def report(status, error):
     print(f"error: {error}", file=sys.stderr)
     return status
 
 
 @contextlib.contextmanager
 def users_code():
-    """An exception of the user's code is shown as Python would, without the frames that led to it here."""
+    """Wraps exceptions of the user's code, whose tracebacks get frames of the user's code only."""
     try:
         yield
     except AutographError:
         raise
     except SystemExit as error:
-        raise Wrong(
-            f"the program exits ({error.code}) while it is imported: put what it does below "
+        raise UsageError(
+            f"the program exits ({error.code}) while it is imported; move its main code below "
             '`if __name__ == "__main__":`'
         ) from None
     except Exception as error:
@@ -85,22 +85,22 @@ def users_code():
 
 
 def outside_of_import(error):
-    """Without Python's own frames."""
+    """The error without the frames of the import system."""
     while error.__traceback__ is not None and "importlib" in error.__traceback__.tb_frame.f_code.co_filename:
         error.__traceback__ = error.__traceback__.tb_next
     return error
 
 
 def find(path, qualname):
-    """The function of this name in a file, and the class it is a method of."""
+    """The function with this name in a file, and the class if it is a method."""
     found, owner = imported(path), None
     for part in qualname.split("."):
         owner = found if isinstance(found, type) else None
         if not hasattr(found, part):
-            raise Wrong(f"there is no `{qualname}` in {path}")
+            raise UsageError(f"there is no `{qualname}` in {path}")
         found = getattr(found, part)
     if not callable(found):
-        raise Wrong(f"`{qualname}` is no function")
+        raise UsageError(f"`{qualname}` is not a function")
     return found, owner
 
 

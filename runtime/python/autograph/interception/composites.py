@@ -1,4 +1,4 @@
-"""Operators whose own code asks for data, stops gradients, or hands out memory in a way that a graph does not."""
+"""Operators whose implementation in torch reads data, stops gradients, or returns views that a graph does not have."""
 
 import torch
 
@@ -10,7 +10,7 @@ aten = torch.ops.aten
 
 
 def cosine_similarity(staging, func, args, kwargs):
-    """Keeps the norms from zero below `no_grad`, which is not meant to end their gradient."""
+    """Torch clamps the norms below `no_grad`, which must not stop their gradient."""
     if not torch.is_grad_enabled():
         return func.decompose(*args, **kwargs)
     before, staging.keeps_detach = staging.keeps_detach, False
@@ -21,7 +21,7 @@ def cosine_similarity(staging, func, args, kwargs):
 
 
 def quantile(staging, func, args, kwargs):
-    """Asks for the data of `q` only to check it: the graph does."""
+    """Torch reads `q` only to check its range; the graph checks it."""
     before, staging.checks_values = staging.checks_values, "quantile() q values must be in the range [0, 1]"
     try:
         return func.decompose(*args, **kwargs)
@@ -30,16 +30,19 @@ def quantile(staging, func, args, kwargs):
 
 
 def equal(staging, func, args, kwargs):
-    """`TORCH_CHECK(at::is_scalar_tensor_true(…))` in the code of an operator."""
+    """`TORCH_CHECK(at::is_scalar_tensor_true(…))` in the implementation of an operator."""
     if staging.checks_values is None:
-        raise StagingError("torch needs to know here whether two tensors are equal", spans.current())
+        raise StagingError(
+            "torch needs to know whether two tensors are equal, which is only known when the graph runs",
+            spans.current(),
+        )
     holds = staging.item(args[0] == args[1])
     staging.emit("assert", [scalars.lower(staging, holds), staging.checks_values], [])
     return True
 
 
 def unsafe_split(staging, func, args, kwargs):
-    """Several views, where eager code promises not to write to them."""
+    """Returns ordinary views; the results are never written to."""
     return aten.split.Tensor(*args, **kwargs)
 
 
@@ -48,7 +51,7 @@ def unsafe_split_with_sizes(staging, func, args, kwargs):
 
 
 def embedding_bag(staging, func, args, kwargs):
-    """What torch chooses where nothing requires a gradient has none: the graph may be asked for one."""
+    """Replaces the variant without a gradient, which torch chooses if no operand requires one."""
     return aten._embedding_bag.default(*args, **kwargs)
 
 

@@ -1,8 +1,7 @@
 """`torch.autograd.Function`: its `forward` is staged, its `backward` is the derivative.
 
-The results go through an operator made for the call, whose derivative torch finds in `backward`, as it finds its own: it is
-captured as a graph when it is needed.
-"""
+The results pass through an operator that is defined for the call, whose derivative is `backward`. It is captured as a
+graph when it is needed, like any derivative of torch. """
 
 import itertools
 
@@ -11,12 +10,12 @@ import torch
 from ..capture.staging import current
 
 _LIBRARY = torch.library.Library("autograph", "FRAGMENT")
-_NUMBERS = itertools.count()
+_IDS = itertools.count()
 _apply = torch.autograd.Function.apply.__func__
 
 
 class Context:
-    """What `forward` and `backward` share."""
+    """The context object of `forward` and `backward`."""
 
     def __init__(self):
         self.saved_tensors = ()
@@ -45,21 +44,21 @@ def apply(cls, *args):
     context.needs_input_grad = tuple(isinstance(arg, torch.Tensor) for arg in args)
     with torch.no_grad():
         if cls.setup_context is torch.autograd.Function.setup_context:
-            made = cls.forward(context, *args)
+            result = cls.forward(context, *args)
         else:
-            made = cls.forward(*args)
-            cls.setup_context(context, args, made)
-    outputs = list(made) if isinstance(made, tuple) else [made]
+            result = cls.forward(*args)
+            cls.setup_context(context, args, result)
+    outputs = list(result) if isinstance(result, tuple) else [result]
     inputs = [arg for arg in args if isinstance(arg, torch.Tensor)]
     saved = [tensor for tensor in context.saved_tensors if tensor is not None]
     if not torch.is_grad_enabled() or not inputs:
-        return made
+        return result
     results = _operator(cls, context)(outputs, inputs, saved)
-    return tuple(results) if isinstance(made, tuple) else results[0]
+    return tuple(results) if isinstance(result, tuple) else results[0]
 
 
 def _operator(cls, context):
-    name = f"{cls.__name__.lower()}_{next(_NUMBERS)}"
+    name = f"{cls.__name__.lower()}_{next(_IDS)}"
     _LIBRARY.define(f"{name}(Tensor[] outputs, Tensor[] inputs, Tensor[] saved) -> Tensor[]")
     _LIBRARY.impl(name, lambda outputs, inputs, saved: [o.clone() for o in outputs], "CompositeExplicitAutograd")
     present = [tensor is not None for tensor in context.saved_tensors]

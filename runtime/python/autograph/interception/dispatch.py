@@ -1,4 +1,4 @@
-"""Every operation that reaches torch's dispatcher while staging: computed on tensors without data, and recorded."""
+"""Operations that reach torch's dispatcher while tracing: computed on fake tensors, and recorded."""
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
@@ -13,12 +13,12 @@ from . import composites, inplace, recurrent, schemas
 
 aten = torch.ops.aten
 
-#: Taken apart by torch itself into simpler operators; these stay whole.
-_WHOLE = {aten.scaled_dot_product_attention.default}
+#: Composite operators that are recorded as one node instead of being decomposed.
+_NOT_DECOMPOSED = {aten.scaled_dot_product_attention.default}
 
 
 class Recorder(TorchDispatchMode):
-    """Below autograd: what arrives is ATen."""
+    """Runs below autograd; sees ATen operators."""
 
     def __init__(self, staging):
         super().__init__()
@@ -32,9 +32,9 @@ class Recorder(TorchDispatchMode):
         special = _SPECIAL.get(func)
         if special is not None:
             return special(staging, func, args, kwargs)
-        if schemas.is_of_host(func):
+        if schemas.is_host_only(func):
             return func(*args, **kwargs)
-        if schemas.is_composite(func) and not _stays_whole(func, args, kwargs):
+        if schemas.is_composite(func) and not _is_kept(func, args, kwargs):
             with self:
                 return func.decompose(*args, **kwargs)
         if func.overloadpacket._qualified_op_name.startswith("aten::_foreach_"):
@@ -45,7 +45,7 @@ class Recorder(TorchDispatchMode):
                 return inplace.functionalize(staging, func, args, kwargs)
         args = schemas.in_order(func, args, kwargs)
         fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in args]
-        if layouts.takes_contiguous(func):
+        if layouts.needs_contiguous(func):
             fakes = [contiguous(staging, fake) if isinstance(fake, torch.Tensor) else fake for fake in fakes]
         result = compute(staging, func, fakes)
         if schemas.is_view(func):
@@ -54,19 +54,20 @@ class Recorder(TorchDispatchMode):
 
 
 def contiguous(staging, fake):
-    """The tensor or a copy: how it will lie is not known."""
+    """The tensor or a contiguous copy of it; which one is decided when the graph runs."""
     with staging.quiet():
-        made = fake.clone(memory_format=torch.contiguous_format)
-    return emit(staging, aten.contiguous.default, [fake, torch.contiguous_format], made)
+        copy = fake.clone(memory_format=torch.contiguous_format)
+    return emit(staging, aten.contiguous.default, [fake, torch.contiguous_format], copy)
 
 
-def _stays_whole(func, args, kwargs):
-    """Attention with dropout does not: its derivative would draw other random numbers."""
-    return func in _WHOLE and schemas.in_order(func, args, kwargs)[4] == 0
+def _is_kept(func, args, kwargs):
+    """Whether a composite operator is recorded as one node. Attention with dropout is not: its derivative would draw
+    other random numbers."""
+    return func in _NOT_DECOMPOSED and schemas.in_order(func, args, kwargs)[4] == 0
 
 
 def compute(staging, func, args):
-    """The operation on shapes alone."""
+    """Computes the operation on fake tensors."""
 
     def lowered(argument, type):
         if isinstance(argument, (list, tuple)):
@@ -74,7 +75,7 @@ def compute(staging, func, args):
         if isinstance(argument, torch.Tensor):
             return staging.fake_of(argument)
         if scalars.is_staged(argument):
-            return _stand_in(staging, func, argument, type)
+            return _example(staging, func, argument, type)
         return argument
 
     positional, named = [], {}
@@ -88,8 +89,8 @@ def compute(staging, func, args):
         return func(*positional, **named)
 
 
-def _stand_in(staging, func, number, type):
-    """A number that shapes can be computed with: it matters where sizes are expected only."""
+def _example(staging, func, number, type):
+    """A number in place of a staged one. It affects the result's shape only where a size is expected."""
     value = scalars.lower(staging, number)
     if not hasattr(value, "type"):
         return value
@@ -100,15 +101,15 @@ def _stand_in(staging, func, number, type):
     return {"int": 2, "float": 0.5, "bool": True}[value.type]
 
 
-#: Where the result has the same shape for every index.
+#: Operators whose result has the same shape for every index.
 _INDEXED = {aten.select.int, aten.select_scatter.default, aten.roll.default}
 
 
 def emit(staging, func, args, result):
-    """Records the operation; the results become tensors of the record."""
+    """Records the operation. Its results become tensors of the trace."""
     operands = [staging.operand(a) for a in args]
     if isinstance(result, torch.Tensor):
-        result = _own(staging, result)
+        result = _distinct(staging, result)
         value = staging.emit(views.name(func), operands, [views.result_type(result)])[0]
         staging.sizes.adopt(result, value)
         return staging.adopt(result, value)
@@ -123,11 +124,13 @@ def emit(staging, func, args, result):
         made = []
         for index, fake in enumerate(result):
             got = staging.emit("list.get", [value, index], [views.result_type(fake)])[0]
-            made.append(staging.adopt(_own(staging, fake), got))
+            made.append(staging.adopt(_distinct(staging, fake), got))
         return made
     if not isinstance(result, (tuple, list)):
-        raise StagingError(f"the result of {func} is a Python value that depends on a tensor", spans.current())
-    fakes = [_own(staging, r) if isinstance(r, torch.Tensor) else r for r in result]
+        raise StagingError(
+            f"the result of {func} is a Python value that depends on the data of a tensor", spans.current()
+        )
+    fakes = [_distinct(staging, r) if isinstance(r, torch.Tensor) else r for r in result]
     types = [views.result_type(r) if isinstance(r, torch.Tensor) else (scalars.kind_of(r) or "none") for r in fakes]
     values = staging.emit(views.name(func), operands, types)
     made = []
@@ -142,8 +145,8 @@ def emit(staging, func, args, result):
     return tuple(made)
 
 
-def _own(staging, fake):
-    """A new tensor, also where torch gives back one it was given."""
+def _distinct(staging, fake):
+    """The tensor, or a copy of it if torch has returned one of its operands."""
     if not isinstance(fake, FakeTensor):
         with staging.quiet():
             fake = staging.fake_mode.from_tensor(fake)
@@ -169,7 +172,7 @@ def _view(staging, func, args, result):
 
 
 def _just_made(staging, view):
-    """Whether a tensor comes from no other: `torch.zeros`, which torch detaches."""
+    """Whether a tensor was just created by a factory such as `torch.zeros`, which torch detaches."""
     nodes = staging.record.region.nodes
     return bool(nodes) and nodes[-1].outputs == [view.base.value] and not any(map(_holds_value, nodes[-1].args))
 
@@ -188,7 +191,7 @@ def _step(staging, source, op, rest, whole, fake):
     return fake
 
 
-# Operations with a meaning of their own.
+# Special operators.
 
 
 def _item(staging, func, args, kwargs):
@@ -196,14 +199,14 @@ def _item(staging, func, args, kwargs):
 
 
 def _lift_fresh(staging, func, args, kwargs):
-    """A tensor made from Python numbers: a new one each time the graph runs."""
+    """A tensor of Python numbers: each run of the graph creates a new one."""
     tensor = args[0]
     if isinstance(tensor, FakeTensor) and "_ag_view" in tensor.__dict__:
         return tensor
     if isinstance(tensor, FakeTensor):
         tensor = _contents(tensor)
     if tensor.numel() == 1 and not tensor.dtype.is_complex:
-        with _plainly():
+        with _without_modes():
             number = tensor.item()
         type = views.result_type(tensor)
         arguments = [list(tensor.shape), number, tensor.dtype, None, None, None]
@@ -218,11 +221,11 @@ def _lift_fresh(staging, func, args, kwargs):
 def _contents(fake):
     constant = fake.constant
     if constant is None:
-        raise StagingError("a tensor without data that was not made here", spans.current())
+        raise StagingError("a fake tensor that does not belong to this trace", spans.current())
     return constant
 
 
-def _plainly():
+def _without_modes():
     return _disable_current_modes()
 
 
@@ -231,21 +234,21 @@ def _same(staging, func, args, kwargs):
 
 
 def _batch_norm(staging, func, args, kwargs):
-    """The statistics of a batch are written to the buffers of the module."""
+    """Writes the statistics of a batch to the buffers of the module."""
     x, weight, bias, mean, variance, training, momentum, eps = schemas.in_order(func, args, kwargs)
     if not training or mean is None:
-        stays = aten._native_batch_norm_legit_no_training if not training else aten._native_batch_norm_legit.no_stats
+        op = aten._native_batch_norm_legit_no_training if not training else aten._native_batch_norm_legit.no_stats
         rest = (mean, variance, momentum, eps) if not training else (training, momentum, eps)
-        return stays(x, weight, bias, *rest)
-    made = aten._native_batch_norm_legit_functional(x, weight, bias, mean, variance, training, momentum, eps)
-    for buffer, new in ((mean, made[3]), (variance, made[4])):
+        return op(x, weight, bias, *rest)
+    results = aten._native_batch_norm_legit_functional(x, weight, bias, mean, variance, training, momentum, eps)
+    for buffer, new in ((mean, results[3]), (variance, results[4])):
         with torch.no_grad():
             inplace.assign(staging, buffer, staging.value_of(new))
-    return made[:3]
+    return results[:3]
 
 
 def _cosine_similarity(staging, func, args, kwargs):
-    """Torch changes the norms in place where no gradient is seen, which a graph cannot tell from a cut."""
+    """Torch changes the norms below `no_grad`. That would stop their gradient in a graph, so it is computed here."""
     x, y, dim, eps = schemas.in_order(func, args, kwargs)
     x, y = torch.broadcast_tensors(x, y)
     norms = [torch.linalg.vector_norm(v, 2, dim, keepdim=True).clamp_min(eps) for v in (x, y)]
@@ -253,8 +256,8 @@ def _cosine_similarity(staging, func, args, kwargs):
 
 
 def _onednn_layer(staging, func, args, kwargs):
-    """A layer of an LSTM. Torch tells it to keep what its derivative needs where a tensor requires a gradient; here
-    where gradients are on."""
+    """A layer of an LSTM. Torch saves what its derivative needs if a tensor requires a gradient; here it is saved
+    whenever gradients are enabled."""
     *given, train = schemas.in_order(func, args, kwargs)
     fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in given]
     fakes.append(train or torch.is_grad_enabled())

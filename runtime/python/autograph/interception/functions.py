@@ -1,4 +1,4 @@
-"""Torch's Python face while staging: what must be caught before torch asks for data, gradients or sizes."""
+"""Torch's Python functions while tracing: those that would read data, gradients or sizes of a tensor."""
 
 import functools
 
@@ -16,7 +16,7 @@ from . import indexing, stacks
 
 
 class Interception(TorchFunctionMode):
-    """Above autograd, which stays out: gradients are a transformation of the record."""
+    """Runs above autograd and bypasses it: gradients are nodes of the record."""
 
     def __init__(self, staging):
         super().__init__()
@@ -30,16 +30,16 @@ class Interception(TorchFunctionMode):
             if result is not NotImplemented:
                 return result
         if torch._C._functorch.peek_interpreter_stack() is not None:
-            return _transformed(func, args, kwargs)
+            return _in_transform(func, args, kwargs)
         with torch._C._AutoDispatchBelowAutograd():
             if any(isinstance(a, List) and a.value is not None for a in args):
                 return stacks.call(self.staging, func, args, kwargs)
             return func(*args, **kwargs)
 
 
-def _transformed(func, args, kwargs):
-    """Inside of a function transform of `torch.func`: one that maps is taken apart by torch, one that differentiates
-    would find no derivatives here."""
+def _in_transform(func, args, kwargs):
+    """Calls a function inside a transform of `torch.func`. `vmap` decomposes it; transforms that differentiate need
+    autograd, which is bypassed."""
     kind = torch._C._functorch.peek_interpreter_stack().key()
     if kind != torch._C._functorch.TransformType.Vmap:
         raise StagingError(f"the transform {kind.name} of torch.func cannot be staged", spans.current())
@@ -47,7 +47,7 @@ def _transformed(func, args, kwargs):
 
 
 def _numbers(staging, func, *args, **kwargs):
-    """Sizes and bounds may be tensors of one element: they are numbers of the graph then."""
+    """Accepts integer tensors with one element as sizes and bounds, as staged numbers."""
     if not any(map(_is_number_tensor, [*args, *kwargs.values()])):
         return NotImplemented
     args = [staging.item(a) if _is_number_tensor(a) else a for a in args]
@@ -57,7 +57,7 @@ def _numbers(staging, func, *args, **kwargs):
 
 
 def _numbers_of(staging, func, tensor, *args, **kwargs):
-    """Likewise, after the tensor that they are for."""
+    """The same for a method of a tensor."""
     return _numbers(staging, functools.partial(func, tensor), *args, **kwargs)
 
 
@@ -66,7 +66,7 @@ def _is_number_tensor(value):
 
 
 def _index(staging, index):
-    """An index in which tensors that Python would take as numbers are numbers of the graph."""
+    """An index with staged numbers in place of the tensors that Python would convert to numbers."""
     if isinstance(index, tuple):
         return tuple(_index(staging, part) for part in index)
     if isinstance(index, slice):
@@ -117,7 +117,7 @@ def _repr(staging, func, tensor, **_):
     return texts.mark(staging, tensor, None)
 
 
-def _refused(what):
+def _needs_data(what):
     def special(staging, func, tensor, *args, **kwargs):
         raise StagingError(f"{what}, but it is only known when the graph runs", spans.current())
 
@@ -153,7 +153,7 @@ def _len(staging, func, tensor):
     shape = _shape(staging, func, tensor)
     if shape is NotImplemented or type(shape[0]) is int:
         return NotImplemented
-    message = "the length is only known when the graph runs; `len` is staged in converted code"
+    message = "the length is only known when the graph runs; call `len` in converted code"
     raise StagingError(message, spans.current())
 
 
@@ -186,14 +186,14 @@ def _data(staging, func, tensor, *_):
 
 
 def _tensor(staging, func, data, *, dtype=None, device=None, requires_grad=False, **kwargs):
-    """`torch.tensor([i, x.item()])`: a stack of its elements."""
+    """`torch.tensor([i, x.item()])`: stacks the elements."""
     if not _has_staged(data):
         return NotImplemented
     if isinstance(data, List) and data.value is not None:
-        made = _of_list(staging, data, dtype)
+        result = _of_list(staging, data, dtype)
     else:
-        made = _stacked(staging, data, dtype)
-    return made if device is None else made.to(device)
+        result = _stacked(staging, data, dtype)
+    return result if device is None else result.to(device)
 
 
 def _has_staged(data):
@@ -205,8 +205,8 @@ def _has_staged(data):
 
 
 def _of_list(staging, data, dtype):
-    """The elements of a list of the graph, made tensors by a loop."""
-    tensors = collected(Zip([Items(data)]), lambda made, row: made.append(_stacked(staging, row[0], dtype)))
+    """Converts the elements of a list of the graph to tensors, in a loop."""
+    tensors = collected(Zip([Items(data)]), lambda results, row: results.append(_stacked(staging, row[0], dtype)))
     with torch._C._AutoDispatchBelowAutograd():
         return stacks.call(staging, torch.stack, (tensors,), {})
 
@@ -215,13 +215,13 @@ def _stacked(staging, data, dtype):
     if isinstance(data, (list, tuple)):
         return torch.stack([_stacked(staging, element, dtype) for element in data])
     if isinstance(data, torch.Tensor):
-        made = data.detach().clone()
-        return made if dtype is None else made.to(dtype)
+        copy = data.detach().clone()
+        return copy if dtype is None else copy.to(dtype)
     return staging.adopt_value(staging.tensor_of(data, dtype))
 
 
 def _equal(staging, func, tensor, other):
-    """A number of the graph, where torch would give Python's."""
+    """A staged boolean, where torch returns a Python boolean."""
     if tuple(tensor.shape) != tuple(other.shape):
         return False
     with torch._C._AutoDispatchBelowAutograd():
@@ -241,13 +241,13 @@ SPECIAL = {
     T.tolist: _tolist,
     T.__format__: _format,
     T.__repr__: _repr,
-    T.numpy: _refused("`numpy()` needs the data of a tensor"),
-    T.__array__: _refused("numpy needs the data of a tensor"),
-    T.__bool__: _refused("Python needs to know whether a tensor is true"),
-    T.__int__: _refused("Python needs the number in a tensor"),
-    T.__float__: _refused("Python needs the number in a tensor"),
-    T.__index__: _refused("Python needs the number in a tensor"),
-    T.__complex__: _refused("Python needs the number in a tensor"),
+    T.numpy: _needs_data("`numpy()` needs the data of a tensor"),
+    T.__array__: _needs_data("numpy needs the data of a tensor"),
+    T.__bool__: _needs_data("Python needs to know whether a tensor is true"),
+    T.__int__: _needs_data("Python needs the number in a tensor"),
+    T.__float__: _needs_data("Python needs the number in a tensor"),
+    T.__index__: _needs_data("Python needs the number in a tensor"),
+    T.__complex__: _needs_data("Python needs the number in a tensor"),
     T.__len__: _len,
     T.shape.__get__: _shape,
     T.size: _size,

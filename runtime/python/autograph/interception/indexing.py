@@ -1,4 +1,4 @@
-"""`x[i]`, `x[:, i:j] = v` where an index is a staged number: one view operation for each."""
+"""`x[i]` and `x[:, i:j] = v` where an index is a staged number: one view operation for each index."""
 
 import torch
 
@@ -35,7 +35,7 @@ def set(tensor, index, value):
 
 
 def _basic(tensor, index):
-    """The view that the numbers, slices, `None` and `...` of an index select, and the index that is left for it."""
+    """The view that the numbers, slices, `None` and `...` of an index select, and the remaining advanced index."""
     parts = list(index) if isinstance(index, tuple) else [index]
     if not any(part is Ellipsis for part in parts):
         parts.append(Ellipsis)

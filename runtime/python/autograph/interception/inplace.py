@@ -1,4 +1,4 @@
-"""Changes in place, as a new value of what is changed."""
+"""Functionalization: an in-place operator computes a new value of the tensor that it writes to."""
 
 import torch
 
@@ -10,7 +10,7 @@ from . import schemas
 
 aten = torch.ops.aten
 
-#: Change what a tensor is a view of, not what it holds.
+#: These change the view that a tensor is, not its values.
 _OF_SHAPE = {
     aten.t_.default: aten.t.default,
     aten.transpose_.default: aten.transpose.int,
@@ -22,7 +22,7 @@ _OF_SHAPE = {
 
 
 def functionalize(staging, func, args, kwargs):
-    """An operator that writes: called with the recorder on, so that its functional form is recorded."""
+    """Replaces an operator that writes by its functional form, which the active recorder records."""
     ordered = schemas.in_order(func, args, kwargs)
     if func is aten.copy_.default:
         return copy(staging, ordered[0], ordered[1])
@@ -32,7 +32,7 @@ def functionalize(staging, func, args, kwargs):
         raise StagingError(f"{func} cannot be staged", spans.current())
     functional = schemas.functional(func)
     if functional is None:
-        message = f"{func} changes its argument and has no form that does not: it cannot be staged"
+        message = f"{func} changes its argument and has no functional form: it cannot be staged"
         raise StagingError(message, spans.current())
     positions = schemas.written(func)
     in_place = not schemas.arguments(func)[positions[0]][2]
@@ -47,8 +47,8 @@ def functionalize(staging, func, args, kwargs):
     result = functional(*positional, **named)
     results = result if isinstance(result, (tuple, list)) else (result,)
     targets = [ordered[position] for position in positions]
-    own = max(len(results) - len(targets), 0)  # what it returns beside: `_native_batch_norm_legit`
-    # What is written beside a result, as the statistics of a batch are, has no derivative.
+    own = max(len(results) - len(targets), 0)  # results that are not written: `_native_batch_norm_legit`
+    # Targets of an operator that also has results, such as batch statistics, have no derivative.
     with torch.set_grad_enabled(torch.is_grad_enabled() and not own):
         for target, new in zip(targets, results[own:]):
             _store(staging, target, new, in_place)
@@ -74,7 +74,7 @@ def _store(staging, target, new, in_place):
 
 
 def assign(staging, target, value):
-    """The tensor has this value from now on."""
+    """Assigns a value to a tensor."""
     view = staging.view_of(target)
     staging.aliases.write(view, value)
 
@@ -95,7 +95,7 @@ def copy(staging, target, source):
 
 
 def _expanded(staging, given, fake):
-    """`y[n:] = y[n:] * 2`: whether the sizes fit is only known when the graph runs."""
+    """Expands to sizes that are only known when the graph runs: `y[n:] = y[n:] * 2`."""
     if [str(n) for n in given.shape] == [str(n) for n in fake.shape]:
         return given
     args = [staging.value_of(given), [staging.operand(n) for n in fake.shape], False]
@@ -105,20 +105,20 @@ def _expanded(staging, given, fake):
 def _reshaped(staging, func, ordered):
     tensor = staging.fake_of(ordered[0])
     if tensor is not ordered[0]:
-        raise StagingError(f"{func} on a tensor that exists outside cannot be staged", spans.current())
+        raise StagingError(f"{func} on a tensor from outside the staged function cannot be staged", spans.current())
     source = staging.view_of(tensor)
     rest = [staging.operand(a) for a in ordered[1:]]
     step = Step(_OF_SHAPE[func], rest, views.result_type(tensor), tuple(tensor.shape))
     value = staging.aliases.read(source)
     with staging.quiet():
         func(tensor, *ordered[1:])
-    made = views.emit(staging, step, value, views.result_type(tensor))
-    tensor.__dict__["_ag_view"] = View(source.base, (*source.chain, step), made)
+    value = views.emit(staging, step, value, views.result_type(tensor))
+    tensor.__dict__["_ag_view"] = View(source.base, (*source.chain, step), value)
     return tensor
 
 
 def for_each(func, args, kwargs):
-    """`torch._foreach_add(xs, ys)`: one operator for each element of the lists."""
+    """`torch._foreach_add(xs, ys)`: calls one operator for each element of the lists."""
     name = func.overloadpacket.__name__.removeprefix("_foreach_")
     packet = getattr(aten, name)
     ordered = dict(zip((n for n, _, _ in schemas.arguments(func)), schemas.in_order(func, args, kwargs)))
@@ -138,4 +138,3 @@ def for_each(func, args, kwargs):
             named["value"] = rest.pop()
         results.append(packet(tensor, *rest, **named))
     return None if name.endswith("_") else results
-

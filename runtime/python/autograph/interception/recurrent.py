@@ -1,6 +1,6 @@
-"""Recurrent layers of torch. The code that torch takes their operators apart with has two faults (2.11), which are gone
-round here: it loses the dropout between layers (`num_layers < i - 1`), and gives an LSTM of oneDNN without biases some of
-the shape of its weights. Each layer is taken apart alone."""
+"""Recurrent layers of torch. Torch 2.11 decomposes them with two faults: the dropout between layers is lost
+(`num_layers < i - 1`), and an LSTM of oneDNN without biases gets biases with the shape of its weights. To avoid both,
+each layer is decomposed separately."""
 
 import torch
 
@@ -9,7 +9,7 @@ aten = torch.ops.aten
 
 def layers(staging, func, args, kwargs):
     """`torch.nn.GRU(…, num_layers=2, dropout=0.5)`"""
-    is_padded = func._overloadname == "input"  # not packed, and then never batch first
+    is_padded = func._overloadname == "input"  # packed sequences have no `batch_first`
     *given, params, has_biases, count, dropout, train, bidirectional = args[: -1 if is_padded else None]
     if func is aten.lstm.input and not has_biases and len(params) == 2 * count * (1 + bidirectional):
         params, has_biases = _with_biases(params), True
@@ -34,7 +34,7 @@ def layers(staging, func, args, kwargs):
 
 
 def _with_biases(params):
-    """Zeros: an input-hidden and a hidden-hidden matrix at a time."""
+    """The parameters with zero biases, which follow each pair of an input-hidden and a hidden-hidden matrix."""
     found = []
     for first, second in zip(params[::2], params[1::2]):
         found += [first, second, first.new_zeros(first.shape[0]), second.new_zeros(second.shape[0])]
@@ -42,7 +42,7 @@ def _with_biases(params):
 
 
 def _narrowed(states, first, count):
-    """The states that a layer begins with: one, or the two of an LSTM."""
+    """The initial states of a layer: one, or two for an LSTM."""
     if isinstance(states, (list, tuple)):
         return [_narrowed(state, first, count) for state in states]
     return states.narrow(0, first, count)

@@ -1,4 +1,4 @@
-"""What the schema of an ATen operator tells, asked once for each."""
+"""Cached properties of ATen operators that follow from their schemas."""
 
 from functools import lru_cache
 
@@ -8,22 +8,22 @@ from torch._C import DispatchKey, _dispatch_has_kernel_for_dispatch_key
 
 @lru_cache(maxsize=None)
 def is_composite(func):
-    """Whether torch itself takes the operator apart."""
+    """Whether torch decomposes the operator."""
     return DispatchKey.CompositeImplicitAutograd in func.py_kernels or _dispatch_has_kernel_for_dispatch_key(
         func.name(), DispatchKey.CompositeImplicitAutograd
     )
 
 
 @lru_cache(maxsize=None)
-def is_of_host(func):
-    """Neither takes nor gives tensors, as the marks of the profiler."""
+def is_host_only(func):
+    """Whether the operator neither takes nor returns tensors, such as the profiler's annotations."""
     types = [a.type for a in func._schema.arguments] + [r.type for r in func._schema.returns]
     return func.namespace != "aten" and not any("Tensor" in str(type) for type in types)
 
 
 @lru_cache(maxsize=None)
 def writes(func):
-    """Whether an argument is changed: in place, or as `out=`."""
+    """Whether the operator writes to an argument: in place, or `out=`."""
     return any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments)
 
 
@@ -60,7 +60,7 @@ def in_order(func, args, kwargs):
 
 
 def _takes(candidate, func):
-    """Whether an operator takes all that another takes."""
+    """Whether an operator has all parameters of another."""
     given = {(a.name, str(a.real_type)) for a in candidate._schema.arguments}
     return all((a.name, str(a.real_type)) in given for a in func._schema.arguments)
 
@@ -70,7 +70,7 @@ _BY_NAME = {"aten.bernoulli_.float": torch.ops.aten.bernoulli.p}
 
 @lru_cache(maxsize=None)
 def functional(func):
-    """The operator that returns what this one writes; None where torch has none."""
+    """The operator that returns what this one writes; None if torch has none."""
     packet, overload = func.overloadpacket, func._overloadname
     name = packet.__name__
     namespace = getattr(torch.ops, func.namespace)
@@ -104,5 +104,5 @@ def _written_arguments(func):
 
 @lru_cache(maxsize=None)
 def written(func):
-    """The positions of the arguments that are changed."""
+    """The positions of the arguments that the operator writes to."""
     return [i for i, a in enumerate(func._schema.arguments) if a.alias_info is not None and a.alias_info.is_write]

@@ -1,4 +1,4 @@
-"""Torch functions of lists whose length only the graph knows."""
+"""Torch functions of lists whose length is only known when the graph runs."""
 
 import torch
 
@@ -27,7 +27,7 @@ def call(staging, func, args, kwargs):
 
 def _element(items):
     if items.spec.element is None:
-        message = "nothing is ever put into this list, so the type of its elements is not known"
+        message = "this list is always empty, so the type of its elements is unknown"
         raise StagingError(message, spans.current())
     type = items.spec.element.types[0]
     if not isinstance(type, TensorType):

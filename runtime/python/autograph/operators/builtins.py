@@ -1,4 +1,4 @@
-"""Python's built-in functions, on values that only the graph knows."""
+"""Python's built-in functions, on staged values."""
 
 import builtins
 
@@ -59,9 +59,13 @@ def round_(value, ndigits=None):
     if not scalars.is_staged(value):
         return round(value) if ndigits is None else round(value, ndigits)
     if ndigits is not None:
-        raise StagingError("`round` to digits of a staged number cannot be staged", spans.current())
+        raise StagingError("`round` of a staged number to a number of digits cannot be staged", spans.current())
     staging = current()
-    return value if scalars.kind_of(value) == "int" else scalars.apply(staging, "int", scalars.apply(staging, "round", value))
+    return (
+        value
+        if scalars.kind_of(value) == "int"
+        else scalars.apply(staging, "int", scalars.apply(staging, "round", value))
+    )
 
 
 def abs_(value):
@@ -99,15 +103,15 @@ def _extreme(function, name, args, kwargs):
 
 
 def _better(name, best, other):
-    """Python's choice: the first of equals."""
+    """The better of two values; of equal ones the first, as in Python."""
     if scalars.kind_of(best) is not None and scalars.kind_of(best) == scalars.kind_of(other):
         if not is_staged(best) and not is_staged(other):
             return (max if name == "max" else min)(best, other)
         return scalars.apply(current(), name, best, other)
-    wins = other > best if name == "max" else other < best
-    if not is_staged(wins):
-        return other if wins else best
-    return either(wins, lambda: other, lambda: best, f"`{name}`")
+    is_better = other > best if name == "max" else other < best
+    if not is_staged(is_better):
+        return other if is_better else best
+    return either(is_better, lambda: other, lambda: best, f"`{name}`")
 
 
 def sum_(values, start=0):
@@ -124,7 +128,7 @@ def sum_(values, start=0):
 
 
 def _python_sum(tensor):
-    """Adding up rows leaves the type as it is, but for booleans; `Tensor.sum` makes integers of 64 bits."""
+    """The sum of rows as Python computes it, which keeps the integer type; `Tensor.sum` returns 64-bit integers."""
     if tensor.dtype in (torch.int8, torch.int16, torch.int32, torch.uint8):
         return tensor.sum(0, dtype=tensor.dtype)
     return tensor.sum(0)
@@ -141,7 +145,9 @@ def all_(values):
 def _quantified(function, name, values):
     if is_staged_tensor(values):
         if values.dim() != 1:
-            raise StagingError(f"`{name}` over the rows of a tensor of {values.dim()} dimensions", spans.current())
+            raise StagingError(
+                f"`{name}` needs a tensor of one dimension; this one has {values.dim()}", spans.current()
+            )
         return bool_(getattr(values, name)())
     if isinstance(values, List) and values.value is not None:
         return bool_(getattr(torch.stack(values), name)())
@@ -160,8 +166,8 @@ def _quantified(function, name, values):
 
 
 def print_(*objects, sep=" ", end="\n", file=None, flush=False):
-    """Each time the graph runs: also where nothing that is printed is staged. A graph separates by spaces and ends
-    lines: all else is for Python to print."""
+    """Prints each time the graph runs, even if no argument is staged. The graph itself prints with the default `sep`
+    and `end`; otherwise it calls Python."""
     staging = current()
     if staging is None:
         return print(*objects, sep=sep, end=end, file=file, flush=flush)
@@ -177,11 +183,11 @@ def print_(*objects, sep=" ", end="\n", file=None, flush=False):
         staging.emit("print", parts, [])
         return None
 
-    def shown(*values):
+    def callback(*values):
         print(*values, sep=sep, end=end, flush=flush)
         return ()
 
-    staging.callbacks.append(shown)
+    staging.callbacks.append(callback)
     staging.emit(f"python {len(staging.callbacks) - 1}", parts, [], extra="print")
     return None
 
@@ -190,7 +196,7 @@ _PARAMETER = torch.nn.Parameter(torch.empty(0))
 
 
 def isinstance_(value, types):
-    """A staged number is one of Python's, and the stand-in of a parameter is one."""
+    """Staged numbers are instances of `int`, `float` or `bool`, and fake tensors of parameters of `Parameter`."""
     if is_staged_tensor(value):
         view = value.__dict__["_ag_view"]
         is_parameter = not view.chain and view.base.source is not None and view.base.source.is_parameter

@@ -52,8 +52,8 @@ def or_(a, b):
 
 
 def _shortcut(first, if_true, if_false, left, name):
-    """The other operand is evaluated only if the first does not decide. Of two booleans, the result is a number of
-    the graph: nothing needs to be chosen."""
+    """Evaluates the second operand only if the first does not decide. If the first is a boolean, it is a constant where
+    it decides."""
     if _is_bool(first):
         return either(first, if_true, if_false, name)
     return either(first, if_true if name == "and" else left, left if name == "and" else if_false, name)

@@ -22,14 +22,14 @@ class GetItemOpts:
 
 
 def new_list(iterable=None):
-    """A list display."""
+    """A list display: `[a, b]`."""
     items = list(iterable) if iterable else []
     return items if current() is None else List(items)
 
 
-def _in_region(target):
-    """A list or dictionary that was made by Python is not changed inside of a region, but replaced: the region may
-    be traced again, and its other branch must not see it."""
+def _needs_copy(target):
+    """Whether a write must copy a list or dictionary: inside a region it may be traced again, and other branches must
+    not see the write."""
     staging = current()
     if staging is None or staging.depth == 0 or id(target) in staging.objects.given:
         return False
@@ -37,14 +37,14 @@ def _in_region(target):
 
 
 def list_append(list_, x):
-    if _in_region(list_):
+    if _needs_copy(list_):
         list_ = List(list_)
     list_.append(x)
     return list_
 
 
 def list_pop(list_, i, opts):
-    if _in_region(list_) and type(list_) is list:
+    if _needs_copy(list_) and type(list_) is list:
         list_ = List(list_)
     return list_, list_.pop() if i is None else list_.pop(i)
 
@@ -64,7 +64,7 @@ def get_item(target, i, opts):
 def set_item(target, i, x):
     if type(target) is list and is_staged(i):
         target = List(target)
-    elif _in_region(target):
+    elif _needs_copy(target):
         target = List(target) if type(target) is list else dict(target)
     target[i] = x
     return target

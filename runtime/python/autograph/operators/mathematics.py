@@ -1,5 +1,4 @@
-"""The module `math`, of numbers that only the graph knows. Where `math` raises, a graph has what torch has: infinity, or no
-number."""
+"""The module `math` for staged numbers. Where `math` raises, the graph returns infinity or NaN, like torch."""
 
 import math
 
@@ -14,13 +13,13 @@ def _of_math(name):
     function, counterpart = getattr(math, name), getattr(torch, _NAMES_IN_TORCH.get(name, name))
 
     def staged(*numbers):
-        """A function of `math`: of staged numbers, torch's in double precision."""
+        """Calls `math`, or for staged numbers the function of torch in double precision."""
         if not any(map(is_staged, numbers)):
             return function(*numbers)
         staging = current()
         tensors = [n if isinstance(n, torch.Tensor) else _tensor_of(staging, n) for n in numbers]
-        made = staging.item(counterpart(*(t.to(torch.float64) for t in tensors)))
-        return made if name not in _INTEGERS else scalars.apply(staging, "int", made)
+        result = staging.item(counterpart(*(t.to(torch.float64) for t in tensors)))
+        return result if name not in _INTEGERS else scalars.apply(staging, "int", result)
 
     return staged
 

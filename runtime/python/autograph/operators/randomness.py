@@ -1,4 +1,4 @@
-"""The state of torch's random numbers: read and set when the graph runs, in the order of the program."""
+"""The state of torch's random number generator: read and set when the graph runs, in program order."""
 
 from contextlib import contextmanager
 

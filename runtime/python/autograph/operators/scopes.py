@@ -1,4 +1,4 @@
-"""Function scopes and options, as converted code states them."""
+"""The function scopes and conversion options of converted code."""
 
 from ..capture.staging import current
 from ..capture.unbound import Maybe
@@ -78,5 +78,5 @@ def with_function_scope(thunk, scope_name, options):
 
 
 def autograph_artifact(entity, extras=None):
-    """A function that was converted with the one around it."""
+    """Marks a function that was converted with its enclosing function."""
     return mark_converted(entity)

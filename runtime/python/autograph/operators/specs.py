@@ -1,8 +1,7 @@
-"""The shape of the state of staged code: what a branch or a round may change, and what both sides agree on.
+"""Specs: the types of variables in staged code, which branches and iterations must agree on.
 
-A *spec* says what a variable is: a tensor of some type, a staged number, a Python value that stays as it is, a list
-whose length only the graph knows, a structure of these. `merge` finds the spec that has room for two, `lower` gives
-the operands that hold a value of a spec, `build` makes the value again from what the graph returns.
+A variable is a tensor, a staged number, a constant Python value, a list of unknown length, or a structure of these.
+Specs form a lattice; `merge` is its join. `values` converts between values and the operands of a spec.
 """
 
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from ..record.types import BOOL, DTYPES, FLOAT, INT, ListType, TensorType, Tuple
 
 
 class Mismatch(Exception):
-    """Two values that no type has room for; the message says what they are."""
+    """Two specs without a join; the message describes them."""
 
 
 class Tensor(NamedTuple):
@@ -43,7 +42,7 @@ class Number(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """A Python value, or any object, that is the same on both sides."""
+    """A Python object that is the same on all paths."""
 
     value: Any
     types = ()
@@ -62,7 +61,7 @@ class Constant(NamedTuple):
 
 
 class Growing(NamedTuple):
-    """A list whose length is staged; the element is None while nothing is in it."""
+    """A list of the graph. The element is None while it is empty."""
 
     element: Any
 
@@ -90,7 +89,7 @@ class Tree(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """A structure that is one element of a list: a tuple of the graph."""
+    """A structure as an element of a list: a tuple of the graph."""
 
     tree: Tree
 
@@ -103,7 +102,7 @@ class Packed(NamedTuple):
 
 
 class Optional(NamedTuple):
-    """Bound on some paths only."""
+    """A variable that is bound on some paths only."""
 
     inner: Any
     absent: Any
@@ -129,7 +128,7 @@ def shape(type):
 
 
 def same(a, b):
-    """Whether two Python values are one for the program."""
+    """Whether two Python values are indistinguishable for the program."""
     if a is b:
         return True
     if type(a) is not type(b) or not isinstance(a, (bool, int, float, complex, str, bytes, type(None), torch.dtype)):
@@ -142,7 +141,7 @@ def is_absent(value):
 
 
 def merge(a, b):
-    """The spec with room for both."""
+    """The join of two specs: the narrowest spec for the values of both."""
     if a == b:
         return a
     for one, other in ((a, b), (b, a)):
@@ -188,7 +187,7 @@ def number_kind(spec):
 
 
 def staged(spec):
-    """The spec whose values only the graph knows: a number is no constant any more."""
+    """The spec with staged numbers in place of constant ones."""
     if isinstance(spec, Tree):
         return Tree(spec.kind, spec.keys, tuple(map(staged, spec.children)))
     kind = number_kind(spec)
@@ -196,7 +195,7 @@ def staged(spec):
 
 
 def element_of(items):
-    """What a list is of that holds all of these; None for no items."""
+    """The element spec of a list with these items; None without items."""
     merged = None
     for spec in items:
         if spec is not None:
@@ -219,9 +218,7 @@ def _merge_tensors(a, b):
     if a.device != b.device:
         raise Mismatch(f"tensors on {a.device} and {b.device}")
     if len(a.dims) != len(b.dims):
-        raise Mismatch(
-            f"tensors of {_dtype(a)} with shape {shape(a)} and of {_dtype(b)} with shape {shape(b)}"
-        )
+        raise Mismatch(f"tensors of {_dtype(a)} with shape {shape(a)} and of {_dtype(b)} with shape {shape(b)}")
     dims = tuple(m if m == n else None for m, n in zip(a.dims, b.dims))
     return TensorType(torch.promote_types(a.dtype, b.dtype), dims, a.device)
 
@@ -234,44 +231,44 @@ def _with_number(type, number):
     if any(n is None for n in type.dims):
         raise Mismatch(f"a number and a tensor of shape {shape(type)}")
     example = {INT: 1, FLOAT: 1.0, BOOL: True}[number_kind(number)]
-    # Without dimensions a tensor does not prevail over a number; as an operand of an expression it would.
+    # With one dimension the dtype of the tensor takes precedence over the number, as in an expression.
     dtype = torch.result_type(torch.empty((1,), dtype=type.dtype, device="meta"), example)
     return TensorType(dtype, type.dims, type.device)
 
 
 def placeholder(staging, type):
-    """An operand of a type, for what is not there yet and is not read before it is."""
+    """An operand for a value that does not exist yet and is not read before it does."""
     if isinstance(type, TensorType):
         args = [[n or 0 for n in type.dims], 0, type.dtype, None, type.device, None]
         return staging.emit("aten.full.default", args, [type])[0]
     if isinstance(type, ListType):
         return staging.emit("list.new", [], [type])[0]
-    return _NOTHING[type]
+    return _DEFAULTS[type]
 
 
-_NOTHING = {INT: 0, FLOAT: 0.0, BOOL: False}
+_DEFAULTS = {INT: 0, FLOAT: 0.0, BOOL: False}
 
 
 def never(type):
     """An operand that is not evaluated."""
-    return _NOTHING.get(type) if isinstance(type, str) else None
+    return _DEFAULTS.get(type) if isinstance(type, str) else None
 
 
-def present(staging, operand, type):
-    """What a region yields for what it does not have: a number has to be one, and of a tensor the gradient needs the
-    shape."""
+def or_placeholder(staging, operand, type):
+    """The operand, or a placeholder for a missing one. Numbers cannot be missing, and gradients need the shapes of
+    tensors."""
     if operand is not None or isinstance(type, ListType):
         return operand
     return placeholder(staging, type)
 
 
 def returned(spec):
-    """To return None is to return nothing."""
+    """The spec of a returned value: `return None` is the same as no return value."""
     return Constant(UndefinedReturnValue()) if spec == Constant(None) else spec
 
 
-class Unsettled(StagingError):
-    """A variable of a loop is of another kind after a round; the second round may be like the third."""
+class Unstable(StagingError):
+    """A variable of a loop has another type after an iteration. Peeling the first iteration may help."""
 
 
 def checked_merge(name, a, b, where, error=StagingError):

@@ -17,7 +17,8 @@ from .overloads import OVERLOADS
 
 
 class List(list):
-    """A list. While `value` is None its items are in it; else they are in the graph, and `spec` tells of what kind."""
+    """A list of converted code. While `value` is None it is an ordinary list. Otherwise its items are in the graph:
+    `value` is the list, and `spec` its type."""
 
     __slots__ = ("value", "spec", "depth", "__weakref__")
 
@@ -30,14 +31,14 @@ class List(list):
 
     @classmethod
     def staged(cls, value, spec):
-        made = cls()
-        made.value, made.spec = value, spec
-        made.depth = value.region.depth
-        return made
+        result = cls()
+        result.value, result.spec = value, spec
+        result.depth = value.region.depth
+        return result
 
     __hash__ = object.__hash__
 
-    # What a region undoes.
+    # State that a region undoes.
 
     def state(self):
         return self.value, self.spec, list(list.__iter__(self))
@@ -69,7 +70,7 @@ class List(list):
     def __iter__(self):
         if self.value is None:
             return super().__iter__()
-        message = "this list has a length that only the graph knows: iterate in converted code"
+        message = "the length of this list is only known when the graph runs; iterate over it in converted code"
         raise StagingError(message, spans.current())
 
     def __getitem__(self, index):
@@ -78,7 +79,7 @@ class List(list):
         return self.at(index)
 
     def length(self):
-        """`len`, as a number of the graph if need be."""
+        """`len`, which may be a staged number."""
         if self.value is None:
             return super().__len__()
         staging = current()
@@ -89,7 +90,7 @@ class List(list):
         return staging.scalar(memo[key])
 
     def in_graph(self):
-        """The list as a value of the graph, made from its items if they are in Python."""
+        """The list as a value of the graph, and its spec."""
         staging = current()
         if self.value is not None:
             return self.value, self.spec
@@ -104,8 +105,7 @@ class List(list):
         value, spec = self.in_graph()
         if isinstance(index, slice):
             bounds = [b if b is None else staging.operand(b) for b in (index.start, index.stop, index.step)]
-            made = staging.emit("list.slice", [value, *bounds], spec.types)[0]
-            return List.staged(made, spec)
+            return List.staged(staging.emit("list.slice", [value, *bounds], spec.types)[0], spec)
         if spec.element is None:
             raise IndexError("list index out of range")
         got = staging.emit("list.get", [value, number(staging, index)], spec.element.types)
@@ -123,7 +123,7 @@ class List(list):
         self.value = staging.emit("list.append", [self.value, self._lowered(staging, item)], self.spec.types)[0]
 
     def _adapt(self, staging, *items):
-        """Makes room for items of a type that is new to the list."""
+        """Widens the element type to these items."""
         element = self.spec.element
         try:
             merged = specs.element_of([element, *(spec_of(staging, item) for item in items)])
@@ -198,14 +198,14 @@ class List(list):
         return self
 
     def __add__(self, other):
-        made = self.copy()
-        made.extend(other)
-        return made
+        result = self.copy()
+        result.extend(other)
+        return result
 
     def __radd__(self, other):
-        made = List(other)
-        made.extend(self)
-        return made
+        result = List(other)
+        result.extend(self)
+        return result
 
     def __mul__(self, count):
         if self.value is None and not is_staged(count):
@@ -281,7 +281,7 @@ def _dtype(spec):
 
 
 def spec_of(staging, value):
-    """What a value is now."""
+    """The spec of a value."""
     if isinstance(value, torch.Tensor):
         return specs.Tensor(staging.value_of(value).type)
     if scalars.is_staged(value) or isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
@@ -300,7 +300,7 @@ def spec_of(staging, value):
 
 
 def lower(staging, value, spec):
-    """The operands that hold a value of this spec, computed at this place."""
+    """The operands that hold a value of this spec, computed in the current region."""
     if isinstance(spec, specs.Constant):
         return []
     if isinstance(spec, specs.Optional):
@@ -338,7 +338,7 @@ def lower(staging, value, spec):
 
 
 def hold(staging, value):
-    """A list of the graph has this as an element."""
+    """Marks all tensors in a value as elements of a list of the graph."""
     if isinstance(value, torch.Tensor):
         staging.aliases.hold(value)
     elif isinstance(value, (list, tuple)) and not (isinstance(value, List) and value.value is not None):
@@ -368,7 +368,7 @@ def build(staging, spec, values):
 
 
 def unpacked(spec, value):
-    """What a list of the graph is for Python: its elements with their structure."""
+    """The Python list for a result of the graph: its elements with their structure."""
     if isinstance(spec, specs.Growing) and isinstance(spec.element, (specs.Packed, specs.Growing)):
         return [unpacked(spec.element, item) for item in value]
     return _in_tree(spec.tree, iter(value)) if isinstance(spec, specs.Packed) else value
@@ -388,5 +388,5 @@ def _of_kind(spec, children):
 
 
 def is_record(value):
-    """A named tuple of Python's or torch's."""
+    """Whether a value is a named tuple of Python or torch."""
     return isinstance(value, tuple) and (hasattr(value, "_fields") or type(value).__module__ == "torch.return_types")

@@ -1,20 +1,20 @@
-"""Functions of a record: what they use of their surroundings becomes their parameters in the graph."""
+"""Closure conversion of the functions of a record: outer values that they use become parameters in the graph."""
 
 from .nodes import Value
 
 
 class _Body:
-    """Values that a body uses, values that are made in it, functions that it calls."""
+    """The values that a body uses, the values that it defines, and the functions that it calls."""
 
     def __init__(self, region):
-        self.used, self.made, self.calls = {}, set(), {}
+        self.used, self.defined, self.calls = {}, set(), {}
         self._region(region)
 
     def _region(self, region):
-        self.made.update(region.params)
+        self.defined.update(region.params)
         for node in region.nodes:
             self._operand(node.args)
-            self.made.update(node.outputs)
+            self.defined.update(node.outputs)
             if node.op == "call":
                 self.calls[node.extra] = None
             for inner in node.regions:
@@ -30,24 +30,24 @@ class _Body:
 
 
 def closures(region):
-    """The functions that are called in a region or by each other, and for each the values from outside of it that it
-    or one that it calls uses. One that lies within another comes before it."""
-    bodies, waiting = {}, list(_Body(region).calls)
-    while waiting:
-        function = waiting.pop()
+    """The functions called in a region, directly or by each other, and for each the outer values that it or its callees
+    use. A nested function comes before the one that contains it."""
+    bodies, pending = {}, list(_Body(region).calls)
+    while pending:
+        function = pending.pop()
         if function not in bodies:
             bodies[function] = _Body(function.region)
-            waiting.extend(bodies[function].calls)
+            pending.extend(bodies[function].calls)
     free = {function: {} for function in bodies}
-    growing = True
-    while growing:
-        growing = False
+    changed = True
+    while changed:
+        changed = False
         for function, body in bodies.items():
             used = dict(body.used)
             for callee in body.calls:
                 used.update(free[callee])
-            outside = {value: None for value in used if value not in body.made}
-            growing = growing or len(outside) != len(free[function])
+            outside = {value: None for value in used if value not in body.defined}
+            changed = changed or len(outside) != len(free[function])
             free[function] = outside
     inner_first = sorted(bodies, key=lambda function: -function.region.depth)
     return {function: list(free[function]) for function in inner_first}

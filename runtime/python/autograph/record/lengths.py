@@ -1,17 +1,17 @@
-"""Lengths of lists of the graph that follow from how they were made: `for i in range(20): items.append(i)`."""
+"""Lengths of graph lists that are known while tracing: `for i in range(20): items.append(i)`."""
 
 from .nodes import Value
 
 
 def known(value):
-    """How many items a list has, or None where only the graph knows."""
-    base, count = _trail(value)
+    """The length of a list; None if it is only known when the graph runs."""
+    base, count = _derivation(value)
     return count if base is None else None
 
 
-def _trail(value):
-    """What a list was made of, by adding how many items: (None, count) where it was made of nothing; a base that
-    is no value stands for what is not known."""
+def _derivation(value):
+    """The list that this list was derived from, and the number of items added since. The base is None for a list
+    that was created empty, and `_UNKNOWN` if it cannot be determined."""
     count = 0
     while True:
         node = _definition(value)
@@ -22,14 +22,14 @@ def _trail(value):
             return None, count + len(node.args)
         if node.op == "list.filled" and type(node.args[0]) is int:
             return None, count + max(node.args[0], 0)
-        if node.op in _ADDED:
-            value, count = node.args[0], count + _ADDED[node.op]
+        if node.op in _ITEMS_ADDED:
+            value, count = node.args[0], count + _ITEMS_ADDED[node.op]
         elif node.op == "for":
-            rounds = _rounds(node)
+            iterations = _iterations(node)
             param, (base, added) = node.regions[0].params[at + 1], _of_region(node.regions[0], at)
-            if rounds is None or base is not param:
+            if iterations is None or base is not param:
                 return _UNKNOWN, 0
-            value, count = node.args[3 + at], count + rounds * added
+            value, count = node.args[3 + at], count + iterations * added
         elif node.op == "if":
             (base, added), other = (_of_region(region, at) for region in node.regions)
             if (base, added) != other:
@@ -44,7 +44,7 @@ def _trail(value):
 
 
 _UNKNOWN = object()
-_ADDED = {"list.append": 1, "list.insert": 1, "list.set": 0, "list.pop": -1}
+_ITEMS_ADDED = {"list.append": 1, "list.insert": 1, "list.set": 0, "list.pop": -1}
 
 
 def _definition(value):
@@ -53,11 +53,11 @@ def _definition(value):
 
 def _of_region(region, at):
     result = region.results[at]
-    return _trail(result) if isinstance(result, Value) else (_UNKNOWN, 0)
+    return _derivation(result) if isinstance(result, Value) else (_UNKNOWN, 0)
 
 
-def _rounds(node):
-    """How many rounds a loop makes, if it is known and nothing ends it before."""
+def _iterations(node):
+    """The number of iterations of a loop; None if it is unknown or the loop may exit early."""
     bounds = node.args[:3]
     if len(node.regions) > 1 or any(type(bound) is not int for bound in bounds) or bounds[2] == 0:
         return None

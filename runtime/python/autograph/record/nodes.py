@@ -18,7 +18,7 @@ class Value:
 
     @property
     def visible(self):
-        """Whether the place where the value is made encloses the present one."""
+        """Whether the region that defines the value encloses the current position."""
         return self.region.open
 
 
@@ -55,7 +55,7 @@ class Region:
 
 
 class Record:
-    """Where nodes go: the region that is open now."""
+    """The regions of a trace. Nodes are added to the current region."""
 
     def __init__(self):
         self.entry = Region(None)
@@ -68,7 +68,7 @@ class Record:
 
     @contextmanager
     def new_region(self):
-        """A region inside the present one."""
+        """A region inside the current one."""
         region = Region(self.region)
         region.open = False
         with self._at(region):
@@ -76,7 +76,7 @@ class Record:
 
     @contextmanager
     def reopened(self, region):
-        """Adds to the end of a region that was left."""
+        """Makes a region that was left current again; nodes are appended to it."""
         with self._at(region):
             yield region
 

@@ -1,4 +1,4 @@
-"""Questions about a finished or growing record: which values depend on which, and what its nodes do."""
+"""Queries on a record: dependencies between values, and what its nodes do."""
 
 from .nodes import Value
 
@@ -9,19 +9,19 @@ _RANDOM = (
 
 
 def has_gradient(region):
-    """Whether a gradient is taken in a region, or in a function that is called there."""
+    """Whether a region, or a function called in it, computes a gradient."""
     return any(node.op == "gradient" for node in _nodes(region, set()))
 
 
 def has_random(region):
-    """Whether random numbers are drawn in a region, or in a function that is called there."""
+    """Whether a region, or a function called in it, draws random numbers."""
     return any(
         node.op.startswith("aten.") and any(name in node.op for name in _RANDOM) for node in _nodes(region, set())
     )
 
 
 def _nodes(region, seen):
-    """All nodes in a region, those of the functions that are called included, once."""
+    """All nodes of a region and of the functions called in it, each once."""
     seen.add(region)
     for node in region.nodes:
         yield node
@@ -31,19 +31,19 @@ def _nodes(region, seen):
 
 
 def depend_on(record, inputs, outputs):
-    """Which of the inputs the outputs depend on."""
+    """For each input, whether the outputs depend on it."""
     needed = set(outputs)
     region = record.region
     while region is not None:
         for node in reversed(region.nodes):
-            if any(output in needed for output in node.outputs) and not _ends_here(node):
+            if any(output in needed for output in node.outputs) and not _stops_gradient(node):
                 _add_operands(node, needed)
         region = region.parent
     return [value in needed for value in inputs]
 
 
-def _ends_here(node):
-    """Whether no gradient passes through a node."""
+def _stops_gradient(node):
+    """Whether gradients do not propagate through a node."""
     return node.op == "aten.detach.default" or not node.grad and node.op.startswith("aten.")
 
 

@@ -1,4 +1,4 @@
-"""The types of values: tensors, numbers, lists and tuples. Their texts are those of the runtime's graphs."""
+"""The types of values: tensors, numbers, lists and tuples. Their text form is the syntax of the runtime's graphs."""
 
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ _BY_TEXT = {text: dtype for dtype, text in DTYPES.items()}
 
 
 class TensorType(NamedTuple):
-    """A dimension that is not known is None."""
+    """An unknown dimension is None."""
 
     dtype: torch.dtype
     dims: tuple
@@ -33,7 +33,7 @@ class TensorType(NamedTuple):
 
 
 def parse_type(text):
-    """A tensor type from its text."""
+    """Parses a tensor type such as `f32[2,?]@cuda`."""
     shape, _, device = text.partition("@")
     name, _, dims = shape.rstrip("]").partition("[")
     sizes = tuple(None if n.strip() == "?" else int(n) for n in dims.split(",") if n)
@@ -41,7 +41,7 @@ def parse_type(text):
 
 
 class ListType:
-    """The element type is None until something is put into the list."""
+    """The element type is None as long as the list is empty."""
 
     __slots__ = ("element",)
 

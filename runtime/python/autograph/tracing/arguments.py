@@ -1,4 +1,4 @@
-"""The arguments of a call as leaves: tensors, numbers and objects, and the structure they are in."""
+"""Flattens the arguments of a call to leaves (tensors, numbers and objects) and their structure."""
 
 import inspect
 
@@ -9,21 +9,21 @@ _PLAIN = (torch.Tensor, int, float, str, type(None))
 
 
 def flatten(args, kwargs):
-    """The leaves and the structure. A call of tensors and numbers alone has them at hand."""
+    """The leaves and their structure. There is a fast path for positional tensors and numbers."""
     if not kwargs and all(isinstance(arg, _PLAIN) for arg in args):
         return list(args), len(args)
     return pytree.tree_flatten((args, kwargs))
 
 
 def unflatten(leaves, structure):
-    """(args, kwargs) again."""
+    """The inverse of `flatten`: (args, kwargs)."""
     if isinstance(structure, int):
         return tuple(leaves), {}
     return pytree.tree_unflatten(leaves, structure)
 
 
 def names(function, args, kwargs):
-    """What each leaf is called: by its parameter and the way in it, as in `inputs['x'][0]`."""
+    """The name of each leaf: its parameter and its path in the argument, such as `inputs['x'][0]`."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The lists and dictionaries among the arguments: staged code changes stand-ins, a run what the caller has given."""
+"""Lists and dictionaries among the arguments: staged code changes copies, and a run changes those of the caller."""
 
 from ..capture.objects import CONTAINERS, same_items
 from ..operators.values import List
@@ -7,7 +7,7 @@ _KINDS = (List, *CONTAINERS)
 
 
 def found_in(value):
-    """The lists and dictionaries in a structure, in an order that is the same for all structures of one kind."""
+    """The lists and dictionaries in a structure, in an order that only depends on its form."""
     if type(value) in _KINDS:
         yield value
     elif not isinstance(value, tuple):
@@ -16,31 +16,31 @@ def found_in(value):
         yield from found_in(element)
 
 
-def stand_ins(value):
-    """A structure in which each list may become one of the graph."""
+def copies(value):
+    """The structure with a `List` in place of each list."""
     if type(value) is list:
-        return List(map(stand_ins, value))
+        return List(map(copies, value))
     if type(value) in _KINDS:
-        value.update((key, stand_ins(element)) for key, element in value.items())
+        value.update((key, copies(element)) for key, element in value.items())
     elif isinstance(value, tuple):
-        elements = map(stand_ins, value)
+        elements = map(copies, value)
         return type(value)(*elements) if hasattr(value, "_fields") else tuple(elements)
     return value
 
 
 class Container:
-    """One of them, by its stand-in."""
+    """A list or dictionary among the arguments, represented by its copy."""
 
-    def __init__(self, staging, stand_in):
-        staging.objects.give(stand_in)
-        self.stand_in = stand_in
-        self.before = stand_in.copy()
+    def __init__(self, staging, copy):
+        staging.objects.give(copy)
+        self.copy = copy
+        self.before = copy.copy()
 
     def is_changed(self):
-        now = self.stand_in
+        now = self.copy
         if isinstance(now, dict):
             return list(now) != list(self.before) or not same_items(self.before, now)
         return now.value is not None or not same_items(self.before, now)
 
     def contents(self):
-        return self.stand_in.copy()
+        return self.copy.copy()

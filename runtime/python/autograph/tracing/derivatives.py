@@ -72,7 +72,10 @@ def _capture(op, args, types, results, without_derivative):
             return None
         found = iter(
             torch.autograd.grad(
-                [output for output, _ in differentiable], inputs, [seed for _, seed in differentiable], allow_unused=True
+                [output for output, _ in differentiable],
+                inputs,
+                [seed for _, seed in differentiable],
+                allow_unused=True,
             )
         )
         gradients = [next(found) if tensor.requires_grad else None for tensor in tensors]

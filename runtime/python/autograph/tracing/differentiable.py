@@ -1,9 +1,8 @@
-"""A staged function in a computation that torch differentiates: `loss.backward()` outside reaches what was given to
-it and what it captured.
+"""Staged functions under torch's autograd: `loss.backward()` outside reaches their arguments and captures.
 
-The graph and its gradient are cut into a way forward, which saves what is needed, and a way back. A function that
-takes gradients itself is seldom differentiated again: its way back is made when torch asks for it, and runs the graph
-once more, with the random numbers as they were.
+The graph and its gradient are partitioned into a forward graph, which saves what the backward graph needs, and a
+backward graph. A function that computes gradients itself is rarely differentiated again: its backward graph is built
+on demand, and recomputes the forward pass with the same random numbers.
 """
 
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ def is_needed(tensors):
 
 
 def run(trace, tensors):
-    """The outputs of the graph, as results of these tensors. Torch sees all tensors in lists and tuples."""
+    """Runs the graph as one node of autograd. Tensors in lists and tuples are outputs of that node."""
     structure = []
     leaves = Differentiable.apply(trace, structure, *tensors)
     return pytree.tree_unflatten(leaves, structure[0])
@@ -32,26 +31,26 @@ class Differentiable(torch.autograd.Function):
     @staticmethod
     def forward(ctx, trace, structure, *tensors):
         ctx.trace, ctx.needed = trace, tuple(ctx.needs_input_grad[2:])
-        ctx.gradient = trace.gradient(halves, ctx.needed)
+        ctx.gradient = trace.gradient(partitioned, ctx.needed)
         written = {id(capture) for capture in trace.writes}
         kept = range(len(tensors)) if ctx.gradient is None else ctx.gradient.kept
         plain = [t.detach() if isinstance(t, torch.Tensor) else t for t in tensors]
-        given = [
+        saved = [
             t.clone() if index in kept and id(capture) in written and isinstance(t, torch.Tensor) else t
             for index, (t, capture) in enumerate(zip(plain, trace.captures))
         ]
         if ctx.gradient is None:
             ctx.random = torch.get_rng_state() if has_random(trace.staging.record.entry) else None
             ctx.others = [None if isinstance(t, torch.Tensor) else t for t in tensors]
-            ctx.save_for_backward(*(t if isinstance(t, torch.Tensor) else None for t in given))
+            ctx.save_for_backward(*(t if isinstance(t, torch.Tensor) else None for t in saved))
             outputs = trace.plan.run(plain)
         else:
-            # Torch checks that they have not been changed since.
-            ctx.save_for_backward(*(given[index] for index in kept if isinstance(given[index], torch.Tensor)))
-            outputs, ctx.saved = ctx.gradient.forward.run_saving(given, len(trace.operands))
+            # Torch checks that saved tensors are not modified before the backward pass.
+            ctx.save_for_backward(*(saved[index] for index in kept if isinstance(saved[index], torch.Tensor)))
+            outputs, ctx.saved = ctx.gradient.forward.run_saving(saved, len(trace.operands))
         leaves, ctx.structure = pytree.tree_flatten(tuple(outputs))
         structure.append(ctx.structure)
-        flags = trace.gradient(followed, ctx.needed)
+        flags = trace.gradient(differentiable_outputs, ctx.needed)
         has = [flag for flag, output in zip(flags, outputs) for _ in pytree.tree_leaves(output)]
         ctx.mark_non_differentiable(
             *(
@@ -68,9 +67,9 @@ class Differentiable(torch.autograd.Function):
         tensors, seeds = ctx.saved_tensors, pytree.tree_unflatten(seeds, ctx.structure)
         if ctx.gradient is not None:
             gradient = ctx.gradient
-            found = gradient.back.resume(ctx.saved, [seeds[index] for index in gradient.outputs])
+            found = gradient.backward.resume(ctx.saved, [seeds[index] for index in gradient.outputs])
         else:
-            gradient = ctx.trace.gradient(Whole, ctx.needed)
+            gradient = ctx.trace.gradient(Joint, ctx.needed)
             inputs = [t if t is not None else o for t, o in zip(tensors, ctx.others)]
             inputs += [seeds[index] for index in gradient.outputs]
             with _random_numbers(ctx.random):
@@ -83,7 +82,7 @@ class Differentiable(torch.autograd.Function):
 
 @contextmanager
 def _random_numbers(state):
-    """Those of a state, again; what is drawn later is not touched."""
+    """Restores a state of the random number generator temporarily."""
     if state is None:
         yield
         return
@@ -93,10 +92,10 @@ def _random_numbers(state):
 
 
 class _Gradient:
-    """The gradient of a trace by those of its inputs that need one. `outputs` are those that have a seed, `inputs`
-    those that have a gradient."""
+    """The gradient of a trace by the inputs that need one. `outputs` are the indexes of outputs with a gradient,
+    `inputs` those of inputs with a gradient."""
 
-    def __init__(self, trace, needed, is_repeated):
+    def __init__(self, trace, needed, omits_prints):
         self.outputs = [
             index
             for index, operand in enumerate(trace.operands)
@@ -112,39 +111,41 @@ class _Gradient:
             trace.operands,
             [trace.operands[index] for index in self.outputs],
             [trace.captures[index].param for index in wanted],
-            is_repeated,
+            omits_prints,
         )
         self.inputs = [index for index, there in zip(wanted, found) if there]
 
 
-class Whole(_Gradient):
-    """In one graph, with all that leads to it."""
+class Joint(_Gradient):
+    """One graph with both the forward and the backward pass."""
 
     def __init__(self, trace, needed):
-        super().__init__(trace, needed, is_repeated=True)
+        super().__init__(trace, needed, omits_prints=True)
         self.plan = self.graph.compile(trace.staging.callbacks, self.exceptions)
 
 
-class Halves(_Gradient):
-    """A way forward and a way back. `kept` are the inputs that the way back reads."""
+class Partitioned(_Gradient):
+    """A forward and a backward graph. `kept` are the inputs that the backward graph reads."""
 
     def __init__(self, trace, needed):
-        super().__init__(trace, needed, is_repeated=False)
+        super().__init__(trace, needed, omits_prints=False)
         *graphs, self.kept = self.graph.halves(len(trace.operands), len(self.outputs))
-        self.forward, self.back = (graph.compile(trace.staging.callbacks, self.exceptions) for graph in graphs)
+        self.forward, self.backward = (graph.compile(trace.staging.callbacks, self.exceptions) for graph in graphs)
 
 
-def followed(trace, needed):
-    """Which outputs have a gradient by these inputs: no `detach`, `no_grad` or number is on all ways to them."""
+def differentiable_outputs(trace, needed):
+    """For each output, whether it has a gradient by these inputs: whether some path is free of `detach`, `no_grad` and
+    numbers."""
     return trace.graph.followed([index for index, need in enumerate(needed) if need])
 
 
-def halves(trace, needed):
-    """None where the way back is left for later: the trace takes gradients itself, what is saved would be in lists
-    that are returned, or there is no derivative, which is said when it is asked for."""
+def partitioned(trace, needed):
+    """The forward and backward graph; None if the backward graph is built on demand: the trace computes gradients
+    itself, saved values would be in returned lists, or a derivative is missing, which is an error only if it is
+    needed."""
     if has_gradient(trace.staging.record.entry):
         return None
     try:
-        return Halves(trace, needed)
+        return Partitioned(trace, needed)
     except (RuntimeError, StagingError):
         return None

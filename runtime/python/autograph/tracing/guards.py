@@ -1,9 +1,8 @@
-"""What a trace took for granted of the Python state that it read: it is right for as long as that holds.
+"""Guards: the Python state that a trace depends on. A trace is valid as long as its guards hold.
 
-Read is what the code names: attributes, globals, variables of the functions around it, and what is in lists, tuples and
-dictionaries found there; of a module of torch's own, all that it is made of. A tensor found in such a place is looked up there
-by each run, so that another one in its place needs no other trace.
-"""
+A trace depends on what its code names: attributes, globals, variables of enclosing functions, and the contents of
+lists, tuples and dictionaries found there; for a module of torch, on its whole state. A tensor found in such a place
+is looked up by each run, so replacing it by a similar tensor does not invalidate the trace. """
 
 from itertools import chain
 from operator import is_
@@ -21,21 +20,21 @@ DEPTH = 5
 class Guards:
     def __init__(self, staging):
         self.staging = staging
-        self.slots = []  # (dictionary, key, what is expected there, place)
-        self.values = []  # (place, what is expected there)
-        self.shapes = []  # (place, type and length or keys of what is there)
-        self.tensors = []  # (place, tensor, its kind)
-        self.same = []  # places of one tensor
+        self.slots = []  # (dictionary, key, expected value, place)
+        self.values = []  # (place, expected value)
+        self.shapes = []  # (place, type and length or keys of the container)
+        self.tensors = []  # (place, tensor, its properties)
+        self.same = []  # pairs of places with the same tensor
         self.numbers = []  # (place, type of the number)
-        self.wholes = []  # dictionaries of modules
-        self.empty = []  # likewise, with nothing in them
-        self.contents = ()  # all that is in them
+        self.whole_dicts = []  # state dictionaries of modules, guarded as a whole
+        self.empty_dicts = []  # the same for empty ones
+        self.contents = ()  # all values of `whole_dicts`
         self._taken = set()
 
-    # What is expected.
+    # Adding guards.
 
     def read(self):
-        """All that the code of the trace names."""
+        """Guards everything that the code of the trace names."""
         objects = self.staging.objects
         self._modules(objects.modules, {key[0] for key in self._taken})
         for scope, name in objects.globals_read.values():
@@ -63,7 +62,7 @@ class Guards:
         for module in {id(m): m for root in modules for m in root.modules()}.values():
             state = module.__dict__
             if type(module).__module__.startswith("torch.") and id(module) not in kept:
-                self.wholes.append(state)
+                self.whole_dicts.append(state)
             else:
                 self.take(Attribute(module, "training"), module.training)
             for name in _OF_MODULES:
@@ -71,13 +70,13 @@ class Guards:
                 if inside is None:
                     continue
                 if id(inside) not in kept:
-                    (self.wholes if inside else self.empty).append(inside)
+                    (self.whole_dicts if inside else self.empty_dicts).append(inside)
                     continue
                 for key, value in list(inside.items()):
                     self.take(Element(Held(inside), key), value)
 
     def take(self, place, value, depth=0):
-        """Expects this value at a place, unless that is looked after."""
+        """Expects this value at a place, unless the place already has a guard."""
         if place.key() not in self._taken:
             self.expect(place, value, depth)
 
@@ -97,20 +96,21 @@ class Guards:
             self.values.append((place, value))
 
     def expect_number(self, place, kind):
-        """A number that is a parameter of the graph."""
+        """Expects a number at a place. Its value is a parameter of the graph."""
         self._taken.add(place.key())
         self.numbers.append((place, kind))
 
-    def looked_after(self, key):
+    def skip(self, key):
+        """Adds no guard for this place."""
         self._taken.add(key)
 
     def expect_items(self, container, value):
-        """What a container held that the trace changes where it is."""
+        """Expects the items of a container that the trace changes in place."""
         self._structure(Held(container), value, 0)
 
     def _structure(self, place, value, depth):
         keys = list(value) if isinstance(value, dict) else range(len(value))
-        if not isinstance(place, Held) and (id(value), None) in self._taken:  # it is changed where it is
+        if not isinstance(place, Held) and (id(value), None) in self._taken:  # the container is changed in place
             self.values.append((place, value))
             return
         self.shapes.append((place, _form(value)))
@@ -128,24 +128,24 @@ class Guards:
         self.tensors.append((place, tensor, _kind(tensor)))
 
     def done(self):
-        """Forgets what is of the trace."""
+        """Ends adding guards, and releases the state of the trace."""
         self.contents = self._contents()
         self.staging = self._taken = None
 
     def _contents(self):
-        return tuple(chain.from_iterable(map(dict.values, self.wholes)))
+        return tuple(chain.from_iterable(map(dict.values, self.whole_dicts)))
 
-    # Whether it holds.
+    # Checking guards.
 
     def broken(self):
-        """Whether something is not as expected; and the places of such numbers."""
+        """Whether a guard is violated; and the places of single values that have changed."""
         slots = [
             place
             for scope, name, expected, place in self.slots
             if (now := scope.get(name, MISSING)) is not expected and not _equal(now, expected)
         ]
         contents = self._contents()
-        if any(self.empty) or len(contents) != len(self.contents) or not all(map(is_, contents, self.contents)):
+        if any(self.empty_dicts) or len(contents) != len(self.contents) or not all(map(is_, contents, self.contents)):
             return True, slots
         try:
             values = [place for place, value in self.values if not _equal(place.state(), value)]
@@ -155,7 +155,7 @@ class Guards:
                 and all(one.state() is other.state() for one, other in self.same)
                 and all(type(place.state()) is kind for place, kind in self.numbers)
             )
-        except (LookupError, TypeError):  # a list has become shorter
+        except (LookupError, TypeError):  # a list is shorter than before
             return True, slots
         return bool(slots or values) or not holds, slots + values
 

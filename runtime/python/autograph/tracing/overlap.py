@@ -1,13 +1,13 @@
-"""Tensors outside that share memory: a change of one in place would be one of the other, which the graph does not
-see."""
+"""Inputs that share memory. The graph treats its inputs as independent, so none of them may overlap one that is
+written in place."""
 
 import torch
 
 from ..errors import StagingError
 
 
-def refuse(name, captures, tensors, written):
-    """No input of a run may share memory with one that the graph of `name` changes."""
+def check(name, captures, tensors, written):
+    """Raises an error if an input shares memory with one that the graph of `name` writes to."""
     storages = {}
     for capture, tensor in zip(captures, tensors):
         if isinstance(tensor, torch.Tensor) and tensor.numel():
@@ -19,8 +19,9 @@ def refuse(name, captures, tensors, written):
             for other, with_it in sharing:
                 if other is not capture and _overlap(tensor, with_it):
                     raise StagingError(
-                        f"`{name}` changes {_called(capture)} in place, which shares memory with {_called(other)}: "
-                        "pass a copy of one, `.clone()`"
+                        f"`{name}` changes {_description(capture)} in place, which shares memory with "
+                        f"{_description(other)}: "
+                        "pass a copy of one of them: `.clone()`"
                     )
 
 
@@ -30,11 +31,11 @@ def _overlap(a, b):
 
 
 def _range(tensor):
-    """Where its elements lie in the storage, in bytes."""
+    """The range of bytes in the storage that a tensor occupies."""
     reach = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
     start = tensor.storage_offset() * tensor.itemsize
     return start, start + reach * tensor.itemsize
 
 
-def _called(capture):
+def _description(capture):
     return f"`{capture.path}`" if capture.path else "a tensor from outside"

@@ -1,4 +1,4 @@
-"""What a staged function returns, made of the results of its graph."""
+"""Builds the return value of a staged function from the results of its graph."""
 
 import copy
 import dataclasses
@@ -12,40 +12,41 @@ from ..capture.unbound import Maybe, UndefinedReturnValue
 from ..operators.values import List, unpacked
 
 
-def _like(kind, items):
-    """A dictionary of the kind of another one."""
-    made = copy.copy(kind)
-    made.clear()
+def _dict_like(original, items):
+    """A dictionary of the same class as another one, with other items."""
+    result = copy.copy(original)
+    result.clear()
     for key, value in items:
-        made[key] = value
-    return made
+        result[key] = value
+    return result
 
 
 def _object_like(value, state):
-    made = object.__new__(type(value))
-    made.__dict__.update(state)
-    return made
+    result = object.__new__(type(value))
+    result.__dict__.update(state)
+    return result
 
 
 class Result:
-    """What a function returns: operands of the graph, and how the value is made of them. What was given is returned itself."""
+    """The return value of a function: the operands that the graph returns, and a function that builds the value from
+    them. Arguments and tensors from outside are returned themselves."""
 
     def __init__(self, staging, value, containers):
         self.operands = []
-        self._given = {id(container.stand_in): id(container) for container in containers}
-        self._make = self._of(staging, value)
+        self._arguments = {id(container.copy): id(container) for container in containers}
+        self._build = self._of(staging, value)
 
     def value(self, values, outside):
-        return self._make(values, outside)
+        return self._build(values, outside)
 
     def _add(self, operand):
         self.operands.append(operand)
         return len(self.operands) - 1
 
     def _of(self, staging, value):
-        given = self._given.get(id(value))
-        if given is not None:
-            return lambda values, outside: outside[given]
+        argument = self._arguments.get(id(value))
+        if argument is not None:
+            return lambda values, outside: outside[argument]
         if isinstance(value, torch.Tensor):
             view = staging.view_of(value)
             if not view.chain and view.base.source is not None:
@@ -74,7 +75,7 @@ class Result:
         if isinstance(value, dict):
             keys = list(value)
             inner = self._children(staging, list, list(value.values()))
-            return lambda values, outside: _like(value, zip(keys, inner(values, outside)))
+            return lambda values, outside: _dict_like(value, zip(keys, inner(values, outside)))
         if dataclasses.is_dataclass(value) and not isinstance(value, type) and self._holds_staged(value):
             inner = self._of(staging, vars(value))
             return lambda values, outside: _object_like(value, inner(values, outside))
@@ -89,5 +90,5 @@ class Result:
         return lambda values, outside: values[index]
 
     def _children(self, staging, kind, items):
-        made = [self._of(staging, item) for item in items]
-        return lambda values, outside: kind([make(values, outside) for make in made])
+        builders = [self._of(staging, item) for item in items]
+        return lambda values, outside: kind([build(values, outside) for build in builders])

@@ -1,4 +1,4 @@
-"""Which calls share a trace: by the types and shapes of tensors, the values of numbers, the identity of the rest."""
+"""Keys of traces: the types and shapes of tensors, the values of numbers, and the identity of other objects."""
 
 import torch
 
@@ -6,12 +6,12 @@ from ..capture.layouts import layout
 from ..errors import StagingError
 from ..record.types import TensorType, parse_type
 
-#: Sizes of which torch's own rules make an exception (broadcasting, empty tensors): a trace for any size is for none.
+#: Smaller sizes are special (broadcasting, empty tensors): a trace for an unknown size is not valid for them.
 SPECIAL_SIZES = 2
 
 
 def kinds(leaves):
-    """All that tells calls apart but for shapes."""
+    """The part of a key that does not depend on shapes."""
     seen, found = {}, []
     for index, leaf in enumerate(leaves):
         if isinstance(leaf, torch.Tensor):
@@ -34,7 +34,7 @@ def flat(key):
 
 
 class Identity:
-    """An object as part of a key: it is kept alive, so that no other takes its place."""
+    """An object as part of a key. It is kept alive, so that its id stays unique."""
 
     __slots__ = ("object",)
 
@@ -48,11 +48,11 @@ class Identity:
         return id(self.object)
 
     def __repr__(self):
-        return f"one {type(self.object).__name__}"
+        return f"a {type(self.object).__name__}"
 
 
 class Family:
-    """Calls that differ in shapes only. The second shape makes a trace for any size of what differs."""
+    """Calls that differ in shapes only. At the second shape, the dimensions that differ become unknown."""
 
     def __init__(self):
         self.seen = []
@@ -60,7 +60,7 @@ class Family:
         self.is_fixed = False
 
     def unknown(self, new):
-        """leaf -> {dimension: group}: what to leave open for a new shape; None to take it as it is."""
+        """The dimensions to leave unknown for a new shape: leaf -> {dimension: group}; None for a static trace."""
         if self.is_fixed or not self.seen:
             return None
         old = self.seen[-1]
@@ -77,7 +77,7 @@ class Family:
         self.traces.append((unknown, self.seen[-1], trace))
 
     def relaxed(self, new):
-        """The traces that are right for these shapes."""
+        """The traces that are valid for these shapes."""
         return [trace for unknown, first, trace in reversed(self.traces) if _fits(unknown, first, new)]
 
 
@@ -95,10 +95,10 @@ def _fits(unknown, first, new):
 
 
 def types_of(signature):
-    """The types that an `input_signature` lists: each a text such as `f32[?,3]`, or anything that has a dtype and a
-    shape, in which None is any size."""
+    """The types of an `input_signature`: each is a text such as `f32[?,3]`, or an object with a dtype and a shape, in
+    which None is an unknown size."""
     if isinstance(signature, str):
-        raise TypeError("an input signature is a list of types, one for each tensor")
+        raise TypeError("`input_signature` must be a list of tensor types, not a string")
     return [_type_of(entry) for entry in signature]
 
 
@@ -109,25 +109,25 @@ def _type_of(entry):
         try:
             return parse_type(entry)
         except (KeyError, ValueError, RuntimeError):
-            raise ValueError(f"`{entry}` is no type of a tensor such as `f32[?,3]`") from None
+            raise ValueError(f"invalid tensor type `{entry}`; expected e.g. `f32[?,3]`") from None
     dtype, shape = getattr(entry, "dtype", None), getattr(entry, "shape", None)
     if not isinstance(dtype, torch.dtype) or shape is None:
-        raise TypeError(f"{entry!r} is no type of a tensor: it has no dtype of torch's and no shape")
+        raise TypeError(f"invalid tensor type {entry!r}; expected a text, or an object with a torch dtype and a shape")
     dims = tuple(None if n is None or n < 0 else int(n) for n in shape)
     return TensorType(dtype, dims, torch.device(getattr(entry, "device", None) or "cpu"))
 
 
 def checked(name, types, leaves):
-    """The sizes that an `input_signature` leaves open; the arguments must be what it says."""
+    """Checks the arguments against an `input_signature`. Returns the dimensions that it leaves unknown."""
     tensors = [(index, leaf) for index, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
     if len(types) != len(tensors):
-        raise StagingError(f"`{name}` has {len(types)} types in its signature and is given {len(tensors)} tensors")
+        raise StagingError(f"the signature of `{name}` has {len(types)} types, but {len(tensors)} tensors were passed")
     unknown = {}
     for (index, tensor), type in zip(tensors, types):
         fits = len(type.dims) == tensor.dim() and all(n is None or n == m for n, m in zip(type.dims, tensor.shape))
         if type.dtype != tensor.dtype or not fits:
             given = f"{tensor.dtype} of shape {list(tensor.shape)}"
-            raise StagingError(f"`{name}` is given {given} where its signature says {type}")
+            raise StagingError(f"`{name}` got {given}, but its signature expects {type}")
         open_dims = {d: (index, d) for d, n in enumerate(type.dims) if n is None}
         if open_dims:
             unknown[index] = open_dims

@@ -1,10 +1,10 @@
-"""Python state that a staged function changes: what a run does to it."""
+"""Changes of Python state by a staged function, which are applied after each run."""
 
 from ..capture.objects import MISSING, Element, Held, Items
 
 
 class Change:
-    """One variable, attribute or element. `value` is what the graph makes of it."""
+    """A change of one variable, attribute or element. `value` is its value at the end of the trace."""
 
     def __init__(self, place, value):
         self.place = place
@@ -15,14 +15,14 @@ class Change:
 
 
 class Growth(Change):
-    """A list that was appended to: what was in it before does not matter."""
+    """Items appended to a list. The change does not depend on the items before them."""
 
     def apply(self, value):
         self.place.container.extend(value)
 
 
 def state_of(staging, changed, new, guards):
-    """What becomes of each place, given its state before the trace and after it; the guards are told what it was."""
+    """The changes of places, given their states before and after the trace. The states before become guards."""
     numbers = {capture.place.key() for capture in staging.captures.values() if capture.is_number}
 
     def change(place, before, value):
@@ -43,9 +43,9 @@ def state_of(staging, changed, new, guards):
 
 
 def _items(key, place, before, value, guards, change):
-    """The changes of a list or dictionary: of single elements, where the others stay in their places."""
+    """The changes of a list or dictionary: of single elements if possible, otherwise of the whole container."""
     container = place.container
-    guards.looked_after(key)
+    guards.skip(key)
     if isinstance(before, list):
         if len(value) > len(before) and all(a is b for a, b in zip(before, value)):
             return [Growth(place, list(value)[len(before) :])]
@@ -57,7 +57,5 @@ def _items(key, place, before, value, guards, change):
         return [Change(place, value)]
     old = {name: before[name] if isinstance(before, list) else before.get(name, MISSING) for name in keys}
     return [
-        change(Element(Held(container), name), old[name], value[name])
-        for name in keys
-        if old[name] is not value[name]
+        change(Element(Held(container), name), old[name], value[name]) for name in keys if old[name] is not value[name]
     ]

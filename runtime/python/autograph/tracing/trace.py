@@ -1,4 +1,4 @@
-"""One graph of a function: how it comes to be, and how a call is a run of it."""
+"""Traces: runs a function once to get its graph, and runs the graph for calls."""
 
 import threading
 
@@ -15,18 +15,18 @@ from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
 from . import differentiable, graphs, overlap
 from .arguments import flatten, names, unflatten
-from .containers import Container, found_in, stand_ins
+from .containers import Container, copies, found_in
 from .guards import Guards
 from .result import Result
 from .state import state_of
 from .tracebacks import at_places
 
-#: A trace changes what it reaches until it is done, so there is one at a time.
+#: Tracing temporarily changes global and user state, so only one thread traces at a time.
 TRACING = threading.RLock()
 
 
 class Trace:
-    """One graph of a function, and how a call of it is made a run of the graph."""
+    """One graph of a function, with what is needed to run it in place of the function."""
 
     def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=()):
         recursive = {}
@@ -40,7 +40,7 @@ class Trace:
         self.staging = staging = Staging(name_of(python_function), recursive)
         leaves, structure = flatten(args, kwargs)
         self.arguments = []
-        given = []
+        fakes = []
         for index, (path, leaf) in enumerate(zip(names(python_function, args, kwargs), leaves)):
             if isinstance(leaf, torch.Tensor):
                 if id(leaf) not in staging.captures:
@@ -49,10 +49,10 @@ class Trace:
                 leaf = staging.captures[id(leaf)].fake
             else:
                 staging.objects.watch(leaf)
-            given.append(leaf)
+            fakes.append(leaf)
         staging.objects.watch(python_function)
-        args, kwargs = stand_ins(unflatten(given, structure))
-        self.containers = [Container(staging, stand_in) for stand_in in found_in((args, kwargs))]
+        args, kwargs = copies(unflatten(fakes, structure))
+        self.containers = [Container(staging, copy) for copy in found_in((args, kwargs))]
         staging.outside = frozenset(staging.objects.kept)
         before = staging.objects.snapshot()
         try:
@@ -103,7 +103,7 @@ class Trace:
             capture.tensor = None
 
     def gradient(self, kind, needed):
-        """What `differentiable` makes of the trace for the gradient by these inputs."""
+        """`kind(self, needed)`, cached; `kind` builds gradient graphs by these inputs."""
         with TRACING:
             key = kind, needed
             if key not in self._gradients:
@@ -111,16 +111,16 @@ class Trace:
             return self._gradients[key]
 
     def broken(self):
-        """Whether it is not right for the present state of Python; and the places of numbers that are others now."""
+        """Whether the current state of Python violates a guard; and the places whose values have changed."""
         if any((tensor.grad is None) != none for tensor, none in self.gradient_guards):
             return True, []
         return self.guards.broken()
 
     def run(self, leaves, args, kwargs):
-        """A call with these arguments."""
+        """Runs the graph with these arguments."""
         tensors = [self._input(capture, leaves) for capture in self.captures]
         if self.writes:
-            overlap.refuse(self.staging.name, self.captures, tensors, self.writes)
+            overlap.check(self.staging.name, self.captures, tensors, self.writes)
         try:
             needed = differentiable.is_needed(tensors)
             outputs = iter(differentiable.run(self, tensors) if needed else self.plan.run(tensors))
@@ -142,7 +142,7 @@ class Trace:
         return result
 
     def _write(self, written):
-        """Changes tensors outside in place: for autograd too, where it would have seen the change."""
+        """Writes to tensors outside the graph in place. Autograd records a write if it would have in eager mode."""
         recorded = [capture.fake.__dict__["_ag_view"].base.is_recorded for capture in self.writes]
         for (tensor, _), is_recorded in zip(written, recorded):
             if is_recorded and tensor.requires_grad and tensor.is_leaf and torch.is_grad_enabled():
@@ -155,11 +155,11 @@ class Trace:
         index = self.positions.get(id(capture))
         if index is not None:
             return leaves[index]
-        return capture.present()
+        return capture.current_value()
 
 
 def stage(staging, python_function, args, kwargs, optimizers=()):
-    """Runs the function on stand-ins and records all operations. The state of these optimizers is created first."""
+    """Runs the function on fake tensors and records all operations. The state of these optimizers is created first."""
     try:
         with tracing(staging):
             for optimizer in optimizers:

@@ -7,9 +7,7 @@ import torch
 
 from ..conversion import spans
 
-_HIDDEN = tuple(
-    os.path.dirname(os.path.abspath(path)) + os.sep for path in (os.path.dirname(__file__), torch.__file__)
-)
+_HIDDEN = tuple(os.path.dirname(os.path.abspath(path)) + os.sep for path in (os.path.dirname(__file__), torch.__file__))
 
 
 def in_user_code(error):
