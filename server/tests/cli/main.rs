@@ -8,6 +8,7 @@ mod explain;
 mod fixes;
 mod formats;
 mod generated;
+mod links;
 mod project;
 mod robustness;
 mod runtime;
