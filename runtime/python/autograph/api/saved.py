@@ -36,17 +36,17 @@ class Loaded:
         names = [name for name, _ in self.arguments]
         if len(args) > len(names):
             raise TypeError(f"expected {len(names)} arguments, got {len(args)}")
-        given = dict(zip(names, args))
+        by_name = dict(zip(names, args))
         for name, value in kwargs.items():
             if name not in names:
                 raise TypeError(f"unknown argument `{name}`; the arguments are: {', '.join(names)}")
-            if name in given:
+            if name in by_name:
                 raise TypeError(f"got several values for the argument `{name}`")
-            given[name] = value
-        missing = [name for name in names if name not in given]
+            by_name[name] = value
+        missing = [name for name in names if name not in by_name]
         if missing:
             raise TypeError(f"missing arguments: {', '.join(missing)}")
-        results = self._model.run([given[name] for name in names])
+        results = self._model.run([by_name[name] for name in names])
         return results[0] if len(results) == 1 else results
 
 

@@ -104,9 +104,9 @@ class Aliases:
         if view.base in self.held:
             raise StagingError(HELD, spans.current())
         if view.chain:
-            wholes = self._along(view)[:-1]
-            for step, whole in zip(reversed(view.chain), reversed(wholes)):
-                value = self.staging.emit_inverse(step, whole, value)
+            operands = self._along(view)[:-1]
+            for step, operand in zip(reversed(view.chain), reversed(operands)):
+                value = self.staging.emit_inverse(step, operand, value)
         if not torch.is_grad_enabled() or any(step.op is aten.detach.default for step in view.chain):
             value = self._overwritten(view.base.value, value)
         else:

@@ -12,14 +12,18 @@ def grad(staging, outputs, inputs, grad_outputs=None, allow_unused=None, materia
     outputs, inputs = _tuple(outputs), _tuple(inputs)
     seeds = _tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outputs)
     values = [staging.value_of(output) for output in outputs]
-    wanted = [staging.value_of(tensor) for tensor in inputs]
+    input_values = [staging.value_of(tensor) for tensor in inputs]
     for value, seed in zip(values, seeds):
         if seed is None and any(n != 1 for n in value.type.dims):
             message = "a gradient without `grad_outputs` needs an output with one element; this one has more"
             raise StagingError(message, spans.current())
     seeds = [seed if seed is None else staging.value_of(seed) for seed in seeds]
-    used = depend_on(staging.record, wanted, values) if allow_unused or materialize_grads else [True] * len(wanted)
-    requested = [value for value, needed in zip(wanted, used) if needed]
+    used = (
+        depend_on(staging.record, input_values, values)
+        if allow_unused or materialize_grads
+        else [True] * len(input_values)
+    )
+    requested = [value for value, needed in zip(input_values, used) if needed]
     types = [value.type for value in requested]
     extra = create_graph, allow_unused or materialize_grads
     gradients = iter(staging.emit("gradient", [values, seeds, requested], types, extra=extra) if requested else [])

@@ -174,7 +174,7 @@ class Objects:
         self.places = {}  # (id of the owner, name) -> place
         self.attributes = {}  # (id of the owner, name) -> place
         self.seen_code = set()
-        self.given = set()  # ids of dictionaries among the arguments
+        self.arguments = set()  # ids of dictionaries among the arguments
         self.outer = set()  # keys of places that are reachable from outside the function
         self.in_block = False
         self.modules = []
@@ -226,10 +226,10 @@ class Objects:
                     self._place(Global(scope, name), id(scope), name)
                 self.watch(scope[name], depth + 1)
 
-    def give(self, container):
+    def watch_argument(self, container):
         """Watches a container among the arguments. A `List` records its own changes."""
         if isinstance(container, dict):
-            self.given.add(id(container))
+            self.arguments.add(id(container))
             self.kept[id(container)] = container
             self.places[(id(container), None)] = Items(container)
 
@@ -321,7 +321,7 @@ class Objects:
     def changed_outside(self, before):
         """The changed places that are not in arguments."""
         changed = self.changed(before)
-        return {place: state for place, state in changed.items() if place.key()[0] not in self.given}
+        return {place: state for place, state in changed.items() if place.key()[0] not in self.arguments}
 
     def _attribute(self, owner, name):
         return self.attributes.setdefault((id(owner), name), Attribute(owner, name))

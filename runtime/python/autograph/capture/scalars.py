@@ -1,7 +1,7 @@
 """Staged scalars: a `torch.SymInt`, `SymFloat` or `SymBool` whose node is a value of the record.
 
 Torch's argument parsers accept them. Arithmetic on them is recorded where it happens, with Python's semantics and
-without symbolic algebra. Code that needs the concrete number is an error at the user's line. """
+without symbolic algebra. Code that needs the concrete number is an error at the user's line."""
 
 import torch
 

@@ -276,8 +276,8 @@ class Staging:
     def emit_view(self, step, value, type):
         return views.emit(self, step, value, type)
 
-    def emit_inverse(self, step, whole, value):
-        return views.emit_inverse(self, step, whole, value)
+    def emit_inverse(self, step, base, value):
+        return views.emit_inverse(self, step, base, value)
 
     def size_expression(self, number):
         return self.sizes.lower(number)

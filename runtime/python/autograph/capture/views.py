@@ -36,12 +36,12 @@ def name(op):
 _AS_VALUES = {aten._conj.default: "aten._conj_physical.default", aten._neg_view.default: "aten.neg.default"}
 
 
-def emit_inverse(staging, step, whole, value):
+def emit_inverse(staging, step, operand, value):
     """The value of the viewed tensor after its view was assigned this value."""
-    op, rest, type = step.op, step.rest, whole.type
+    op, rest, type = step.op, step.rest, operand.type
     scatter = _SCATTERS.get(op)
     if scatter is not None:
-        return staging.emit(scatter, [whole, value, *rest], [type])[0]
+        return staging.emit(scatter, [operand, value, *rest], [type])[0]
     if op in _IDENTITIES or op is aten.detach.default:
         return value
     if op in _RESHAPES or op in (aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims):

@@ -30,9 +30,9 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            given = inputs.given(options.input)
+            arguments_by_name = inputs.parse_inputs(options.input)
             function, owner = find(options.file, options.qualname)
-            graph = staged(function, owner, given)
+            graph = staged(function, owner, arguments_by_name)
         if options.passes:
             graph = graph.optimized(None if options.passes == "all" else options.passes.split(","))
         text = written(graph, options.format)
@@ -117,19 +117,19 @@ def imported(path):
     return module
 
 
-def staged(function, owner, given):
+def staged(function, owner, arguments_by_name):
     """The graph that a call with these inputs runs."""
     plain = function.python_function if isinstance(function, Function) else function
     parameters = inputs.parameters(plain)
     positional = []
-    if owner is not None and parameters and parameters[0].name not in given:
+    if owner is not None and parameters and parameters[0].name not in arguments_by_name:
         with users_code():
             positional.append(owner())
         parameters = parameters[1:]
-    inputs.check(plain, parameters, given)
+    inputs.check(plain, parameters, arguments_by_name)
     function = function if isinstance(function, Function) else Function(function)
     with users_code():
-        return function.trace(*positional, **given).graph
+        return function.trace(*positional, **arguments_by_name).graph
 
 
 def written(graph, format):

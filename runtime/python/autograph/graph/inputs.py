@@ -18,7 +18,7 @@ class InputError(Exception):
     """An invalid input. The message names the invalid part."""
 
 
-def given(texts):
+def parse_inputs(texts):
     """The inputs by name."""
     found = {}
     for text in texts:
@@ -41,21 +41,21 @@ def parameters(function):
         raise InputError("the function has no signature that Python can inspect") from None
 
 
-def check(function, parameters, given):
+def check(function, parameters, inputs):
     """Checks that the function can be called with these inputs."""
     kinds = {parameter.kind for parameter in parameters}
     names = [parameter.name for parameter in parameters]
-    for name in given:
+    for name in inputs:
         if name not in names and inspect.Parameter.VAR_KEYWORD not in kinds:
             raise InputError(f"unknown parameter `{name}`; the parameters are: {', '.join(names) or 'none'}")
     for parameter in parameters:
-        if parameter.kind is parameter.POSITIONAL_ONLY and parameter.name in given:
+        if parameter.kind is parameter.POSITIONAL_ONLY and parameter.name in inputs:
             raise InputError(f"`{parameter.name}` is positional-only and cannot be passed by name")
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     missing = [
         parameter.name
         for parameter in parameters
-        if parameter.name not in given and parameter.default is parameter.empty and parameter.kind not in variadic
+        if parameter.name not in inputs and parameter.default is parameter.empty and parameter.kind not in variadic
     ]
     if missing:
         raise InputError(f"no `--input` for {', '.join(missing)}")

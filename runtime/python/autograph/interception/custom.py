@@ -1,7 +1,7 @@
 """`torch.autograd.Function`: its `forward` is staged, its `backward` is the derivative.
 
 The results pass through an operator that is defined for the call, whose derivative is `backward`. It is captured as a
-graph when it is needed, like any derivative of torch. """
+graph when it is needed, like any derivative of torch."""
 
 import itertools
 
@@ -70,12 +70,12 @@ def _operator(cls, context):
 
     def backward(ctx, gradients):
         saved = iter(ctx.saved_tensors)
-        context.saved_tensors = tuple(next(saved) if there else None for there in present)
+        context.saved_tensors = tuple(next(saved) if exists else None for exists in present)
         found = cls.backward(context, *gradients)
         found = found if isinstance(found, tuple) else (found,)
         count, _, saved_count = ctx.counts
-        wanted = [gradient for gradient, needed in zip(found, context.needs_input_grad) if needed]
-        return [None] * count, wanted, [None] * saved_count
+        required = [gradient for gradient, needed in zip(found, context.needs_input_grad) if needed]
+        return [None] * count, required, [None] * saved_count
 
     torch.library.register_autograd(f"autograph::{name}", backward, setup_context=setup, lib=_LIBRARY)
     return getattr(torch.ops.autograph, name).default

@@ -121,11 +121,11 @@ def emit(staging, func, args, result):
             return []
         element = views.result_type(result[0])
         value = staging.emit(views.name(func), operands, [ListType(element)])[0]
-        made = []
+        parts = []
         for index, fake in enumerate(result):
             got = staging.emit("list.get", [value, index], [views.result_type(fake)])[0]
-            made.append(staging.adopt(_distinct(staging, fake), got))
-        return made
+            parts.append(staging.adopt(_distinct(staging, fake), got))
+        return parts
     if not isinstance(result, (tuple, list)):
         raise StagingError(
             f"the result of {func} is a Python value that depends on the data of a tensor", spans.current()
@@ -133,16 +133,16 @@ def emit(staging, func, args, result):
     fakes = [_distinct(staging, r) if isinstance(r, torch.Tensor) else r for r in result]
     types = [views.result_type(r) if isinstance(r, torch.Tensor) else (scalars.kind_of(r) or "none") for r in fakes]
     values = staging.emit(views.name(func), operands, types)
-    made = []
+    results = []
     for fake, value in zip(fakes, values):
         if isinstance(fake, torch.Tensor):
             staging.sizes.adopt(fake, value)
-            made.append(staging.adopt(fake, value))
+            results.append(staging.adopt(fake, value))
         elif fake is None:
-            made.append(None)
+            results.append(None)
         else:
-            made.append(staging.scalar(value))
-    return tuple(made)
+            results.append(staging.scalar(value))
+    return tuple(results)
 
 
 def _distinct(staging, fake):
@@ -181,13 +181,13 @@ def _holds_value(operand):
     return any(map(_holds_value, operand)) if isinstance(operand, list) else hasattr(operand, "region")
 
 
-def _step(staging, source, op, rest, whole, fake):
+def _step(staging, source, op, rest, operand, fake):
     value = staging.aliases.read(source)
-    step = Step(op, rest, views.result_type(whole), tuple(whole.shape))
+    step = Step(op, rest, views.result_type(operand), tuple(operand.shape))
     type = views.result_type(fake)
-    made = views.emit(staging, step, value, type)
-    staging.sizes.adopt(fake, made)
-    fake.__dict__["_ag_view"] = View(source.base, (*source.chain, step), made)
+    result = views.emit(staging, step, value, type)
+    staging.sizes.adopt(fake, result)
+    fake.__dict__["_ag_view"] = View(source.base, (*source.chain, step), result)
     return fake
 
 
@@ -258,8 +258,8 @@ def _cosine_similarity(staging, func, args, kwargs):
 def _onednn_layer(staging, func, args, kwargs):
     """A layer of an LSTM. Torch saves what its derivative needs if a tensor requires a gradient; here it is saved
     whenever gradients are enabled."""
-    *given, train = schemas.in_order(func, args, kwargs)
-    fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in given]
+    *operands, train = schemas.in_order(func, args, kwargs)
+    fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in operands]
     fakes.append(train or torch.is_grad_enabled())
     return emit(staging, func, fakes, compute(staging, func, fakes))
 

@@ -37,23 +37,23 @@ def functionalize(staging, func, args, kwargs):
     positions = schemas.written(func)
     in_place = not schemas.arguments(func)[positions[0]][2]
     names = {name for name, _, _ in schemas.arguments(functional)}
-    given = [
-        (name, value, only_named)
-        for (name, _, only_named), value in zip(schemas.arguments(func), ordered)
+    arguments = [
+        (name, value, keyword_only)
+        for (name, _, keyword_only), value in zip(schemas.arguments(func), ordered)
         if name in names
     ]
-    positional = [value for _, value, only_named in given if not only_named]
-    named = {name: value for name, value, only_named in given if only_named}
+    positional = [value for _, value, keyword_only in arguments if not keyword_only]
+    named = {name: value for name, value, keyword_only in arguments if keyword_only}
     result = functional(*positional, **named)
     results = result if isinstance(result, (tuple, list)) else (result,)
     targets = [ordered[position] for position in positions]
-    own = max(len(results) - len(targets), 0)  # results that are not written: `_native_batch_norm_legit`
+    unwritten = max(len(results) - len(targets), 0)  # results that are not written: `_native_batch_norm_legit`
     # Targets of an operator that also has results, such as batch statistics, have no derivative.
-    with torch.set_grad_enabled(torch.is_grad_enabled() and not own):
-        for target, new in zip(targets, results[own:]):
+    with torch.set_grad_enabled(torch.is_grad_enabled() and not unwritten):
+        for target, new in zip(targets, results[unwritten:]):
             _store(staging, target, new, in_place)
-    if own:
-        return results[0] if own == 1 else results[:own]
+    if unwritten:
+        return results[0] if unwritten == 1 else results[:unwritten]
     return targets[0] if len(targets) == 1 else tuple(targets)
 
 
@@ -81,24 +81,24 @@ def assign(staging, target, value):
 
 def copy(staging, target, source):
     """`target.copy_(source)`, `target[…] = source`."""
-    fake, given = staging.fake_of(target), staging.fake_of(source)
+    fake, new = staging.fake_of(target), staging.fake_of(source)
     if staging.view_of(target).same_place(staging.view_of(source)):
         return target
-    if given.dtype != fake.dtype or given.device != fake.device:
-        given = given.to(device=fake.device, dtype=fake.dtype)
-    if not all(type(n) is int for n in (*given.shape, *fake.shape)):
-        given = _expanded(staging, given, fake)
-    elif given.shape != fake.shape:
-        given = given.expand(fake.shape)
-    assign(staging, target, staging.value_of(given))
+    if new.dtype != fake.dtype or new.device != fake.device:
+        new = new.to(device=fake.device, dtype=fake.dtype)
+    if not all(type(n) is int for n in (*new.shape, *fake.shape)):
+        new = _expanded(staging, new, fake)
+    elif new.shape != fake.shape:
+        new = new.expand(fake.shape)
+    assign(staging, target, staging.value_of(new))
     return target
 
 
-def _expanded(staging, given, fake):
+def _expanded(staging, new, fake):
     """Expands to sizes that are only known when the graph runs: `y[n:] = y[n:] * 2`."""
-    if [str(n) for n in given.shape] == [str(n) for n in fake.shape]:
-        return given
-    args = [staging.value_of(given), [staging.operand(n) for n in fake.shape], False]
+    if [str(n) for n in new.shape] == [str(n) for n in fake.shape]:
+        return new
+    args = [staging.value_of(new), [staging.operand(n) for n in fake.shape], False]
     return staging.fresh(staging.emit("aten.expand.default", args, [views.result_type(fake)])[0])
 
 

@@ -10,21 +10,21 @@ aten = torch.ops.aten
 def layers(staging, func, args, kwargs):
     """`torch.nn.GRU(…, num_layers=2, dropout=0.5)`"""
     is_padded = func._overloadname == "input"  # packed sequences have no `batch_first`
-    *given, params, has_biases, count, dropout, train, bidirectional = args[: -1 if is_padded else None]
+    *operands, params, has_biases, count, dropout, train, bidirectional = args[: -1 if is_padded else None]
     if func is aten.lstm.input and not has_biases and len(params) == 2 * count * (1 + bidirectional):
         params, has_biases = _with_biases(params), True
-    sequence, *sizes, states = given
+    sequence, *sizes, states = operands
     batch_first = is_padded and args[-1]
     layout = [False] if is_padded else []
     if batch_first:
         sequence = sequence.transpose(0, 1)
-    directions, own = 1 + bidirectional, len(params) // count
+    directions, params_per_layer = 1 + bidirectional, len(params) // count
     ends = []
     for layer in range(count):
         if layer and dropout and train:
             sequence = torch.dropout(sequence, dropout, True)
         start = _narrowed(states, layer * directions, directions)
-        weights = params[layer * own : (layer + 1) * own]
+        weights = params[layer * params_per_layer : (layer + 1) * params_per_layer]
         options = [has_biases, 1, 0.0, train, bidirectional, *layout]
         sequence, *end = func.decompose(sequence, *sizes, start, weights, *options)
         ends.append(end)

@@ -61,8 +61,8 @@ def in_order(func, args, kwargs):
 
 def _takes(candidate, func):
     """Whether an operator has all parameters of another."""
-    given = {(a.name, str(a.real_type)) for a in candidate._schema.arguments}
-    return all((a.name, str(a.real_type)) in given for a in func._schema.arguments)
+    parameters = {(a.name, str(a.real_type)) for a in candidate._schema.arguments}
+    return all((a.name, str(a.real_type)) in parameters for a in func._schema.arguments)
 
 
 _BY_NAME = {"aten.bernoulli_.float": torch.ops.aten.bernoulli.p}
@@ -86,14 +86,14 @@ def functional(func):
         return _BY_NAME.get(str(func))
     if hasattr(namespace, name + "_functional") and overload in getattr(namespace, name + "_functional").overloads():
         return getattr(getattr(namespace, name + "_functional"), overload)
-    outs = [a for a in written if a.kwarg_only]
-    if len(outs) != len(written):
+    out_arguments = [a for a in written if a.kwarg_only]
+    if len(out_arguments) != len(written):
         return None
-    wanted = [(a.name, str(a.real_type)) for a in func._schema.arguments if a not in outs]
+    required = [(a.name, str(a.real_type)) for a in func._schema.arguments if a not in out_arguments]
     for other in packet.overloads():
         found = getattr(packet, other)
-        given = [(a.name, str(a.real_type)) for a in found._schema.arguments]
-        if not writes(found) and [g for g in given if g in wanted] == wanted:
+        parameters = [(a.name, str(a.real_type)) for a in found._schema.arguments]
+        if not writes(found) and [g for g in parameters if g in required] == required:
             return found
     return None
 

@@ -31,7 +31,7 @@ def _needs_copy(target):
     """Whether a write must copy a list or dictionary: inside a region it may be traced again, and other branches must
     not see the write."""
     staging = current()
-    if staging is None or staging.depth == 0 or id(target) in staging.objects.given:
+    if staging is None or staging.depth == 0 or id(target) in staging.objects.arguments:
         return False
     return type(target) in (list, dict)
 

@@ -217,9 +217,9 @@ def condition(staging, value, what):
 def cell_value(cell, state):
     """The state of a cell as a value that has a spec. A cell is a base, list or place that a region changes."""
     if isinstance(cell, List):
-        made = List()
-        made.restore(state)
-        return made
+        contents = List()
+        contents.restore(state)
+        return contents
     return Undefined(str(cell)) if state is MISSING else state
 
 
@@ -238,12 +238,12 @@ def store_cell(staging, cell, spec, values):
     if isinstance(cell, Base):
         staging.aliases.set_base(cell, next(values))
         return
-    made = build(staging, spec, values)
+    value = build(staging, spec, values)
     if isinstance(cell, List):
         cell._changing()
-        cell.restore(made.state())
+        cell.restore(value.state())
     else:
-        cell.restore(MISSING if isinstance(made, Undefined) else made)
+        cell.restore(MISSING if isinstance(value, Undefined) else value)
 
 
 def description(cell):

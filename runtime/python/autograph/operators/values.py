@@ -360,9 +360,9 @@ def build(staging, spec, values):
     if isinstance(spec, specs.Growing):
         return List.staged(next(values), spec)
     if isinstance(spec, specs.Packed):
-        whole = next(values)
-        items = enumerate(whole.type.items)
-        return build(staging, spec.tree, iter([staging.emit(f"tuple.get {i}", [whole], [t])[0] for i, t in items]))
+        packed = next(values)
+        items = enumerate(packed.type.items)
+        return build(staging, spec.tree, iter([staging.emit(f"tuple.get {i}", [packed], [t])[0] for i, t in items]))
     children = [build(staging, child, values) for child in spec.children]
     return List(children) if spec.kind is list else _of_kind(spec, children)
 

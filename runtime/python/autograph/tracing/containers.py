@@ -6,14 +6,14 @@ from ..operators.values import List
 _KINDS = (List, *CONTAINERS)
 
 
-def found_in(value):
+def containers_in(value):
     """The lists and dictionaries in a structure, in an order that only depends on its form."""
     if type(value) in _KINDS:
         yield value
     elif not isinstance(value, tuple):
         return
     for element in value.values() if isinstance(value, dict) else value:
-        yield from found_in(element)
+        yield from containers_in(element)
 
 
 def copies(value):
@@ -32,7 +32,7 @@ class Container:
     """A list or dictionary among the arguments, represented by its copy."""
 
     def __init__(self, staging, copy):
-        staging.objects.give(copy)
+        staging.objects.watch_argument(copy)
         self.copy = copy
         self.before = copy.copy()
 

@@ -55,8 +55,8 @@ class Differentiable(torch.autograd.Function):
         ctx.mark_non_differentiable(
             *(
                 leaf
-                for leaf, there in zip(leaves, has)
-                if isinstance(leaf, torch.Tensor) and not (there and is_differentiable(leaf.dtype))
+                for leaf, flag in zip(leaves, has)
+                if isinstance(leaf, torch.Tensor) and not (flag and is_differentiable(leaf.dtype))
             )
         )
         return tuple(leaves)
@@ -101,7 +101,7 @@ class _Gradient:
             for index, operand in enumerate(trace.operands)
             if gradient_type(getattr(operand, "type", None)) is not None
         ]
-        wanted = [
+        candidates = [
             index
             for index, (capture, need) in enumerate(zip(trace.captures, needed))
             if need and gradient_type(capture.param.type) is not None
@@ -110,10 +110,10 @@ class _Gradient:
             trace.staging,
             trace.operands,
             [trace.operands[index] for index in self.outputs],
-            [trace.captures[index].param for index in wanted],
+            [trace.captures[index].param for index in candidates],
             omits_prints,
         )
-        self.inputs = [index for index, there in zip(wanted, found) if there]
+        self.inputs = [index for index, exists in zip(candidates, found) if exists]
 
 
 class Joint(_Gradient):

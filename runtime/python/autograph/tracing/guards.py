@@ -2,7 +2,7 @@
 
 A trace depends on what its code names: attributes, globals, variables of enclosing functions, and the contents of
 lists, tuples and dictionaries found there; for a module of torch, on its whole state. A tensor found in such a place
-is looked up by each run, so replacing it by a similar tensor does not invalidate the trace. """
+is looked up by each run, so replacing it by a similar tensor does not invalidate the trace."""
 
 from itertools import chain
 from operator import is_

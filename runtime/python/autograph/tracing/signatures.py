@@ -126,8 +126,8 @@ def checked(name, types, leaves):
     for (index, tensor), type in zip(tensors, types):
         fits = len(type.dims) == tensor.dim() and all(n is None or n == m for n, m in zip(type.dims, tensor.shape))
         if type.dtype != tensor.dtype or not fits:
-            given = f"{tensor.dtype} of shape {list(tensor.shape)}"
-            raise StagingError(f"`{name}` got {given}, but its signature expects {type}")
+            actual = f"{tensor.dtype} of shape {list(tensor.shape)}"
+            raise StagingError(f"`{name}` got {actual}, but its signature expects {type}")
         open_dims = {d: (index, d) for d, n in enumerate(type.dims) if n is None}
         if open_dims:
             unknown[index] = open_dims

@@ -15,7 +15,7 @@ from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
 from . import differentiable, graphs, overlap
 from .arguments import flatten, names, unflatten
-from .containers import Container, copies, found_in
+from .containers import Container, containers_in, copies
 from .guards import Guards
 from .result import Result
 from .state import state_of
@@ -52,7 +52,7 @@ class Trace:
             fakes.append(leaf)
         staging.objects.watch(python_function)
         args, kwargs = copies(unflatten(fakes, structure))
-        self.containers = [Container(staging, copy) for copy in found_in((args, kwargs))]
+        self.containers = [Container(staging, copy) for copy in containers_in((args, kwargs))]
         staging.outside = frozenset(staging.objects.kept)
         before = staging.objects.snapshot()
         try:
@@ -129,7 +129,7 @@ class Trace:
         outside = dict(zip(map(id, self.captures), tensors))
         values = [next(outputs) for _ in self.result.operands]
         written = [(outside[id(capture)], next(outputs)) for capture in self.writes]
-        outside.update(zip(map(id, self.containers), found_in((args, kwargs))))
+        outside.update(zip(map(id, self.containers), containers_in((args, kwargs))))
         result, states, gradients, contents = self.result.value(values, outside)
         self._write(written)
         with torch.no_grad():
