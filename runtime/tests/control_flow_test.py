@@ -380,7 +380,7 @@ def test_none_before_the_loop():
         return best
 
     staged = assert_same(best, (t(1, 3, 2), torch.tensor(3)), (t(4, 3, 2), torch.tensor(1)))
-    with pytest.raises(AssertionError, match="first round.*`best`"):
+    with pytest.raises(AssertionError, match="first iteration.*`best`"):
         staged(t(1, 2, 3), torch.tensor(0))
 
 

@@ -123,7 +123,7 @@ def test_a_call_that_nothing_ends():
     def f(x, n):
         return f(x * 2, n - 1)
 
-    assert "does not come to an end" in staging_error(f, t(1), torch.tensor(2))
+    assert "does not terminate" in staging_error(f, t(1), torch.tensor(2))
 
 
 def test_own_exception_with_staged_arguments():

@@ -168,25 +168,25 @@ def test_what_the_program_prints_is_not_in_the_graph(program):
     "function, inputs, message",
     [
         ("missing", [], "there is no `missing` in"),
-        ("sys", [], "`sys` is no function"),
+        ("sys", [], "`sys` is not a function"),
         ("count", [], "no `--input` for x"),
-        ("count", ["x"], "`x` is no NAME=VALUE"),
+        ("count", ["x"], "invalid input `x`; expected NAME=VALUE"),
         ("count", ["x=1", "x=2"], "`x` is given twice"),
-        ("count", ["x=1", "y=2"], "there is no parameter `y`; there are: x"),
-        ("count", ["x y=1"], "`x y` in `x y=1` is no name of a parameter"),
-        ("count", ["x=f32[two]"], "`two` in `x=f32[two]` is no size"),
-        ("count", ["x=f32[-1]"], "`-1` in `x=f32[-1]` is no size"),
-        ("count", ["x=f32[2,]"], "`` in `x=f32[2,]` is no size"),
-        ("count", ["x=q7[2]"], "`q7` in `x=q7[2]` is no element type; there are: f16, bf16, f32"),
-        ("count", ["x=f32[2]cuda"], "`cuda` behind `x=f32[2]cuda` is no device"),
-        ("count", ["x=f32[2]@abacus"], "no tensor is made from `x=f32[2]@abacus`"),
-        ("count", ["x=f32[999999999999999]"], "no tensor is made from `x=f32[999999999999999]`"),
-        ("count", ["x=f32[" + "9" * 5000 + "]"], "no tensor is made from `x=f32[999"),
-        ("count", ["x=__import__('os').abort()"], "is neither the type of a tensor nor a Python literal"),
-        ("count", ["x=" + "(" * 9000], "the value of `x` is too long, or nests too deeply: `((((("),
-        ("count", ["x=" + "-" * 9000 + "1"], "is neither the type of a tensor nor a Python literal"),
-        ("count", ["x=\udcff"], "for `x`, is neither the type of a tensor nor a Python literal"),
-        ("count", ["x="], "``, for `x`, is neither the type of a tensor nor a Python literal"),
+        ("count", ["x=1", "y=2"], "unknown parameter `y`; the parameters are: x"),
+        ("count", ["x y=1"], "invalid parameter name `x y` in `x y=1`"),
+        ("count", ["x=f32[two]"], "invalid size `two` in `x=f32[two]`"),
+        ("count", ["x=f32[-1]"], "invalid size `-1` in `x=f32[-1]`"),
+        ("count", ["x=f32[2,]"], "invalid size `` in `x=f32[2,]`"),
+        ("count", ["x=q7[2]"], "invalid element type `q7` in `x=q7[2]`; expected one of f16, bf16, f32"),
+        ("count", ["x=f32[2]cuda"], "invalid device `cuda` in `x=f32[2]cuda`"),
+        ("count", ["x=f32[2]@abacus"], "cannot create a tensor for `x=f32[2]@abacus`"),
+        ("count", ["x=f32[999999999999999]"], "cannot create a tensor for `x=f32[999999999999999]`"),
+        ("count", ["x=f32[" + "9" * 5000 + "]"], "cannot create a tensor for `x=f32[999"),
+        ("count", ["x=__import__('os').abort()"], "for `x`; expected a tensor type such as `f32[2,3]` or a Python literal"),
+        ("count", ["x=" + "(" * 9000], "the value of `x` is too long or nested too deeply: `((((("),
+        ("count", ["x=" + "-" * 9000 + "1"], "for `x`; expected a tensor type such as `f32[2,3]` or a Python literal"),
+        ("count", ["x=\udcff"], "` for `x`; expected a tensor type"),
+        ("count", ["x="], "invalid value `` for `x`; expected a tensor type"),
     ],
 )
 def test_what_is_wrong_is_said(graph, program, function, inputs, message):
@@ -326,4 +326,4 @@ def test_an_editor_shows_the_graph_of_a_function(editor, program):
 
 def test_an_editor_is_told_why_there_is_no_graph(editor, program):
     drawn = editor.ask("ag-lsp/graph", uri=program.as_uri(), function="count", inputs="x=f32[2] y=1")
-    assert drawn["svg"] is None and drawn["failure"] == "error: there is no parameter `y`; there are: x"
+    assert drawn["svg"] is None and drawn["failure"] == "error: unknown parameter `y`; the parameters are: x"

@@ -1,16 +1,33 @@
-"""Staged Python: functions whose tensor parts run as a graph on libtorch, their Python parts in Python.
+"""Staged Python: functions whose tensor parts run as a graph on libtorch, and whose other parts run in Python.
 
     import autograph as ag
 
     @ag.function
     def rnn(cell, inputs, state): ...
+
+The package has layers. A module imports modules of its own layer and of lower layers only, and imports form no cycle
+inside a layer; `runtime/tests/layers_test.py` checks both.
+
+    graph          the command `python -m autograph.graph`
+    api            the public functions
+    tracing        traces: from a call to a graph, guards, results, gradients
+    interception   torch functions and operators while a function is traced
+    operators      what converted code calls: control flow, calls, lists, variables
+    capture        the state of a trace: tensors, numbers, sizes, views, Python objects
+    conversion     converted functions and their source maps
+    errors         exceptions with a place in the user's code
+    record         types, values, nodes and regions as plain data
+
+A lower layer that needs a higher one is given it: converted code finds its operators in a cell that `operators` fills
+(`conversion.converter.OPERATORS`), and overloads of functions are registered (`operators.overloads`).
 """
 
-from .api import convert, do_not_convert, py_function, set_element_type, set_loop_options, stack, to_code, to_graph
-from .eager import functions_run_eagerly, run_functions_eagerly
+from .api.conversion import convert, do_not_convert, set_element_type, set_loop_options, stack, to_code, to_graph
+from .api.eager import functions_run_eagerly, run_functions_eagerly
+from .api.function import Function, function
+from .api.saved import load
 from .errors import AutographError, ConversionError, StagingError
-from .function import Function, function
-from .saved import load
+from .operators.py_function import py_function
 
 __all__ = [
     "AutographError", "ConversionError", "Function", "StagingError", "convert", "do_not_convert", "function",

@@ -10,6 +10,7 @@ mod explain;
 mod fixes;
 mod formats;
 mod generated;
+mod links;
 mod pages;
 mod project;
 mod robustness;

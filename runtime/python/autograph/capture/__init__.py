@@ -1,1 +1,2 @@
-"""How torch code becomes a record: below torch's dispatcher, on tensors without data."""
+"""The state of a trace that is being made: the values of tensors and numbers, views and writes in place, sizes, Python
+objects, and `.grad`."""

@@ -1,30 +1,29 @@
-"""Views and changes in place, for a graph that knows neither.
+"""Views and in-place writes. The graph has neither: its values are immutable.
 
-Every storage has one *base*: the tensor that was made with it, and its present value. A view is the base and the
-chain of view operations that leads to it. A change in place makes a new value for the base, through the chain
-backwards; a view that is read later is replayed from it. What a region changes becomes results of the region: the
-*journal* tells which bases, and what their values were before.
+Every storage has one *base*: the tensor that was created with it, and its current value. A view is a base and a
+chain of view operations. An in-place write computes a new value of the base by inverting the chain; a view that is read
+later is computed from it again. The bases that a region changes become results of the region: the *journal* records
+them with their values before the region.
 
-A list of the graph holds values: what it shares with a tensor is lost. So a tensor that one *holds* is not changed.
+A list of the graph holds values and does not alias tensors. So a tensor that a list *holds* must not be changed.
 """
 
 import weakref
 
 import torch
 
+from ..conversion import spans
 from ..errors import StagingError
-from . import spans
-from .record import is_differentiable
+from ..record.types import is_differentiable
 
 aten = torch.ops.aten
 
 
-#: What a message says of a tensor that a list holds.
-HELD = "this changes a tensor that a list of the graph holds: give the list a copy, `.clone()`"
+HELD = "this changes a tensor that a list of the graph holds; append a copy to the list: `.clone()`"
 
 
 class Base:
-    """A storage. `source` tells what is outside: an argument or a captured tensor, or None."""
+    """A storage. `source` is the capture for memory from outside the graph, otherwise None."""
 
     __slots__ = ("value", "version", "depth", "fake", "source", "is_recorded", "__weakref__")
 
@@ -34,11 +33,11 @@ class Base:
         self.fake = fake
         self.depth = depth
         self.source = source
-        self.is_recorded = False  # whether torch's autograd would have seen a change in place
+        self.is_recorded = False  # whether torch's autograd would have recorded an in-place write
 
 
 class View:
-    """A tensor: its base, the way to it, and its value when the base had `version`."""
+    """A tensor: its base, the chain of view operations, and its value when the base had `version`."""
 
     __slots__ = ("base", "chain", "value", "version", "__weakref__")
 
@@ -53,7 +52,7 @@ class View:
 
 
 class Step:
-    """One view operation, as recorded: its operator, the arguments after the tensor, the type it starts from."""
+    """One view operation: its operator, the arguments after the tensor, and the type and sizes of its operand."""
 
     __slots__ = ("op", "rest", "type", "sizes")
 
@@ -74,7 +73,7 @@ def _plain(rest):
 
 
 class Aliases:
-    """The present values of all tensors of one trace."""
+    """The current values of all tensors of one trace."""
 
     def __init__(self, staging):
         self.staging = staging
@@ -84,7 +83,7 @@ class Aliases:
     # Values.
 
     def read(self, view):
-        """The value of a tensor at this place of the program."""
+        """The current value of a tensor."""
         base = view.base
         if not view.chain:
             return base.value
@@ -93,7 +92,7 @@ class Aliases:
         return view.value
 
     def _along(self, view):
-        """The values on the way to a view: of the base, and after each step."""
+        """The values along the chain of a view: of the base, and after each step."""
         values = [view.base.value]
         for index, step in enumerate(view.chain):
             after = view.chain[index + 1].type if index + 1 < len(view.chain) else view.value.type
@@ -101,13 +100,13 @@ class Aliases:
         return values
 
     def write(self, view, value):
-        """The tensor has this value from now on, and so has every view of the same storage."""
+        """Changes a tensor, and with it every view of the same storage."""
         if view.base in self.held:
             raise StagingError(HELD, spans.current())
         if view.chain:
-            wholes = self._along(view)[:-1]
-            for step, whole in zip(reversed(view.chain), reversed(wholes)):
-                value = self.staging.emit_inverse(step, whole, value)
+            operands = self._along(view)[:-1]
+            for step, operand in zip(reversed(view.chain), reversed(operands)):
+                value = self.staging.emit_inverse(step, operand, value)
         if not torch.is_grad_enabled() or any(step.op is aten.detach.default for step in view.chain):
             value = self._overwritten(view.base.value, value)
         else:
@@ -115,7 +114,7 @@ class Aliases:
         self.set_base(view.base, value)
 
     def _overwritten(self, before, after):
-        """What torch does not record: the tensor has another value, and the derivative that it had."""
+        """A write that autograd does not record: the value changes, the derivative stays."""
         if not is_differentiable(after.type.dtype):
             return after
         return self.staging.emit("overwritten", [before, after], [after.type])[0]
@@ -128,7 +127,7 @@ class Aliases:
         base.version += 1
 
     def hold(self, tensor):
-        """A list of the graph has this tensor as an element."""
+        """Marks a tensor as an element of a list of the graph."""
         self.held.add(self.staging.view_of(tensor).base)
 
     # Regions.
@@ -139,15 +138,15 @@ class Aliases:
         return journal
 
     def close_journal(self, journal):
-        """What was changed, with the new values; everything is as it was before. What lists hold since is in
-        `journal.held`."""
+        """Restores the state from before the region. Returns what the region changed, with the new values;
+        `journal.held` is what lists hold at its end."""
         assert self.journals.pop() is journal
         journal.held, self.held = self.held, journal.held
         return journal.restore()
 
 
 class Journal:
-    """What a region changed of what was there before it."""
+    """The changes that a region makes to state from before it."""
 
     def __init__(self, depth, aliases):
         self.depth = depth
@@ -156,7 +155,7 @@ class Journal:
         self.objects = aliases.staging.objects
         self.python = self.objects.snapshot()
         self.gradients = aliases.staging.gradients
-        self.dotgrad = self.gradients.snapshot()
+        self.grads = self.gradients.snapshot()
 
     def note(self, cell):
         if cell not in self.before:
@@ -165,7 +164,7 @@ class Journal:
     def restore(self):
         changed = {}
         self.before.update(self.objects.changed(self.python))
-        self.before.update(self.gradients.changed(self.dotgrad, self.depth))
+        self.before.update(self.gradients.changed(self.grads, self.depth))
         for cell, state in self.before.items():
             changed[cell] = cell_state(cell)
             set_cell_state(cell, state)

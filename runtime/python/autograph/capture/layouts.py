@@ -1,6 +1,6 @@
-"""How tensors lie in memory. Torch's own code asks (`contiguous` copies or not), and so what is recorded depends on it:
-arguments that lie in different ways have traces of their own. How a variable of a loop or a gradient will lie is not
-known, so that the operators that take it for granted are given contiguous tensors."""
+"""Memory layouts of tensors. Torch's code depends on them (`contiguous` copies or not), and so does what is recorded:
+arguments with different layouts have different traces. The layout of a loop variable or gradient is not known while
+tracing, so operators that require contiguous tensors get copies."""
 
 import math
 
@@ -8,8 +8,8 @@ import torch
 
 aten = torch.ops.aten
 
-#: Below autograd they are only called with contiguous tensors, or remember which layout they met.
-_TAKE_IT_FOR_GRANTED = {
+#: Below autograd these require contiguous tensors, or save the layout of their operands.
+_NEED_CONTIGUOUS = {
     aten.native_group_norm.default,
     aten._weight_norm_interface.default,
     aten._embedding_bag.default,
@@ -19,12 +19,12 @@ _TAKE_IT_FOR_GRANTED = {
 }
 
 
-def takes_contiguous(func):
-    return func in _TAKE_IT_FOR_GRANTED
+def needs_contiguous(func):
+    return func in _NEED_CONTIGUOUS
 
 
 def layout(tensor):
-    """The dimensions from the outermost to the innermost, and whether there are gaps; None where it is contiguous."""
+    """The dimensions from outermost to innermost, and whether there are gaps; None for a contiguous tensor."""
     if tensor.layout is not torch.strided or tensor.is_contiguous():
         return None
     order = tuple(sorted(range(tensor.dim()), key=tensor.stride, reverse=True))
@@ -37,7 +37,7 @@ def layout(tensor):
 
 
 def strides(layout, sizes):
-    """Those of a tensor of these sizes."""
+    """The strides of a tensor with this layout and these sizes."""
     if layout is None:
         return None
     order, has_gaps = layout

@@ -1,9 +1,9 @@
 """Python objects that staged code changes: `self.n += 1`, `history.append(loss)`, `nonlocal total`.
 
-What a block of converted code can reach (what it closes over, the globals it names, the attributes of these) is
-watched when its region begins; what is made inside of it is no one else's.
-A region that changed something of it is told, and it is put back, as for tensors: so a branch that is not taken and
-a loop that is traced twice change nothing, and what a trace changed takes place when the graph has run.
+What a block of converted code can reach (its closure, the globals that it names, and their attributes) is watched
+from the beginning of its region. Objects created in the block are not watched.
+The changes that a region makes are recorded and then undone, as for tensors. So a branch that is not taken and a loop
+that is traced twice have no effect, and the changes that a trace makes are applied after the graph has run.
 """
 
 import collections
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import torch
 
-from ..conversion import is_converted, is_user_code
+from ..conversion.converter import is_converted, is_user_code
 
 MISSING = object()
 CONTAINERS = (list, dict, collections.defaultdict, collections.OrderedDict)
@@ -24,7 +24,7 @@ LARGEST = 1024
 DEPTH = 4
 
 
-# Places: each has a key that tells it apart from one trace to the next.
+# Places. The key of a place identifies it across traces.
 
 
 class Attribute:
@@ -104,7 +104,7 @@ class Global:
 
 
 class Held:
-    """An object that is always the same."""
+    """A fixed object."""
 
     __slots__ = ("object",)
 
@@ -119,7 +119,7 @@ class Held:
 
 
 class Element:
-    """`holder[name]`, of a list, tuple or dictionary found at a place."""
+    """`holder[name]` of a list, tuple or dictionary at a place."""
 
     __slots__ = ("holder", "name")
 
@@ -142,7 +142,7 @@ class Element:
 
 
 class Items:
-    """What is in a list or dictionary of Python's."""
+    """The items of a Python list or dictionary."""
 
     __slots__ = ("container",)
 
@@ -167,22 +167,22 @@ class Items:
 
 
 class Objects:
-    """All that is watched in one trace."""
+    """The objects that one trace watches."""
 
     def __init__(self):
-        self.kept = {}  # id -> object, so that ids stay theirs
+        self.kept = {}  # id -> object; keeps the ids unique
         self.places = {}  # (id of the owner, name) -> place
         self.attributes = {}  # (id of the owner, name) -> place
         self.seen_code = set()
-        self.given = set()  # ids of dictionaries among the arguments
-        self.outer = set()  # keys of the places that the function reaches from outside
+        self.arguments = set()  # ids of dictionaries among the arguments
+        self.outer = set()  # keys of places that are reachable from outside the function
         self.in_block = False
         self.modules = []
-        self.names = set()  # names of attributes and variables in code that was reached
+        self.names = set()  # names of attributes and variables in reachable code
         self.globals_read = {}  # (id of the scope, name) -> (scope, name)
 
     def block(self, body):
-        """Watches what a block of converted code can reach; its variables are its state anyway."""
+        """Watches what a block of converted code can reach. Its variables are part of the state of its statement."""
         self.in_block = True
         try:
             self._names(body, 0)
@@ -192,11 +192,11 @@ class Objects:
             self.in_block = False
 
     def entered(self, function):
-        """Watches the globals of a function of the user's that is called."""
+        """Watches the globals of a user function that is called."""
         self._names(function, 0)
 
     def _function(self, function, depth):
-        """Watches what a function of the user's can reach, and the variables it shares with the one around it."""
+        """Watches what a user function can reach, including the variables of enclosing functions."""
         self._names(function, depth)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             if name != "ag__":
@@ -226,10 +226,10 @@ class Objects:
                     self._place(Global(scope, name), id(scope), name)
                 self.watch(scope[name], depth + 1)
 
-    def give(self, container):
-        """A container among the arguments. A list is one of the graph and watches itself."""
+    def watch_argument(self, container):
+        """Watches a container among the arguments. A `List` records its own changes."""
         if isinstance(container, dict):
-            self.given.add(id(container))
+            self.arguments.add(id(container))
             self.kept[id(container)] = container
             self.places[(id(container), None)] = Items(container)
 
@@ -269,25 +269,27 @@ class Objects:
             self.outer.add((owner, name))
 
     def names_of(self, owner):
-        """The names of attributes of an object that the code reads: it says so, or its class does where Python calls
-        methods by itself."""
+        """The attributes of an object that the code may read: those that it names, and those named by methods of the
+        class that Python calls implicitly."""
         kind = type(owner)
         if isinstance(owner, torch.optim.Optimizer):
             return {*owner.__dict__}
         return self.names.union(*(reads_of(code).names for code in _called_by_python(kind)))
 
     def numbers(self, places):
-        """Those of these places that hold a number of Python's, and that the code can reach."""
-        return [place for place in places if self._reaches(place) and type(_found(place)) in (bool, int, float)]
+        """The places that hold a Python number and that the code can reach."""
+        return [
+            place for place in places if self._reaches(place) and type(_state_or_missing(place)) in (bool, int, float)
+        ]
 
     def _reaches(self, place):
         if isinstance(place, Element):
-            return type(_found(place.holder)) is not tuple and self._reaches(place.holder)
+            return type(_state_or_missing(place.holder)) is not tuple and self._reaches(place.holder)
         key = place.key()
         return key in self.places or key[0] in self.kept
 
     def snapshot(self):
-        """The state of all that is watched: place or object -> state."""
+        """The state of everything that is watched, by key."""
         states = {}
         for key, place in self.places.items():
             if key[1] == "__dict__":
@@ -297,7 +299,7 @@ class Objects:
         return states
 
     def changed(self, before):
-        """The places whose state is another one now, with the state before."""
+        """The places whose state differs from a snapshot, with the state in the snapshot."""
         found = {}
         for key, old in before.items():
             place = self.places[key]
@@ -317,16 +319,16 @@ class Objects:
         return found
 
     def changed_outside(self, before):
-        """Of these, those that are not among the arguments."""
+        """The changed places that are not in arguments."""
         changed = self.changed(before)
-        return {place: state for place, state in changed.items() if place.key()[0] not in self.given}
+        return {place: state for place, state in changed.items() if place.key()[0] not in self.arguments}
 
     def _attribute(self, owner, name):
         return self.attributes.setdefault((id(owner), name), Attribute(owner, name))
 
 
 class Reads(NamedTuple):
-    """What a code object and those inside of it name: anything, and variables of the module."""
+    """The names in a code object and in those nested in it: all names, and names of globals."""
 
     names: frozenset
     scope: frozenset
@@ -350,7 +352,7 @@ def reads_of(code):
 
 @functools.lru_cache(maxsize=None)
 def _called_by_python(kind):
-    """The code of properties and special methods."""
+    """The code of properties and special methods of a class."""
     found = []
     for base in kind.__mro__:
         if base.__module__.partition(".")[0] in _LIBRARIES:
@@ -368,7 +370,7 @@ _NOT_IN_RUNS = ("__init__", "__new__", "__init_subclass__", "__repr__", "__del__
 _LIBRARIES = ("torch", "numpy", "builtins", "autograph")
 
 
-def _found(place):
+def _state_or_missing(place):
     try:
         return place.state()
     except (LookupError, TypeError):
@@ -384,7 +386,7 @@ def same_items(old, new):
 
 
 def _is_state(value):
-    """Whether a value can change: a container, or an object of a class of the user's."""
+    """Whether a value is mutable state: a container, or an object of a user's class."""
     if type(value) in CONTAINERS or type(value) is tuple or isinstance(value, torch.optim.Optimizer):
         return True
     if isinstance(value, types.MethodType):

@@ -1,14 +1,14 @@
 """Staged scalars: a `torch.SymInt`, `SymFloat` or `SymBool` whose node is a value of the record.
 
-So torch's own argument parsers take them, and arithmetic on them is recorded where it happens, with Python's
-meaning: no symbolic algebra takes place. Asking for the number itself is an error at the user's line.
-"""
+Torch's argument parsers accept them. Arithmetic on them is recorded where it happens, with Python's semantics and
+without symbolic algebra. Code that needs the concrete number is an error at the user's line."""
 
 import torch
 
+from ..conversion import spans
 from ..errors import StagingError
-from . import spans, texts
-from .record import BOOL, FLOAT, INT
+from ..record.types import BOOL, FLOAT, INT
+from . import texts
 
 _BINARY = {
     "add": "add", "sub": "sub", "mul": "mul", "mod": "mod", "pow": "pow", "pow_by_natural": "pow",
@@ -27,7 +27,7 @@ _CLASSES = {INT: torch.SymInt, FLOAT: torch.SymFloat, BOOL: torch.SymBool}
 
 
 def kind_of(number):
-    """The IR type of a Python number or staged scalar; None for anything else."""
+    """The type of a Python number or staged scalar; None for anything else."""
     if isinstance(number, (bool, torch.SymBool)):
         return BOOL
     if isinstance(number, (int, torch.SymInt)):
@@ -44,7 +44,7 @@ def is_staged(value):
 
 
 def result_kind(name, kinds):
-    """What Python makes of operands of these kinds."""
+    """The type of an operation's result in Python, given the types of its operands."""
     if name in _COMPARISONS or name in ("and", "or", "not", "bool"):
         return BOOL
     if name in ("truediv", "float", "sqrt", "exp", "log", "sin", "cos", "tanh"):
@@ -67,12 +67,12 @@ def apply(staging, name, *operands):
 
 
 def wrap(staging, value):
-    """The scalar as Python code sees it."""
+    """The Python object for a scalar value."""
     return _CLASSES[value.type](ScalarNode(staging, value))
 
 
 def lower(staging, number):
-    """The operand that a number is in the record."""
+    """The operand for a number."""
     if isinstance(number, (bool, int, float)):
         return number
     node = number.node
@@ -80,13 +80,13 @@ def lower(staging, number):
         return node.number
     if isinstance(node, ScalarNode):
         if not node.value.visible:
-            raise StagingError("a number made inside of a staged branch or loop is used outside of it", spans.current())
+            raise StagingError("a number created inside a staged branch or loop is used outside of it", spans.current())
         return node.value
     return staging.size_expression(number)
 
 
 class _Node:
-    """What torch asks of the node of a symbolic number."""
+    """The interface of the node of a symbolic number."""
 
     constant = None
     hint = None
@@ -161,7 +161,7 @@ class ScalarNode(_Node):
 
 
 class Literal(_Node):
-    """A number that met a staged scalar in an expression."""
+    """A Python number in an expression with a staged scalar."""
 
     def __init__(self, staging, number, kind):
         self.staging = staging

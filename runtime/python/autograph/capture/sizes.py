@@ -1,24 +1,24 @@
 """Dimensions that are only known when the graph runs.
 
-Torch's shape functions reason about them as symbols of a `ShapeEnv`; the record knows them as integers. Here one
-becomes the other.
+Torch's shape functions use symbols of a `ShapeEnv`; the record uses integers. This module translates between
+them.
 """
 
 import sympy
 import torch
 from torch.fx.experimental.symbolic_shapes import _constrain_range_for_size
 
+from ..conversion import spans
 from ..errors import StagingError
-from . import spans
-from .record import INT
+from ..record.types import INT
 
 
 class Sizes:
     def __init__(self, staging):
         self.staging = staging
-        self.symbols = {}  # symbol -> the value it is, or (tensor value, dimension)
+        self.symbols = {}  # symbol -> its value, or (tensor value, dimension)
         self.groups = {}  # group of dimensions -> their SymInt
-        self.numbers = {}  # value of a staged integer -> the SymInt that stands for it in shapes
+        self.numbers = {}  # value of a staged integer -> its SymInt in shapes
 
     def _new(self, origin):
         number = self.staging.shape_env.create_unbacked_symint()
@@ -31,7 +31,7 @@ class Sizes:
         return self._new((value, dim))
 
     def shared(self, group, value, dim):
-        """The symbol of a dimension that has the same size as all of its group."""
+        """The symbol of all dimensions of a group, which have equal sizes."""
         if group not in self.groups:
             self.groups[group] = self._new((value, dim))
         return self.groups[group]
@@ -43,7 +43,7 @@ class Sizes:
         return self.numbers[value]
 
     def seen(self, tensor, dim, number):
-        """A dimension as Python code sees it: a staged integer."""
+        """A dimension as a staged integer for Python code."""
         value = self.lower(number, (tensor, dim))
         if isinstance(value, int):
             return value
@@ -51,7 +51,7 @@ class Sizes:
         return self.staging.scalar(value)
 
     def adopt(self, fake, value):
-        """Symbols that torch made for this result are dimensions of it."""
+        """Registers the symbols that torch created for the dimensions of a result."""
         for dim, number in enumerate(fake.shape):
             if isinstance(number, torch.SymInt):
                 expression = number.node.expr
@@ -59,7 +59,7 @@ class Sizes:
                     self.symbols.setdefault(expression, (value, dim))
 
     def lower(self, number, origin=None):
-        """A size as an operand: an integer, or a value computed here."""
+        """A size as an operand: an integer, or a value computed in the current region."""
         expression = number.node.expr
         if expression.is_number:
             return int(expression)

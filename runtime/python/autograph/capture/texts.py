@@ -1,41 +1,33 @@
-"""Texts with values that only the graph knows: `f"loss {loss:.3f}"`.
+"""Strings with values that are only known when the graph runs: `f"loss {loss:.3f}"`.
 
-While staging, such a value is formatted as a mark; where the text is printed or raised, the graph calls Python with
-the values, which formats them as it would have.
+While staging, such a value is formatted as a mark. Where the string is printed or raised, the graph calls Python with
+the values, which formats them as the original code would.
 """
 
-import re
 from contextlib import contextmanager
 
 import torch
 
-_MARK = re.compile("\ue000([0-9]+)\ue001")
+from ..record import marks
 
 
 def mark(staging, value, spec=""):
-    """What stands in a text for a value of the graph; without a spec, for its `repr`."""
+    """The placeholder of a value of the graph in a string. A `spec` of None stands for `repr`."""
     staging.formatted.append((staging.operand(value), spec))
-    return f"\ue000{len(staging.formatted) - 1}\ue001"
-
-
-def shown(text):
-    """A text, or what `repr` makes of it, in a message: what the values are is not known yet."""
-    return re.sub(r"(\ue000|\\ue000)[0-9]+(\ue001|\\ue001)", "…", text)
+    return marks.mark(len(staging.formatted) - 1)
 
 
 def assembled(staging, text):
-    """The operand that a text is: itself, or what a call of Python makes of it when the graph runs."""
-    fixed = _MARK.split(text)
-    if len(fixed) == 1:
+    """The operand for a string: the string itself, or the result of a callback that formats its values."""
+    literals, indexes = marks.split(text)
+    if not indexes:
         return text
-    numbers = [int(number) for number in fixed[1::2]]
-    operands = [staging.formatted[number][0] for number in numbers]
-    specs = [staging.formatted[number][1] for number in numbers]
-    texts = fixed[::2]
+    operands = [staging.formatted[index][0] for index in indexes]
+    specs = [staging.formatted[index][1] for index in indexes]
 
     def formatted(*values):
-        made = [repr(value) if spec is None else format(value, spec) for value, spec in zip(values, specs)]
-        return ("".join(a + b for a, b in zip(texts, [*made, ""])),)
+        texts = [repr(value) if spec is None else format(value, spec) for value, spec in zip(values, specs)]
+        return ("".join(a + b for a, b in zip(literals, [*texts, ""])),)
 
     staging.callbacks.append(formatted)
     return staging.emit(f"python {len(staging.callbacks) - 1}", operands, ["str"])[0]
@@ -43,7 +35,7 @@ def assembled(staging, text):
 
 @contextmanager
 def formatting():
-    """Makes torch's symbolic numbers format themselves as marks, as long as something is staged."""
+    """Makes torch's symbolic numbers format themselves as marks."""
     kinds = (torch.SymInt, torch.SymFloat, torch.SymBool)
     for kind in kinds:
         kind.__format__ = _format

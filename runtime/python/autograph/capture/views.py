@@ -1,10 +1,10 @@
-"""View operations: how each is recorded, and how a value is written through it."""
+"""View operations: how each is recorded, and how a write through a view is inverted."""
 
 import torch
 
+from ..conversion import spans
 from ..errors import StagingError
-from . import spans
-from .record import TensorType
+from ..record.types import TensorType
 
 aten = torch.ops.aten
 
@@ -19,8 +19,8 @@ _SCATTERS = {
 
 
 def emit(staging, step, value, type):
-    """The value after one step. A view of a shape is a reshape: nothing ever writes through it, and the value may
-    lie differently in memory than the tensor of eager mode."""
+    """The value after one view operation. `view` becomes `reshape`: values are immutable, and their memory layout may
+    differ from the tensor's in eager mode."""
     if step.op in _IDENTITIES:
         return value
     if step.op in _RESHAPES:
@@ -32,16 +32,16 @@ def name(op):
     return _AS_VALUES.get(op) or str(op)
 
 
-#: Marks on memory, for eager code: in a graph the values themselves.
+#: Lazy views of eager mode; a graph computes the values.
 _AS_VALUES = {aten._conj.default: "aten._conj_physical.default", aten._neg_view.default: "aten.neg.default"}
 
 
-def emit_inverse(staging, step, whole, value):
-    """The value of the whole when its view has this value."""
-    op, rest, type = step.op, step.rest, whole.type
+def emit_inverse(staging, step, operand, value):
+    """The value of the viewed tensor after its view was assigned this value."""
+    op, rest, type = step.op, step.rest, operand.type
     scatter = _SCATTERS.get(op)
     if scatter is not None:
-        return staging.emit(scatter, [whole, value, *rest], [type])[0]
+        return staging.emit(scatter, [operand, value, *rest], [type])[0]
     if op in _IDENTITIES or op is aten.detach.default:
         return value
     if op in _RESHAPES or op in (aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims):
@@ -64,11 +64,11 @@ def emit_inverse(staging, step, whole, value):
         return staging.emit("aten.view_as_complex.default", [value], [type])[0]
     if op is aten.view_as_complex.default:
         return staging.emit("aten.view_as_real.default", [value], [type])[0]
-    raise StagingError(f"a change in place through {name(op)} cannot be staged", spans.current())
+    raise StagingError(f"an in-place write through {name(op)} cannot be staged", spans.current())
 
 
 def parts(func, args, results):
-    """The single views that an operation with several views as its result stands for."""
+    """The single view operations that an operation with several results is equivalent to."""
     packet = func.overloadpacket
     if packet is aten.unbind:
         dim = args[1] if len(args) > 1 else 0

@@ -1,5 +1,11 @@
-"""The operators of converted code, in TensorFlow's calling convention. What is not staged keeps Python's meaning."""
+"""The operators that converted code calls, in TensorFlow's calling convention, a module for each family. Operands that
+are not staged keep Python's meaning."""
 
+import sys
+
+from ..capture.unbound import Undefined, UndefinedReturnValue
+from ..conversion.converter import OPERATORS
+from . import builtins, derivatives, mathematics, optimizers, randomness, sequences
 from .asserts import assert_stmt
 from .calls import converted_call
 from .for_stmt import for_stmt
@@ -7,7 +13,6 @@ from .if_exp import and_, eq, if_exp, not_, not_eq, or_
 from .if_stmt import if_stmt
 from .lists import (
     GetItemOpts,
-    List,
     ListPopOpts,
     ListStackOpts,
     get_item,
@@ -18,7 +23,8 @@ from .lists import (
     set_item,
 )
 from .scopes import STD, ConversionOptions, Feature, FunctionScope, autograph_artifact, with_function_scope
-from .variables import Undefined, UndefinedReturnValue, ld, ldu
+from .values import List
+from .variables import ld, ldu
 from .while_stmt import while_stmt
 
 __all__ = [
@@ -27,3 +33,8 @@ __all__ = [
     "for_stmt", "get_item", "if_exp", "if_stmt", "ld", "ldu", "list_append", "list_pop", "list_stack", "new_list",
     "not_", "not_eq", "or_", "set_item", "while_stmt", "with_function_scope",
 ]  # fmt: skip
+
+#: Imported for the overloads that they register.
+_REGISTERED = (builtins, derivatives, mathematics, optimizers, randomness, sequences)
+
+OPERATORS.cell_contents = sys.modules[__name__]

@@ -1,12 +1,11 @@
-"""`assert`, on conditions that only the graph knows."""
+"""`assert` with a staged condition."""
 
 from ..capture import scalars, texts
-from ..staging import current, is_staged
+from ..capture.staging import current, is_staged
 from . import regions
 
-
-#: What the converter says where the statement says nothing.
-NOTHING = "Assertion error"
+#: The message that the converter passes for an `assert` without a message.
+NO_MESSAGE = "Assertion error"
 
 
 def assert_stmt(expression1, expression2):
@@ -15,13 +14,13 @@ def assert_stmt(expression1, expression2):
     if not is_staged(expression1):
         if not expression1:
             message = expression2()
-            raise AssertionError if message == NOTHING else AssertionError(message)
+            raise AssertionError if message == NO_MESSAGE else AssertionError(message)
         return
     staging = current()
     flag = regions.condition(staging, expression1, "`assert`")
     regions.not_caught(staging)
     message = expression2()
-    if message == NOTHING:
+    if message == NO_MESSAGE:
         regions.raise_unless(staging, flag, [], AssertionError)
         return
     is_number = is_staged(message) and scalars.kind_of(message)

@@ -1,16 +1,17 @@
-"""Python's built-in functions, on values that only the graph knows."""
+"""Python's built-in functions, on staged values."""
 
 import builtins
 
 import torch
-from torch.utils import _pytree as pytree
 
-from ..capture import scalars, spans, texts
+from ..capture import scalars, texts
+from ..capture.staging import current, is_staged, is_staged_tensor
+from ..conversion import spans
 from ..errors import StagingError
-from ..staging import current, is_staged, is_staged_tensor
 from . import ranges, regions
-from .if_exp import _either
-from .lists import List
+from .if_exp import either
+from .overloads import OVERLOADS
+from .values import List
 
 
 def len_(value):
@@ -58,9 +59,13 @@ def round_(value, ndigits=None):
     if not scalars.is_staged(value):
         return round(value) if ndigits is None else round(value, ndigits)
     if ndigits is not None:
-        raise StagingError("`round` to digits of a staged number cannot be staged", spans.current())
+        raise StagingError("`round` of a staged number to a number of digits cannot be staged", spans.current())
     staging = current()
-    return value if scalars.kind_of(value) == "int" else scalars.apply(staging, "int", scalars.apply(staging, "round", value))
+    return (
+        value
+        if scalars.kind_of(value) == "int"
+        else scalars.apply(staging, "int", scalars.apply(staging, "round", value))
+    )
 
 
 def abs_(value):
@@ -98,15 +103,15 @@ def _extreme(function, name, args, kwargs):
 
 
 def _better(name, best, other):
-    """Python's choice: the first of equals."""
+    """The better of two values; of equal ones the first, as in Python."""
     if scalars.kind_of(best) is not None and scalars.kind_of(best) == scalars.kind_of(other):
         if not is_staged(best) and not is_staged(other):
             return (max if name == "max" else min)(best, other)
         return scalars.apply(current(), name, best, other)
-    wins = other > best if name == "max" else other < best
-    if not is_staged(wins):
-        return other if wins else best
-    return _either(wins, lambda: other, lambda: best, f"`{name}`")
+    is_better = other > best if name == "max" else other < best
+    if not is_staged(is_better):
+        return other if is_better else best
+    return either(is_better, lambda: other, lambda: best, f"`{name}`")
 
 
 def sum_(values, start=0):
@@ -123,7 +128,7 @@ def sum_(values, start=0):
 
 
 def _python_sum(tensor):
-    """Adding up rows leaves the type as it is, but for booleans; `Tensor.sum` makes integers of 64 bits."""
+    """The sum of rows as Python computes it, which keeps the integer type; `Tensor.sum` returns 64-bit integers."""
     if tensor.dtype in (torch.int8, torch.int16, torch.int32, torch.uint8):
         return tensor.sum(0, dtype=tensor.dtype)
     return tensor.sum(0)
@@ -140,7 +145,9 @@ def all_(values):
 def _quantified(function, name, values):
     if is_staged_tensor(values):
         if values.dim() != 1:
-            raise StagingError(f"`{name}` over the rows of a tensor of {values.dim()} dimensions", spans.current())
+            raise StagingError(
+                f"`{name}` needs a tensor of one dimension; this one has {values.dim()}", spans.current()
+            )
         return bool_(getattr(values, name)())
     if isinstance(values, List) and values.value is not None:
         return bool_(getattr(torch.stack(values), name)())
@@ -158,72 +165,9 @@ def _quantified(function, name, values):
     return (name == "all") if found is None else found
 
 
-def sorted_(values, /, *, key=None, reverse=False):
-    """By tensors of no dimension: rows of a tensor, or what a list holds, all of one structure."""
-    in_graph = is_staged_tensor(values) or isinstance(values, List) and values.value is not None
-    values = values if in_graph else list(values)
-    keys = values if key is None else list_(map_(key, values))
-    if not in_graph and not any(map(is_staged_tensor, keys)):
-        return list_(values[index] for index in sorted(range(len(values)), key=keys.__getitem__, reverse=reverse))
-    order = _stacked(keys)
-    if order.dim() != 1:
-        raise StagingError("`sorted` by tensors that have a dimension", spans.current())
-    order = order.argsort(descending=bool(reverse), stable=True)
-    if in_graph:
-        return list_(_stacked(values)[order])
-    leaves, structures = zip(*map(pytree.tree_flatten, values))
-    if any(structure != structures[0] for structure in structures):
-        raise StagingError("`sorted` of values that differ in their structure", spans.current())
-    rows = zip(*(torch.stack(column)[order] for column in zip(*leaves)))
-    return list_(pytree.tree_unflatten(row, structures[0]) for row in rows)
-
-
-def _stacked(values):
-    return values if isinstance(values, torch.Tensor) else torch.stack(values)
-
-
-def map_(function, *values):
-    from .calls import call
-
-    if not any(map(ranges.is_staged_iterable, values)):
-        return (call(function, row, {}) for row in zip(*values)) if current() is not None else map(function, *values)
-    staged = ranges.Zip([ranges.iterable(v) or ranges.Items(v) for v in values])
-    return collected(staged, lambda made, row: made.append(call(function, row, {})))
-
-
-def filter_(function, values):
-    from .calls import call
-
-    if not ranges.is_staged_iterable(values):
-        return filter(function, values) if current() is None else _filtered(function, values)
-
-    def keep(made, row):
-        wanted = row[0] if function is None else call(function, row, {})
-        _either(wanted, lambda: made.append(row[0]), lambda: None, "`filter`")
-
-    return collected(ranges.Zip([ranges.iterable(values)]), keep)
-
-
-def _filtered(function, values):
-    from .calls import call
-
-    for value in values:
-        if value if function is None else call(function, (value,), {}):
-            yield value
-
-
-def collected(values, add):
-    """A staged list of what a loop appends."""
-    from .for_stmt import for_stmt
-
-    made = List()
-    for_stmt(values, None, lambda row: add(made, row), tuple, lambda state: None, (), {})
-    return made
-
-
 def print_(*objects, sep=" ", end="\n", file=None, flush=False):
-    """Each time the graph runs: also where nothing that is printed is staged. A graph separates by spaces and ends
-    lines: all else is for Python to print."""
+    """Prints each time the graph runs, even if no argument is staged. The graph itself prints with the default `sep`
+    and `end`; otherwise it calls Python."""
     staging = current()
     if staging is None:
         return print(*objects, sep=sep, end=end, file=file, flush=flush)
@@ -239,11 +183,11 @@ def print_(*objects, sep=" ", end="\n", file=None, flush=False):
         staging.emit("print", parts, [])
         return None
 
-    def shown(*values):
+    def callback(*values):
         print(*values, sep=sep, end=end, flush=flush)
         return ()
 
-    staging.callbacks.append(shown)
+    staging.callbacks.append(callback)
     staging.emit(f"python {len(staging.callbacks) - 1}", parts, [], extra="print")
     return None
 
@@ -252,7 +196,7 @@ _PARAMETER = torch.nn.Parameter(torch.empty(0))
 
 
 def isinstance_(value, types):
-    """A staged number is one of Python's, and the stand-in of a parameter is one."""
+    """Staged numbers are instances of `int`, `float` or `bool`, and fake tensors of parameters of `Parameter`."""
     if is_staged_tensor(value):
         view = value.__dict__["_ag_view"]
         is_parameter = not view.chain and view.base.source is not None and view.base.source.is_parameter
@@ -273,19 +217,10 @@ def type_(*args):
     return type(*args)
 
 
-def list_(*args):
-    if args and isinstance(args[0], List):
-        return args[0].copy()
-    if len(args) == 1 and is_staged_tensor(args[0]) and type(args[0].shape[0]) is not int:
-        return collected(ranges.Rows(args[0]), lambda made, row: made.append(row))
-    return List(*args) if current() is not None else list(*args)
-
-
-OVERLOADS = {
+OVERLOADS.update({
     builtins.len: len_, builtins.int: int_, builtins.float: float_, builtins.bool: bool_, builtins.round: round_,
     builtins.abs: abs_, builtins.max: max_, builtins.min: min_, builtins.sum: sum_, builtins.any: any_,
-    builtins.all: all_, builtins.sorted: sorted_, builtins.map: map_, builtins.filter: filter_,
-    builtins.print: print_, builtins.isinstance: isinstance_, builtins.type: type_, builtins.list: list_,
+    builtins.all: all_, builtins.print: print_, builtins.isinstance: isinstance_, builtins.type: type_,
     builtins.range: ranges.range_, builtins.enumerate: ranges.enumerate_, builtins.zip: ranges.zip_,
     builtins.reversed: ranges.reversed_,
-}  # fmt: skip
+})  # fmt: skip

@@ -1,4 +1,4 @@
-"""Calls in converted code: what is called is converted too, if it is the user's."""
+"""Calls in converted code: functions of user code are converted too."""
 
 import functools
 import sys
@@ -6,18 +6,13 @@ import types
 
 import torch
 
-from .. import conversion
-from ..staging import current
-from . import builtins, derivatives, mathematics, optimizers, randomness, recursion
+from ..capture.staging import current
+from ..conversion import converter
+from . import recursion
+from .overloads import OVERLOADS
 
-OVERLOADS = {
-    **builtins.OVERLOADS, **derivatives.OVERLOADS, **mathematics.OVERLOADS, **optimizers.OVERLOADS,
-    **randomness.OVERLOADS,
-}  # fmt: skip
-
-
-#: The code of the wrapper that torch puts around some of its functions once its compiler has been imported.
-_SHIELDED = torch._disable_dynamo(lambda: None).__code__
+#: The code of the wrapper of `torch._disable_dynamo`, which torch puts around some functions.
+_DYNAMO_WRAPPER = torch._disable_dynamo(lambda: None).__code__
 
 
 def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
@@ -36,10 +31,10 @@ def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
 
 
 def call(f, args, keywords):
-    """Calls `f` converted if it is the user's code, else as it is."""
+    """Calls the converted form of `f` if it is user code, otherwise `f` itself."""
     try:
         overload = OVERLOADS.get(f)
-        if overload is None and isinstance(f, types.FunctionType) and f.__code__ is _SHIELDED:
+        if overload is None and isinstance(f, types.FunctionType) and f.__code__ is _DYNAMO_WRAPPER:
             overload = OVERLOADS.get(f.__wrapped__)
     except TypeError:  # not hashable
         overload = None
@@ -55,7 +50,7 @@ def call(f, args, keywords):
             return call(f.__func__, (f.__self__, *args), keywords)
         return call(f.__func__, (f.__self__, *args), keywords) if _is_wrapper(f.__func__) else f(*args, **keywords)
     if isinstance(f, types.FunctionType):
-        return _entered(f, args, keywords)
+        return _enter(f, args, keywords)
     if isinstance(f, torch.nn.Module):
         return module(f, args, keywords)
     if isinstance(f, type):
@@ -64,38 +59,39 @@ def call(f, args, keywords):
         return f(*args, **keywords)
     method = getattr(type(f), "__call__", None)
     if isinstance(method, types.FunctionType):
-        return _entered(method, (f, *args), keywords)
+        return _enter(method, (f, *args), keywords)
     return f(*args, **keywords)
 
 
 def _instance(f, args, keywords):
-    """A new object: `__init__` may decide on staged values too."""
+    """Creates an object; `__init__` is converted."""
     is_plain = type(f).__call__ is type.__call__ and f.__new__ is object.__new__
     if current() is None or not is_plain or not isinstance(f.__init__, types.FunctionType):
         return f(*args, **keywords)
-    made = object.__new__(f)
-    _entered(f.__init__, (made, *args), keywords)
-    return made
+    instance = object.__new__(f)
+    _enter(f.__init__, (instance, *args), keywords)
+    return instance
 
 
 def _is_wrapper(f):
     return hasattr(type(f), "__ag_inline__")
 
 
-def _entered(f, args, keywords):
-    wrapped = _under_context(f)
+def _enter(f, args, keywords):
+    wrapped = _with_context(f)
     if wrapped is not None:
         return wrapped(*args, **keywords)
-    made, staging = conversion.converted(f), current()
-    if staging is not None and (made is not None or conversion.is_left(f)):
+    converted, staging = converter.converted(f), current()
+    if staging is not None and (converted is not None or converter.is_excluded(f)):
         staging.objects.entered(f)
-    if staging is None or made is None and not conversion.is_converted(f):
-        return (made or f)(*args, **keywords)
-    return recursion.entered(staging, f, made or f, args, keywords)
+    if staging is None or converted is None and not converter.is_converted(f):
+        return (converted or f)(*args, **keywords)
+    return recursion.enter(staging, f, converted or f, args, keywords)
 
 
-def _under_context(f):
-    """`@torch.no_grad()` makes a function of torch's around the user's."""
+def _with_context(f):
+    """Unwraps a function that is decorated by a context manager such as `@torch.no_grad()`, to convert the inner
+    one."""
     inner = getattr(f, "__wrapped__", None)
     if not isinstance(inner, types.FunctionType) or not f.__code__.co_filename.endswith("_contextlib.py"):
         return None
@@ -112,25 +108,25 @@ def _under_context(f):
 
 
 def module(f, args, keywords):
-    """A module: its `forward` is converted, its hooks run as they are."""
+    """Calls a module: its `forward` is converted, its hooks are not."""
     if current() is not None:
         current().objects.watch(f)
     forward = type(f).forward
     if "forward" in f.__dict__ or not isinstance(forward, types.FunctionType):
         return _plain_call(f, *args, **keywords)
-    if conversion.converted(forward) is None:
+    if converter.converted(forward) is None:
         return _plain_call(f, *args, **keywords)
     if not _has_hooks(f):
-        return _entered(forward, (f, *args), keywords)
-    f.__dict__["forward"] = functools.partial(_entered_with, forward, f)
+        return _enter(forward, (f, *args), keywords)
+    f.__dict__["forward"] = functools.partial(_enter_with, forward, f)
     try:
         return _plain_call(f, *args, **keywords)
     finally:
         del f.__dict__["forward"]
 
 
-def _entered_with(forward, self, *args, **keywords):
-    return _entered(forward, (self, *args), keywords)
+def _enter_with(forward, self, *args, **keywords):
+    return _enter(forward, (self, *args), keywords)
 
 
 def _has_hooks(f):
@@ -141,14 +137,14 @@ _plain_call = torch.nn.Module.__call__
 
 
 def staged_module_call(self, *args, **keywords):
-    """`Module.__call__` while something is staged: torch's containers call the user's modules."""
+    """Replaces `Module.__call__` while tracing, since torch's containers call user modules."""
     if current() is None:
         return _plain_call(self, *args, **keywords)
     return module(self, args, keywords)
 
 
 def _frame_of(scope, innermost=True):
-    """The frame that holds `scope` in a variable: the function, or the innermost block of it."""
+    """The frame that has `scope` in a variable: that of the function, or of its innermost block."""
     frame, found = sys._getframe(2), None
     while frame is not None:
         if frame.f_locals.get(scope.name) is scope:

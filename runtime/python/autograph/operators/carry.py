@@ -1,22 +1,23 @@
-"""The state that a staged loop carries from round to round.
+"""The state that a staged loop carries from one iteration to the next.
 
-It is found by tracing: the first guess is that every number and tensor that the loop assigns changes, and all else
-stays as it is. When a round shows otherwise, the guess is corrected and the body traced again, until a round leaves
-what it was given. Tensors and lists that are changed in place are carried too, though no variable of the loop holds
-them.
+It is found by a fixpoint iteration: at first every number and tensor that the loop assigns is assumed to change, and
+everything else to be constant. The assumption is corrected and the body traced again until the state at the end of an
+iteration has the same types as at its start. Tensors and lists that are changed in place are carried too.
 """
 
 import torch
 
-from ..capture import scalars, spans
+from ..capture import scalars
 from ..capture.aliases import HELD, Base, cell_state
+from ..capture.staging import is_staged_tensor
+from ..capture.unbound import Maybe
+from ..conversion import spans
 from ..errors import StagingError
-from ..staging import is_staged_tensor
 from . import regions, specs
-from .variables import Maybe
+from .values import build, lower, spec_of
 
-#: Each correction widens a type; a state that still changes after so many is reported.
-ATTEMPTS = 24
+#: Each correction widens a type. More corrections are an error.
+MAX_ATTEMPTS = 24
 
 
 class Carry:
@@ -24,24 +25,24 @@ class Carry:
         self.staging = staging
         self.names = names
         self.init = init
-        self.specs = [self._guess(name, value) for name, value in zip(names, init)]
-        self.settled = set()  # variables that turned out to stay as they are
+        self.specs = [self._initial_spec(name, value) for name, value in zip(names, init)]
+        self.constants = set()  # indexes of variables that turned out to be constant
         self.cells = {}
 
-    def _guess(self, name, value):
+    def _initial_spec(self, name, value):
         simple = name.isidentifier()
         if is_staged_tensor(value) or isinstance(value, torch.Tensor):
-            return specs.spec_of(self.staging, value) if simple else specs.Constant(value)
+            return spec_of(self.staging, value) if simple else specs.Constant(value)
         if scalars.kind_of(value) is not None or isinstance(value, Maybe):
-            return specs.staged(specs.spec_of(self.staging, value))
+            return specs.staged(spec_of(self.staging, value))
         if isinstance(value, (tuple, list)) and simple and type(value).__name__ != "List":
-            return specs.spec_of(self.staging, value)
+            return spec_of(self.staging, value)
         return specs.Constant(value)
 
     # Tracing.
 
     def install(self, region, values=None):
-        """The state at the start of a round, from parameters of the region."""
+        """Sets the state at the start of an iteration from parameters of the region."""
         staging = self.staging
         self.params = [[region.param(type) for type in spec.types] for spec in self.specs]
         for name, params in zip(self.names, self.params):
@@ -50,80 +51,79 @@ class Carry:
         self.cell_params = {cell: [region.param(type) for type in spec.types] for cell, spec in self.cells.items()}
         for cell, spec in self.cells.items():
             regions.store_cell(staging, cell, spec, iter(self.cell_params[cell]))
-        self.given = tuple(
-            specs.build(staging, spec, iter(params)) for spec, params in zip(self.specs, self.params)
-        )
-        return self.given
+        self.starts = tuple(build(staging, spec, iter(params)) for spec, params in zip(self.specs, self.params))
+        return self.starts
 
     def trace(self, body, get_state, set_state, first=()):
-        """A round whose end fits its start; `first` are the types of the parameters before the state."""
+        """Traces the body until its end has the same types as its start; `first` are the types of parameters before the
+        state."""
         self.staging.objects.block(body)
-        for _ in range(ATTEMPTS):
+        for _ in range(MAX_ATTEMPTS):
             heads = []
 
             def install(region, values, heads=heads):
                 heads.extend(region.param(type) for type in first)
                 return self.install(region)
 
-            def a_round(heads=heads):
+            def iteration(heads=heads):
                 body(*map(self.staging.wrap, heads))
 
-            block = regions.trace(self.staging, a_round, get_state, set_state, None, install)
-            if block.dead:
+            block = regions.trace(self.staging, iteration, get_state, set_state, None, install)
+            if block.is_dead:
                 self._pass_through(block, heads)
                 return block
-            if self._settle(block):
+            if self._widen(block):
                 self._finish(block, heads)
                 self._hold(block)
                 return block
-        raise StagingError("the state of this loop changes its kind in every round", spans.current())
+        raise StagingError("the types of this loop's state change in every iteration", spans.current())
 
-    def _settle(self, block):
-        """Corrects the guess by what the round did; whether it was right."""
+    def _widen(self, block):
+        """Widens the specs to the state at the end of the iteration. Returns whether they were right."""
         outside = {cell: regions.cell_spec(self.staging, cell, cell_state(cell)) for cell in block.changed}
         starts = [self._start(spec) for spec in self.specs]
         with regions.at_end(self.staging, block):
-            right = [self._settle_variable(block, index, start) for index, start in enumerate(starts)]
-            return self._settle_cells(block, outside) and all(right)
+            matches = [self._widen_variable(block, index, start) for index, start in enumerate(starts)]
+            return self._widen_cells(block, outside) and all(matches)
 
     def _start(self, spec):
-        """What a variable is at the start of a round, where a list is not yet changed by it."""
+        """The spec of a variable at the start of an iteration."""
         is_object = isinstance(spec, specs.Constant) and not specs.is_absent(spec.value)
-        return specs.spec_of(self.staging, spec.value) if is_object else spec
+        return spec_of(self.staging, spec.value) if is_object else spec
 
-    def _settle_variable(self, block, index, start):
+    def _widen_variable(self, block, index, start):
         spec, after = self.specs[index], block.values[index]
         is_constant = isinstance(spec, specs.Constant)
         if is_constant and (regions.same_object(after, spec.value) or specs.same(after, spec.value)):
             return True
-        if not is_constant and index not in self.settled and self._unchanged(index, after):
-            self.settled.add(index)
+        if not is_constant and index not in self.constants and self._unchanged(index, after):
+            self.constants.add(index)
             self.specs[index] = specs.Constant(self.init[index])
             return False
         was_absent = is_constant and specs.is_absent(spec.value)
-        after = specs.spec_of(self.staging, after)
+        after = spec_of(self.staging, after)
         merged = specs.checked_merge(
-            self.names[index], start, after, "before and after a round of the loop", specs.Unsettled
+            self.names[index], start, after, "before and after an iteration of the loop", specs.Unstable
         )
         if merged == spec:
             return True
         self.specs[index] = merged
         if was_absent and isinstance(merged, specs.Optional):
-            # It was not read before it was assigned: the round is right as it is.
+            # It was not read before it was assigned, so the iteration is still valid.
             self.params[index] = [block.region.param(type) for type in merged.types]
             return True
         return False
 
     def _unchanged(self, index, after):
-        """Whether a round leaves a variable as it was given."""
-        given = self.given[index]
-        if is_staged_tensor(given):
-            return regions.same_object(after, given)
-        if scalars.is_staged(given):
-            return scalars.is_staged(after) and getattr(after.node, "value", 0) is given.node.value
+        """Whether an iteration leaves a variable unchanged."""
+        start = self.starts[index]
+        if is_staged_tensor(start):
+            return regions.same_object(after, start)
+        if scalars.is_staged(start):
+            return scalars.is_staged(after) and getattr(after.node, "value", 0) is start.node.value
         return False
 
-    def _settle_cells(self, block, outside):
+    def _widen_cells(self, block, outside):
         right = True
         for cell, state in block.changed.items():
             before = self.cells.get(cell)
@@ -133,8 +133,8 @@ class Carry:
             try:
                 merged = specs.merge(before, after)
             except specs.Mismatch as mismatch:
-                message = f"this loop changes {regions.called(cell)}: {mismatch}"
-                raise specs.Unsettled(message, spans.current()) from None
+                message = f"this loop changes the type of {regions.description(cell)}: {mismatch}"
+                raise specs.Unstable(message, spans.current()) from None
             if merged != before:
                 right = False
             self.cells[cell] = merged
@@ -145,25 +145,25 @@ class Carry:
         with regions.at_end(staging, block):
             results = []
             for value, spec in zip(block.values, self.specs):
-                results.extend(specs.lower(staging, value, spec))
+                results.extend(lower(staging, value, spec))
             for cell, spec in self.cells.items():
                 state = block.changed[cell] if cell in block.changed else None
                 if state is None:
                     results.extend(self.cell_params[cell])
                 else:
                     results.extend(regions.lower_cell(staging, cell, state, spec))
-            results = [specs.present(staging, operand, type) for operand, type in zip(results, self.types)]
+            results = [specs.or_placeholder(staging, operand, type) for operand, type in zip(results, self.types)]
         region.results = results
         region.params = [*heads, *self._ordered()]
 
     def _hold(self, block):
-        """What a list holds since one round, the next one must not change."""
+        """A later iteration must not change what a list holds since an earlier one."""
         self.staging.aliases.held.update(block.held)
         if any(cell in block.held for cell in self.cells if isinstance(cell, Base)):
             raise StagingError(HELD, spans.current())
 
     def _pass_through(self, block, heads):
-        """Every round raises: what it would leave is never seen."""
+        """Every iteration raises, so the state after it is never used."""
         block.region.results = self._ordered()
         block.region.params = [*heads, *self._ordered()]
 
@@ -174,7 +174,7 @@ class Carry:
     # Around the loop.
 
     def test(self, test, get_state, set_state):
-        """The region that answers whether there is another round; None when Python knows that there is."""
+        """The region that computes the loop condition; None if the condition is always true."""
         answer = None
 
         def body():
@@ -186,7 +186,7 @@ class Carry:
         block = regions.trace(self.staging, body, tuple, set_state, None, lambda region, _: self.install(region))
         if answer is True:
             return None
-        block.region.results = [False if block.dead else answer]
+        block.region.results = [False if block.is_dead else answer]
         block.region.params = self._ordered()
         return block.region
 
@@ -194,7 +194,7 @@ class Carry:
         """The state before the loop."""
         staging, operands = self.staging, []
         for value, spec in zip(self.init, self.specs):
-            operands.extend(specs.lower(staging, value, spec))
+            operands.extend(lower(staging, value, spec))
         for cell, spec in self.cells.items():
             operands.extend(regions.lower_cell(staging, cell, cell_state(cell), spec))
         return [
@@ -209,14 +209,14 @@ class Carry:
     def leave(self, outputs, set_state):
         """The state after the loop."""
         values = iter(outputs)
-        set_state(tuple(specs.build(self.staging, spec, values) for spec in self.specs))
+        set_state(tuple(build(self.staging, spec, values) for spec in self.specs))
         for cell, spec in self.cells.items():
             regions.store_cell(self.staging, cell, spec, values)
 
 
-def first_round(staging, going, unsettled):
-    """A loop whose state only has its kind after a round (`best = None`) has its first round before it. The graph
-    raises if there is none."""
-    message = f"a staged loop needs a first round here: {unsettled.message}"
-    if going is not True:
-        staging.emit("assert", [going, message], [])
+def peel(staging, condition, unstable):
+    """Peels the first iteration of a loop whose state has its type only after it (`best = None`). The graph raises an
+    error if there is no first iteration."""
+    message = f"a staged loop needs a first iteration here: {unstable.message}"
+    if condition is not True:
+        staging.emit("assert", [condition, message], [])

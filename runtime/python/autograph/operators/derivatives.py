@@ -1,27 +1,27 @@
-"""The transforms of `torch.func` that differentiate: in a graph, which is differentiated itself."""
+"""The differentiating transforms of `torch.func`, as gradient nodes of the graph."""
 
 import functools
 
 import torch
 from torch.utils import _pytree as pytree
 
-from ..capture import spans
+from ..capture import gradients
+from ..capture.staging import current
+from ..conversion import spans
 from ..errors import StagingError
-from ..staging import current
-
-
-OVERLOADS = {}
+from .calls import call
+from .overloads import OVERLOADS
 
 
 def _staged(transform):
-    """Torch's own where nothing is staged."""
-    own = getattr(torch.func, transform.__name__)
+    """Registers a transform. Outside of tracing, torch's own is called."""
+    original = getattr(torch.func, transform.__name__)
 
     @functools.wraps(transform)
-    def chosen(*args, **kwargs):
-        return (own if current() is None else transform)(*args, **kwargs)
+    def overload(*args, **kwargs):
+        return (original if current() is None else transform)(*args, **kwargs)
 
-    OVERLOADS[own] = chosen
+    OVERLOADS[original] = overload
     return transform
 
 
@@ -46,7 +46,7 @@ def grad_and_value(function, argnums=0, has_aux=False):
 
 @_staged
 def jacrev(function, argnums=0, has_aux=False, *, chunk_size=None):
-    """A gradient for each element of what the function returns."""
+    """One gradient for each element of the outputs."""
 
     def derived(*args, **kwargs):
         point = _Point(function, args, kwargs, argnums, has_aux)
@@ -58,7 +58,7 @@ def jacrev(function, argnums=0, has_aux=False, *, chunk_size=None):
 
 @_staged
 def jacfwd(function, argnums=0, has_aux=False, *, randomness="error"):
-    """The same numbers as `jacrev`."""
+    """Equal to `jacrev`; computed in reverse mode."""
     return jacrev(function, argnums, has_aux)
 
 
@@ -79,7 +79,8 @@ def vjp(function, *primals, has_aux=False):
 
 @_staged
 def jvp(function, primals, tangents, *, strict=False, has_aux=False):
-    """What is pulled back depends linearly on the cotangents: its own derivative by them pushes forward."""
+    """The vector-Jacobian product is linear in the cotangents; its derivative by them is the Jacobian-vector
+    product."""
     point = _Point(function, primals, {}, tuple(range(len(primals))), has_aux)
     outputs, structure = pytree.tree_flatten(point.value)
     cotangents = [torch.zeros_like(output) for output in outputs]
@@ -90,11 +91,9 @@ def jvp(function, primals, tangents, *, strict=False, has_aux=False):
 
 
 class _Point:
-    """A call of the function, differentiable by these of its arguments."""
+    """A call of the function that is differentiated by the arguments `argnums`."""
 
     def __init__(self, function, args, kwargs, argnums, has_aux):
-        from .calls import call
-
         if torch._C._functorch.peek_interpreter_stack() is not None:
             raise StagingError("a gradient inside of a transform of torch.func cannot be staged", spans.current())
         self.is_single = isinstance(argnums, int)
@@ -106,20 +105,18 @@ class _Point:
         self.inputs, self._structure = pytree.tree_flatten([args[i] for i in numbers])
 
     def pulled_back(self, value, cotangents):
-        """The gradients of the inputs."""
+        """The vector-Jacobian product: the gradients of the inputs."""
         seeds = None if cotangents is None else pytree.tree_leaves(cotangents)
         return _gradient(pytree.tree_leaves(value), self.inputs, seeds)
 
     def as_arguments(self, found):
-        """Something for each input, in the structure of the arguments."""
+        """One value for each input, in the structure of the arguments."""
         found = pytree.tree_unflatten(list(found), self._structure)
         return found[0] if self.is_single else tuple(found)
 
 
 def _gradient(outputs, inputs, seeds):
-    from ..gradients import grad as gradient_of
-
-    return gradient_of(current(), outputs, inputs, seeds, materialize_grads=True, create_graph=True)
+    return gradients.grad(current(), outputs, inputs, seeds, materialize_grads=True, create_graph=True)
 
 
 def _jacobian(point, output):

@@ -1,27 +1,29 @@
-"""A function of the graph: its parameters are what differs from call to call, and its results what it returns.
+"""Recursive functions of the graph: the parameters are the arguments that differ between calls.
 
-They are found by tracing, as the state of a loop is. In the first pass a call of itself ends its path, so that the
-paths that end the recursion tell what is returned; then the calls return that, until a pass shows nothing new. What
-stays the same in every call (weights, tables, `self`) is no parameter here: the function sees it from where it is
-traced. What it changes outside of itself goes in as arguments and comes out as results.
+The types of parameters and results are found by a fixpoint iteration, like the state of a loop. In the first pass a
+recursive call ends its path, so the base cases determine what is returned; later passes use that type for the calls,
+until a pass changes nothing. Arguments that are the same in every call (weights, tables, `self`) are not parameters but
+free variables. State outside the function that it changes is passed in and returned.
 """
 
 import torch
 
-from ..capture import scalars, spans
+from ..capture import scalars
 from ..capture.aliases import cell_state
-from ..errors import Dead, StagingError
-from ..staging import is_staged_tensor
+from ..capture.staging import is_staged_tensor
+from ..capture.unbound import Maybe
+from ..conversion import spans
+from ..errors import StagingError, Unreachable
 from . import regions, specs
-from .lists import List
-from .variables import Maybe, on_every_path
+from .values import List, build, lower, spec_of
+from .variables import on_every_path
 
-#: Each pass widens a type; a function whose types still change after so many is reported.
-PASSES = 24
+#: Each pass widens a type. More passes are an error.
+MAX_PASSES = 24
 
 
-class _Again(BaseException):
-    """What a function is called with has another kind than it is traced for."""
+class _Retry(BaseException):
+    """A call needs wider parameter types than those in the current pass."""
 
     def __init__(self, function):
         super().__init__(function)
@@ -35,35 +37,36 @@ class GraphFunction:
         self.converted = converted
         self.name = function.__name__
         self.arguments = arguments
-        self.spec = _unchanging(arguments)
+        self.spec = _constant_spec(arguments)
         self.result = None
         self.cells = {}
         self.region = None
         self.is_open = True
-        self.recursive = None  # the place of a call of itself
+        self.recursive = None  # the span of a recursive call
         self.never_returns = False
 
     # Calls.
 
     def admits(self, arguments, widened):
-        """Whether a call with these arguments, in the body, is one of this function. It is made to be where it can."""
+        """Whether this function can be called with these arguments from its body. If that needs wider parameter types,
+        the pass is restarted with them."""
         try:
             spec = self._with(self.spec, arguments, widened)
         except specs.Mismatch:
             return False
         if spec != self.spec:
             self.spec = spec
-            raise _Again(self)
+            raise _Retry(self)
         return True
 
     def _with(self, spec, value, widened):
-        """The spec with room for another argument. Python's values and types of tensors make functions of their own,
-        unless `widened`."""
+        """The spec widened to another argument. Python values and tensor types specialize a function, unless
+        `widened`."""
         is_constant = isinstance(spec, specs.Constant)
         if is_constant and _same(spec.value, value):
             return spec
-        before = specs.spec_of(self.staging, spec.value) if is_constant else spec
-        after = specs.spec_of(self.staging, value)
+        before = spec_of(self.staging, spec.value) if is_constant else spec
+        after = spec_of(self.staging, value)
         if isinstance(before, specs.Tree) and before.kind is not list:
             if not isinstance(after, specs.Tree) or before[:2] != after[:2] or len(before[2]) != len(after[2]):
                 raise specs.Mismatch(f"{before} and {after}")
@@ -81,16 +84,16 @@ class GraphFunction:
         if self.is_open:
             self.recursive = spans.current()
             if self.result is None:
-                raise Dead
-        operands = specs.lower(staging, arguments, self.spec)
+                raise Unreachable
+        operands = lower(staging, arguments, self.spec)
         for cell, spec in self.cells.items():
             operands.extend(regions.lower_cell(staging, cell, cell_state(cell), spec))
         inputs = [type for spec in (self.spec, *self.cells.values()) for type in spec.types]
-        operands = [specs.present(staging, operand, type) for operand, type in zip(operands, inputs)]
+        operands = [specs.or_placeholder(staging, operand, type) for operand, type in zip(operands, inputs)]
         values = iter(staging.emit("call", operands, self.types, extra=self))
         if self.never_returns:
-            raise Dead
-        result = specs.build(staging, self.result, values)
+            raise Unreachable
+        result = build(staging, self.result, values)
         for cell, spec in self.cells.items():
             regions.store_cell(staging, cell, spec, values)
         if isinstance(result, Maybe) and staging.calls:
@@ -106,23 +109,23 @@ class GraphFunction:
     # The body.
 
     def trace(self):
-        for _ in range(PASSES):
+        for _ in range(MAX_PASSES):
             try:
                 if self._pass():
                     self.is_open = False
                     return
-            except _Again as again:
-                if again.function is not self:
+            except _Retry as retry:
+                if retry.function is not self:
                     raise
-        raise StagingError(f"what `{self.name}` is called with and returns changes its kind in every pass", self._place)
+        raise StagingError(f"the types of the arguments and results of `{self.name}` change in every pass", self._place)
 
     @property
     def _place(self):
         return self.recursive or spans.current()
 
     def _pass(self):
-        """Whether the body turned out to be of the kind it was traced for."""
-        staging, result, arguments, given = self.staging, None, None, []
+        """Traces the body once. Returns whether the types have not changed."""
+        staging, result, arguments, initial = self.staging, None, None, []
         self.recursive = None
         staging.objects.watch(self.function)
 
@@ -131,11 +134,11 @@ class GraphFunction:
             cell_params = {cell: [region.param(t) for t in spec.types] for cell, spec in self.cells.items()}
             for cell, spec in self.cells.items():
                 regions.store_cell(staging, cell, spec, iter(cell_params[cell]))
-            args, keywords = specs.build(staging, self.spec, iter(params))
+            args, keywords = build(staging, self.spec, iter(params))
             for name, value in zip(self.function.__code__.co_varnames, args):
                 if is_staged_tensor(value) and value.__dict__["_ag_view"].value in params:
                     value.__dict__["_ag_view"].value.name = name
-            given.extend((leaf, _contents(leaf)) for leaf in _leaves(self.spec, (args, keywords)))
+            initial.extend((leaf, _contents(leaf)) for leaf in _leaves(self.spec, (args, keywords)))
             return args, keywords
 
         def body():
@@ -149,34 +152,36 @@ class GraphFunction:
 
         block = regions.trace(staging, body, lambda: result, begin, None, install)
         self.region = block.region
-        if block.dead:
+        if block.is_dead:
             if self.recursive:
                 message = f"`{self.name}` calls itself on every path: no branch ends the recursion"
                 raise StagingError(message, self.recursive)
             self.never_returns = True
             return True
-        self._check_arguments(given)
-        return self._settle(block)
+        self._check_arguments(initial)
+        return self._check_results(block)
 
-    def _settle(self, block):
+    def _check_results(self, block):
         staging = self.staging
         outside = {cell: regions.cell_spec(staging, cell, cell_state(cell)) for cell in block.changed}
         cells = dict(self.cells)
         with regions.at_end(staging, block):
-            result = specs.spec_of(staging, block.values)
+            result = spec_of(staging, block.values)
             if self.recursive:
                 result = self._merged("returns", self.result, specs.staged(result))
             for cell, state in block.changed.items():
                 after = regions.cell_spec(staging, cell, state)
-                cells[cell] = self._merged(f"changes {regions.called(cell)}", cells.get(cell, outside[cell]), after)
+                cells[cell] = self._merged(
+                    f"changes {regions.description(cell)}", cells.get(cell, outside[cell]), after
+                )
             right = cells == self.cells and (result == self.result or not self.recursive)
             self.result, self.cells = result, cells
             if not right:
                 return False
-            operands = specs.lower(staging, block.values, result)
+            operands = lower(staging, block.values, result)
             for cell, spec in cells.items():
                 operands.extend(regions.lower_cell(staging, cell, block.changed[cell], spec))
-            block.region.results = [specs.present(staging, o, type) for o, type in zip(operands, self.types)]
+            block.region.results = [specs.or_placeholder(staging, o, type) for o, type in zip(operands, self.types)]
             return True
 
     def _merged(self, what, before, after):
@@ -187,17 +192,17 @@ class GraphFunction:
         except specs.Mismatch as mismatch:
             raise StagingError(f"`{self.name}` {what} in different kinds: {mismatch}", self._place) from None
 
-    def _check_arguments(self, given):
-        """An argument that differs from call to call is a value: what is done to it in place would be lost."""
-        for leaf, before in given:
+    def _check_arguments(self, initial):
+        """An argument that differs between calls is passed by value, so it must not be changed in place."""
+        for leaf, before in initial:
             if _contents(leaf) != before:
                 what = {List: "a list", dict: "a dictionary"}.get(type(leaf), "a tensor")
-                message = f"`{self.name}`, which is recursive, changes {what} in place that is another one in each call"
+                message = f"the recursive function `{self.name}` changes {what} in place that differs between calls"
                 raise StagingError(message, self._place)
 
 
-def _unchanging(arguments):
-    """What is taken to be the same in every call, until one differs: all arguments."""
+def _constant_spec(arguments):
+    """The initial spec, in which all arguments are constant."""
     args, keywords = arguments
     args = specs.Tree(tuple, None, tuple(map(specs.Constant, args)))
     keywords = specs.Tree(dict, tuple(keywords), tuple(map(specs.Constant, keywords.values())))
@@ -205,7 +210,7 @@ def _unchanging(arguments):
 
 
 def _kind(spec):
-    """What is no other number when it is widened: the dtype, or the kind of number."""
+    """The dtype or kind of number, which widening must not change."""
     return spec.type.dtype if isinstance(spec, specs.Tensor) else specs.number_kind(spec)
 
 
@@ -216,7 +221,7 @@ def _same(a, b):
 
 
 def _leaves(spec, value):
-    """Tensors and containers that differ from call to call."""
+    """Tensors and containers that differ between calls."""
     if isinstance(spec, specs.Constant):
         return
     if isinstance(value, (torch.Tensor, List, dict)):

@@ -3,7 +3,7 @@
 import torch
 
 from ..capture import scalars
-from ..staging import current, is_staged
+from ..capture.staging import current, is_staged
 from . import regions
 from .if_stmt import staged_if
 
@@ -11,10 +11,10 @@ from .if_stmt import staged_if
 def if_exp(cond, if_true, if_false, expr_repr):
     if not is_staged(cond):
         return if_true() if cond else if_false()
-    return _either(cond, if_true, if_false, f"`{expr_repr}`")
+    return either(cond, if_true, if_false, f"`{expr_repr}`")
 
 
-def _either(cond, if_true, if_false, what):
+def either(cond, if_true, if_false, what):
     staging = current()
     result = None
 
@@ -52,12 +52,11 @@ def or_(a, b):
 
 
 def _shortcut(first, if_true, if_false, left, name):
-    """The other operand is evaluated only if the first does not decide. Of two booleans, the result is a number of
-    the graph: nothing needs to be chosen."""
-    staging = current()
+    """Evaluates the second operand only if the first does not decide. If the first is a boolean, it is a constant where
+    it decides."""
     if _is_bool(first):
-        return _either(first, if_true, if_false, name)
-    return _either(first, if_true if name == "and" else left, left if name == "and" else if_false, name)
+        return either(first, if_true, if_false, name)
+    return either(first, if_true if name == "and" else left, left if name == "and" else if_false, name)
 
 
 def _is_bool(value):

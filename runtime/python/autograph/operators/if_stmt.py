@@ -1,11 +1,11 @@
-"""`if`: in Python when the condition is Python's; else both branches, and the state they agree on."""
+"""`if`: runs in Python unless the condition is staged. A staged `if` traces both branches and merges their states."""
 
-from ..errors import Dead, StagingError
-from ..capture import spans
 from ..capture.aliases import cell_state
-from ..staging import current, is_staged
+from ..capture.staging import current, is_staged
+from ..conversion import spans
+from ..errors import StagingError, Unreachable
 from . import regions, specs
-from .regions import called
+from .values import build, lower, spec_of
 
 
 def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
@@ -17,7 +17,7 @@ def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
 
 
 def staged_if(staging, flag, body, orelse, get_state, set_state, names, outputs=None):
-    """The first `outputs` variables are read after the statement; the others only in it."""
+    """Stages an `if`. Only the first `outputs` variables are live after the statement."""
     if isinstance(flag, bool):
         return body() if flag else orelse()
     if outputs is None:
@@ -29,43 +29,43 @@ def staged_if(staging, flag, body, orelse, get_state, set_state, names, outputs=
     for block in blocks:
         staging.aliases.held.update(block.held)
     set_state(init)
-    agreed = [
-        _agree(staging, name, blocks, init[name[0]]) if name[1] in read else specs.Constant(init[name[0]])
+    merged = [
+        _merge(staging, name, blocks, init[name[0]]) if name[1] in read else specs.Constant(init[name[0]])
         for name in enumerate(names)
     ]
     cells = _cells(staging, blocks)
-    types = [type for spec in [*agreed, *cells.values()] for type in spec.types]
+    types = [type for spec in [*merged, *cells.values()] for type in spec.types]
     for block in blocks:
         with regions.at_end(staging, block):
-            results = _results(staging, block, agreed, cells, types)
-            if not block.dead:
-                results = [specs.present(staging, operand, type) for operand, type in zip(results, types)]
+            results = _results(staging, block, merged, cells, types)
+            if not block.is_dead:
+                results = [specs.or_placeholder(staging, operand, type) for operand, type in zip(results, types)]
             block.region.results = results
     values = iter(staging.emit("if", [flag], types, [block.region for block in blocks]))
-    if all(block.dead for block in blocks):
-        raise Dead
-    set_state(tuple(specs.build(staging, spec, values) for spec in agreed))
+    if all(block.is_dead for block in blocks):
+        raise Unreachable
+    set_state(tuple(build(staging, spec, values) for spec in merged))
     for cell, spec in cells.items():
         regions.store_cell(staging, cell, spec, values)
     return None
 
 
-def _agree(staging, name, blocks, init):
-    """What a variable is after the branches."""
-    live = [block for block in blocks if not block.dead]
+def _merge(staging, name, blocks, init):
+    """The spec of a variable after the branches."""
+    live = [block for block in blocks if not block.is_dead]
     if all(regions.same_object(value, init) for value in (block.values[name[0]] for block in live)):
         return specs.Constant(init)
     found = []
     for block in live:
         with regions.at_end(staging, block):
-            found.append(specs.spec_of(staging, block.values[name[0]]))
+            found.append(spec_of(staging, block.values[name[0]]))
     if len(found) == 1:
         return found[0]
     return specs.checked_merge(name[1], *found, "in the branches")
 
 
 def _cells(staging, blocks):
-    """What was changed in place, and how it is after the branches."""
+    """The state changed in place, with its specs after the branches."""
     cells = {}
     for block in blocks:
         for cell in block.changed:
@@ -73,7 +73,7 @@ def _cells(staging, blocks):
                 continue
             found = []
             for other in blocks:
-                if not other.dead:
+                if not other.is_dead:
                     with regions.at_end(staging, other):
                         found.append(regions.cell_spec(staging, cell, _state(other, cell)))
             if not found:
@@ -81,7 +81,9 @@ def _cells(staging, blocks):
             try:
                 cells[cell] = found[0] if len(found) == 1 else specs.merge(*found)
             except specs.Mismatch as mismatch:
-                raise StagingError(f"the branches change {called(cell)}: {mismatch}", spans.current()) from None
+                raise StagingError(
+                    f"the branches assign different kinds to {regions.description(cell)}: {mismatch}", spans.current()
+                ) from None
     return cells
 
 
@@ -89,12 +91,12 @@ def _state(block, cell):
     return block.changed[cell] if cell in block.changed else cell_state(cell)
 
 
-def _results(staging, block, agreed, cells, types):
-    if block.dead:  # nothing is yielded: anything of the right type will do
+def _results(staging, block, merged, cells, types):
+    if block.is_dead:  # never evaluated; only the types matter
         return [specs.never(type) for type in types]
     results = []
-    for value, spec in zip(block.values, agreed):
-        results.extend(specs.lower(staging, value, spec))
+    for value, spec in zip(block.values, merged):
+        results.extend(lower(staging, value, spec))
     for cell, spec in cells.items():
         results.extend(regions.lower_cell(staging, cell, _state(block, cell), spec))
     return results

@@ -1,25 +1,25 @@
-"""The module `math`, of numbers that only the graph knows. Where `math` raises, a graph has what torch has: infinity, or no
-number."""
+"""The module `math` for staged numbers. Where `math` raises, the graph returns infinity or NaN, like torch."""
 
 import math
 
 import torch
 
 from ..capture import scalars
-from ..staging import current, is_staged
+from ..capture.staging import current, is_staged
+from .overloads import OVERLOADS
 
 
 def _of_math(name):
     function, counterpart = getattr(math, name), getattr(torch, _NAMES_IN_TORCH.get(name, name))
 
     def staged(*numbers):
-        """A function of `math`: of staged numbers, torch's in double precision."""
+        """Calls `math`, or for staged numbers the function of torch in double precision."""
         if not any(map(is_staged, numbers)):
             return function(*numbers)
         staging = current()
         tensors = [n if isinstance(n, torch.Tensor) else _tensor_of(staging, n) for n in numbers]
-        made = staging.item(counterpart(*(t.to(torch.float64) for t in tensors)))
-        return made if name not in _INTEGERS else scalars.apply(staging, "int", made)
+        result = staging.item(counterpart(*(t.to(torch.float64) for t in tensors)))
+        return result if name not in _INTEGERS else scalars.apply(staging, "int", result)
 
     return staged
 
@@ -36,4 +36,4 @@ _OF_MATH = (
 _NAMES_IN_TORCH = {"fabs": "abs", "radians": "deg2rad", "degrees": "rad2deg"}
 _INTEGERS = ("floor", "ceil", "trunc")
 
-OVERLOADS = {getattr(math, name): _of_math(name) for name in _OF_MATH}
+OVERLOADS.update({getattr(math, name): _of_math(name) for name in _OF_MATH})

@@ -1,19 +1,20 @@
-"""Torch's optimizers in staged code: whether there are gradients, and whether there is a state yet, is what their code
-asks Python, and what in a branch or loop only the graph knows."""
+"""Torch's optimizers in staged code. Their Python code checks whether gradients and state exist, which in a branch or
+loop is only known when the graph runs."""
 
 import inspect
 
 import torch
 
+from ..capture.staging import current
 from ..errors import Restart
-from ..staging import current
+from .overloads import OVERLOADS
 
 _zero_grad = torch.optim.Optimizer.zero_grad
 _module_zero_grad = torch.nn.Module.zero_grad
 
 
 def zero_grad(optimizer, set_to_none=True):
-    """`Optimizer.zero_grad`: whatever there was is gone."""
+    """`Optimizer.zero_grad`, without reading gradients."""
     if current() is None or not set_to_none:
         return _zero_grad(optimizer, set_to_none)
     for parameter in _parameters(optimizer):
@@ -21,14 +22,14 @@ def zero_grad(optimizer, set_to_none=True):
 
 
 def module_zero_grad(module, set_to_none=True):
-    """`Module.zero_grad`, likewise."""
+    """`Module.zero_grad`, without reading gradients."""
     if current() is None or not set_to_none:
         return _module_zero_grad(module, set_to_none)
     for parameter in module.parameters():
         parameter.grad = None
 
 
-OVERLOADS = {_zero_grad: zero_grad, _module_zero_grad: module_zero_grad}
+OVERLOADS.update({_zero_grad: zero_grad, _module_zero_grad: module_zero_grad})
 
 
 def _parameters(optimizer):
@@ -36,8 +37,8 @@ def _parameters(optimizer):
 
 
 def before_step(optimizer, args, kwargs):
-    """An optimizer makes its state in its first step. If that is a conditional one, the trace starts anew, with the
-    state made at its beginning."""
+    """An optimizer creates its state in its first step. If that step is conditional, tracing starts again, with the
+    state created at its beginning."""
     staging = current()
     if staging is None:
         return
@@ -53,13 +54,13 @@ def _is_lazy(optimizer):
 
 
 def prepare(staging, optimizer):
-    """Makes the state of an optimizer that has taken no step yet."""
+    """Creates the state of an optimizer that has not taken a step."""
     staging.prepared.add(id(optimizer))
     before = staging.gradients.snapshot()
     for group in optimizer.param_groups:
         new = [p for p in group["params"] if p.requires_grad and not optimizer.state.get(p)]
         if isinstance(optimizer, torch.optim.SGD):
-            # Zeros are what a momentum without dampening starts from.
+            # Without dampening, momentum that starts from zeros equals that of torch.
             for parameter in new if group["momentum"] and not group["dampening"] else ():
                 optimizer.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
         else:

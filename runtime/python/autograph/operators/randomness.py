@@ -1,10 +1,12 @@
-"""The state of torch's random numbers: read and set when the graph runs, in the order of the program."""
+"""The state of torch's random number generator: read and set when the graph runs, in program order."""
 
 from contextlib import contextmanager
 
 import torch
 
-from ..staging import current
+from ..capture.staging import current
+from .overloads import OVERLOADS
+from .py_function import py_function
 
 _seed, _get, _set, _fork = torch.manual_seed, torch.get_rng_state, torch.set_rng_state, torch.random.fork_rng
 
@@ -12,7 +14,7 @@ _seed, _get, _set, _fork = torch.manual_seed, torch.get_rng_state, torch.set_rng
 def manual_seed(seed):
     if current() is None:
         return _seed(seed)
-    _called(_seed, seed)
+    py_function(_seed, [seed])
     return torch.default_generator
 
 
@@ -20,13 +22,13 @@ def get_rng_state():
     if current() is None:
         return _get()
     state = _get()
-    return _called(_get, types=state)
+    return py_function(_get, types=state)
 
 
 def set_rng_state(state):
     if current() is None:
         return _set(state)
-    _called(_set, state)
+    py_function(_set, [state])
 
 
 def fork_rng(*args, **kwargs):
@@ -43,13 +45,7 @@ def _forked(devices=None, enabled=True, *_, **__):
             set_rng_state(state)
 
 
-def _called(function, *inputs, types=()):
-    from ..api import py_function
-
-    return py_function(function, inputs, types)
-
-
-OVERLOADS = {
+OVERLOADS.update({
     _seed: manual_seed, torch.random.manual_seed: manual_seed, _get: get_rng_state, _set: set_rng_state,
     _fork: fork_rng,
-}  # fmt: skip
+})  # fmt: skip

@@ -1,20 +1,21 @@
-"""What a staged `for` can go over: it has a length and an element at an index, either may be staged."""
+"""Iterables of a staged `for`: each has a length and indexed elements, which may be staged."""
 
 import torch
 
-from ..capture import scalars, spans
+from ..capture import scalars
+from ..capture.staging import current, is_staged, is_staged_tensor
+from ..conversion import spans
 from ..errors import StagingError
-from ..staging import current, is_staged, is_staged_tensor
-from .lists import List
+from .values import List
 
 
 class Iterable:
-    """Python may go over it too, if it knows how many elements there are."""
+    """Can be iterated in Python if its length is known."""
 
     def __iter__(self):
         start, stop, step = self.bounds()
         if any(map(is_staged, (start, stop, step))):
-            raise StagingError("how many elements there are is only known when the graph runs", spans.current())
+            raise StagingError("the number of elements is only known when the graph runs", spans.current())
         return (self.at(i) for i in range(start, stop, step))
 
 
@@ -41,8 +42,8 @@ class Range(Iterable):
         staging = current()
         span = self.stop - self.start if type(self.step) is int and self.step > 0 else self.start - self.stop
         step = self.step if type(self.step) is int and self.step > 0 else 0 - self.step
-        rounds = span if type(step) is int and step == 1 else (span + step - 1) // step
-        return scalars.apply(staging, "max", rounds, 0)
+        count = span if type(step) is int and step == 1 else (span + step - 1) // step
+        return scalars.apply(staging, "max", count, 0)
 
 
 class Rows(Iterable):
@@ -80,7 +81,7 @@ class Items(Iterable):
 
 
 class Numbers(Iterable):
-    """A `range` of Python's, as part of a `zip` or `enumerate`."""
+    """A Python `range` as an operand of `zip` or `enumerate`."""
 
     def __init__(self, numbers):
         self.numbers = numbers
@@ -146,7 +147,7 @@ class Reversed(Iterable):
 
 
 def lists_of(over):
-    """The lists that a loop goes over."""
+    """The lists that a loop iterates over."""
     if isinstance(over, Items):
         return [over.items]
     inner = getattr(over, "inner", ())
@@ -162,7 +163,7 @@ def is_staged_iterable(value):
 
 
 def iterable(value):
-    """Something a staged loop can go over; None for any other Python iterable."""
+    """The value as an iterable of a staged loop; None if it can only be iterated in Python."""
     if isinstance(value, Iterable):
         return value
     if is_staged_tensor(value):

@@ -1,29 +1,30 @@
-"""Recursion that only the graph can end: a function that is called again, under a staged condition of its own and
-with arguments of the same kind, becomes a function of the graph.
+"""Recursion that ends on a staged condition: a function that calls itself below a staged condition, with arguments of
+the same kind, becomes a function of the graph.
 
-A trace begins with every call inlined. Where that would not end, it is given up, and made again with the function
-marked. A recursion that Python decides never comes to a call of the same kind, and stays inlined.
+Calls are inlined at first. If inlining would not terminate, tracing starts again with the function marked as recursive.
+Recursion that ends on a Python condition never repeats a call of the same kind, and stays inlined.
 """
 
 import sys
 
 import torch
 
-from ..capture import scalars, spans
+from ..capture import scalars
+from ..conversion import spans
 from ..errors import StagingError
 from . import regions, specs
 from .graph_function import GraphFunction
-from .lists import List
+from .values import List
 
-#: So many calls of one function lie within each other, at least, before its arguments are taken for ones that never
-#: repeat; so many where it is a function of the graph and numbers, texts or types are what differs.
-INLINED = 24
-SPECIALISED = 6
+#: The nesting depth of inlined calls of one function from which its arguments are assumed never to repeat, and that
+#: depth for a function of the graph that is specialized to numbers, strings or types.
+MAX_INLINED = 24
+MAX_SPECIALIZED = 6
 
 
 class Recursion(BaseException):
-    """The trace has to be made again: calls of `code` are of a function of the graph. `widened`: the numbers that
-    differ from call to call are numbers of the graph."""
+    """Restarts tracing, with `code` as a recursive function of the graph. If `widened`, numbers that differ between
+    calls are staged."""
 
     def __init__(self, code, widened):
         super().__init__(code)
@@ -40,8 +41,8 @@ class _Call:
         self.depth = depth
 
 
-def entered(staging, function, converted, args, keywords):
-    """A call of a function of the user's in staged code."""
+def enter(staging, function, converted, args, keywords):
+    """Calls a user function in staged code."""
     code = function.__code__
     outer = staging.open_calls.setdefault(code, [])
     if code in staging.recursive:
@@ -50,7 +51,7 @@ def entered(staging, function, converted, args, keywords):
     below = [other for other in outer if other.depth < call.depth and _same_function(other.function, function)]
     if any(_alike(staging, other.arguments, call.arguments) for other in below):
         raise Recursion(code, False)
-    if len(below) > INLINED and _stack_is_deep():
+    if len(below) > MAX_INLINED and _stack_is_deep():
         if not _by_object(_differing(below[-1].arguments, call.arguments)):
             raise Recursion(code, True)
     outer.append(call)
@@ -61,7 +62,7 @@ def entered(staging, function, converted, args, keywords):
 
 
 def _stack_is_deep():
-    """Whether Python's stack would not do for many more calls."""
+    """Whether Python's stack is close to its limit."""
     frame, depth = sys._getframe(1), 0
     while frame is not None:
         frame, depth = frame.f_back, depth + 1
@@ -73,48 +74,48 @@ def _called(staging, outer, function, converted, arguments):
     for called in reversed(outer):
         if _same_function(called.function, function) and called.admits(arguments, widened):
             return called.call(arguments)
-    if len(outer) > SPECIALISED:
+    if len(outer) > MAX_SPECIALIZED:
         differing = _differing(outer[-1].arguments, arguments)
-        if len(outer) > INLINED or not _by_object(differing):
+        if len(outer) > MAX_INLINED or not _by_object(differing):
             if widened:
-                raise _never_repeated(function, differing)
+                raise _unbounded_error(function, differing)
             raise Recursion(function.__code__, True)
-    made = GraphFunction(staging, function, converted, arguments)
-    outer.append(made)
+    callee = GraphFunction(staging, function, converted, arguments)
+    outer.append(callee)
     try:
-        made.trace()
+        callee.trace()
     finally:
         outer.pop()
-    return made.call(arguments)
+    return callee.call(arguments)
 
 
 def _differing(before, after):
-    """The arguments of one call and the next that are not the same: place or name -> both."""
+    """The arguments that differ between two calls: index or name -> (before, after)."""
     old, new = ({**dict(enumerate(args)), **keywords} for args, keywords in (before, after))
     return {key: (old[key], new[key]) for key in old.keys() & new.keys() if not specs.same(old[key], new[key])}
 
 
 def _by_object(differing):
-    """Whether Python's objects tell calls apart, as in a chain of modules: Python decides where that ends."""
+    """Whether calls differ in Python objects, as in a chain of modules; such recursion ends in Python."""
     staged = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)
     simple = (bool, int, float, str, bytes, list, tuple, dict, *staged)
     return any(not isinstance(new, simple) for _, new in differing.values())
 
 
-def _never_repeated(function, differing):
+def _unbounded_error(function, differing):
     names = function.__code__.co_varnames
     values = [
         f"`{names[key] if isinstance(key, int) and key < len(names) else key}` ({old!r}, then {new!r})"
         for key, (old, new) in sorted(differing.items(), key=str)
         if not isinstance(new, torch.Tensor) and not scalars.is_staged(new)
     ]
-    what = f"with another {', '.join(values)}" if values else "with arguments of another kind"
+    what = f"with a different {', '.join(values)}" if values else "with arguments of different types"
     message = f"`{function.__name__}` calls itself under a staged condition, each time {what}"
-    return StagingError(f"{message}: a graph has only so many functions", spans.current())
+    return StagingError(f"{message}: the graph would need infinitely many functions", spans.current())
 
 
 def _same_function(a, b):
-    """Of the same code, over the same variables."""
+    """Whether two functions have the same code and the same cells."""
     if a is b:
         return True
     cells = [[id(cell) for cell in function.__closure__ or ()] for function in (a, b)]
@@ -122,7 +123,7 @@ def _same_function(a, b):
 
 
 def _alike(staging, a, b):
-    """Whether arguments are of one kind: the same but for the values of tensors and staged numbers."""
+    """Whether arguments are of the same kind: equal except for the values of tensors and staged numbers."""
     if regions.same_object(a, b):
         return True
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):

@@ -1,34 +1,36 @@
-"""Running a block of converted code into a region, and undoing in Python what it did."""
+"""Traces a block of converted code into a region, and undoes its changes to Python state."""
 
 from contextlib import contextmanager
 
 import torch
 from torch.utils import _pytree as pytree
 
-from ..capture import scalars, spans, texts
+from ..capture import scalars, texts
 from ..capture.aliases import Base, cell_state, set_cell_state
 from ..capture.objects import MISSING
-from ..errors import AutographError, Dead, StagingError
-from ..staging import is_staged, is_staged_tensor
+from ..capture.staging import is_staged, is_staged_tensor
+from ..capture.unbound import Undefined
+from ..conversion import spans
+from ..errors import AutographError, StagingError, Unreachable
 from . import specs
-from .lists import List
-from .variables import Undefined
+from .values import List, build, lower, spec_of
 
 
 class Block:
-    """A block that was traced: its region, the state at its end, the tensors and lists it changed, the tensors that
-    lists hold at its end."""
+    """A traced block: its region, the values of the variables at its end, the state that it changed, and the tensors
+    that lists hold at its end. A dead block raises on every path."""
 
     def __init__(self, region):
         self.region = region
         self.values = None
         self.changed = {}
         self.held = ()
-        self.dead = False
+        self.is_dead = False
 
 
 def trace(staging, body, get_state, set_state, values, install=None):
-    """Runs `body` from this state. What it changed in place is undone, and told."""
+    """Runs `body` with these values of the variables in a new region. Its changes are recorded in the block, and
+    undone."""
     staging.objects.block(body)
     with staging.record.new_region() as region:
         block = Block(region)
@@ -40,13 +42,13 @@ def trace(staging, body, get_state, set_state, values, install=None):
             try:
                 body()
                 block.values = get_state()
-            except Dead:
-                block.dead = True
+            except Unreachable:
+                block.is_dead = True
             except AutographError:
                 raise
             except Exception as error:
-                raised(staging, error)
-                block.dead = True
+                record_raise(staging, error)
+                block.is_dead = True
         finally:
             block.changed = staging.aliases.close_journal(journal)
             block.held = journal.held
@@ -55,7 +57,7 @@ def trace(staging, body, get_state, set_state, values, install=None):
 
 @contextmanager
 def at_end(staging, block):
-    """The place where a block ends: its region, with everything as the block left it."""
+    """Appends to the region of a block, with the state at the end of the block."""
     before = {cell: cell_state(cell) for cell in block.changed}
     with staging.record.reopened(block.region):
         for cell, state in block.changed.items():
@@ -68,15 +70,15 @@ def at_end(staging, block):
 
 
 class _Keep:
-    """Assigned to an element of a tensor, it leaves the element as it is."""
+    """Assigning this to an element of a tensor has no effect."""
 
 
 KEEP = _Keep()
 
 
 def variables(names, get_state, set_state):
-    """The state without elements of tensors (`x[i]` for a tensor `x`): what is written to them changes the tensor in
-    place, which is seen without them."""
+    """The state without elements of tensors (`x[i]` for a tensor `x`): writes to them are in-place writes to the
+    tensor, which are tracked separately."""
     first, second = get_state(), get_state()
     elements = {
         index
@@ -101,7 +103,7 @@ def variables(names, get_state, set_state):
 
 
 def same_object(a, b):
-    """Whether two values are one object, or two views of the same place of one tensor."""
+    """Whether two values are the same object, or equal views of one tensor."""
     if a is b:
         return True
     if is_staged_tensor(a) and is_staged_tensor(b):
@@ -109,19 +111,19 @@ def same_object(a, b):
     return False
 
 
-def raised(staging, error):
-    """The user's code raised on the path of this region: the graph does, when it comes here."""
+def record_raise(staging, error):
+    """Records that the user's code raises here: the graph raises the exception when it runs."""
     span, innermost = spans.of_traceback(error.__traceback__)
     if not innermost:
         raise error
     not_caught(staging)
     kind, parts = type(error), error.args
     if not all(isinstance(part, (str, int, float, bool, torch.Tensor)) or is_staged(part) for part in parts):
-        kind = Filled(error)
+        kind = WithParts(error)
         parts = kind.parts
     elif _has_own_init(kind):
-        kind = Remade(error, len(parts))
-        parts = [*parts, *kind.later.values()]
+        kind = WithAttributes(error, len(parts))
+        parts = [*parts, *kind.staged_attributes.values()]
     parts = [texts.assembled(staging, part) if isinstance(part, str) else staging.operand(part) for part in parts]
     staging.emit("raise", parts, [], extra=kind, span=span)
 
@@ -134,48 +136,49 @@ def _is_own(kind):
     return kind.__module__ != "builtins"
 
 
-class Filled:
-    """An exception some of whose arguments are no operands of a graph: `KeyError(("a", x))`, `ValueError(None, x)`."""
+class WithParts:
+    """An exception with arguments that a graph cannot hold: `KeyError(("a", x))`, `ValueError(None, x)`."""
 
     def __init__(self, error):
         self.__name__ = type(error).__name__
         self.kind = type(error)
-        self.leaves, self.structure = pytree.tree_flatten(_of_python(error.args))
-        of_graph = [isinstance(leaf, (str, torch.Tensor)) or is_staged(leaf) for leaf in self.leaves]
-        self.places = [place for place, found in enumerate(of_graph) if found]
+        self.leaves, self.structure = pytree.tree_flatten(_with_plain_lists(error.args))
+        in_graph = [isinstance(leaf, (str, torch.Tensor)) or is_staged(leaf) for leaf in self.leaves]
+        self.places = [place for place, found in enumerate(in_graph) if found]
         self.parts = [self.leaves[place] for place in self.places]
 
     def __call__(self, *parts):
         leaves = list(self.leaves)
         for place, part in zip(self.places, parts):
             leaves[place] = part
-        made = BaseException.__new__(self.kind)
-        made.args = tuple(pytree.tree_unflatten(leaves, self.structure))
-        return made
+        error = BaseException.__new__(self.kind)
+        error.args = tuple(pytree.tree_unflatten(leaves, self.structure))
+        return error
 
 
-def _of_python(value):
-    """With Python's own lists."""
+def _with_plain_lists(value):
+    """The value with a `list` in place of each `List`."""
     if isinstance(value, List) and value.value is None:
-        return [_of_python(item) for item in value]
-    return tuple(map(_of_python, value)) if type(value) is tuple else value
+        return [_with_plain_lists(item) for item in value]
+    return tuple(map(_with_plain_lists, value)) if type(value) is tuple else value
 
 
-class Remade:
-    """An exception as it was raised while staging, made again for a run: its `__init__` has run already."""
+class WithAttributes:
+    """An exception of a class with its own `__init__`: runs create it with the attributes that it had while tracing,
+    without calling `__init__` again."""
 
     def __init__(self, error, count):
         self.__name__ = type(error).__name__
         self.kind = type(error)
         self.count = count
         state = error.__dict__
-        self.later = {name: value for name, value in state.items() if is_staged(value)}
-        self.attributes = {name: value for name, value in state.items() if name not in self.later}
+        self.staged_attributes = {name: value for name, value in state.items() if is_staged(value)}
+        self.attributes = {name: value for name, value in state.items() if name not in self.staged_attributes}
 
     def __call__(self, *parts):
-        made = BaseException.__new__(self.kind, *parts[: self.count])
-        made.__dict__.update(self.attributes, **dict(zip(self.later, parts[self.count :])))
-        return made
+        error = BaseException.__new__(self.kind, *parts[: self.count])
+        error.__dict__.update(self.attributes, **dict(zip(self.staged_attributes, parts[self.count :])))
+        return error
 
 
 def raise_unless(staging, flag, parts, kind):
@@ -188,7 +191,7 @@ def raise_unless(staging, flag, parts, kind):
 
 
 def not_caught(staging):
-    """An exception of the graph ends its run: no `try` of the staged code sees it."""
+    """An exception of the graph ends its run, so no `try` in staged code can catch it."""
     if spans.inside_try():
         raise StagingError(
             "whether this raises is only known when the graph runs, so the `try` around it cannot catch it",
@@ -197,7 +200,7 @@ def not_caught(staging):
 
 
 def condition(staging, value, what):
-    """The operand of a staged condition: `bool(value)`."""
+    """The operand for a staged condition: `bool(value)`."""
     if isinstance(value, torch.Tensor):
         type = staging.value_of(value).type
         if any(n not in (1, None) for n in type.dims):
@@ -212,37 +215,37 @@ def condition(staging, value, what):
 
 
 def cell_value(cell, state):
-    """The contents of something that a region changed, as a value that has a spec."""
+    """The state of a cell as a value that has a spec. A cell is a base, list or place that a region changes."""
     if isinstance(cell, List):
-        made = List()
-        made.restore(state)
-        return made
+        contents = List()
+        contents.restore(state)
+        return contents
     return Undefined(str(cell)) if state is MISSING else state
 
 
 def cell_spec(staging, cell, state):
     if isinstance(cell, Base):
         return specs.Tensor(state.type)
-    return specs.spec_of(staging, cell_value(cell, state))
+    return spec_of(staging, cell_value(cell, state))
 
 
 def lower_cell(staging, cell, state, spec):
-    return [state] if isinstance(cell, Base) else specs.lower(staging, cell_value(cell, state), spec)
+    return [state] if isinstance(cell, Base) else lower(staging, cell_value(cell, state), spec)
 
 
 def store_cell(staging, cell, spec, values):
-    """The cell has from now on what the graph returns for it."""
+    """Stores the value that the graph returns for a cell."""
     if isinstance(cell, Base):
         staging.aliases.set_base(cell, next(values))
         return
-    made = specs.build(staging, spec, values)
+    value = build(staging, spec, values)
     if isinstance(cell, List):
         cell._changing()
-        cell.restore(made.state())
+        cell.restore(value.state())
     else:
-        cell.restore(MISSING if isinstance(made, Undefined) else made)
+        cell.restore(MISSING if isinstance(value, Undefined) else value)
 
 
-def called(cell):
-    """What a message calls something that is changed in place."""
+def description(cell):
+    """A description of a cell for messages."""
     return "a tensor" if isinstance(cell, Base) else "a list" if isinstance(cell, List) else f"`{cell}`"

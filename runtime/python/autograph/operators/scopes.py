@@ -1,7 +1,9 @@
-"""Function scopes and options, as converted code states them."""
+"""The function scopes and conversion options of converted code."""
 
-from ..staging import current
-from .variables import Maybe, on_every_path, returned
+from ..capture.staging import current
+from ..capture.unbound import Maybe
+from ..conversion.converter import mark_converted
+from .variables import on_every_path, returned
 
 
 class Feature:
@@ -76,7 +78,5 @@ def with_function_scope(thunk, scope_name, options):
 
 
 def autograph_artifact(entity, extras=None):
-    """A function that was converted with the one around it."""
-    from ..conversion import mark_converted
-
+    """Marks a function that was converted with its enclosing function."""
     return mark_converted(entity)

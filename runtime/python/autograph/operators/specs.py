@@ -1,23 +1,22 @@
-"""The shape of the state of staged code: what a branch or a round may change, and what both sides agree on.
+"""Specs: the types of variables in staged code, which branches and iterations must agree on.
 
-A *spec* says what a variable is: a tensor of some type, a staged number, a Python value that stays as it is, a list
-whose length only the graph knows, a structure of these. `merge` finds the spec that has room for two, `lower` gives
-the operands that hold a value of a spec, `build` makes the value again from what the graph returns.
+A variable is a tensor, a staged number, a constant Python value, a list of unknown length, or a structure of these.
+Specs form a lattice; `merge` is its join. `values` converts between values and the operands of a spec.
 """
 
 from typing import Any, NamedTuple
 
 import torch
 
-from ..capture import scalars, spans
-from ..capture.record import BOOL, FLOAT, INT, DTYPES, ListType, TensorType, TupleType
+from ..capture import scalars
+from ..capture.unbound import Undefined, UndefinedReturnValue
+from ..conversion import spans
 from ..errors import StagingError
-from .lists import List
-from .variables import Maybe, Undefined, UndefinedReturnValue
+from ..record.types import BOOL, DTYPES, FLOAT, INT, ListType, TensorType, TupleType
 
 
 class Mismatch(Exception):
-    """Two values that no type has room for; the message says what they are."""
+    """Two specs without a join; the message describes them."""
 
 
 class Tensor(NamedTuple):
@@ -43,7 +42,7 @@ class Number(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """A Python value, or any object, that is the same on both sides."""
+    """A Python object that is the same on all paths."""
 
     value: Any
     types = ()
@@ -62,7 +61,7 @@ class Constant(NamedTuple):
 
 
 class Growing(NamedTuple):
-    """A list whose length is staged; the element is None while nothing is in it."""
+    """A list of the graph. The element is None while it is empty."""
 
     element: Any
 
@@ -90,7 +89,7 @@ class Tree(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """A structure that is one element of a list: a tuple of the graph."""
+    """A structure as an element of a list: a tuple of the graph."""
 
     tree: Tree
 
@@ -103,7 +102,7 @@ class Packed(NamedTuple):
 
 
 class Optional(NamedTuple):
-    """Bound on some paths only."""
+    """A variable that is bound on some paths only."""
 
     inner: Any
     absent: Any
@@ -129,7 +128,7 @@ def shape(type):
 
 
 def same(a, b):
-    """Whether two Python values are one for the program."""
+    """Whether two Python values are indistinguishable for the program."""
     if a is b:
         return True
     if type(a) is not type(b) or not isinstance(a, (bool, int, float, complex, str, bytes, type(None), torch.dtype)):
@@ -141,27 +140,8 @@ def is_absent(value):
     return isinstance(value, (Undefined, UndefinedReturnValue))
 
 
-def spec_of(staging, value):
-    """What a value is now."""
-    if isinstance(value, torch.Tensor):
-        return Tensor(staging.value_of(value).type)
-    if scalars.is_staged(value) or isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-        return Number(scalars.kind_of(value))
-    if isinstance(value, Maybe):
-        return Optional(spec_of(staging, value.value), value.absent)
-    if isinstance(value, List):
-        if value.value is not None:
-            return value.spec
-        return Tree(list, None, tuple(spec_of(staging, v) for v in list.__iter__(value)))
-    if type(value) in (list, tuple) or is_record(value):
-        return Tree(type(value), None, tuple(spec_of(staging, v) for v in value))
-    if type(value) is dict:
-        return Tree(dict, tuple(value), tuple(spec_of(staging, v) for v in value.values()))
-    return Constant(value)
-
-
 def merge(a, b):
-    """The spec with room for both."""
+    """The join of two specs: the narrowest spec for the values of both."""
     if a == b:
         return a
     for one, other in ((a, b), (b, a)):
@@ -207,7 +187,7 @@ def number_kind(spec):
 
 
 def staged(spec):
-    """The spec whose values only the graph knows: a number is no constant any more."""
+    """The spec with staged numbers in place of constant ones."""
     if isinstance(spec, Tree):
         return Tree(spec.kind, spec.keys, tuple(map(staged, spec.children)))
     kind = number_kind(spec)
@@ -215,7 +195,7 @@ def staged(spec):
 
 
 def element_of(items):
-    """What a list is of that holds all of these; None for no items."""
+    """The element spec of a list with these items; None without items."""
     merged = None
     for spec in items:
         if spec is not None:
@@ -238,9 +218,7 @@ def _merge_tensors(a, b):
     if a.device != b.device:
         raise Mismatch(f"tensors on {a.device} and {b.device}")
     if len(a.dims) != len(b.dims):
-        raise Mismatch(
-            f"tensors of {_dtype(a)} with shape {shape(a)} and of {_dtype(b)} with shape {shape(b)}"
-        )
+        raise Mismatch(f"tensors of {_dtype(a)} with shape {shape(a)} and of {_dtype(b)} with shape {shape(b)}")
     dims = tuple(m if m == n else None for m, n in zip(a.dims, b.dims))
     return TensorType(torch.promote_types(a.dtype, b.dtype), dims, a.device)
 
@@ -253,137 +231,44 @@ def _with_number(type, number):
     if any(n is None for n in type.dims):
         raise Mismatch(f"a number and a tensor of shape {shape(type)}")
     example = {INT: 1, FLOAT: 1.0, BOOL: True}[number_kind(number)]
-    # Without dimensions a tensor does not prevail over a number; as an operand of an expression it would.
+    # With one dimension the dtype of the tensor takes precedence over the number, as in an expression.
     dtype = torch.result_type(torch.empty((1,), dtype=type.dtype, device="meta"), example)
     return TensorType(dtype, type.dims, type.device)
 
 
-def lower(staging, value, spec):
-    """The operands that hold a value of this spec, computed at this place."""
-    if isinstance(spec, Constant):
-        return []
-    if isinstance(spec, Optional):
-        if is_absent(value) or value is None:
-            return [False] + [None] * len(spec.inner.types)
-        if isinstance(value, Maybe):
-            return [scalars.lower(staging, value.flag), *lower(staging, value.value, spec.inner)]
-        return [True, *lower(staging, value, spec.inner)]
-    if isinstance(spec, Tensor):
-        if isinstance(value, torch.Tensor):
-            return [staging.cast(staging.value_of(value), spec.type)]
-        dims = list(spec.type.dims)
-        args = [dims, scalars.lower(staging, value), spec.type.dtype, None, spec.type.device, None]
-        return staging.emit("aten.full.default", args, [spec.type])
-    if isinstance(spec, Number):
-        operand = scalars.lower(staging, value)
-        if scalars.kind_of(value) == spec.kind:
-            return [operand]
-        if not hasattr(operand, "type"):
-            return [{INT: int, FLOAT: float, BOOL: bool}[spec.kind](operand)]
-        return staging.emit("scalar." + spec.kind, [operand], [spec.kind])
-    if isinstance(spec, Packed):
-        return staging.emit("tuple.new", lower(staging, value, spec.tree), spec.types)
-    if isinstance(spec, Growing):
-        if isinstance(value, List) and value.value is not None:
-            if value.value.type.element is None:
-                value.value.type.element = spec.types[0].element
-            return [value.value]
-        items = list(list.__iter__(value) if isinstance(value, List) else value)
-        hold(staging, items)
-        elements = [lower(staging, item, spec.element)[0] for item in items]
-        return staging.emit("list.new", elements, spec.types)
-    items = value.values() if spec.kind is dict else value
-    return [operand for item, child in zip(items, spec.children) for operand in lower(staging, item, child)]
-
-
-def hold(staging, value):
-    """A list of the graph has this as an element."""
-    if isinstance(value, torch.Tensor):
-        staging.aliases.hold(value)
-    elif isinstance(value, (list, tuple)) and not (isinstance(value, List) and value.value is not None):
-        for item in list.__iter__(value) if isinstance(value, list) else value:
-            hold(staging, item)
-    elif isinstance(value, dict):
-        hold(staging, tuple(value.values()))
-
-
 def placeholder(staging, type):
-    """An operand of a type, for what is not there yet and is not read before it is."""
+    """An operand for a value that does not exist yet and is not read before it does."""
     if isinstance(type, TensorType):
         args = [[n or 0 for n in type.dims], 0, type.dtype, None, type.device, None]
         return staging.emit("aten.full.default", args, [type])[0]
     if isinstance(type, ListType):
         return staging.emit("list.new", [], [type])[0]
-    return _NOTHING[type]
+    return _DEFAULTS[type]
 
 
-_NOTHING = {INT: 0, FLOAT: 0.0, BOOL: False}
+_DEFAULTS = {INT: 0, FLOAT: 0.0, BOOL: False}
 
 
 def never(type):
     """An operand that is not evaluated."""
-    return _NOTHING.get(type) if isinstance(type, str) else None
+    return _DEFAULTS.get(type) if isinstance(type, str) else None
 
 
-def present(staging, operand, type):
-    """What a region yields for what it does not have: a number has to be one, and of a tensor the gradient needs the
-    shape."""
+def or_placeholder(staging, operand, type):
+    """The operand, or a placeholder for a missing one. Numbers cannot be missing, and gradients need the shapes of
+    tensors."""
     if operand is not None or isinstance(type, ListType):
         return operand
     return placeholder(staging, type)
 
 
-def build(staging, spec, values):
-    """The value of a spec from an iterator of the graph's values."""
-    if isinstance(spec, Constant):
-        return spec.value
-    if isinstance(spec, Optional):
-        flag = next(values)
-        return Maybe(build(staging, spec.inner, values), staging.scalar(flag), spec.absent)
-    if isinstance(spec, (Tensor, Number)):
-        return staging.wrap(next(values))
-    if isinstance(spec, Growing):
-        return List.staged(next(values), spec)
-    if isinstance(spec, Packed):
-        whole = next(values)
-        items = enumerate(whole.type.items)
-        return build(staging, spec.tree, iter([staging.emit(f"tuple.get {i}", [whole], [t])[0] for i, t in items]))
-    children = [build(staging, child, values) for child in spec.children]
-    return List(children) if spec.kind is list else _of_kind(spec, children)
-
-
-def unpacked(spec, value):
-    """What a list of the graph is for Python: its elements with their structure."""
-    if isinstance(spec, Growing) and isinstance(spec.element, (Packed, Growing)):
-        return [unpacked(spec.element, item) for item in value]
-    return _in_tree(spec.tree, iter(value)) if isinstance(spec, Packed) else value
-
-
-def _in_tree(spec, values):
-    if not isinstance(spec, Tree):
-        return unpacked(spec, next(values))
-    children = [_in_tree(child, values) for child in spec.children]
-    return _of_kind(spec, children)
-
-
-def _of_kind(spec, children):
-    if spec.kind is dict:
-        return dict(zip(spec.keys, children))
-    return spec.kind(*children) if hasattr(spec.kind, "_fields") else spec.kind(children)
-
-
-def is_record(value):
-    """A named tuple of Python's or torch's."""
-    return isinstance(value, tuple) and (hasattr(value, "_fields") or type(value).__module__ == "torch.return_types")
-
-
 def returned(spec):
-    """To return None is to return nothing."""
+    """The spec of a returned value: `return None` is the same as no return value."""
     return Constant(UndefinedReturnValue()) if spec == Constant(None) else spec
 
 
-class Unsettled(StagingError):
-    """A variable of a loop is of another kind after a round; the second round may be like the third."""
+class Unstable(StagingError):
+    """A variable of a loop has another type after an iteration. Peeling the first iteration may help."""
 
 
 def checked_merge(name, a, b, where, error=StagingError):

@@ -1,35 +1,8 @@
-"""Variables that may be unbound."""
+"""Reads of variables that may be unbound."""
 
 from ..capture import scalars
-from ..staging import current
-
-
-class Undefined:
-    """The value of a variable that Python would hold as unbound."""
-
-    __slots__ = ("symbol_name",)
-
-    def __init__(self, symbol_name):
-        self.symbol_name = symbol_name
-
-    def __repr__(self):
-        return f"Undefined({self.symbol_name!r})"
-
-
-class UndefinedReturnValue:
-    """The result of a function that has not returned yet."""
-
-
-class Maybe:
-    """A variable that is bound on some paths of a graph only. `flag` is the staged answer, `absent` what it is
-    else."""
-
-    __slots__ = ("value", "flag", "absent")
-
-    def __init__(self, value, flag, absent):
-        self.value = value
-        self.flag = flag
-        self.absent = absent
+from ..capture.staging import current
+from ..capture.unbound import Maybe, Undefined, UndefinedReturnValue
 
 
 def _unbound_local():
@@ -41,7 +14,7 @@ def _unbound_local():
 
 
 UNBOUND = _unbound_local()
-"""The interpreter's own words, with a place for the name."""
+"""The interpreter's own message, with a placeholder for the name."""
 
 
 def ld(v):
@@ -53,7 +26,7 @@ def ld(v):
 
 
 def _checked(maybe):
-    """The value, where it is bound; the graph raises where it is not."""
+    """The value where it is bound; the graph raises where it is not."""
     if not isinstance(maybe.absent, Undefined):
         return maybe
     staging = current()
@@ -76,14 +49,15 @@ def ldu(load_v, name):
 
 
 def returned(value):
-    """What a function returns, given what `return` statements left."""
+    """The return value of a function, given the value that its `return` statements left."""
     if isinstance(value, UndefinedReturnValue):
         return None
     return value
 
 
 def on_every_path(staging, maybe, name):
-    """What a function returned to staged code, which cannot go on with a value on some paths and None on others."""
+    """The return value of a function for staged code, which cannot continue with a value on some paths and None on
+    others."""
     message = f"`{name}` returns None here and a value elsewhere, which staged code that calls it cannot tell apart"
     staging.emit("assert", [scalars.lower(staging, maybe.flag), message], [])
     return maybe.value

@@ -1,61 +1,63 @@
-"""`while`: in Python as long as the condition is Python's; from the round on where it is staged, in the graph. There
-`set_loop_options(maximum_iterations=n)` makes it a `for` over `n` rounds that has a condition."""
+"""`while`: runs in Python until the condition is staged; the remaining iterations become a loop of the graph. With
+`set_loop_options(maximum_iterations=n)` that loop is a `for` over `n` iterations with a condition."""
 
 from ..capture import scalars
-from ..staging import current, is_staged
+from ..capture.staging import current, is_staged
 from . import specs
-from .carry import Carry, first_round
+from .carry import Carry, peel
 from .regions import condition, variables
 
 
 def while_stmt(test, body, get_state, set_state, symbol_names, opts):
     while True:
-        going = _going(test)
-        if is_staged(going):
-            most = opts.get("maximum_iterations")
-            return _staged(current(), test, body, get_state, set_state, symbol_names, most)
-        if not going:
+        continues = _condition(test)
+        if is_staged(continues):
+            limit = opts.get("maximum_iterations")
+            return _staged(current(), test, body, get_state, set_state, symbol_names, limit)
+        if not continues:
             return None
         body()
 
 
-def _going(test):
-    """The condition. What it recorded is taken back if it is staged: the loop records it itself."""
+def _condition(test):
+    """Evaluates the condition. If it is staged, its nodes are removed: the loop records the condition itself."""
     staging = current()
     if staging is None:
         return test()
     region = staging.record.region
     nodes, memo = len(region.nodes), dict(region.memo)
-    going = test()
-    if is_staged(going):
+    continues = test()
+    if is_staged(continues):
         del region.nodes[nodes:]
         region.memo = memo
-    return going
+    return continues
 
 
-def _staged(staging, test, body, get_state, set_state, names, most, peeled=False):
+def _staged(staging, test, body, get_state, set_state, names, limit, peeled=False):
     names, get_state, set_state = variables(names, get_state, set_state)
     init = get_state()
     carry = Carry(staging, names, init)
     try:
-        block = carry.trace(lambda *round: body(), get_state, set_state, () if most is None else ("int",))
-    except specs.Unsettled as unsettled:
+        block = carry.trace(lambda *index: body(), get_state, set_state, () if limit is None else ("int",))
+    except specs.Unstable as unstable:
         set_state(init)
         if peeled:
             raise
-        first_round(staging, condition(staging, test(), "the loop"), unsettled)
+        peel(staging, condition(staging, test(), "the loop"), unstable)
         body()
-        most = None if most is None else most - 1
-        return _staged(staging, test, body, get_state, set_state, names, most, peeled=True)
+        limit = None if limit is None else limit - 1
+        return _staged(staging, test, body, get_state, set_state, names, limit, peeled=True)
     set_state(init)
-    tested = carry.test(test, get_state, set_state)
+    test_region = carry.test(test, get_state, set_state)
     set_state(init)
-    if most is not None:
-        rounds = [0, scalars.lower(staging, most), 1]
-        regions = [block.region] if tested is None else [block.region, tested]
-        outputs = staging.emit("for", [*rounds, *carry.operands()], carry.types, regions)
+    if limit is not None:
+        bounds = [0, scalars.lower(staging, limit), 1]
+        regions = [block.region] if test_region is None else [block.region, test_region]
+        outputs = staging.emit("for", [*bounds, *carry.operands()], carry.types, regions)
     else:
-        outputs = staging.emit("while", carry.operands(), carry.types, [tested or _always(staging, carry), block.region])
+        outputs = staging.emit(
+            "while", carry.operands(), carry.types, [test_region or _always(staging, carry), block.region]
+        )
     carry.leave(outputs, set_state)
     return None
 

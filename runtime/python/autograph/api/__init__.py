@@ -1,0 +1,1 @@
+"""The public functions. `autograph` exports them; nothing else is public."""

@@ -1,0 +1,201 @@
+"""`@ag.function`: functions that are traced once for each kind of arguments and then run as graphs."""
+
+import copy
+import functools
+import inspect
+import sys
+import types
+import warnings
+
+import torch
+
+from .._runtime import Callable
+from ..capture.staging import current
+from ..errors import Restart, StagingError
+from ..operators import calls
+from ..tracing import signatures
+from ..tracing.arguments import flatten
+from ..tracing.trace import TRACING, Trace, name_of
+from ..tracing.tracebacks import in_user_code
+from . import progress, saved
+from .eager import functions_run_eagerly
+
+_SUSPENDABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+#: A warning is given each time a function has been traced this many times.
+WARN_AFTER = 5
+
+
+class Function(Callable):
+    """A staged function. A call from a function that is being traced becomes part of its graph."""
+
+    def __init__(self, python_function, input_signature=None):
+        if not callable(python_function) or isinstance(python_function, type):
+            raise TypeError(f"{python_function!r} is not a function or method and cannot be staged")
+        code = getattr(inspect.unwrap(python_function), "__code__", None)
+        if code is not None and code.co_flags & _SUSPENDABLE:
+            kind = "a generator" if code.co_flags & inspect.CO_GENERATOR else "a coroutine"
+            message = f"`{name_of(python_function)}` is {kind} and cannot be staged"
+            raise StagingError(message, (code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1))
+        is_plain = isinstance(python_function, types.FunctionType)
+        functools.update_wrapper(self, python_function, updated=("__dict__",) if is_plain else ())
+        self.__name__ = name_of(python_function)
+        self.python_function = python_function
+        self.input_signature = None if input_signature is None else signatures.types_of(input_signature)
+        self._traces = {}
+        self._families = {}
+        self._changing = {}  # key -> place of a number that changes between calls
+        self._fixed = set()  # keys of places whose numbers must be known while tracing
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        return types.MethodType(self, instance)
+
+    def __reduce__(self):
+        """Pickled by name, like functions; without an importable name, the function is wrapped again."""
+        owner = sys.modules.get(self.__module__)
+        for part in getattr(self, "__qualname__", "").split("."):
+            owner = getattr(owner, part, None)
+        if owner is self:
+            return self.__qualname__
+        return Function, (self.python_function, self.input_signature)
+
+    def __deepcopy__(self, memo):
+        return Function(copy.deepcopy(self.python_function, memo), self.input_signature)
+
+    def __ag_inline__(self, args, kwargs):
+        return calls.call(self.python_function, args, kwargs)
+
+    def _call(self, *args, **kwargs):
+        if functions_run_eagerly():
+            return self.python_function(*args, **kwargs)
+        if current() is not None:
+            return self.__ag_inline__(args, kwargs)
+        leaves, structure = flatten(args, kwargs)
+        return self._traced(leaves, structure, args, kwargs).run(leaves, args, kwargs)
+
+    def graph(self, *args, **kwargs):
+        """The text of the graph that a call with these arguments runs."""
+        return self.trace(*args, **kwargs).graph.text()
+
+    def save(self, folder, *args, **kwargs):
+        """Saves the graph that a call with these arguments runs, for `load` and `ag-run`."""
+        saved.save(self.trace(*args, **kwargs), folder)
+
+    def trace(self, *args, **kwargs):
+        """The trace that a call with these arguments runs."""
+        return self._traced(*flatten(args, kwargs), args, kwargs)
+
+    @property
+    def traces(self):
+        """All traces, oldest first for each kind of arguments."""
+        found = [trace for known in self._traces.values() for trace in known]
+        return found + [trace for family in self._families.values() for *_, trace in family.traces]
+
+    def _traced(self, leaves, structure, args, kwargs):
+        try:
+            with TRACING:
+                return self._trace_for(leaves, structure, args, kwargs)
+        except RecursionError:
+            raise StagingError(
+                f"tracing `{self.__name__}` does not terminate: a function calls itself, and no condition ends the "
+                "recursion"
+            ) from None
+        except Exception as error:
+            raise in_user_code(error) from error.__cause__
+
+    def _trace_for(self, leaves, structure, args, kwargs):
+        if self.input_signature is not None:
+            sizes = signatures.checked(self.__name__, self.input_signature, leaves)
+            kind = (torch.is_grad_enabled(), torch.get_default_dtype(), structure, *signatures.kinds(leaves))
+            return self._find_or_create(("signature", kind), lambda: self._new_trace(args, kwargs, sizes))
+        kind = (structure, torch.is_grad_enabled(), torch.get_default_dtype(), *signatures.kinds(leaves))
+        shapes = signatures.shapes(leaves)
+        known = self._live((kind, shapes))
+        if known is not None:
+            return known
+        family = self._families.setdefault(kind, signatures.Family())
+        for trace in family.relaxed(shapes):
+            if not trace.broken()[0]:
+                return trace
+        sizes = family.unknown(shapes)
+        if sizes is not None:
+            try:
+                trace = self._new_trace(args, kwargs, sizes)
+            except Exception:  # this code needs known shapes
+                family.is_fixed = True
+            else:
+                family.add(sizes, trace)
+                return trace
+        family.seen.append(shapes)
+        return self._find_or_create((kind, shapes), lambda: self._new_trace(args, kwargs))
+
+    def _live(self, key):
+        """A trace for this key whose guards hold."""
+        for trace in reversed(self._traces.get(key, ())):
+            broken, places = trace.broken()
+            if not broken:
+                return trace
+            for place in places:
+                self._changing.setdefault(place.key(), place)
+        return None
+
+    def _find_or_create(self, key, create):
+        known = self._live(key)
+        if known is None:
+            self._warn(key)
+            known = create()
+            self._traces.setdefault(key, []).append(known)
+        return known
+
+    def _new_trace(self, args, kwargs, unknown=None):
+        """A new trace. Numbers that change between calls become parameters if the code allows it."""
+        changing = [place for key, place in self._changing.items() if key not in self._fixed]
+        try:
+            return self._staged(args, kwargs, changing, unknown)
+        except Exception:
+            if not changing:
+                raise
+        trace = self._staged(args, kwargs, (), unknown)
+        self._fixed.update(place.key() for place in changing)
+        return trace
+
+    def _staged(self, args, kwargs, changing, unknown):
+        optimizers = []
+        while True:
+            try:
+                with progress.staging(self.__name__):
+                    return Trace(self.python_function, args, kwargs, changing, unknown, optimizers)
+            except Restart as restart:
+                optimizers.append(restart.optimizer)
+
+    def _warn(self, key):
+        """Warns about repeated tracing, with the difference to the previous trace."""
+        count = sum(map(len, self._traces.values()))
+        if not count or count % WARN_AFTER:
+            return
+        last = next(reversed(self._traces))
+        changes = [
+            f"{old} changed to {new}" for old, new in zip(signatures.flat(last), signatures.flat(key)) if old != new
+        ]
+        reason = "; ".join(changes[:3]) or "state outside of it changed"
+        warnings.warn(
+            f"`{self.__name__}` is traced for the {count + 1}th time, which is slow: {reason}\n"
+            "help: pass numbers that change as tensors",
+            stacklevel=5,
+        )
+
+
+def function(python_function=None, *, input_signature=None):
+    """Makes a function run as a graph."""
+    if python_function is None:
+        return functools.partial(function, input_signature=input_signature)
+    if isinstance(python_function, (staticmethod, classmethod)):
+        return type(python_function)(Function(python_function.__func__, input_signature))
+    if isinstance(python_function, property):
+        return python_function.getter(Function(python_function.fget, input_signature))
+    return Function(python_function, input_signature)
+
+
+__all__ = ["Function", "function"]

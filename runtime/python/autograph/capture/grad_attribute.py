@@ -1,0 +1,108 @@
+"""The `.grad` attribute while tracing. For tensors from outside the graph it is assigned after a run."""
+
+from .objects import MISSING
+from .unbound import Maybe
+
+
+class Gradient:
+    """`.grad` of one tensor, as state that a region may change. A gradient of None is the state `MISSING`."""
+
+    __slots__ = ("gradients", "base")
+
+    def __init__(self, gradients, base):
+        self.gradients = gradients
+        self.base = base
+
+    def state(self):
+        found = self.gradients.of(self.base)
+        return MISSING if found is None else found
+
+    def restore(self, state):
+        self.gradients.values[self.base] = None if state is MISSING else state
+
+    def __str__(self):
+        return "`.grad`"
+
+
+class Outside:
+    """The place where a run reads the gradient that a tensor has before it."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def state(self):
+        return self.tensor.grad
+
+
+class Gradients:
+    """`values` has the gradients that were assigned: a tensor, None, or a `Maybe` if there is one on some paths
+    only."""
+
+    def __init__(self, staging):
+        self.staging = staging
+        self.values = {}  # base -> tensor, None, or Maybe
+        self.cells = {}  # base -> Gradient
+        self.guards = {}  # id -> (tensor from outside whose gradient was read, whether it was None)
+
+    def of(self, base):
+        """The current gradient."""
+        if base in self.values:
+            return self.values[base]
+        outside = base.source.tensor if base.source is not None else None
+        if outside is None:
+            return None
+        found = outside.grad
+        self.guards.setdefault(id(outside), (outside, found is None))
+        if found is not None and id(found) not in self.staging.captures:
+            self.staging.fake_of(found)
+            self.staging.captures[id(found)].place = Outside(outside)
+        return found
+
+    def read(self, base):
+        """The gradient as a Python value. If there is one on some paths only, the graph asserts that there is."""
+        found = self.of(base)
+        if _is_maybe(found):
+            message = "whether a tensor has a gradient here is only known when the graph runs, and it has none"
+            self.staging.emit("assert", [self.staging.operand(found.flag), message], [])
+            return found.value
+        return found
+
+    def set(self, base, gradient):
+        self.values[base] = gradient
+
+    def add(self, base, gradient):
+        """Accumulates a gradient, as `backward` does. A gradient that is missing on some paths counts as zeros."""
+        before = self.of(base)
+        if _is_maybe(before):
+            before = before.value
+        self.set(base, gradient if before is None else before + gradient)
+
+    # Regions.
+
+    def snapshot(self):
+        return dict(self.values)
+
+    def changed(self, before, depth):
+        """The gradients that a region of this depth assigned to tensors from before it, with their state before."""
+        found = {}
+        for base, value in list(self.values.items()):
+            if base in before and before[base] is value:
+                continue
+            if base.depth >= depth:
+                del self.values[base]
+                continue
+            cell = self.cells.setdefault(base, Gradient(self, base))
+            if base in before:
+                state = before[base]
+            else:
+                del self.values[base]
+                state = self.of(base)
+                self.values[base] = value
+            found[cell] = MISSING if state is None else state
+        return found
+
+
+def _is_maybe(value):
+    return isinstance(value, Maybe)

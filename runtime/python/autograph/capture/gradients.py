@@ -1,0 +1,64 @@
+"""Gradients in staged code: `torch.autograd.grad` and `Tensor.backward` become nodes."""
+
+import torch
+
+from ..conversion import spans
+from ..errors import StagingError
+from ..record.queries import depend_on
+
+
+def grad(staging, outputs, inputs, grad_outputs=None, allow_unused=None, materialize_grads=False, create_graph=False):
+    """The gradients of the outputs by the inputs; None for an input that they do not depend on."""
+    outputs, inputs = _tuple(outputs), _tuple(inputs)
+    seeds = _tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outputs)
+    values = [staging.value_of(output) for output in outputs]
+    input_values = [staging.value_of(tensor) for tensor in inputs]
+    for value, seed in zip(values, seeds):
+        if seed is None and any(n != 1 for n in value.type.dims):
+            message = "a gradient without `grad_outputs` needs an output with one element; this one has more"
+            raise StagingError(message, spans.current())
+    seeds = [seed if seed is None else staging.value_of(seed) for seed in seeds]
+    used = (
+        depend_on(staging.record, input_values, values)
+        if allow_unused or materialize_grads
+        else [True] * len(input_values)
+    )
+    requested = [value for value, needed in zip(input_values, used) if needed]
+    types = [value.type for value in requested]
+    extra = create_graph, allow_unused or materialize_grads
+    gradients = iter(staging.emit("gradient", [values, seeds, requested], types, extra=extra) if requested else [])
+    results = []
+    for tensor, needed in zip(inputs, used):
+        if needed:
+            results.append(staging.fresh(next(gradients)))
+        else:
+            results.append(torch.zeros_like(tensor) if materialize_grads else None)
+    return tuple(results)
+
+
+def backward(staging, tensor, gradient=None, inputs=None):
+    """Accumulates gradients into `.grad` of the tensors that require one."""
+    if inputs is None:
+        value = staging.value_of(tensor)
+        bases = [base for base in list(staging.leaves) if base.value.visible]
+        used = depend_on(staging.record, [base.value for base in bases], [value])
+        leaves = [staging.tensor_at(base) for base, needed in zip(bases, used) if needed]
+    else:
+        leaves = list(_tuple(inputs))
+    if not leaves:
+        raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
+    found = grad(staging, (tensor,), leaves, None if gradient is None else (gradient,))
+    with torch.no_grad():
+        for leaf, new in zip(leaves, found):
+            staging.gradients.add(staging.view_of(leaf).base, new)
+
+
+def has_history(staging, tensor):
+    """Whether a tensor is computed from one that requires a gradient."""
+    leaves = [base.value for base in staging.leaves if base.value.visible]
+    leaves += [staging.aliases.read(view) for view in list(staging.leaf_views) if view.base.value.visible]
+    return bool(leaves) and any(depend_on(staging.record, leaves, [staging.value_of(tensor)]))
+
+
+def _tuple(value):
+    return (value,) if isinstance(value, torch.Tensor) else tuple(value)

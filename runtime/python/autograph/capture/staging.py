@@ -1,0 +1,310 @@
+"""The trace that is being made: its record, the current values of tensors, and what it captures from outside."""
+
+import threading
+import weakref
+from contextlib import contextmanager
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.utils._python_dispatch import _disable_current_modes
+
+from ..conversion import spans
+from ..errors import StagingError
+from ..record.nodes import Record
+from ..record.types import BOOL, FLOAT, INT, TensorType
+from . import scalars, sizes, views
+from .aliases import Aliases, Base, View
+from .grad_attribute import Gradients
+from .layouts import layout, strides
+from .objects import Objects
+
+_LOCAL = threading.local()
+
+
+def current():
+    """The innermost trace that is being made; None outside of tracing."""
+    stack = getattr(_LOCAL, "stack", None)
+    return stack[-1] if stack else None
+
+
+@contextmanager
+def staging_of(staging):
+    stack = _LOCAL.__dict__.setdefault("stack", [])
+    stack.append(staging)
+    try:
+        yield staging
+    finally:
+        stack.pop()
+
+
+def is_staged_tensor(value):
+    return isinstance(value, FakeTensor) and "_ag_view" in value.__dict__
+
+
+def is_staged(value):
+    """Whether a value is known only when the graph runs."""
+    return is_staged_tensor(value) or scalars.is_staged(value)
+
+
+class Capture:
+    """A parameter of the entry region: a tensor, or a number in a Python variable, that exists outside the graph.
+
+    For an argument, `path` is its name. Otherwise each run looks it up at `place`; without a place it is always the
+    same `tensor`."""
+
+    __slots__ = ("tensor", "fake", "param", "path", "place", "is_parameter")
+
+    def __init__(self, tensor, fake, param):
+        self.tensor = tensor
+        self.fake = fake
+        self.param = param
+        self.path = None
+        self.place = None
+        self.is_parameter = False
+
+    @property
+    def is_number(self):
+        return self.fake is None
+
+    def current_value(self):
+        return self.tensor if self.place is None else self.place.state()
+
+
+class Staging:
+    def __init__(self, name, recursive=()):
+        self.name = name
+        self.record = Record()
+        self.objects = Objects()
+        self.aliases = Aliases(self)
+        self.shape_env = ShapeEnv()
+        self.fake_mode = FakeTensorMode(shape_env=self.shape_env, allow_non_fake_inputs=True)
+        self.sizes = sizes.Sizes(self)
+        self.captures = {}  # id of the tensor -> Capture
+        self.gradients = Gradients(self)
+        self.unrolled = set()  # code of loop bodies that cannot become a loop of the graph
+        self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
+        self.leaf_views = weakref.WeakSet()  # views that require a gradient: `x.detach().requires_grad_()`
+        self.keeps_detach = True  # False while a derivative is captured: it may be differentiated again
+        self.checks_values = None  # the message of an operator that is checking a value of its operands
+        self.calls = 0  # the number of active calls of converted functions
+        self.open_calls = {}  # code -> its active calls, outermost first
+        self.recursive = dict(recursive)  # code of recursive functions -> whether their numbers are widened
+        self.formatted = []  # values that have a mark in a string: (operand, format)
+        self.outside = frozenset()  # ids of objects that existed before the trace
+        self.prepared = set()  # ids of optimizers whose state was created at the beginning
+        self.callbacks = []  # Python functions that the graph calls
+        self.constants = []  # real tensors kept alive
+
+    # Nodes.
+
+    @property
+    def depth(self):
+        return self.record.region.depth
+
+    def emit(self, op, args, types, regions=(), extra=None, span=None):
+        grad = torch.is_grad_enabled() or not self.keeps_detach
+        return self.record.emit(op, args, types, regions, span or spans.current(), grad, extra)
+
+    def operand(self, argument):
+        """The operand for an argument of a torch function."""
+        if isinstance(argument, torch.Tensor):
+            return self.value_of(argument)
+        if isinstance(argument, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            return scalars.lower(self, argument)
+        if isinstance(argument, (list, tuple)):
+            return [self.operand(element) for element in argument]
+        if isinstance(argument, torch.Generator):
+            message = "a `torch.Generator` cannot be part of a graph; use the default generator and `torch.manual_seed`"
+            raise StagingError(message, spans.current())
+        return argument
+
+    # Tensors.
+
+    def view_of(self, tensor):
+        view = tensor.__dict__.get("_ag_view") if isinstance(tensor, FakeTensor) else None
+        if view is None:
+            tensor = self.fake_of(tensor)
+            view = tensor.__dict__["_ag_view"]
+        return view
+
+    def value_of(self, tensor):
+        view = self.view_of(tensor)
+        if not view.base.value.visible:
+            raise StagingError("a tensor created inside a staged branch or loop is used outside of it", spans.current())
+        return self.aliases.read(view)
+
+    def fake_of(self, tensor):
+        """The fake tensor that stands for a tensor: itself if it is one, otherwise that of its capture."""
+        if isinstance(tensor, FakeTensor):
+            if "_ag_view" not in tensor.__dict__:
+                raise StagingError("a fake tensor that does not belong to this trace", spans.current())
+            return tensor
+        found = self.captures.get(id(tensor))
+        if found is None:
+            found = self.captures[id(tensor)] = self._capture(tensor)
+        return found.fake
+
+    def _capture(self, tensor, unknown=None):
+        """`unknown` maps each dimension whose size is left open to a group: dimensions of one group have equal
+        sizes."""
+        unknown = unknown or {}
+        unsupported = _unsupported(tensor)
+        if unsupported:
+            raise StagingError(f"{unsupported} cannot be part of a graph", spans.current())
+        dims = tuple(None if d in unknown else n for d, n in enumerate(tensor.shape))
+        param = self.record.entry.param(TensorType(tensor.dtype, dims, tensor.device), "")
+        if unknown:
+            size = [self.sizes.shared(unknown[d], param, d) if d in unknown else n for d, n in enumerate(tensor.shape)]
+            fake = self.new_fake(size, strides(layout(tensor), size), tensor.dtype, tensor.device)
+        else:
+            fake = self.new_fake(tensor.size(), tensor.stride(), tensor.dtype, tensor.device)
+        base = Base(param, fake, 0)
+        attach(fake, View(base, (), param))
+        capture = Capture(tensor, fake, param)
+        base.source = capture
+        capture.is_parameter = isinstance(tensor, torch.nn.Parameter)
+        if tensor.requires_grad:
+            self.leaves.add(base)
+        return capture
+
+    def argument(self, tensor, name, unknown=None):
+        """The capture of an argument of the function."""
+        capture = self._capture(tensor, unknown)
+        capture.param.name = name
+        capture.path = name
+        self.captures[id(tensor)] = capture
+        return capture
+
+    def number_in(self, place, kind):
+        """A staged number that each run reads from a Python variable."""
+        param = self.record.entry.param(kind, str(place))
+        capture = Capture(None, None, param)
+        capture.place = place
+        self.captures[("place", len(self.captures))] = capture
+        return self.scalar(param)
+
+    def captures_in_order(self):
+        """In the order of the parameters of the entry."""
+        return list(self.captures.values())
+
+    def tensor_at(self, base):
+        """The tensor that covers all of a base."""
+        return base.fake
+
+    def new_fake(self, size, stride, dtype, device):
+        """A fake tensor; contiguous if `stride` is None."""
+        if all(type(n) is int for n in (*size, *(stride or ()))):
+            # The same as under the mode, but faster: this runs for every variable of every region.
+            with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
+                return FakeTensor(self.fake_mode, _empty(size, stride, dtype, "meta"), device)
+        with self.quiet():
+            return _empty(size, stride, dtype, device)
+
+    @contextmanager
+    def quiet(self):
+        """Torch computes shapes only; nothing is recorded."""
+        with _disable_current_modes(), self.fake_mode:
+            yield
+
+    def fresh(self, value):
+        """A new tensor with this value that shares no memory."""
+        type = value.type
+        size = [self.sizes.unknown(value, d) if n is None else n for d, n in enumerate(type.dims)]
+        fake = self.new_fake(size, None, type.dtype, type.device)
+        attach(fake, View(Base(value, fake, value.region.depth), (), value))
+        return fake
+
+    def adopt_value(self, value):
+        """A new tensor with a value that a node in the current region computes."""
+        return self.fresh(value)
+
+    def adopt(self, fake, value):
+        """Makes a fake tensor the result of a recorded operation."""
+        if "_ag_view" in fake.__dict__:
+            return fake
+        attach(fake, View(Base(value, fake, self.depth), (), value))
+        return fake
+
+    def scalar(self, value):
+        return scalars.wrap(self, value)
+
+    def wrap(self, value):
+        """The Python object for a value of the record."""
+        if isinstance(value.type, TensorType):
+            return self.fresh(value)
+        if value.type in (INT, FLOAT, BOOL):
+            return self.scalar(value)
+        raise TypeError(value.type)
+
+    def cast(self, value, type):
+        """The value converted to another element type, by a node in the current region."""
+        if value.type.dtype == type.dtype:
+            return value
+        target = TensorType(type.dtype, value.type.dims, value.type.device)
+        args = [value, type.dtype, None, None, None, False, None]
+        return self.emit("aten._to_copy.default", args, [target])[0]
+
+    def item(self, tensor):
+        """The element of a tensor as a staged scalar."""
+        value = self.value_of(tensor)
+        if any(n not in (1, None) for n in value.type.dims):
+            raise StagingError(
+                f"a number needs a tensor with one element; this one has shape {list(value.type.dims)}",
+                spans.current(),
+            )
+        dtype = value.type.dtype
+        kind = BOOL if dtype is torch.bool else FLOAT if dtype.is_floating_point else INT
+        if dtype.is_complex:
+            raise StagingError("a complex number cannot be staged as a scalar", spans.current())
+        memo = self.record.region.memo
+        if value not in memo:
+            memo[value] = self.emit("item", [value], [kind])[0]
+        return self.scalar(memo[value])
+
+    def tensor_of(self, number, dtype=None):
+        """A 0-d tensor with the value of a number or staged scalar."""
+        if dtype is None:
+            kind = scalars.kind_of(number)
+            dtype = {INT: torch.int64, BOOL: torch.bool, FLOAT: torch.get_default_dtype()}[kind]
+        type = TensorType(dtype, (), torch.device("cpu"))
+        args = [scalars.lower(self, number), dtype, None, None, None]
+        return self.emit("aten.scalar_tensor.default", args, [type])[0]
+
+    # Views, called by `Aliases`.
+
+    def emit_view(self, step, value, type):
+        return views.emit(self, step, value, type)
+
+    def emit_inverse(self, step, base, value):
+        return views.emit_inverse(self, step, base, value)
+
+    def size_expression(self, number):
+        return self.sizes.lower(number)
+
+
+def _unsupported(tensor):
+    """A description of a tensor that a graph cannot hold; None for all others."""
+    if isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):
+        return "a parameter of a lazy module that has not been called yet"
+    if isinstance(tensor, torch.Tensor) and type(tensor) not in _KINDS:
+        return f"a tensor of the class `{type(tensor).__name__}`"
+    if tensor.is_nested:
+        return "a nested tensor"
+    if tensor.is_quantized:
+        return "a quantized tensor"
+    return None if tensor.layout is torch.strided else f"a tensor of layout {tensor.layout}"
+
+
+#: A `FakeTensor` is a constant that torch created while tracing.
+_KINDS = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
+
+
+def _empty(size, stride, dtype, device):
+    if stride is None:
+        return torch.empty(size, dtype=dtype, device=device)
+    return torch.empty_strided(size, stride, dtype=dtype, device=device)
+
+
+def attach(fake, view):
+    fake.__dict__["_ag_view"] = view

@@ -1,0 +1,29 @@
+"""Values of variables that may be unbound."""
+
+
+class Undefined:
+    """The value of a variable that Python would hold as unbound."""
+
+    __slots__ = ("symbol_name",)
+
+    def __init__(self, symbol_name):
+        self.symbol_name = symbol_name
+
+    def __repr__(self):
+        return f"Undefined({self.symbol_name!r})"
+
+
+class UndefinedReturnValue:
+    """The result of a function that has not returned yet."""
+
+
+class Maybe:
+    """A variable that is bound on some paths of the graph only. `flag` is a staged boolean that says whether it is;
+    `absent` is its value where it is not."""
+
+    __slots__ = ("value", "flag", "absent")
+
+    def __init__(self, value, flag, absent):
+        self.value = value
+        self.flag = flag
+        self.absent = absent

@@ -1,0 +1,1 @@
+"""Converted functions, and the map from converted code to the user's source."""

@@ -1,0 +1,207 @@
+"""Converts functions: takes a function's source, and returns a function that calls the operators instead."""
+
+import ast
+import linecache
+import os
+import sys
+import sysconfig
+import types
+
+import torch
+
+from .._runtime import convert
+from ..errors import ConversionError
+from . import spans
+
+FEATURES = ("ASSERT_STATEMENTS", "BUILTIN_FUNCTIONS", "LISTS")
+
+#: The variable `ag__` of converted code. The package `operators` stores itself here.
+OPERATORS = types.CellType()
+
+_FILES = {}  # (path, text) -> the converter's entries by line
+_CODES = {}  # code object -> Converted
+_CONVERTED = set()  # code objects of converted functions
+
+
+class Converted:
+    """The converted form of a code object, or the reason why there is none."""
+
+    __slots__ = ("code", "reason", "text")
+
+    def __init__(self, code=None, reason=None, text=None):
+        self.code = code
+        self.reason = reason
+        self.text = text
+
+
+class Marker:
+    """The attribute that `do_not_convert` sets on a function."""
+
+    ATTRIBUTE = "__ag_do_not_convert__"
+
+
+def mark_converted(function):
+    """Marks a function that is defined in converted code: it is already converted."""
+    code = getattr(function, "__code__", None)
+    if code is not None:
+        _CONVERTED.add(code)
+    return function
+
+
+def is_converted(function):
+    """Whether a function is the result of a conversion."""
+    return function.__code__ in _CONVERTED
+
+
+def is_excluded(function):
+    """Whether the user has excluded a function from conversion."""
+    return getattr(function, Marker.ATTRIBUTE, False)
+
+
+def converted(function):
+    """The converted form, with the globals, closure and defaults of the function; None if the function is not
+    converted."""
+    code = function.__code__
+    if code in _CONVERTED or is_excluded(function):
+        return None
+    found = _CODES.get(code)
+    if found is None:
+        found = _CODES[code] = _convert(function) if is_user_code(function) else Converted(reason="not user code")
+    if found.code is None:
+        return None
+    return _bound(function, found.code)
+
+
+def reason(function):
+    """The reason why a function is not converted; None if it is."""
+    converted(function)
+    found = _CODES.get(function.__code__)
+    return found.reason if found is not None else None
+
+
+def text_of(function):
+    """The converted text of a function."""
+    converted(function)
+    found = _CODES.get(function.__code__)
+    if found is None or found.text is None:
+        why = "it is already converted" if found is None else found.reason
+        raise ConversionError(f"`{function.__qualname__}` cannot be converted: {why}")
+    return found.text
+
+
+def _roots():
+    paths = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
+    return tuple(os.path.realpath(path) + os.sep for path in paths if path)
+
+
+_STANDARD_LIBRARY = _roots()
+_PACKAGES = tuple(
+    os.path.dirname(os.path.realpath(module.__file__)) + os.sep
+    for module in (torch, sys.modules.get("numpy"), sys.modules[__package__.partition(".")[0]])
+    if module is not None and getattr(module, "__file__", None)
+)
+
+
+#: The only code of torch that is converted: it has conditions on values of tensors.
+_TORCH_DISTRIBUTIONS = os.path.join(os.path.dirname(os.path.realpath(torch.__file__)), "distributions") + os.sep
+
+
+def is_user_code(function):
+    """Whether a function is to be converted: all code except that of torch (without its distributions), numpy, the
+    standard library and this package."""
+    path = function.__code__.co_filename
+    if spans.is_converted_text(path):
+        return False
+    if path.startswith("<") and not linecache.getlines(path):
+        return True
+    real = os.path.realpath(path)
+    if real.startswith(_PACKAGES):
+        return real.startswith(_TORCH_DISTRIBUTIONS)
+    in_standard_library = real.startswith(_STANDARD_LIBRARY)
+    return not in_standard_library or f"{os.sep}site-packages{os.sep}" in real
+
+
+def _convert(function):
+    code = function.__code__
+    if code.co_flags & 0x20:
+        return Converted(reason="generators cannot be converted")
+    if code.co_flags & (0x80 | 0x200):
+        return Converted(reason="coroutines cannot be converted")
+    path = code.co_filename
+    source = "".join(linecache.getlines(path, function.__globals__))
+    if not source:
+        return Converted(reason=f"its source was not found in {path}")
+    try:
+        entries = _entries(path, source)
+    except (ValueError, SyntaxError) as error:
+        return Converted(reason=str(error))
+    entry = _entry_of(code, entries)
+    if entry is None:
+        return Converted(reason=f"its definition in {path}, line {code.co_firstlineno} is ambiguous")
+    if entry["reason"] is not None:
+        return Converted(reason=entry["reason"])
+    return _compiled(function, entry, path, source)
+
+
+def _entries(path, source):
+    key = (path, hash(source), len(source))
+    if key not in _FILES:
+        found = {}
+        for entry in convert(source, list(FEATURES)):
+            found.setdefault(entry["line"], []).append(entry)
+        _FILES[key] = found
+    return _FILES[key]
+
+
+def _entry_of(code, entries):
+    """The entry of a code object, found by its line and name; a lambda is found by its column."""
+    last = max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno)
+    candidates = []
+    for line in range(code.co_firstlineno, last + 1):
+        candidates = [e for e in entries.get(line, ()) if e["qualname"].rpartition(".")[2] == code.co_name]
+        if candidates:
+            break
+    if len(candidates) <= 1:
+        return candidates[0] if candidates else None
+    positions = [p for p in (code.co_positions() if hasattr(code, "co_positions") else ()) if None not in p and p[3]]
+    if not positions:
+        return None
+    start = min((p[0], p[2]) for p in positions)
+    before = [e for e in candidates if (e["line"], e["column"]) < start]
+    return max(before, key=lambda e: e["column"], default=None)
+
+
+def _compiled(function, entry, path, source):
+    """Compiles the converted text inside a function that declares its free variables, so that they stay free. The
+    syntax tree is inserted instead of the text, so that positions match the source map."""
+    code, text = function.__code__, entry["text"]
+    name = f"<converted {path}:{entry['line']}:{entry['column']}>"
+    free = ", ".join([*code.co_freevars, "ag__"])
+    try:
+        tree = ast.parse(f"def factory({free}): pass")
+        body = ast.parse(text).body
+        tree.body[0].body = body
+        compiled = compile(tree, name, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return Converted(reason=f"its converted form does not compile: {error}")
+    ranges = [(*place, kind == "verbatim") for *place, kind in entry["map"]]
+    spans.register(name, spans.ConvertedText(text, path, source, ranges, code.co_name))
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    factory = next(c for c in compiled.co_consts if isinstance(c, types.CodeType))
+    name_in_text = "<lambda>" if code.co_name == "<lambda>" else body[-1].name
+    inner = next(c for c in factory.co_consts if isinstance(c, types.CodeType) and c.co_name == name_in_text)
+    inner = inner.replace(co_name=code.co_name)
+    _CONVERTED.add(inner)
+    return Converted(inner, None, text)
+
+
+def _bound(function, code):
+    """A function of the converted code with the attributes of the original function."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+    cells["ag__"] = OPERATORS
+    closure = tuple(cells[name] if name in cells else types.CellType() for name in code.co_freevars)
+    bound = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
+    bound.__kwdefaults__ = function.__kwdefaults__
+    bound.__qualname__ = function.__qualname__
+    bound.__module__ = function.__module__
+    return bound

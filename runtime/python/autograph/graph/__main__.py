@@ -1,0 +1,7 @@
+"""`python -m autograph.graph`"""
+
+import sys
+
+from .command import main
+
+sys.exit(main())

@@ -1,0 +1,68 @@
+"""Operators whose implementation in torch reads data, stops gradients, or returns views that a graph does not have."""
+
+import torch
+
+from ..capture import scalars
+from ..conversion import spans
+from ..errors import StagingError
+
+aten = torch.ops.aten
+
+
+def cosine_similarity(staging, func, args, kwargs):
+    """Torch clamps the norms below `no_grad`, which must not stop their gradient."""
+    if not torch.is_grad_enabled():
+        return func.decompose(*args, **kwargs)
+    before, staging.keeps_detach = staging.keeps_detach, False
+    try:
+        return func.decompose(*args, **kwargs)
+    finally:
+        staging.keeps_detach = before
+
+
+def quantile(staging, func, args, kwargs):
+    """Torch reads `q` only to check its range; the graph checks it."""
+    before, staging.checks_values = staging.checks_values, "quantile() q values must be in the range [0, 1]"
+    try:
+        return func.decompose(*args, **kwargs)
+    finally:
+        staging.checks_values = before
+
+
+def equal(staging, func, args, kwargs):
+    """`TORCH_CHECK(at::is_scalar_tensor_true(…))` in the implementation of an operator."""
+    if staging.checks_values is None:
+        raise StagingError(
+            "torch needs to know whether two tensors are equal, which is only known when the graph runs",
+            spans.current(),
+        )
+    holds = staging.item(args[0] == args[1])
+    staging.emit("assert", [scalars.lower(staging, holds), staging.checks_values], [])
+    return True
+
+
+def unsafe_split(staging, func, args, kwargs):
+    """Returns ordinary views; the results are never written to."""
+    return aten.split.Tensor(*args, **kwargs)
+
+
+def unsafe_split_with_sizes(staging, func, args, kwargs):
+    return aten.split_with_sizes.default(*args, **kwargs)
+
+
+def embedding_bag(staging, func, args, kwargs):
+    """Replaces the variant without a gradient, which torch chooses if no operand requires one."""
+    return aten._embedding_bag.default(*args, **kwargs)
+
+
+SPECIAL = {
+    aten._embedding_bag_forward_only.default: embedding_bag,
+    aten.cosine_similarity.default: cosine_similarity,
+    aten.quantile.default: quantile,
+    aten.quantile.scalar: quantile,
+    aten.nanquantile.default: quantile,
+    aten.nanquantile.scalar: quantile,
+    aten.equal.default: equal,
+    aten.unsafe_split.Tensor: unsafe_split,
+    aten.unsafe_split_with_sizes.default: unsafe_split_with_sizes,
+}

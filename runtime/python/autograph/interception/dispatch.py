@@ -1,0 +1,284 @@
+"""Operations that reach torch's dispatcher while tracing: computed on fake tensors, and recorded."""
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+
+from ..capture import layouts, scalars, views
+from ..capture.aliases import Step, View
+from ..conversion import spans
+from ..errors import StagingError
+from ..record.types import INT, ListType
+from . import composites, inplace, recurrent, schemas
+
+aten = torch.ops.aten
+
+#: Composite operators that are recorded as one node instead of being decomposed.
+_NOT_DECOMPOSED = {aten.scaled_dot_product_attention.default}
+
+
+class Recorder(TorchDispatchMode):
+    """Runs below autograd; sees ATen operators."""
+
+    def __init__(self, staging):
+        super().__init__()
+        self.staging = staging
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        staging = self.staging
+        if func is torch.ops.prim.device.default:
+            return staging.fake_of(args[0]).fake_device
+        special = _SPECIAL.get(func)
+        if special is not None:
+            return special(staging, func, args, kwargs)
+        if schemas.is_host_only(func):
+            return func(*args, **kwargs)
+        if schemas.is_composite(func) and not _is_kept(func, args, kwargs):
+            with self:
+                return func.decompose(*args, **kwargs)
+        if func.overloadpacket._qualified_op_name.startswith("aten::_foreach_"):
+            with self:
+                return inplace.for_each(func, args, kwargs)
+        if schemas.writes(func):
+            with self:
+                return inplace.functionalize(staging, func, args, kwargs)
+        args = schemas.in_order(func, args, kwargs)
+        fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in args]
+        if layouts.needs_contiguous(func):
+            fakes = [contiguous(staging, fake) if isinstance(fake, torch.Tensor) else fake for fake in fakes]
+        result = compute(staging, func, fakes)
+        if schemas.is_view(func):
+            return _view(staging, func, fakes, result)
+        return emit(staging, func, fakes, result)
+
+
+def contiguous(staging, fake):
+    """The tensor or a contiguous copy of it; which one is decided when the graph runs."""
+    with staging.quiet():
+        copy = fake.clone(memory_format=torch.contiguous_format)
+    return emit(staging, aten.contiguous.default, [fake, torch.contiguous_format], copy)
+
+
+def _is_kept(func, args, kwargs):
+    """Whether a composite operator is recorded as one node. Attention with dropout is not: its derivative would draw
+    other random numbers."""
+    return func in _NOT_DECOMPOSED and schemas.in_order(func, args, kwargs)[4] == 0
+
+
+def compute(staging, func, args):
+    """Computes the operation on fake tensors."""
+
+    def lowered(argument, type):
+        if isinstance(argument, (list, tuple)):
+            return [lowered(element, type) for element in argument]
+        if isinstance(argument, torch.Tensor):
+            return staging.fake_of(argument)
+        if scalars.is_staged(argument):
+            return _example(staging, func, argument, type)
+        return argument
+
+    positional, named = [], {}
+    for argument, (name, type, only_named) in zip(args, schemas.arguments(func)):
+        argument = lowered(argument, type)
+        if only_named:
+            named[name] = argument
+        else:
+            positional.append(argument)
+    with staging.quiet():
+        return func(*positional, **named)
+
+
+def _example(staging, func, number, type):
+    """A number in place of a staged one. It affects the result's shape only where a size is expected."""
+    value = scalars.lower(staging, number)
+    if not hasattr(value, "type"):
+        return value
+    if value.type == INT and "int" in type.lower() and func not in _INDEXED:
+        return staging.sizes.number(value)
+    if func in _INDEXED:
+        return 0
+    return {"int": 2, "float": 0.5, "bool": True}[value.type]
+
+
+#: Operators whose result has the same shape for every index.
+_INDEXED = {aten.select.int, aten.select_scatter.default, aten.roll.default}
+
+
+def emit(staging, func, args, result):
+    """Records the operation. Its results become tensors of the trace."""
+    operands = [staging.operand(a) for a in args]
+    if isinstance(result, torch.Tensor):
+        result = _distinct(staging, result)
+        value = staging.emit(views.name(func), operands, [views.result_type(result)])[0]
+        staging.sizes.adopt(result, value)
+        return staging.adopt(result, value)
+    if result is None:
+        staging.emit(views.name(func), operands, [])
+        return None
+    if schemas.returns_list(func):
+        if not result:
+            return []
+        element = views.result_type(result[0])
+        value = staging.emit(views.name(func), operands, [ListType(element)])[0]
+        parts = []
+        for index, fake in enumerate(result):
+            got = staging.emit("list.get", [value, index], [views.result_type(fake)])[0]
+            parts.append(staging.adopt(_distinct(staging, fake), got))
+        return parts
+    if not isinstance(result, (tuple, list)):
+        raise StagingError(
+            f"the result of {func} is a Python value that depends on the data of a tensor", spans.current()
+        )
+    fakes = [_distinct(staging, r) if isinstance(r, torch.Tensor) else r for r in result]
+    types = [views.result_type(r) if isinstance(r, torch.Tensor) else (scalars.kind_of(r) or "none") for r in fakes]
+    values = staging.emit(views.name(func), operands, types)
+    results = []
+    for fake, value in zip(fakes, values):
+        if isinstance(fake, torch.Tensor):
+            staging.sizes.adopt(fake, value)
+            results.append(staging.adopt(fake, value))
+        elif fake is None:
+            results.append(None)
+        else:
+            results.append(staging.scalar(value))
+    return tuple(results)
+
+
+def _distinct(staging, fake):
+    """The tensor, or a copy of it if torch has returned one of its operands."""
+    if not isinstance(fake, FakeTensor):
+        with staging.quiet():
+            fake = staging.fake_mode.from_tensor(fake)
+    if "_ag_view" in fake.__dict__:
+        with staging.quiet():
+            fake = fake.clone()
+    return fake
+
+
+def _view(staging, func, args, result):
+    source = staging.view_of(args[0])
+    if isinstance(result, torch.Tensor):
+        if result is args[0]:
+            return result
+        if func is aten.detach.default and (not staging.keeps_detach or _just_made(staging, source)):
+            func = aten.alias.default
+        rest = [staging.operand(a) for a in args[1:]]
+        return _step(staging, source, func, rest, args[0], result)
+    return [
+        _step(staging, source, op, rest, args[0], part)
+        for (op, rest), part in zip(views.parts(func, args, result), result)
+    ]
+
+
+def _just_made(staging, view):
+    """Whether a tensor was just created by a factory such as `torch.zeros`, which torch detaches."""
+    nodes = staging.record.region.nodes
+    return bool(nodes) and nodes[-1].outputs == [view.base.value] and not any(map(_holds_value, nodes[-1].args))
+
+
+def _holds_value(operand):
+    return any(map(_holds_value, operand)) if isinstance(operand, list) else hasattr(operand, "region")
+
+
+def _step(staging, source, op, rest, operand, fake):
+    value = staging.aliases.read(source)
+    step = Step(op, rest, views.result_type(operand), tuple(operand.shape))
+    type = views.result_type(fake)
+    result = views.emit(staging, step, value, type)
+    staging.sizes.adopt(fake, result)
+    fake.__dict__["_ag_view"] = View(source.base, (*source.chain, step), result)
+    return fake
+
+
+# Special operators.
+
+
+def _item(staging, func, args, kwargs):
+    return staging.item(args[0])
+
+
+def _lift_fresh(staging, func, args, kwargs):
+    """A tensor of Python numbers: each run of the graph creates a new one."""
+    tensor = args[0]
+    if isinstance(tensor, FakeTensor) and "_ag_view" in tensor.__dict__:
+        return tensor
+    if isinstance(tensor, FakeTensor):
+        tensor = _contents(tensor)
+    if tensor.numel() == 1 and not tensor.dtype.is_complex:
+        with _without_modes():
+            number = tensor.item()
+        type = views.result_type(tensor)
+        arguments = [list(tensor.shape), number, tensor.dtype, None, None, None]
+        value = staging.emit("aten.full.default", arguments, [type])[0]
+        return staging.adopt(staging.new_fake(tensor.size(), tensor.stride(), tensor.dtype, tensor.device), value)
+    staging.constants.append(tensor)
+    view = staging.view_of(tensor)
+    fake = staging.new_fake(tensor.size(), tensor.stride(), tensor.dtype, tensor.device)
+    return staging.adopt(fake, staging.aliases.read(view))
+
+
+def _contents(fake):
+    constant = fake.constant
+    if constant is None:
+        raise StagingError("a fake tensor that does not belong to this trace", spans.current())
+    return constant
+
+
+def _without_modes():
+    return _disable_current_modes()
+
+
+def _same(staging, func, args, kwargs):
+    return args[0]
+
+
+def _batch_norm(staging, func, args, kwargs):
+    """Writes the statistics of a batch to the buffers of the module."""
+    x, weight, bias, mean, variance, training, momentum, eps = schemas.in_order(func, args, kwargs)
+    if not training or mean is None:
+        op = aten._native_batch_norm_legit_no_training if not training else aten._native_batch_norm_legit.no_stats
+        rest = (mean, variance, momentum, eps) if not training else (training, momentum, eps)
+        return op(x, weight, bias, *rest)
+    results = aten._native_batch_norm_legit_functional(x, weight, bias, mean, variance, training, momentum, eps)
+    for buffer, new in ((mean, results[3]), (variance, results[4])):
+        with torch.no_grad():
+            inplace.assign(staging, buffer, staging.value_of(new))
+    return results[:3]
+
+
+def _cosine_similarity(staging, func, args, kwargs):
+    """Torch changes the norms below `no_grad`. That would stop their gradient in a graph, so it is computed here."""
+    x, y, dim, eps = schemas.in_order(func, args, kwargs)
+    x, y = torch.broadcast_tensors(x, y)
+    norms = [torch.linalg.vector_norm(v, 2, dim, keepdim=True).clamp_min(eps) for v in (x, y)]
+    return ((x / norms[0]) * (y / norms[1])).sum(dim)
+
+
+def _onednn_layer(staging, func, args, kwargs):
+    """A layer of an LSTM. Torch saves what its derivative needs if a tensor requires a gradient; here it is saved
+    whenever gradients are enabled."""
+    *operands, train = schemas.in_order(func, args, kwargs)
+    fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in operands]
+    fakes.append(train or torch.is_grad_enabled())
+    return emit(staging, func, fakes, compute(staging, func, fakes))
+
+
+def _under_mode(function):
+    def special(staging, func, args, kwargs):
+        with Recorder(staging):
+            return function(staging, func, args, kwargs)
+
+    return special
+
+
+_SPECIAL = {
+    aten._local_scalar_dense.default: _item,
+    aten.lift_fresh.default: _lift_fresh,
+    aten.lift.default: _lift_fresh,
+    aten.detach_.default: _same,
+    aten.mkldnn_rnn_layer.default: _onednn_layer,
+    aten.cosine_similarity.default: _under_mode(_cosine_similarity),
+    aten.native_batch_norm.default: _under_mode(_batch_norm),
+    **{func: _under_mode(function) for func, function in {**composites.SPECIAL, **recurrent.SPECIAL}.items()},
+}

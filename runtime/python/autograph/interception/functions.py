@@ -1,0 +1,295 @@
+"""Torch's Python functions while tracing: those that would read data, gradients or sizes of a tensor."""
+
+import functools
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from ..capture import gradients, scalars, texts
+from ..conversion import spans
+from ..errors import StagingError
+from ..operators.ranges import Items, Zip
+from ..operators.regions import KEEP
+from ..operators.sequences import collected
+from ..operators.values import List
+from . import indexing, stacks
+
+
+class Interception(TorchFunctionMode):
+    """Runs above autograd and bypasses it: gradients are nodes of the record."""
+
+    def __init__(self, staging):
+        super().__init__()
+        self.staging = staging
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        special = SPECIAL.get(func)
+        if special is not None:
+            result = special(self.staging, func, *args, **kwargs)
+            if result is not NotImplemented:
+                return result
+        if torch._C._functorch.peek_interpreter_stack() is not None:
+            return _in_transform(func, args, kwargs)
+        with torch._C._AutoDispatchBelowAutograd():
+            if any(isinstance(a, List) and a.value is not None for a in args):
+                return stacks.call(self.staging, func, args, kwargs)
+            return func(*args, **kwargs)
+
+
+def _in_transform(func, args, kwargs):
+    """Calls a function inside a transform of `torch.func`. `vmap` decomposes it; transforms that differentiate need
+    autograd, which is bypassed."""
+    kind = torch._C._functorch.peek_interpreter_stack().key()
+    if kind != torch._C._functorch.TransformType.Vmap:
+        raise StagingError(f"the transform {kind.name} of torch.func cannot be staged", spans.current())
+    return func(*args, **kwargs)
+
+
+def _numbers(staging, func, *args, **kwargs):
+    """Accepts integer tensors with one element as sizes and bounds, as staged numbers."""
+    if not any(map(_is_number_tensor, [*args, *kwargs.values()])):
+        return NotImplemented
+    args = [staging.item(a) if _is_number_tensor(a) else a for a in args]
+    kwargs = {k: staging.item(a) if _is_number_tensor(a) else a for k, a in kwargs.items()}
+    with torch._C._AutoDispatchBelowAutograd():
+        return func(*args, **kwargs)
+
+
+def _numbers_of(staging, func, tensor, *args, **kwargs):
+    """The same for a method of a tensor."""
+    return _numbers(staging, functools.partial(func, tensor), *args, **kwargs)
+
+
+def _is_number_tensor(value):
+    return isinstance(value, torch.Tensor) and value.dim() == 0 and not value.is_floating_point()
+
+
+def _index(staging, index):
+    """An index with staged numbers in place of the tensors that Python would convert to numbers."""
+    if isinstance(index, tuple):
+        return tuple(_index(staging, part) for part in index)
+    if isinstance(index, slice):
+        bounds = (index.start, index.stop, index.step)
+        return slice(*(staging.item(b) if isinstance(b, torch.Tensor) else b for b in bounds))
+    if _is_number_tensor(index) and index.dtype not in (torch.bool, torch.uint8):
+        return staging.item(index)
+    return index
+
+
+def _getitem(staging, func, tensor, index):
+    index = _index(staging, index)
+    if scalars.is_staged(index) or isinstance(index, (tuple, slice)) and indexing.is_staged_index(index):
+        with torch._C._AutoDispatchBelowAutograd():
+            return indexing.get(tensor, index)
+    with torch._C._AutoDispatchBelowAutograd():
+        return func(tensor, index)
+
+
+def _setitem(staging, func, tensor, index, value):
+    if value is KEEP:
+        return None
+    index = _index(staging, index)
+    if scalars.is_staged(value):
+        value = staging.adopt_value(staging.tensor_of(value, tensor.dtype))
+    if indexing.is_staged_index(index):
+        with torch._C._AutoDispatchBelowAutograd():
+            return indexing.set(tensor, index, value)
+    with torch._C._AutoDispatchBelowAutograd():
+        return func(tensor, index, value)
+
+
+def _item(staging, func, tensor):
+    return staging.item(tensor)
+
+
+def _tolist(staging, func, tensor):
+    if tensor.dim() == 0:
+        return staging.item(tensor)
+    return [_tolist(staging, func, row) for row in tensor.unbind(0)]
+
+
+def _format(staging, func, tensor, spec="", **_):
+    return texts.mark(staging, tensor, spec)
+
+
+def _repr(staging, func, tensor, **_):
+    return texts.mark(staging, tensor, None)
+
+
+def _needs_data(what):
+    def special(staging, func, tensor, *args, **kwargs):
+        raise StagingError(f"{what}, but it is only known when the graph runs", spans.current())
+
+    return special
+
+
+def _size(staging, func, tensor, dim=None):
+    shape = _shape(staging, func, tensor)
+    if shape is NotImplemented:
+        return shape
+    return shape if dim is None else shape[dim]
+
+
+def _shape(staging, func, tensor, *_):
+    with torch._C.DisableTorchFunctionSubclass():
+        shape = tensor.shape
+        if all(type(n) is int for n in shape):
+            return NotImplemented
+        return torch.Size([n if type(n) is int else staging.sizes.seen(tensor, d, n) for d, n in enumerate(shape)])
+
+
+def _numel(staging, func, tensor):
+    shape = _shape(staging, func, tensor)
+    if shape is NotImplemented:
+        return shape
+    product = 1
+    for n in shape:
+        product = n * product
+    return product
+
+
+def _len(staging, func, tensor):
+    shape = _shape(staging, func, tensor)
+    if shape is NotImplemented or type(shape[0]) is int:
+        return NotImplemented
+    message = "the length is only known when the graph runs; call `len` in converted code"
+    raise StagingError(message, spans.current())
+
+
+def _requires_grad_(staging, func, tensor, requires_grad=True):
+    view = staging.view_of(tensor)
+    for leaves, leaf in ((staging.leaves, view.base), (staging.leaf_views, view)):
+        (leaves.add if requires_grad else leaves.discard)(leaf)
+    return tensor
+
+
+def _get_requires_grad(staging, func, tensor, *_):
+    return staging.view_of(tensor).base in staging.leaves or gradients.has_history(staging, tensor)
+
+
+def _set_requires_grad(staging, func, tensor, value):
+    _requires_grad_(staging, func, tensor, value)
+
+
+def _get_grad(staging, func, tensor, *_):
+    with torch._C.DisableTorchFunctionSubclass():
+        return staging.gradients.read(staging.view_of(tensor).base)
+
+
+def _set_grad(staging, func, tensor, value):
+    staging.gradients.set(staging.view_of(tensor).base, value)
+
+
+def _data(staging, func, tensor, *_):
+    return tensor.detach()
+
+
+def _tensor(staging, func, data, *, dtype=None, device=None, requires_grad=False, **kwargs):
+    """`torch.tensor([i, x.item()])`: stacks the elements."""
+    if not _has_staged(data):
+        return NotImplemented
+    if isinstance(data, List) and data.value is not None:
+        result = _of_list(staging, data, dtype)
+    else:
+        result = _stacked(staging, data, dtype)
+    return result if device is None else result.to(device)
+
+
+def _has_staged(data):
+    if isinstance(data, List) and data.value is not None:
+        return True
+    if isinstance(data, (list, tuple)):
+        return any(map(_has_staged, data))
+    return scalars.is_staged(data) or isinstance(data, torch._subclasses.FakeTensor)
+
+
+def _of_list(staging, data, dtype):
+    """Converts the elements of a list of the graph to tensors, in a loop."""
+    tensors = collected(Zip([Items(data)]), lambda results, row: results.append(_stacked(staging, row[0], dtype)))
+    with torch._C._AutoDispatchBelowAutograd():
+        return stacks.call(staging, torch.stack, (tensors,), {})
+
+
+def _stacked(staging, data, dtype):
+    if isinstance(data, (list, tuple)):
+        return torch.stack([_stacked(staging, element, dtype) for element in data])
+    if isinstance(data, torch.Tensor):
+        copy = data.detach().clone()
+        return copy if dtype is None else copy.to(dtype)
+    return staging.adopt_value(staging.tensor_of(data, dtype))
+
+
+def _equal(staging, func, tensor, other):
+    """A staged boolean, where torch returns a Python boolean."""
+    if tuple(tensor.shape) != tuple(other.shape):
+        return False
+    with torch._C._AutoDispatchBelowAutograd():
+        return staging.item((tensor == other).all())
+
+
+def _all_close(staging, func, *args, **kwargs):
+    with torch._C._AutoDispatchBelowAutograd():
+        return staging.item(torch.isclose(*args, **kwargs).all())
+
+
+T = torch.Tensor
+SPECIAL = {
+    T.__getitem__: _getitem,
+    T.__setitem__: _setitem,
+    T.item: _item,
+    T.tolist: _tolist,
+    T.__format__: _format,
+    T.__repr__: _repr,
+    T.numpy: _needs_data("`numpy()` needs the data of a tensor"),
+    T.__array__: _needs_data("numpy needs the data of a tensor"),
+    T.__bool__: _needs_data("Python needs to know whether a tensor is true"),
+    T.__int__: _needs_data("Python needs the number in a tensor"),
+    T.__float__: _needs_data("Python needs the number in a tensor"),
+    T.__index__: _needs_data("Python needs the number in a tensor"),
+    T.__complex__: _needs_data("Python needs the number in a tensor"),
+    T.__len__: _len,
+    T.shape.__get__: _shape,
+    T.size: _size,
+    T.numel: _numel,
+    T.requires_grad_: _requires_grad_,
+    T.requires_grad.__get__: _get_requires_grad,
+    T.requires_grad.__set__: _set_requires_grad,
+    T.grad.__get__: _get_grad,
+    T.grad.__set__: _set_grad,
+    T.data.__get__: _data,
+    torch.equal: _equal,
+    T.equal: _equal,
+    torch.allclose: _all_close,
+    T.allclose: _all_close,
+    torch.tensor: _tensor,
+    torch.as_tensor: _tensor,
+}
+
+
+def _autograd_grad(
+    staging, func, outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False,
+    only_inputs=True, allow_unused=None, is_grads_batched=False, materialize_grads=False,
+):  # fmt: skip
+    if is_grads_batched:
+        raise StagingError("`is_grads_batched` cannot be staged", spans.current())
+    with torch._C._AutoDispatchBelowAutograd():
+        return gradients.grad(staging, outputs, inputs, grad_outputs, allow_unused, materialize_grads, create_graph)
+
+
+def _backward(staging, func, tensor, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    with torch._C._AutoDispatchBelowAutograd():
+        return gradients.backward(staging, tensor, gradient, inputs)
+
+
+for _factory in (
+    torch.arange, torch.zeros, torch.ones, torch.empty, torch.full, torch.eye, torch.rand, torch.randn, torch.randint,
+    torch.randperm, torch.linspace,
+):  # fmt: skip
+    SPECIAL[_factory] = _numbers
+for _method in (
+    T.expand, T.view, T.reshape, T.narrow, torch.narrow, T.repeat, T.new_zeros, T.new_ones, T.select, torch.select,
+):  # fmt: skip
+    SPECIAL[_method] = _numbers_of
+SPECIAL[torch.autograd.grad] = _autograd_grad
+SPECIAL[T.backward] = _backward

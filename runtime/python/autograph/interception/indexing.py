@@ -1,0 +1,69 @@
+"""`x[i]` and `x[:, i:j] = v` where an index is a staged number: one view operation for each index."""
+
+import torch
+
+from ..capture import scalars
+
+aten = torch.ops.aten
+
+
+def is_staged_index(index):
+    parts = index if isinstance(index, tuple) else (index,)
+    return any(
+        scalars.is_staged(part)
+        or isinstance(part, slice)
+        and any(map(scalars.is_staged, (part.start, part.stop, part.step)))
+        for part in parts
+    )
+
+
+def get(tensor, index):
+    view, rest = _basic(tensor, index)
+    return view if rest is None else view[rest]
+
+
+def set(tensor, index, value):
+    view, rest = _basic(tensor, index)
+    if rest is not None:
+        view[rest] = value
+    elif isinstance(value, torch.Tensor):
+        while value.dim() > view.dim() and value.shape[0] == 1:
+            value = value.squeeze(0)
+        view.copy_(value)
+    else:
+        view.fill_(value)
+
+
+def _basic(tensor, index):
+    """The view that the numbers, slices, `None` and `...` of an index select, and the remaining advanced index."""
+    parts = list(index) if isinstance(index, tuple) else [index]
+    if not any(part is Ellipsis for part in parts):
+        parts.append(Ellipsis)
+    rest, advanced, dim = [], False, 0
+    for part in parts:
+        if part is None:
+            tensor = tensor.unsqueeze(dim)
+        elif part is Ellipsis:
+            skipped = tensor.dim() - dim - sum(1 for p in parts[parts.index(Ellipsis) + 1 :] if p is not None)
+            rest.extend([slice(None)] * max(skipped, 0))
+            dim += max(skipped, 0)
+            continue
+        elif scalars.kind_of(part) == "int":
+            tensor = aten.select.int(tensor, dim, part)
+            continue
+        elif isinstance(part, slice):
+            if part != slice(None):
+                tensor = _sliced(tensor, dim, part)
+        else:
+            rest.append(part)
+            advanced = True
+            dim += 1
+            continue
+        rest.append(slice(None))
+        dim += 1
+    return tensor, tuple(rest) if advanced else None
+
+
+def _sliced(tensor, dim, part):
+    step = 1 if part.step is None else part.step
+    return aten.slice.Tensor(tensor, dim, part.start, part.stop, step)

@@ -1,0 +1,140 @@
+"""Functionalization: an in-place operator computes a new value of the tensor that it writes to."""
+
+import torch
+
+from ..capture import views
+from ..capture.aliases import Step, View
+from ..conversion import spans
+from ..errors import StagingError
+from . import schemas
+
+aten = torch.ops.aten
+
+#: These change the view that a tensor is, not its values.
+_OF_SHAPE = {
+    aten.t_.default: aten.t.default,
+    aten.transpose_.default: aten.transpose.int,
+    aten.unsqueeze_.default: aten.unsqueeze.default,
+    aten.squeeze_.default: aten.squeeze.default,
+    aten.squeeze_.dim: aten.squeeze.dim,
+    aten.squeeze_.dims: aten.squeeze.dims,
+}
+
+
+def functionalize(staging, func, args, kwargs):
+    """Replaces an operator that writes by its functional form, which the active recorder records."""
+    ordered = schemas.in_order(func, args, kwargs)
+    if func is aten.copy_.default:
+        return copy(staging, ordered[0], ordered[1])
+    if func in _OF_SHAPE:
+        return _reshaped(staging, func, ordered)
+    if func in (aten.set_.source_Tensor, aten.resize_.default):
+        raise StagingError(f"{func} cannot be staged", spans.current())
+    functional = schemas.functional(func)
+    if functional is None:
+        message = f"{func} changes its argument and has no functional form: it cannot be staged"
+        raise StagingError(message, spans.current())
+    positions = schemas.written(func)
+    in_place = not schemas.arguments(func)[positions[0]][2]
+    names = {name for name, _, _ in schemas.arguments(functional)}
+    arguments = [
+        (name, value, keyword_only)
+        for (name, _, keyword_only), value in zip(schemas.arguments(func), ordered)
+        if name in names
+    ]
+    positional = [value for _, value, keyword_only in arguments if not keyword_only]
+    named = {name: value for name, value, keyword_only in arguments if keyword_only}
+    result = functional(*positional, **named)
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    targets = [ordered[position] for position in positions]
+    unwritten = max(len(results) - len(targets), 0)  # results that are not written: `_native_batch_norm_legit`
+    # Targets of an operator that also has results, such as batch statistics, have no derivative.
+    with torch.set_grad_enabled(torch.is_grad_enabled() and not unwritten):
+        for target, new in zip(targets, results[unwritten:]):
+            _store(staging, target, new, in_place)
+    if unwritten:
+        return results[0] if unwritten == 1 else results[:unwritten]
+    return targets[0] if len(targets) == 1 else tuple(targets)
+
+
+def _store(staging, target, new, in_place):
+    fake = staging.fake_of(target)
+    if tuple(new.shape) != tuple(fake.shape):
+        if in_place or fake.numel() != 0:
+            raise StagingError(
+                f"a result of shape {list(new.shape)} does not fit in place of one of shape {list(fake.shape)}",
+                spans.current(),
+            )
+        raise StagingError("`out=` of another shape cannot be staged", spans.current())
+    if new.dtype != fake.dtype:
+        if not torch.can_cast(new.dtype, fake.dtype):
+            raise StagingError(f"a result of type {new.dtype} does not fit in place of {fake.dtype}", spans.current())
+        new = new.to(fake.dtype)
+    assign(staging, target, staging.value_of(new))
+
+
+def assign(staging, target, value):
+    """Assigns a value to a tensor."""
+    view = staging.view_of(target)
+    staging.aliases.write(view, value)
+
+
+def copy(staging, target, source):
+    """`target.copy_(source)`, `target[…] = source`."""
+    fake, new = staging.fake_of(target), staging.fake_of(source)
+    if staging.view_of(target).same_place(staging.view_of(source)):
+        return target
+    if new.dtype != fake.dtype or new.device != fake.device:
+        new = new.to(device=fake.device, dtype=fake.dtype)
+    if not all(type(n) is int for n in (*new.shape, *fake.shape)):
+        new = _expanded(staging, new, fake)
+    elif new.shape != fake.shape:
+        new = new.expand(fake.shape)
+    assign(staging, target, staging.value_of(new))
+    return target
+
+
+def _expanded(staging, new, fake):
+    """Expands to sizes that are only known when the graph runs: `y[n:] = y[n:] * 2`."""
+    if [str(n) for n in new.shape] == [str(n) for n in fake.shape]:
+        return new
+    args = [staging.value_of(new), [staging.operand(n) for n in fake.shape], False]
+    return staging.fresh(staging.emit("aten.expand.default", args, [views.result_type(fake)])[0])
+
+
+def _reshaped(staging, func, ordered):
+    tensor = staging.fake_of(ordered[0])
+    if tensor is not ordered[0]:
+        raise StagingError(f"{func} on a tensor from outside the staged function cannot be staged", spans.current())
+    source = staging.view_of(tensor)
+    rest = [staging.operand(a) for a in ordered[1:]]
+    step = Step(_OF_SHAPE[func], rest, views.result_type(tensor), tuple(tensor.shape))
+    value = staging.aliases.read(source)
+    with staging.quiet():
+        func(tensor, *ordered[1:])
+    value = views.emit(staging, step, value, views.result_type(tensor))
+    tensor.__dict__["_ag_view"] = View(source.base, (*source.chain, step), value)
+    return tensor
+
+
+def for_each(func, args, kwargs):
+    """`torch._foreach_add(xs, ys)`: calls one operator for each element of the lists."""
+    name = func.overloadpacket.__name__.removeprefix("_foreach_")
+    packet = getattr(aten, name)
+    ordered = dict(zip((n for n, _, _ in schemas.arguments(func)), schemas.in_order(func, args, kwargs)))
+    first = ordered.pop("self")
+    types = {n: t for n, t, _ in schemas.arguments(func)}
+    results = []
+    for index, tensor in enumerate(first):
+        rest, named = [], {}
+        for key, value in ordered.items():
+            if isinstance(value, (list, tuple)) and types[key].startswith("List"):
+                value = value[index]
+            if key in ("alpha", "value") and value is not None:
+                named[key] = value
+            elif key not in ("alpha", "value", "non_blocking"):
+                rest.append(value)
+        if name in ("addcmul", "addcdiv", "addcmul_", "addcdiv_") and len(rest) == 3:
+            named["value"] = rest.pop()
+        results.append(packet(tensor, *rest, **named))
+    return None if name.endswith("_") else results

@@ -1,0 +1,55 @@
+"""Recurrent layers of torch. Torch 2.11 decomposes them with two faults: the dropout between layers is lost
+(`num_layers < i - 1`), and an LSTM of oneDNN without biases gets biases with the shape of its weights. To avoid both,
+each layer is decomposed separately."""
+
+import torch
+
+aten = torch.ops.aten
+
+
+def layers(staging, func, args, kwargs):
+    """`torch.nn.GRU(…, num_layers=2, dropout=0.5)`"""
+    is_padded = func._overloadname == "input"  # packed sequences have no `batch_first`
+    *operands, params, has_biases, count, dropout, train, bidirectional = args[: -1 if is_padded else None]
+    if func is aten.lstm.input and not has_biases and len(params) == 2 * count * (1 + bidirectional):
+        params, has_biases = _with_biases(params), True
+    sequence, *sizes, states = operands
+    batch_first = is_padded and args[-1]
+    layout = [False] if is_padded else []
+    if batch_first:
+        sequence = sequence.transpose(0, 1)
+    directions, params_per_layer = 1 + bidirectional, len(params) // count
+    ends = []
+    for layer in range(count):
+        if layer and dropout and train:
+            sequence = torch.dropout(sequence, dropout, True)
+        start = _narrowed(states, layer * directions, directions)
+        weights = params[layer * params_per_layer : (layer + 1) * params_per_layer]
+        options = [has_biases, 1, 0.0, train, bidirectional, *layout]
+        sequence, *end = func.decompose(sequence, *sizes, start, weights, *options)
+        ends.append(end)
+    if batch_first:
+        sequence = sequence.transpose(0, 1)
+    return sequence, *map(torch.cat, zip(*ends))
+
+
+def _with_biases(params):
+    """The parameters with zero biases, which follow each pair of an input-hidden and a hidden-hidden matrix."""
+    found = []
+    for first, second in zip(params[::2], params[1::2]):
+        found += [first, second, first.new_zeros(first.shape[0]), second.new_zeros(second.shape[0])]
+    return found
+
+
+def _narrowed(states, first, count):
+    """The initial states of a layer: one, or two for an LSTM."""
+    if isinstance(states, (list, tuple)):
+        return [_narrowed(state, first, count) for state in states]
+    return states.narrow(0, first, count)
+
+
+SPECIAL = {
+    getattr(getattr(aten, name), overload): layers
+    for name in ("gru", "lstm", "rnn_tanh", "rnn_relu")
+    for overload in ("input", "data")
+}

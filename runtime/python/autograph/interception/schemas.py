@@ -1,0 +1,108 @@
+"""Cached properties of ATen operators that follow from their schemas."""
+
+from functools import lru_cache
+
+import torch
+from torch._C import DispatchKey, _dispatch_has_kernel_for_dispatch_key
+
+
+@lru_cache(maxsize=None)
+def is_composite(func):
+    """Whether torch decomposes the operator."""
+    return DispatchKey.CompositeImplicitAutograd in func.py_kernels or _dispatch_has_kernel_for_dispatch_key(
+        func.name(), DispatchKey.CompositeImplicitAutograd
+    )
+
+
+@lru_cache(maxsize=None)
+def is_host_only(func):
+    """Whether the operator neither takes nor returns tensors, such as the profiler's annotations."""
+    types = [a.type for a in func._schema.arguments] + [r.type for r in func._schema.returns]
+    return func.namespace != "aten" and not any("Tensor" in str(type) for type in types)
+
+
+@lru_cache(maxsize=None)
+def writes(func):
+    """Whether the operator writes to an argument: in place, or `out=`."""
+    return any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments)
+
+
+@lru_cache(maxsize=None)
+def is_view(func):
+    """Whether the result shares the memory of the first argument."""
+    arguments, returns = func._schema.arguments, func._schema.returns
+    return bool(arguments and returns and arguments[0].alias_info is not None and returns[0].alias_info is not None)
+
+
+@lru_cache(maxsize=None)
+def returns_list(func):
+    returns = func._schema.returns
+    return len(returns) == 1 and str(returns[0].type) == "List[Tensor]"
+
+
+@lru_cache(maxsize=None)
+def arguments(func):
+    """(name, type, whether keyword-only) of each argument, in order. Sizes are `SymInt` in the type."""
+    return [(a.name, str(a.real_type), a.kwarg_only) for a in func._schema.arguments]
+
+
+@lru_cache(maxsize=None)
+def _defaults(func):
+    return [(a.name, a.default_value if a.has_default_value() else None) for a in func._schema.arguments]
+
+
+def in_order(func, args, kwargs):
+    """All arguments in the order of the schema, with its defaults."""
+    ordered = list(args)
+    for name, default in _defaults(func)[len(args) :]:
+        ordered.append(kwargs.get(name, default))
+    return ordered
+
+
+def _takes(candidate, func):
+    """Whether an operator has all parameters of another."""
+    parameters = {(a.name, str(a.real_type)) for a in candidate._schema.arguments}
+    return all((a.name, str(a.real_type)) in parameters for a in func._schema.arguments)
+
+
+_BY_NAME = {"aten.bernoulli_.float": torch.ops.aten.bernoulli.p}
+
+
+@lru_cache(maxsize=None)
+def functional(func):
+    """The operator that returns what this one writes; None if torch has none."""
+    packet, overload = func.overloadpacket, func._overloadname
+    name = packet.__name__
+    namespace = getattr(torch.ops, func.namespace)
+    written = _written_arguments(func)
+    if name.endswith("_") and not name.endswith("__"):
+        for candidate in (name[:-1], name[:-1] + "_functional", name + "functional"):
+            found = getattr(namespace, candidate, None)
+            if found is not None and overload in found.overloads() and _takes(getattr(found, overload), func):
+                return getattr(found, overload)
+            for other in found.overloads() if found is not None else ():
+                if _takes(getattr(found, other), func) and not writes(getattr(found, other)):
+                    return getattr(found, other)
+        return _BY_NAME.get(str(func))
+    if hasattr(namespace, name + "_functional") and overload in getattr(namespace, name + "_functional").overloads():
+        return getattr(getattr(namespace, name + "_functional"), overload)
+    out_arguments = [a for a in written if a.kwarg_only]
+    if len(out_arguments) != len(written):
+        return None
+    required = [(a.name, str(a.real_type)) for a in func._schema.arguments if a not in out_arguments]
+    for other in packet.overloads():
+        found = getattr(packet, other)
+        parameters = [(a.name, str(a.real_type)) for a in found._schema.arguments]
+        if not writes(found) and [g for g in parameters if g in required] == required:
+            return found
+    return None
+
+
+def _written_arguments(func):
+    return [a for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+
+
+@lru_cache(maxsize=None)
+def written(func):
+    """The positions of the arguments that the operator writes to."""
+    return [i for i, a in enumerate(func._schema.arguments) if a.alias_info is not None and a.alias_info.is_write]

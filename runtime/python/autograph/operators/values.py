@@ -1,0 +1,392 @@
+"""Values of staged code: lists whose items may be in the graph, and the operands that hold a value.
+
+`spec_of` gives the spec of a value, `lower` the operands that hold it, and `build` the value from what the graph
+returns. They are in one module with `List` because lists contain values and are values.
+"""
+
+import torch
+
+from ..capture import scalars
+from ..capture.staging import current, is_staged
+from ..capture.unbound import Maybe
+from ..conversion import spans
+from ..errors import StagingError
+from ..record.types import BOOL, FLOAT, INT, TensorType
+from . import specs
+from .overloads import OVERLOADS
+
+
+class List(list):
+    """A list of converted code. While `value` is None it is an ordinary list. Otherwise its items are in the graph:
+    `value` is the list, and `spec` its type."""
+
+    __slots__ = ("value", "spec", "depth", "__weakref__")
+
+    def __init__(self, items=()):
+        super().__init__(items)
+        self.value = None
+        self.spec = None
+        staging = current()
+        self.depth = staging.depth if staging is not None else 0
+
+    @classmethod
+    def staged(cls, value, spec):
+        result = cls()
+        result.value, result.spec = value, spec
+        result.depth = value.region.depth
+        return result
+
+    __hash__ = object.__hash__
+
+    # State that a region undoes.
+
+    def state(self):
+        return self.value, self.spec, list(list.__iter__(self))
+
+    def restore(self, state):
+        self.value, self.spec, items = state
+        list.__setitem__(self, slice(None), items)
+
+    def _changing(self):
+        staging = current()
+        if staging is not None:
+            for journal in staging.aliases.journals:
+                if journal.depth > self.depth:
+                    journal.note(self)
+        return staging
+
+    # Reading.
+
+    def __len__(self):
+        if self.value is None:
+            return super().__len__()
+        raise StagingError("the length of this list is only known when the graph runs", spans.current())
+
+    def __bool__(self):
+        if self.value is None:
+            return super().__len__() > 0
+        raise StagingError("whether this list is empty is only known when the graph runs", spans.current())
+
+    def __iter__(self):
+        if self.value is None:
+            return super().__iter__()
+        message = "the length of this list is only known when the graph runs; iterate over it in converted code"
+        raise StagingError(message, spans.current())
+
+    def __getitem__(self, index):
+        if self.value is None and not is_staged(index):
+            return super().__getitem__(index)
+        return self.at(index)
+
+    def length(self):
+        """`len`, which may be a staged number."""
+        if self.value is None:
+            return super().__len__()
+        staging = current()
+        memo = staging.record.region.memo
+        key = (self.value, "len")
+        if key not in memo:
+            memo[key] = staging.emit("list.len", [self.value], [INT])[0]
+        return staging.scalar(memo[key])
+
+    def in_graph(self):
+        """The list as a value of the graph, and its spec."""
+        staging = current()
+        if self.value is not None:
+            return self.value, self.spec
+        try:
+            spec = specs.Growing(specs.element_of([spec_of(staging, v) for v in list.__iter__(self)]))
+        except specs.Mismatch as mismatch:
+            raise StagingError(f"a staged list cannot hold {mismatch}", spans.current()) from None
+        return lower(staging, self, spec)[0], spec
+
+    def at(self, index):
+        staging = current()
+        value, spec = self.in_graph()
+        if isinstance(index, slice):
+            bounds = [b if b is None else staging.operand(b) for b in (index.start, index.stop, index.step)]
+            return List.staged(staging.emit("list.slice", [value, *bounds], spec.types)[0], spec)
+        if spec.element is None:
+            raise IndexError("list index out of range")
+        got = staging.emit("list.get", [value, number(staging, index)], spec.element.types)
+        item = build(staging, spec.element, iter(got))
+        hold(staging, item)
+        return item
+
+    # Changing.
+
+    def append(self, item):
+        staging = self._changing()
+        if self.value is None:
+            return super().append(item)
+        self._adapt(staging, item)
+        self.value = staging.emit("list.append", [self.value, self._lowered(staging, item)], self.spec.types)[0]
+
+    def _adapt(self, staging, *items):
+        """Widens the element type to these items."""
+        element = self.spec.element
+        try:
+            merged = specs.element_of([element, *(spec_of(staging, item) for item in items)])
+        except specs.Mismatch as mismatch:
+            raise StagingError(f"a staged list cannot hold {mismatch}", spans.current()) from None
+        if merged != element:
+            if element is not None and _dtype(element) != _dtype(merged):
+                raise StagingError(f"a staged list cannot hold {element} and {merged}", spans.current())
+            self.spec = specs.Growing(merged)
+            if self.value.type.element is None:
+                self.value.type.element = self.spec.types[0].element
+
+    def _lowered(self, staging, item):
+        hold(staging, item)
+        return lower(staging, item, self.spec.element)[0]
+
+    def insert(self, index, item):
+        staging = self._changing()
+        if self.value is None and not is_staged(index):
+            return super().insert(index, item)
+        self._into_graph()
+        self._adapt(staging, item)
+        args = [self.value, number(staging, index), self._lowered(staging, item)]
+        self.value = staging.emit("list.insert", args, self.spec.types)[0]
+
+    def pop(self, index=-1):
+        staging = self._changing()
+        if self.value is None and not is_staged(index):
+            return super().pop(index)
+        self._into_graph()
+        if self.spec.element is None:
+            raise IndexError("pop from empty list")
+        types = [*self.spec.types, *self.spec.element.types]
+        self.value, item = staging.emit("list.pop", [self.value, number(staging, index)], types)
+        return build(staging, self.spec.element, iter([item]))
+
+    def __setitem__(self, index, item):
+        staging = self._changing()
+        if self.value is None and not is_staged(index):
+            return super().__setitem__(index, item)
+        if isinstance(index, slice):
+            raise StagingError("a slice of a staged list cannot be assigned", spans.current())
+        self._into_graph()
+        self._adapt(staging, item)
+        args = [self.value, number(staging, index), self._lowered(staging, item)]
+        self.value = staging.emit("list.set", args, self.spec.types)[0]
+
+    def _into_graph(self):
+        if self.value is None:
+            self.value, self.spec = self.in_graph()
+            list.clear(self)
+
+    def extend(self, items):
+        self._changing()
+        if self.value is None and not (isinstance(items, List) and items.value is not None):
+            return super().extend(items)
+        if not isinstance(items, List):
+            for item in items:
+                self.append(item)
+            return None
+        self._into_graph()
+        value, spec = items.in_graph()
+        if self.spec.element is None:
+            self.spec = spec
+        elif spec.element is not None and spec != self.spec:
+            self._adapt(current(), *items)
+        self.value = current().emit("list.concat", [self.value, value], self.spec.types)[0]
+        return None
+
+    def __iadd__(self, items):
+        self.extend(items)
+        return self
+
+    def __add__(self, other):
+        result = self.copy()
+        result.extend(other)
+        return result
+
+    def __radd__(self, other):
+        result = List(other)
+        result.extend(self)
+        return result
+
+    def __mul__(self, count):
+        if self.value is None and not is_staged(count):
+            return List(list.__mul__(self, count))
+        if self.value is not None or list.__len__(self) != 1:
+            raise StagingError("only a list of one element can be repeated by a staged number", spans.current())
+        staging, item = current(), self[0]
+        if item is None:
+            spec, operand = specs.Growing(None), None
+        else:
+            spec = specs.Growing(specs.element_of([spec_of(staging, item)]))
+            operand = lower(staging, item, spec.element)[0]
+        return List.staged(staging.emit("list.filled", [number(staging, count), operand], spec.types)[0], spec)
+
+    __rmul__ = __mul__
+
+    def copy(self):
+        return List(list.__iter__(self)) if self.value is None else List.staged(self.value, self.spec)
+
+    def __delitem__(self, index):
+        if self.value is None and not is_staged(index):
+            self._changing()
+            return super().__delitem__(index)
+        self.pop(index)
+        return None
+
+    def clear(self):
+        self._changing()
+        self.value = self.spec = None
+        super().clear()
+
+    def reverse(self):
+        self._become(self[::-1])
+
+    def sort(self, *, key=None, reverse=False):
+        self._become(OVERLOADS[sorted](self, key=key, reverse=reverse))
+
+    def _become(self, other):
+        self._changing()
+        if isinstance(other, List) and other.value is not None:
+            self._into_graph()
+            self.value, self.spec = other.value, other.spec
+        else:
+            super().__setitem__(slice(None), list(other))
+
+
+def _in_python(name):
+    method = getattr(list, name)
+
+    def changed(self, *args, **kwargs):
+        self._changing()
+        if self.value is not None:
+            raise StagingError(f"`{name}` of a staged list cannot be staged", spans.current())
+        return method(self, *args, **kwargs)
+
+    changed.__name__ = name
+    return changed
+
+
+for _name in ("remove", "__imul__"):
+    setattr(List, _name, _in_python(_name))
+
+
+def number(staging, index):
+    if isinstance(index, torch.Tensor):
+        index = staging.item(index)
+    return scalars.lower(staging, index)
+
+
+def _dtype(spec):
+    type = spec.types[0]
+    return type.dtype if isinstance(type, TensorType) else type
+
+
+def spec_of(staging, value):
+    """The spec of a value."""
+    if isinstance(value, torch.Tensor):
+        return specs.Tensor(staging.value_of(value).type)
+    if scalars.is_staged(value) or isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return specs.Number(scalars.kind_of(value))
+    if isinstance(value, Maybe):
+        return specs.Optional(spec_of(staging, value.value), value.absent)
+    if isinstance(value, List):
+        if value.value is not None:
+            return value.spec
+        return specs.Tree(list, None, tuple(spec_of(staging, v) for v in list.__iter__(value)))
+    if type(value) in (list, tuple) or is_record(value):
+        return specs.Tree(type(value), None, tuple(spec_of(staging, v) for v in value))
+    if type(value) is dict:
+        return specs.Tree(dict, tuple(value), tuple(spec_of(staging, v) for v in value.values()))
+    return specs.Constant(value)
+
+
+def lower(staging, value, spec):
+    """The operands that hold a value of this spec, computed in the current region."""
+    if isinstance(spec, specs.Constant):
+        return []
+    if isinstance(spec, specs.Optional):
+        if specs.is_absent(value) or value is None:
+            return [False] + [None] * len(spec.inner.types)
+        if isinstance(value, Maybe):
+            return [scalars.lower(staging, value.flag), *lower(staging, value.value, spec.inner)]
+        return [True, *lower(staging, value, spec.inner)]
+    if isinstance(spec, specs.Tensor):
+        if isinstance(value, torch.Tensor):
+            return [staging.cast(staging.value_of(value), spec.type)]
+        dims = list(spec.type.dims)
+        args = [dims, scalars.lower(staging, value), spec.type.dtype, None, spec.type.device, None]
+        return staging.emit("aten.full.default", args, [spec.type])
+    if isinstance(spec, specs.Number):
+        operand = scalars.lower(staging, value)
+        if scalars.kind_of(value) == spec.kind:
+            return [operand]
+        if not hasattr(operand, "type"):
+            return [{INT: int, FLOAT: float, BOOL: bool}[spec.kind](operand)]
+        return staging.emit("scalar." + spec.kind, [operand], [spec.kind])
+    if isinstance(spec, specs.Packed):
+        return staging.emit("tuple.new", lower(staging, value, spec.tree), spec.types)
+    if isinstance(spec, specs.Growing):
+        if isinstance(value, List) and value.value is not None:
+            if value.value.type.element is None:
+                value.value.type.element = spec.types[0].element
+            return [value.value]
+        items = list(list.__iter__(value) if isinstance(value, List) else value)
+        hold(staging, items)
+        elements = [lower(staging, item, spec.element)[0] for item in items]
+        return staging.emit("list.new", elements, spec.types)
+    items = value.values() if spec.kind is dict else value
+    return [operand for item, child in zip(items, spec.children) for operand in lower(staging, item, child)]
+
+
+def hold(staging, value):
+    """Marks all tensors in a value as elements of a list of the graph."""
+    if isinstance(value, torch.Tensor):
+        staging.aliases.hold(value)
+    elif isinstance(value, (list, tuple)) and not (isinstance(value, List) and value.value is not None):
+        for item in list.__iter__(value) if isinstance(value, list) else value:
+            hold(staging, item)
+    elif isinstance(value, dict):
+        hold(staging, tuple(value.values()))
+
+
+def build(staging, spec, values):
+    """The value of a spec from an iterator of the graph's values."""
+    if isinstance(spec, specs.Constant):
+        return spec.value
+    if isinstance(spec, specs.Optional):
+        flag = next(values)
+        return Maybe(build(staging, spec.inner, values), staging.scalar(flag), spec.absent)
+    if isinstance(spec, (specs.Tensor, specs.Number)):
+        return staging.wrap(next(values))
+    if isinstance(spec, specs.Growing):
+        return List.staged(next(values), spec)
+    if isinstance(spec, specs.Packed):
+        packed = next(values)
+        items = enumerate(packed.type.items)
+        return build(staging, spec.tree, iter([staging.emit(f"tuple.get {i}", [packed], [t])[0] for i, t in items]))
+    children = [build(staging, child, values) for child in spec.children]
+    return List(children) if spec.kind is list else _of_kind(spec, children)
+
+
+def unpacked(spec, value):
+    """The Python list for a result of the graph: its elements with their structure."""
+    if isinstance(spec, specs.Growing) and isinstance(spec.element, (specs.Packed, specs.Growing)):
+        return [unpacked(spec.element, item) for item in value]
+    return _in_tree(spec.tree, iter(value)) if isinstance(spec, specs.Packed) else value
+
+
+def _in_tree(spec, values):
+    if not isinstance(spec, specs.Tree):
+        return unpacked(spec, next(values))
+    children = [_in_tree(child, values) for child in spec.children]
+    return _of_kind(spec, children)
+
+
+def _of_kind(spec, children):
+    if spec.kind is dict:
+        return dict(zip(spec.keys, children))
+    return spec.kind(*children) if hasattr(spec.kind, "_fields") else spec.kind(children)
+
+
+def is_record(value):
+    """Whether a value is a named tuple of Python or torch."""
+    return isinstance(value, tuple) and (hasattr(value, "_fields") or type(value).__module__ == "torch.return_types")

@@ -1,0 +1,64 @@
+"""Lengths of graph lists that are known while tracing: `for i in range(20): items.append(i)`."""
+
+from .nodes import Value
+
+
+def known(value):
+    """The length of a list; None if it is only known when the graph runs."""
+    base, count = _derivation(value)
+    return count if base is None else None
+
+
+def _derivation(value):
+    """The list that this list was derived from, and the number of items added since. The base is None for a list
+    that was created empty, and `_UNKNOWN` if it cannot be determined."""
+    count = 0
+    while True:
+        node = _definition(value)
+        if node is None:
+            return value, count
+        at = next(index for index, output in enumerate(node.outputs) if output is value)
+        if node.op == "list.new":
+            return None, count + len(node.args)
+        if node.op == "list.filled" and type(node.args[0]) is int:
+            return None, count + max(node.args[0], 0)
+        if node.op in _ITEMS_ADDED:
+            value, count = node.args[0], count + _ITEMS_ADDED[node.op]
+        elif node.op == "for":
+            iterations = _iterations(node)
+            param, (base, added) = node.regions[0].params[at + 1], _of_region(node.regions[0], at)
+            if iterations is None or base is not param:
+                return _UNKNOWN, 0
+            value, count = node.args[3 + at], count + iterations * added
+        elif node.op == "if":
+            (base, added), other = (_of_region(region, at) for region in node.regions)
+            if (base, added) != other:
+                return _UNKNOWN, 0
+            if base is None:
+                return None, count + added
+            value, count = base, count + added
+        else:
+            return _UNKNOWN, 0
+        if not isinstance(value, Value):
+            return _UNKNOWN, 0
+
+
+_UNKNOWN = object()
+_ITEMS_ADDED = {"list.append": 1, "list.insert": 1, "list.set": 0, "list.pop": -1}
+
+
+def _definition(value):
+    return next((node for node in reversed(value.region.nodes) if value in node.outputs), None)
+
+
+def _of_region(region, at):
+    result = region.results[at]
+    return _derivation(result) if isinstance(result, Value) else (_UNKNOWN, 0)
+
+
+def _iterations(node):
+    """The number of iterations of a loop; None if it is unknown or the loop may exit early."""
+    bounds = node.args[:3]
+    if len(node.regions) > 1 or any(type(bound) is not int for bound in bounds) or bounds[2] == 0:
+        return None
+    return len(range(*bounds))

@@ -1,0 +1,90 @@
+"""The record of a trace: values, nodes and regions in program order.
+
+The record is kept until the whole function has been traced: a branch may have to be completed after the other one is
+known (`x = 1` here, `x = 0.5` there), and a loop is traced again when the type of its state changes.
+"""
+
+from contextlib import contextmanager
+from typing import Optional
+
+
+class Value:
+    __slots__ = ("type", "region", "name")
+
+    def __init__(self, type, region, name=""):
+        self.type = type
+        self.region = region
+        self.name = name
+
+    @property
+    def visible(self):
+        """Whether the region that defines the value encloses the current position."""
+        return self.region.open
+
+
+class Node:
+    __slots__ = ("op", "args", "outputs", "regions", "span", "grad", "extra")
+
+    def __init__(self, op, args, outputs, regions, span, grad, extra):
+        self.op = op
+        self.args = args
+        self.outputs = outputs
+        self.regions = regions
+        self.span = span
+        self.grad = grad
+        self.extra = extra
+
+
+class Region:
+    __slots__ = ("parent", "params", "nodes", "results", "open", "depth", "scalars", "memo")
+
+    def __init__(self, parent: Optional["Region"]):
+        self.parent = parent
+        self.depth = 0 if parent is None else parent.depth + 1
+        self.params = []
+        self.nodes = []
+        self.results = []
+        self.open = True
+        self.scalars = {}
+        self.memo = {}
+
+    def param(self, type, name=""):
+        value = Value(type, self, name)
+        self.params.append(value)
+        return value
+
+
+class Record:
+    """The regions of a trace. Nodes are added to the current region."""
+
+    def __init__(self):
+        self.entry = Region(None)
+        self.region = self.entry
+
+    def emit(self, op, args, types, regions=(), span=None, grad=False, extra=None):
+        outputs = [Value(type, self.region) for type in types]
+        self.region.nodes.append(Node(op, list(args), outputs, list(regions), span, grad, extra))
+        return outputs
+
+    @contextmanager
+    def new_region(self):
+        """A region inside the current one."""
+        region = Region(self.region)
+        region.open = False
+        with self._at(region):
+            yield region
+
+    @contextmanager
+    def reopened(self, region):
+        """Makes a region that was left current again; nodes are appended to it."""
+        with self._at(region):
+            yield region
+
+    @contextmanager
+    def _at(self, region):
+        before, was_open = self.region, region.open
+        self.region, region.open = region, True
+        try:
+            yield
+        finally:
+            self.region, region.open = before, was_open

@@ -1,0 +1,1 @@
+"""Traces: one graph of a function, made by one call, and what decides whether another call may run it."""

@@ -1,0 +1,46 @@
+"""Lists and dictionaries among the arguments: staged code changes copies, and a run changes those of the caller."""
+
+from ..capture.objects import CONTAINERS, same_items
+from ..operators.values import List
+
+_KINDS = (List, *CONTAINERS)
+
+
+def containers_in(value):
+    """The lists and dictionaries in a structure, in an order that only depends on its form."""
+    if type(value) in _KINDS:
+        yield value
+    elif not isinstance(value, tuple):
+        return
+    for element in value.values() if isinstance(value, dict) else value:
+        yield from containers_in(element)
+
+
+def copies(value):
+    """The structure with a `List` in place of each list."""
+    if type(value) is list:
+        return List(map(copies, value))
+    if type(value) in _KINDS:
+        value.update((key, copies(element)) for key, element in value.items())
+    elif isinstance(value, tuple):
+        elements = map(copies, value)
+        return type(value)(*elements) if hasattr(value, "_fields") else tuple(elements)
+    return value
+
+
+class Container:
+    """A list or dictionary among the arguments, represented by its copy."""
+
+    def __init__(self, staging, copy):
+        staging.objects.watch_argument(copy)
+        self.copy = copy
+        self.before = copy.copy()
+
+    def is_changed(self):
+        now = self.copy
+        if isinstance(now, dict):
+            return list(now) != list(self.before) or not same_items(self.before, now)
+        return now.value is not None or not same_items(self.before, now)
+
+    def contents(self):
+        return self.copy.copy()

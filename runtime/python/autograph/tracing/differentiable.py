@@ -1,0 +1,151 @@
+"""Staged functions under torch's autograd: `loss.backward()` outside reaches their arguments and captures.
+
+The graph and its gradient are partitioned into a forward graph, which saves what the backward graph needs, and a
+backward graph. A function that computes gradients itself is rarely differentiated again: its backward graph is built
+on demand, and recomputes the forward pass with the same random numbers.
+"""
+
+from contextlib import contextmanager
+
+import torch
+from torch.utils import _pytree as pytree
+
+from ..errors import StagingError
+from ..record.queries import has_gradient, has_random
+from ..record.types import gradient_type, is_differentiable
+from . import graphs
+
+
+def is_needed(tensors):
+    return torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)
+
+
+def run(trace, tensors):
+    """Runs the graph as one node of autograd. Tensors in lists and tuples are outputs of that node."""
+    structure = []
+    leaves = Differentiable.apply(trace, structure, *tensors)
+    return pytree.tree_unflatten(leaves, structure[0])
+
+
+class Differentiable(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, trace, structure, *tensors):
+        ctx.trace, ctx.needed = trace, tuple(ctx.needs_input_grad[2:])
+        ctx.gradient = trace.gradient(partitioned, ctx.needed)
+        written = {id(capture) for capture in trace.writes}
+        kept = range(len(tensors)) if ctx.gradient is None else ctx.gradient.kept
+        plain = [t.detach() if isinstance(t, torch.Tensor) else t for t in tensors]
+        saved = [
+            t.clone() if index in kept and id(capture) in written and isinstance(t, torch.Tensor) else t
+            for index, (t, capture) in enumerate(zip(plain, trace.captures))
+        ]
+        if ctx.gradient is None:
+            ctx.random = torch.get_rng_state() if has_random(trace.staging.record.entry) else None
+            ctx.others = [None if isinstance(t, torch.Tensor) else t for t in tensors]
+            ctx.save_for_backward(*(t if isinstance(t, torch.Tensor) else None for t in saved))
+            outputs = trace.plan.run(plain)
+        else:
+            # Torch checks that saved tensors are not modified before the backward pass.
+            ctx.save_for_backward(*(saved[index] for index in kept if isinstance(saved[index], torch.Tensor)))
+            outputs, ctx.saved = ctx.gradient.forward.run_saving(saved, len(trace.operands))
+        leaves, ctx.structure = pytree.tree_flatten(tuple(outputs))
+        structure.append(ctx.structure)
+        flags = trace.gradient(differentiable_outputs, ctx.needed)
+        has = [flag for flag, output in zip(flags, outputs) for _ in pytree.tree_leaves(output)]
+        ctx.mark_non_differentiable(
+            *(
+                leaf
+                for leaf, flag in zip(leaves, has)
+                if isinstance(leaf, torch.Tensor) and not (flag and is_differentiable(leaf.dtype))
+            )
+        )
+        return tuple(leaves)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, *seeds):
+        tensors, seeds = ctx.saved_tensors, pytree.tree_unflatten(seeds, ctx.structure)
+        if ctx.gradient is not None:
+            gradient = ctx.gradient
+            found = gradient.backward.resume(ctx.saved, [seeds[index] for index in gradient.outputs])
+        else:
+            gradient = ctx.trace.gradient(Joint, ctx.needed)
+            inputs = [t if t is not None else o for t, o in zip(tensors, ctx.others)]
+            inputs += [seeds[index] for index in gradient.outputs]
+            with _random_numbers(ctx.random):
+                found = gradient.plan.run(inputs)[len(ctx.trace.operands) :]
+        gradients = [None] * len(ctx.needed)
+        for index, value in zip(gradient.inputs, found):
+            gradients[index] = value
+        return (None, None, *gradients)
+
+
+@contextmanager
+def _random_numbers(state):
+    """Restores a state of the random number generator temporarily."""
+    if state is None:
+        yield
+        return
+    with torch.random.fork_rng(devices=[]):
+        torch.set_rng_state(state)
+        yield
+
+
+class _Gradient:
+    """The gradient of a trace by the inputs that need one. `outputs` are the indexes of outputs with a gradient,
+    `inputs` those of inputs with a gradient."""
+
+    def __init__(self, trace, needed, omits_prints):
+        self.outputs = [
+            index
+            for index, operand in enumerate(trace.operands)
+            if gradient_type(getattr(operand, "type", None)) is not None
+        ]
+        candidates = [
+            index
+            for index, (capture, need) in enumerate(zip(trace.captures, needed))
+            if need and gradient_type(capture.param.type) is not None
+        ]
+        self.graph, self.exceptions, found = graphs.gradient_graph(
+            trace.staging,
+            trace.operands,
+            [trace.operands[index] for index in self.outputs],
+            [trace.captures[index].param for index in candidates],
+            omits_prints,
+        )
+        self.inputs = [index for index, exists in zip(candidates, found) if exists]
+
+
+class Joint(_Gradient):
+    """One graph with both the forward and the backward pass."""
+
+    def __init__(self, trace, needed):
+        super().__init__(trace, needed, omits_prints=True)
+        self.plan = self.graph.compile(trace.staging.callbacks, self.exceptions)
+
+
+class Partitioned(_Gradient):
+    """A forward and a backward graph. `kept` are the inputs that the backward graph reads."""
+
+    def __init__(self, trace, needed):
+        super().__init__(trace, needed, omits_prints=False)
+        *graphs, self.kept = self.graph.halves(len(trace.operands), len(self.outputs))
+        self.forward, self.backward = (graph.compile(trace.staging.callbacks, self.exceptions) for graph in graphs)
+
+
+def differentiable_outputs(trace, needed):
+    """For each output, whether it has a gradient by these inputs: whether some path is free of `detach`, `no_grad` and
+    numbers."""
+    return trace.graph.followed([index for index, need in enumerate(needed) if need])
+
+
+def partitioned(trace, needed):
+    """The forward and backward graph; None if the backward graph is built on demand: the trace computes gradients
+    itself, saved values would be in returned lists, or a derivative is missing, which is an error only if it is
+    needed."""
+    if has_gradient(trace.staging.record.entry):
+        return None
+    try:
+        return Partitioned(trace, needed)
+    except (RuntimeError, StagingError):
+        return None

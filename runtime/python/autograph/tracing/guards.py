@@ -1,0 +1,183 @@
+"""Guards: the Python state that a trace depends on. A trace is valid as long as its guards hold.
+
+A trace depends on what its code names: attributes, globals, variables of enclosing functions, and the contents of
+lists, tuples and dictionaries found there; for a module of torch, on its whole state. A tensor found in such a place
+is looked up by each run, so replacing it by a similar tensor does not invalidate the trace."""
+
+from itertools import chain
+from operator import is_
+
+import torch
+
+from ..capture.objects import LARGEST, MISSING, Attribute, Cell, Element, Global, Held
+from ..capture.staging import is_staged
+
+_PLAIN = (bool, int, float, complex, str, bytes)
+_OF_MODULES = ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks")
+DEPTH = 5
+
+
+class Guards:
+    def __init__(self, staging):
+        self.staging = staging
+        self.slots = []  # (dictionary, key, expected value, place)
+        self.values = []  # (place, expected value)
+        self.shapes = []  # (place, type and length or keys of the container)
+        self.tensors = []  # (place, tensor, its properties)
+        self.same = []  # pairs of places with the same tensor
+        self.numbers = []  # (place, type of the number)
+        self.whole_dicts = []  # state dictionaries of modules, guarded as a whole
+        self.empty_dicts = []  # the same for empty ones
+        self.contents = ()  # all values of `whole_dicts`
+        self._taken = set()
+
+    # Adding guards.
+
+    def read(self):
+        """Guards everything that the code of the trace names."""
+        objects = self.staging.objects
+        self._modules(objects.modules, {key[0] for key in self._taken})
+        for scope, name in objects.globals_read.values():
+            self.take(Global(scope, name), scope.get(name, MISSING))
+        for key, place in list(objects.places.items()):
+            if key not in objects.outer:
+                continue
+            if key[1] == "__dict__":
+                self._attributes(place)
+            elif isinstance(place, Cell):
+                self.take(place, place.state())
+
+    def _attributes(self, owner):
+        names = self.staging.objects.names_of(owner)
+        for name in list(owner.__dict__):
+            if name in names and not (isinstance(owner, torch.nn.Module) and name in _OF_MODULES):
+                self.take(Attribute(owner, name), owner.__dict__[name])
+        for kind in type(owner).__mro__[:-1]:
+            for name in names & kind.__dict__.keys() - owner.__dict__.keys():
+                value = kind.__dict__[name]
+                if value is None or isinstance(value, (*_PLAIN, torch.Tensor)):
+                    self.take(Element(Held(kind.__dict__), name), value)
+
+    def _modules(self, modules, kept):
+        for module in {id(m): m for root in modules for m in root.modules()}.values():
+            state = module.__dict__
+            if type(module).__module__.startswith("torch.") and id(module) not in kept:
+                self.whole_dicts.append(state)
+            else:
+                self.take(Attribute(module, "training"), module.training)
+            for name in _OF_MODULES:
+                inside = state.get(name)
+                if inside is None:
+                    continue
+                if id(inside) not in kept:
+                    (self.whole_dicts if inside else self.empty_dicts).append(inside)
+                    continue
+                for key, value in list(inside.items()):
+                    self.take(Element(Held(inside), key), value)
+
+    def take(self, place, value, depth=0):
+        """Expects this value at a place, unless the place already has a guard."""
+        if place.key() not in self._taken:
+            self.expect(place, value, depth)
+
+    def expect(self, place, value, depth=0):
+        key = place.key()
+        self._taken.add(key)
+        if is_staged(value):
+            return
+        if isinstance(value, torch.Tensor):
+            self._tensor(place, value)
+        elif depth < DEPTH and _is_structure(value) and len(value) <= LARGEST:
+            self._structure(place, value, depth)
+        elif isinstance(place, (Attribute, Global)):
+            scope = place.owner.__dict__ if isinstance(place, Attribute) else place.scope
+            self.slots.append((scope, place.name, value, place))
+        else:
+            self.values.append((place, value))
+
+    def expect_number(self, place, kind):
+        """Expects a number at a place. Its value is a parameter of the graph."""
+        self._taken.add(place.key())
+        self.numbers.append((place, kind))
+
+    def skip(self, key):
+        """Adds no guard for this place."""
+        self._taken.add(key)
+
+    def expect_items(self, container, value):
+        """Expects the items of a container that the trace changes in place."""
+        self._structure(Held(container), value, 0)
+
+    def _structure(self, place, value, depth):
+        keys = list(value) if isinstance(value, dict) else range(len(value))
+        if not isinstance(place, Held) and (id(value), None) in self._taken:  # the container is changed in place
+            self.values.append((place, value))
+            return
+        self.shapes.append((place, _form(value)))
+        for key in keys:
+            self.take(Element(place, key), value[key], depth + 1)
+
+    def _tensor(self, place, tensor):
+        capture = self.staging.captures.get(id(tensor))
+        if capture is not None and capture.path is not None:
+            return
+        if capture is not None and capture.place is None:
+            capture.place = place
+        elif capture is not None:
+            self.same.append((capture.place, place))
+        self.tensors.append((place, tensor, _kind(tensor)))
+
+    def done(self):
+        """Ends adding guards, and releases the state of the trace."""
+        self.contents = self._contents()
+        self.staging = self._taken = None
+
+    def _contents(self):
+        return tuple(chain.from_iterable(map(dict.values, self.whole_dicts)))
+
+    # Checking guards.
+
+    def broken(self):
+        """Whether a guard is violated; and the places of single values that have changed."""
+        slots = [
+            place
+            for scope, name, expected, place in self.slots
+            if (now := scope.get(name, MISSING)) is not expected and not _equal(now, expected)
+        ]
+        contents = self._contents()
+        if any(self.empty_dicts) or len(contents) != len(self.contents) or not all(map(is_, contents, self.contents)):
+            return True, slots
+        try:
+            values = [place for place, value in self.values if not _equal(place.state(), value)]
+            holds = (
+                all(_form(place.state()) == form for place, form in self.shapes)
+                and all(_is_like(place.state(), tensor, kind) for place, tensor, kind in self.tensors)
+                and all(one.state() is other.state() for one, other in self.same)
+                and all(type(place.state()) is kind for place, kind in self.numbers)
+            )
+        except (LookupError, TypeError):  # a list is shorter than before
+            return True, slots
+        return bool(slots or values) or not holds, slots + values
+
+
+def _form(container):
+    return type(container), list(container) if isinstance(container, dict) else len(container)
+
+
+def _is_like(now, tensor, kind):
+    return now is tensor or isinstance(now, torch.Tensor) and _kind(now) == kind
+
+
+def _is_structure(value):
+    kind = type(value)
+    return kind in (list, tuple, dict) or isinstance(value, tuple) and hasattr(kind, "_fields")
+
+
+def _kind(tensor):
+    return tensor.dtype, tensor.shape, tensor.device, tensor.requires_grad
+
+
+def _equal(a, b):
+    if a is b:
+        return True
+    return type(a) is type(b) and isinstance(a, _PLAIN) and (a == b or a != a and b != b)

@@ -1,0 +1,61 @@
+"""Changes of Python state by a staged function, which are applied after each run."""
+
+from ..capture.objects import MISSING, Element, Held, Items
+
+
+class Change:
+    """A change of one variable, attribute or element. `value` is its value at the end of the trace."""
+
+    def __init__(self, place, value):
+        self.place = place
+        self.value = value
+
+    def apply(self, value):
+        self.place.restore(value)
+
+
+class Growth(Change):
+    """Items appended to a list. The change does not depend on the items before them."""
+
+    def apply(self, value):
+        self.place.container.extend(value)
+
+
+def state_of(staging, changed, new, guards):
+    """The changes of places, given their states before and after the trace. The states before become guards."""
+    numbers = {capture.place.key() for capture in staging.captures.values() if capture.is_number}
+
+    def change(place, before, value):
+        key = place.key()
+        if key in numbers:
+            guards.expect_number(place, type(before))
+        else:
+            guards.expect(place, before)
+        return Change(place, value)
+
+    changes = []
+    for (place, before), value in zip(changed.items(), new):
+        if isinstance(place, Items):
+            changes += _items(place.key(), place, before, value, guards, change)
+        else:
+            changes.append(change(place, before, value))
+    return changes
+
+
+def _items(key, place, before, value, guards, change):
+    """The changes of a list or dictionary: of single elements if possible, otherwise of the whole container."""
+    container = place.container
+    guards.skip(key)
+    if isinstance(before, list):
+        if len(value) > len(before) and all(a is b for a, b in zip(before, value)):
+            return [Growth(place, list(value)[len(before) :])]
+        keys = range(len(before)) if len(value) == len(before) else None
+    else:
+        keys = value if set(before) <= set(value) else None
+    if keys is None:
+        guards.expect_items(container, before)
+        return [Change(place, value)]
+    old = {name: before[name] if isinstance(before, list) else before.get(name, MISSING) for name in keys}
+    return [
+        change(Element(Held(container), name), old[name], value[name]) for name in keys if old[name] is not value[name]
+    ]

@@ -1,0 +1,173 @@
+"""Traces: runs a function once to get its graph, and runs the graph for calls."""
+
+import threading
+
+import torch
+
+from ..capture import scalars
+from ..capture.objects import Items
+from ..capture.staging import Staging
+from ..capture.unbound import Undefined
+from ..errors import Unreachable
+from ..interception.patches import recording, tracing
+from ..operators import calls
+from ..operators.optimizers import prepare
+from ..operators.recursion import Recursion
+from . import differentiable, graphs, overlap
+from .arguments import flatten, names, unflatten
+from .containers import Container, containers_in, copies
+from .guards import Guards
+from .result import Result
+from .state import state_of
+from .tracebacks import at_places
+
+#: Tracing temporarily changes global and user state, so only one thread traces at a time.
+TRACING = threading.RLock()
+
+
+class Trace:
+    """One graph of a function, with what is needed to run it in place of the function."""
+
+    def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=()):
+        recursive = {}
+        while True:
+            try:
+                return self._trace(python_function, args, kwargs, changing, unknown, optimizers, recursive)
+            except Recursion as found:
+                recursive[found.code] = found.widened
+
+    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive):
+        self.staging = staging = Staging(name_of(python_function), recursive)
+        leaves, structure = flatten(args, kwargs)
+        self.arguments = []
+        fakes = []
+        for index, (path, leaf) in enumerate(zip(names(python_function, args, kwargs), leaves)):
+            if isinstance(leaf, torch.Tensor):
+                if id(leaf) not in staging.captures:
+                    capture = staging.argument(leaf, path, (unknown or {}).get(index))
+                    self.arguments.append((index, capture))
+                leaf = staging.captures[id(leaf)].fake
+            else:
+                staging.objects.watch(leaf)
+            fakes.append(leaf)
+        staging.objects.watch(python_function)
+        args, kwargs = copies(unflatten(fakes, structure))
+        self.containers = [Container(staging, copy) for copy in containers_in((args, kwargs))]
+        staging.outside = frozenset(staging.objects.kept)
+        before = staging.objects.snapshot()
+        try:
+            for place in staging.objects.numbers(changing):
+                place.restore(staging.number_in(place, scalars.kind_of(place.state())))
+            result = stage(staging, python_function, args, kwargs, optimizers)
+            changed = staging.objects.changed_outside(before)
+            new = [place.state() for place in changed]
+        finally:
+            for place, state in staging.objects.changed_outside(before).items():
+                place.restore(state)
+        self.guards = Guards(staging)
+        self.state = state_of(staging, changed, new, self.guards)
+        self.guards.read()
+        self._finish(result)
+        self.guards.done()
+
+    def _finish(self, result):
+        staging = self.staging
+        with recording(staging), torch.no_grad():
+            gradients = {b.source: g for b, g in staging.gradients.values.items() if b.source is not None}
+            self.gradients = list(gradients)
+            self.changed = [container for container in self.containers if container.is_changed()]
+            contents = [container.contents() for container in self.changed]
+            value = result, [change.value for change in self.state], list(gradients.values()), contents
+            self.result = Result(staging, value, self.containers)
+            operands = list(self.result.operands)
+            self.writes = []
+            for capture in staging.captures_in_order():
+                if capture.fake is None:
+                    continue
+                base = capture.fake.__dict__["_ag_view"].base
+                if base.value is not capture.param:
+                    self.writes.append(capture)
+                    operands.append(base.value)
+        captures = staging.captures_in_order()
+        kinds = [("return", 0)] * len(operands)
+        for position, capture in enumerate(self.writes, len(self.result.operands)):
+            kinds[position] = ("write", captures.index(capture))
+        self.operands = operands
+        self._gradients = {}
+        self.graph, exceptions = graphs.graph(staging, operands, kinds)
+        self.plan = self.graph.compile(staging.callbacks, exceptions)
+        self.captures = captures
+        self.positions = {id(capture): index for index, capture in self.arguments}
+        self.gradient_guards = list(staging.gradients.guards.values())
+        for _, capture in self.arguments:
+            capture.tensor = None
+
+    def gradient(self, kind, needed):
+        """`kind(self, needed)`, cached; `kind` builds gradient graphs by these inputs."""
+        with TRACING:
+            key = kind, needed
+            if key not in self._gradients:
+                self._gradients[key] = kind(self, needed)
+            return self._gradients[key]
+
+    def broken(self):
+        """Whether the current state of Python violates a guard; and the places whose values have changed."""
+        if any((tensor.grad is None) != none for tensor, none in self.gradient_guards):
+            return True, []
+        return self.guards.broken()
+
+    def run(self, leaves, args, kwargs):
+        """Runs the graph with these arguments."""
+        tensors = [self._input(capture, leaves) for capture in self.captures]
+        if self.writes:
+            overlap.check(self.staging.name, self.captures, tensors, self.writes)
+        try:
+            needed = differentiable.is_needed(tensors)
+            outputs = iter(differentiable.run(self, tensors) if needed else self.plan.run(tensors))
+        except Exception as error:
+            raise at_places(error) from error.__cause__
+        outside = dict(zip(map(id, self.captures), tensors))
+        values = [next(outputs) for _ in self.result.operands]
+        written = [(outside[id(capture)], next(outputs)) for capture in self.writes]
+        outside.update(zip(map(id, self.containers), containers_in((args, kwargs))))
+        result, states, gradients, contents = self.result.value(values, outside)
+        self._write(written)
+        with torch.no_grad():
+            for capture, value in zip(self.gradients, gradients):
+                outside[id(capture)].grad = None if value is None or isinstance(value, Undefined) else value.detach()
+        for change, value in zip(self.state, states):
+            change.apply(value)
+        for container, value in zip(self.changed, contents):
+            Items(outside[id(container)]).restore(value)
+        return result
+
+    def _write(self, written):
+        """Writes to tensors outside the graph in place. Autograd records a write if it would have in eager mode."""
+        recorded = [capture.fake.__dict__["_ag_view"].base.is_recorded for capture in self.writes]
+        for (tensor, _), is_recorded in zip(written, recorded):
+            if is_recorded and tensor.requires_grad and tensor.is_leaf and torch.is_grad_enabled():
+                raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        for (tensor, value), is_recorded in zip(written, recorded):
+            with torch.set_grad_enabled(is_recorded and torch.is_grad_enabled()):
+                tensor.copy_(value)
+
+    def _input(self, capture, leaves):
+        index = self.positions.get(id(capture))
+        if index is not None:
+            return leaves[index]
+        return capture.current_value()
+
+
+def stage(staging, python_function, args, kwargs, optimizers=()):
+    """Runs the function on fake tensors and records all operations. The state of these optimizers is created first."""
+    try:
+        with tracing(staging):
+            for optimizer in optimizers:
+                prepare(staging, optimizer)
+            return calls.call(python_function, args, kwargs)
+    except Unreachable:
+        return None
+
+
+def name_of(function):
+    return getattr(function, "__name__", type(function).__name__)

@@ -1,0 +1,62 @@
+"""Tracebacks that show the user's code: no frame of this package, of torch or of converted code."""
+
+import os
+import types
+
+import torch
+
+from ..conversion import spans
+
+_HIDDEN = tuple(os.path.dirname(os.path.abspath(path)) + os.sep for path in (os.path.dirname(__file__), torch.__file__))
+
+
+def in_user_code(error):
+    """The error with a traceback of the user's frames only. Frames of converted code become frames of the original
+    lines; frames of this package and of torch are dropped."""
+    entries = []
+    traceback = error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        span = spans.of_entry(traceback)
+        if span is not None:
+            name = spans.function_name(code.co_filename)
+            if entries and entries[-1][3] == code.co_filename:  # the enclosing function of this block
+                entries.pop()
+            entries.append((span[0], span[1], name, code.co_filename))
+        elif not spans.is_converted_text(code.co_filename) and not code.co_filename.startswith(_HIDDEN):
+            entries.append((traceback, None, None, None))
+        traceback = traceback.tb_next
+    chain = None
+    _rename(error)
+    for file, line, name, _ in reversed(entries):
+        entry = file if line is None else _entry_at(file, line, name)
+        chain = types.TracebackType(chain, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return error.with_traceback(chain)
+
+
+def _rename(error):
+    """Replaces `FakeTensor` by `Tensor` in the message."""
+    if any(isinstance(arg, str) and "FakeTensor" in arg for arg in error.args):
+        error.args = tuple(arg.replace("FakeTensor", "Tensor") if isinstance(arg, str) else arg for arg in error.args)
+
+
+def at_places(error):
+    """An error of a run, with a traceback of the user's lines that led to it."""
+    chain = None
+    for function, file, line, *_ in getattr(error, "places", ()):
+        entry = _entry_at(file, line, function.partition(".")[0])
+        chain = types.TracebackType(chain, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return error.with_traceback(chain)
+
+
+def _entry_at(file, line, name):
+    """A traceback entry that is shown as this line of the user's file."""
+    code = compile("\n" * (line - 1) + "raise _Here", file, "exec").replace(co_name=name)
+    try:
+        exec(code, {"_Here": _Here})
+    except _Here as error:
+        return error.__traceback__.tb_next
+
+
+class _Here(Exception):
+    """Raised to get a frame."""

@@ -1,0 +1,46 @@
+"""The layers of the package `autograph`: the contracts in `runtime/pyproject.toml`, and that they detect violations."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import autograph as ag
+
+CONTRACTS = pathlib.Path(__file__).parents[1] / "pyproject.toml"
+PACKAGE = pathlib.Path(ag.__file__).parent
+
+
+def lint(parent):
+    """Checks the package in this folder. Imports inside functions count as well."""
+    command = (
+        "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(sys.argv[1], no_cache=True))"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", command, CONTRACTS],
+        cwd=parent, env={**os.environ, "PYTHONPATH": str(parent)}, capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def with_import(folder, module, statement):
+    """A copy of the package in which a function of `module` imports something."""
+    shutil.copytree(PACKAGE, folder / "autograph", ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    with open(folder / "autograph" / module, "a", encoding="utf-8") as file:
+        file.write(f"\n\ndef added():\n    {statement}\n")
+    return folder
+
+
+def test_layers_import_lower_layers_only():
+    result = lint(PACKAGE.parent)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_an_import_of_a_higher_layer_is_an_error(tmp_path):
+    result = lint(with_import(tmp_path, "capture/views.py", "from ..operators import specs"))
+    assert result.returncode == 1 and "capture is not allowed to import autograph.operators" in result.stdout
+
+
+def test_a_cycle_inside_a_layer_is_an_error(tmp_path):
+    result = lint(with_import(tmp_path, "capture/views.py", "from .staging import current"))
+    assert result.returncode == 1 and ".views -> .staging" in result.stdout
