@@ -1,22 +1,23 @@
-//! What a plan costs beside libtorch: the same operators called in a loop of Rust, and as steps of a plan.
+//! Measures the overhead of a plan: the same operators called through `tch` in a Rust loop, and as steps of a
+//! plan.
 //!
 //!     cargo bench -p ag-exec --bench overhead
 
 use std::hint::black_box;
 use std::time::Instant;
 
-use ag_exec::aten::BelowAutograd;
-use ag_exec::{Alone, Plan, Value, set_threads};
+use ag_exec::aten::NoAutogradGuard;
+use ag_exec::{Plan, StandaloneHost, Value, set_threads};
 use ag_graph::ir::text::parse;
 use tch::{Device, Kind, Tensor};
 
-/// A batch is short enough to run between two turns of other processes.
+/// Batches are shorter than a scheduler time slice.
 const ROUNDS: i64 = 50;
 const BATCHES: usize = 2000;
-/// Operators in a round.
+/// Operators per iteration.
 const CHAIN: usize = 10;
 
-/// Nanoseconds for each of `count`, the least of all batches; the two take turns.
+/// Nanoseconds per operation: the minimum over all batches, which alternate.
 fn least(count: usize, batches: [&dyn Fn(); 2]) -> [f64; 2] {
     let mut least = [f64::INFINITY; 2];
     for _ in 0..BATCHES {
@@ -29,7 +30,7 @@ fn least(count: usize, batches: [&dyn Fn(); 2]) -> [f64; 2] {
     least
 }
 
-/// A loop whose body is `CHAIN` times the line, in which `%a` is what the line before gives.
+/// A loop that repeats the line `CHAIN` times, where `%a` is the result of the previous line.
 fn looped(line: &str, ty: &str) -> Plan {
     let mut body = String::new();
     for index in 0..CHAIN {
@@ -67,10 +68,10 @@ fn main() {
         let plan = looped(line, "f32[64]");
         let run = || {
             let inputs = vec![a.shallow_clone().into(), b.shallow_clone().into(), Value::Int(ROUNDS)];
-            plan.run(inputs, &mut Alone::default()).expect("it runs").remove(0)
+            plan.run(inputs, &mut StandaloneHost::default()).expect("it runs").remove(0)
         };
         let by_hand = || {
-            let _mode = BelowAutograd::enter();
+            let _mode = NoAutogradGuard::enter();
             (0..count).fold(a.shallow_clone(), |x, _| direct(&x, &b))
         };
         let found = run();
@@ -81,7 +82,7 @@ fn main() {
     let plan = looped("scalar.add(%a, %1)", "int");
     let run = || {
         let inputs = vec![Value::Int(0), Value::Int(3), Value::Int(ROUNDS)];
-        plan.run(inputs, &mut Alone::default()).expect("it runs").remove(0)
+        plan.run(inputs, &mut StandaloneHost::default()).expect("it runs").remove(0)
     };
     assert_eq!(run().to_string(), (3 * count).to_string());
     let [planned, _] = least(count, [&|| drop(black_box(run())), &|| {}]);

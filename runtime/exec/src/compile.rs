@@ -1,22 +1,22 @@
-//! From the graph to the plan: registers, steps in a row, jumps for the regions.
+//! Compiles a graph to a plan: assigns registers, flattens regions into steps and jumps.
 
+mod in_place;
 mod moves;
 mod node;
 mod operator;
 mod registers;
-mod sums;
 
 use std::sync::Arc;
 
 use ag_graph::ir::{self, Graph, Node, Operand, Region, Span, text, verify};
 use thiserror::Error;
 
-use self::registers::Registers;
+use self::registers::RegisterAllocator;
 use super::liveness::{NodeLife, RegionLife, liveness};
-use super::plan::{Dead, Function, Input, Origin, Place, Plan, Slice, Source, Step, Target};
+use super::plan::{Dead, Function, Origin, Plan, Register, ScalarInput, Slice, Source, Step, Target};
 use super::value::Value;
 
-/// Why a graph cannot run.
+/// Why a graph cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("{message}")]
 pub struct CompileError {
@@ -26,7 +26,7 @@ pub struct CompileError {
 
 type Compiled<T = ()> = Result<T, String>;
 
-/// More calls than this may not be open at a time, unless the plan is told so.
+/// The default for the maximum depth of calls.
 const RECURSION_LIMIT: usize = 100_000;
 
 impl Plan {
@@ -55,10 +55,10 @@ struct Compiler<'a> {
     graph: &'a Graph,
     function: &'a ir::Function,
     plan: Function,
-    registers: Registers,
-    /// Where each value is, once it is defined.
-    places: Vec<Option<Place>>,
-    /// Of the steps that are being made.
+    registers: RegisterAllocator,
+    /// The register of each value, once it is defined.
+    places: Vec<Option<Register>>,
+    /// Index of the origin that new steps get.
     origin: u32,
     span: Option<Span>,
 }
@@ -67,7 +67,7 @@ impl<'a> Compiler<'a> {
     fn new(graph: &'a Graph, function: &'a ir::Function) -> Self {
         let plan = Function { name: Arc::from(&*function.name), ..Function::default() };
         let places = vec![None; function.values.len()];
-        let registers = Registers::default();
+        let registers = RegisterAllocator::default();
         Self { graph, function, plan, registers, places, origin: 0, span: None }
     }
 
@@ -87,13 +87,13 @@ impl<'a> Compiler<'a> {
             Ok(())
         })();
         compiled.map_err(|message| CompileError { message, span: self.span })?;
-        self.plan.nums = self.registers.nums.count();
-        self.plan.tens = self.registers.tens.count();
-        self.plan.anys = self.registers.anys.count();
+        self.plan.scalars = self.registers.scalars.count();
+        self.plan.tensors = self.registers.tensors.count();
+        self.plan.objects = self.registers.objects.count();
         Ok(self.plan)
     }
 
-    /// The nodes of a region; its results are the business of whoever opened it.
+    /// Compiles the nodes of a region; the caller handles its results.
     fn region(&mut self, region: &Region, life: &RegionLife) -> Compiled {
         self.drop_values(&life.entry);
         for (node, life) in region.nodes.iter().zip(&life.nodes) {
@@ -106,7 +106,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Steps from now on come from this operation.
+    /// Sets the origin of the following steps.
     fn at(&mut self, operation: &str, span: Option<Span>) {
         self.span = span;
         let known = |origin: &Origin| *origin.operation == *operation && origin.span == span;
@@ -127,30 +127,31 @@ impl<'a> Compiler<'a> {
         self.plan.steps.len() as Target
     }
 
-    /// A jump forward, once it is known where to.
-    fn lands_here(&mut self, jump: Target) {
+    /// Makes a jump emitted earlier land at the next step.
+    fn patch_jump(&mut self, jump: Target) {
         let here = self.next();
         match &mut self.plan.steps[jump as usize] {
-            Step::Jump { to } | Step::Unless { to, .. } | Step::ForTest { to, .. } => *to = here,
+            Step::Jump { to } | Step::JumpIfFalse { to, .. } | Step::ForTest { to, .. } => *to = here,
             _ => {}
         }
     }
 
-    /// Gives a value a register of its own.
-    fn define(&mut self, value: ir::Value) -> Place {
+    /// Allocates the register of a value.
+    fn define(&mut self, value: ir::Value) -> Register {
         let place = self.registers.take(self.function.ty(value));
         self.places[value.index()] = Some(place);
         place
     }
 
-    /// The values are gone: their tensors now, their registers for the next one. `taken`: a step has emptied them.
+    /// Releases dead values: clears their registers and frees them for reuse. `taken`: a step has already
+    /// moved them out.
     fn release(&mut self, values: &[ir::Value], taken: bool) {
         for value in values {
             let Some(place) = self.places[value.index()] else { continue };
             let dead = match place {
-                Place::Num(..) => None,
-                Place::Ten(ten) => Some(Dead::Ten(ten)),
-                Place::Any(any) => Some(Dead::Any(any)),
+                Register::Scalar(..) => None,
+                Register::Tensor(ten) => Some(Dead::Tensor(ten)),
+                Register::Object(any) => Some(Dead::Object(any)),
             };
             if !taken {
                 self.plan.tables.dead.extend(dead);
@@ -159,16 +160,17 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Values that die between two nodes.
+    /// Releases values that die between two nodes.
     fn drop_values(&mut self, values: &[ir::Value]) {
-        if values.iter().all(|value| matches!(self.places[value.index()], None | Some(Place::Num(..)))) {
+        if values.iter().all(|value| matches!(self.places[value.index()], None | Some(Register::Scalar(..))))
+        {
             self.release(values, true);
             return;
         }
-        self.step_releasing(Step::Free, values);
+        self.step_releasing(Step::Release, values);
     }
 
-    /// A step, then the end of the values that it used for the last time.
+    /// Emits a step and releases the values whose last use it is.
     fn step_releasing(&mut self, step: Step, values: &[ir::Value]) -> Target {
         let index = self.step(step);
         let start = self.plan.tables.dead.len();
@@ -178,25 +180,25 @@ impl<'a> Compiler<'a> {
         index
     }
 
-    fn place(&self, value: ir::Value) -> Compiled<Place> {
+    fn place(&self, value: ir::Value) -> Compiled<Register> {
         self.places[value.index()].ok_or_else(|| format!("%{} has no register", value.0))
     }
 
-    /// An operand that must be a number.
-    fn input(&self, operand: &Operand) -> Compiled<Input> {
+    /// An operand that must be a scalar.
+    fn input(&self, operand: &Operand) -> Compiled<ScalarInput> {
         match operand {
-            Operand::Int(value) => Ok(Input::Const(value.cast_unsigned())),
-            Operand::Float(value) => Ok(Input::Const(value.to_bits())),
-            Operand::Bool(value) => Ok(Input::Const(u64::from(*value))),
+            Operand::Int(value) => Ok(ScalarInput::Const(value.cast_unsigned())),
+            Operand::Float(value) => Ok(ScalarInput::Const(value.to_bits())),
+            Operand::Bool(value) => Ok(ScalarInput::Const(u64::from(*value))),
             Operand::Value(value) => match self.place(*value)? {
-                Place::Num(num, _) => Ok(Input::Num(num)),
-                _ => Err("a number is wanted, and its type is not known to be one".into()),
+                Register::Scalar(num, _) => Ok(ScalarInput::Register(num)),
+                _ => Err("expected a number, found an operand of another or unknown type".into()),
             },
-            _ => Err("a number is wanted".into()),
+            _ => Err("expected a number".into()),
         }
     }
 
-    /// What a step is given; values that die here are taken by their last use among these.
+    /// Sources for operands. A value that dies here is moved out of its register by its last use.
     fn sources(&mut self, operands: &[Operand], dies: &[ir::Value]) -> Compiled<Vec<Source>> {
         let mut left: Vec<ir::Value> = dies.to_vec();
         let mut sources: Vec<Source> = Vec::with_capacity(operands.len());
@@ -204,7 +206,7 @@ impl<'a> Compiler<'a> {
             sources.push(self.source(operand, &mut left)?);
         }
         sources.reverse();
-        // What was taken is released; what was not (numbers) too.
+        // Scalars are copied, but their registers are released too.
         self.release(dies, true);
         Ok(sources)
     }
@@ -217,11 +219,11 @@ impl<'a> Compiler<'a> {
                     left.swap_remove(index);
                 }
                 match self.place(*value)? {
-                    Place::Num(num, kind) => {
-                        Source::Number(super::plan::Number { input: Input::Num(num), kind })
+                    Register::Scalar(num, kind) => {
+                        Source::Scalar(super::plan::TypedScalar { input: ScalarInput::Register(num), kind })
                     }
-                    Place::Ten(ten) => Source::Ten(ten, last.is_some()),
-                    Place::Any(any) => Source::Any(any, last.is_some()),
+                    Register::Tensor(ten) => Source::Tensor(ten, last.is_some()),
+                    Register::Object(any) => Source::Object(any, last.is_some()),
                 }
             }
             Operand::None => Source::Const(Value::None),
@@ -249,7 +251,7 @@ impl<'a> Compiler<'a> {
     }
 
     fn output_slice(&mut self, outputs: &[ir::Value]) -> Slice {
-        let places: Vec<Place> = outputs.iter().map(|output| self.define(*output)).collect();
+        let places: Vec<Register> = outputs.iter().map(|output| self.define(*output)).collect();
         Slice::add(&mut self.plan.tables.places, places)
     }
 

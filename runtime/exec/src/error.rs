@@ -1,4 +1,4 @@
-//! How a run ends when it does not end well.
+//! Errors of a run.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use ag_graph::ir::arithmetic::ArithmeticError;
 use super::aten::{AtenError, ErrorKind};
 use super::value::Value;
 
-/// What went wrong, and where in the source.
+/// A failure and where in the source it happened.
 #[derive(Debug)]
 pub struct Error {
     pub fault: Fault,
-    /// The innermost place first, then the calls that led to it.
-    pub trace: Vec<Place>,
+    /// The innermost location first, followed by its callers.
+    pub trace: Vec<Location>,
 }
 
-/// A place in the source, or in the graph where the node has none.
+/// A source location, or only the operation if the node has no span.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     pub function: Arc<str>,
     pub file: Option<Arc<str>>,
     pub span: Option<Span>,
@@ -29,7 +29,7 @@ pub struct Place {
 
 #[derive(Debug)]
 pub enum Fault {
-    /// An operator refused: the exception that libtorch means, and its first line.
+    /// An operator failed: the kind of exception and the first line of its message.
     Operator(AtenError),
     Index(String),
     ZeroDivision(&'static str),
@@ -39,14 +39,14 @@ pub enum Fault {
     Recursion(usize),
     Interrupted,
     Assertion(Vec<Value>),
-    /// An exception of Python's by the name of its class.
+    /// A Python exception, by the name of its class.
     Raised(Box<str>, Vec<Value>),
-    /// What the host failed with; it knows what it is.
+    /// The host failed, with its own error.
     Host(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl Fault {
-    /// The class of Python's exceptions that says the same.
+    /// The corresponding Python exception class.
     pub fn class(&self) -> &str {
         match self {
             Self::Operator(error) => match error.kind {
@@ -88,7 +88,7 @@ impl From<AtenError> for Fault {
 }
 
 impl From<tch::TchError> for Fault {
-    /// The text of a libtorch error ends in the frames of its stack.
+    /// Drops the C++ backtrace from the message.
     fn from(error: tch::TchError) -> Self {
         let text = match error {
             tch::TchError::Torch(text) => text,
@@ -100,7 +100,7 @@ impl From<tch::TchError> for Fault {
     }
 }
 
-/// The message alone, as `str(exception)` gives it.
+/// Only the message, as in `str(exception)`.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -134,7 +134,7 @@ impl fmt::Display for Error {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let (Some(file), Some(span)) = (&self.file, &self.span) {
             write!(f, "{file}:{}:{}: ", span.start.0, span.start.1 + 1)?;

@@ -1,4 +1,4 @@
-//! What a plan asks of the program around it.
+//! The interface of a plan to the program that runs it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,25 +13,27 @@ pub trait Host {
         Ok(())
     }
 
-    /// A call back into Python, by the number that the graph has for it.
+    /// Calls back into Python, by callback number.
     fn call(&mut self, callback: u32, arguments: Vec<Value>) -> Result<Vec<Value>, Fault> {
         let _ = arguments;
-        Err(Fault::Type(format!("callback {callback} is a Python function, and there is no Python here")))
+        Err(Fault::Type(format!(
+            "callback {callback} is a Python function, which cannot be called without Python"
+        )))
     }
 
-    /// Asked about every twentieth of a second while a loop or a recursion runs.
+    /// Called about every 50 ms while a loop or a recursion runs.
     fn poll(&mut self) -> Result<(), Fault> {
         Ok(())
     }
 }
 
-/// A host without Python, which another thread may tell to stop.
+/// A host without Python. Another thread may interrupt it.
 #[derive(Debug, Clone, Default)]
-pub struct Alone {
+pub struct StandaloneHost {
     pub interrupt: Arc<AtomicBool>,
 }
 
-impl Host for Alone {
+impl Host for StandaloneHost {
     fn poll(&mut self) -> Result<(), Fault> {
         if self.interrupt.load(Ordering::Relaxed) { Err(Fault::Interrupted) } else { Ok(()) }
     }

@@ -1,33 +1,34 @@
-//! Runs graphs on libtorch: a graph is compiled to a plan, a flat list of typed steps, and the plan runs.
-//! Only this room knows `tch`; only `aten` in it calls C++.
+//! Executes graphs on libtorch: compiles a graph to a plan, a flat list of typed steps, and runs it.
+//!
+//! Only this crate and `ag-python` link libtorch; only the module `aten` calls C++.
 
 pub mod aten;
 mod compile;
 mod error;
 mod host;
+mod in_place;
 mod list;
 mod listing;
 mod liveness;
 mod machine;
+mod matmul;
 mod plan;
-mod products;
 pub mod saved;
-mod sums;
 mod typed;
 mod value;
 
 pub use compile::CompileError;
-pub use error::{Error, Fault, Place};
-pub use host::{Alone, Host};
+pub use error::{Error, Fault, Location};
+pub use host::{Host, StandaloneHost};
 pub use plan::Plan;
 pub use value::{Object, Value};
 
-/// How many threads one operator may use.
+/// The number of threads that one operator may use.
 pub fn threads() -> i32 {
     tch::get_num_threads()
 }
 
-/// One is right below some 50 µs of work per operator.
+/// One thread is fastest for operators below about 50 µs.
 pub fn set_threads(count: i32) {
     tch::set_num_threads(count.max(1));
 }

@@ -1,4 +1,4 @@
-//! Lists are values: a step makes a new one of an old one. Where the old one is held by nobody else, it becomes the new.
+//! List operations. Lists are immutable values; a list with one owner is modified in place.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ pub(super) fn get(list: &Value, index: i64) -> Result<Value, Fault> {
     Ok(items[at].clone())
 }
 
-/// `list[start:stop:step]`, each of which may be absent.
+/// `list[start:stop:step]`, where each bound may be absent.
 pub(super) fn slice(list: &Value, bounds: [Option<i64>; 3]) -> Result<Value, Fault> {
     let items = items(list)?;
     let length = items.len().cast_signed() as i64;
@@ -96,7 +96,7 @@ fn expect(list: Value) -> Result<List, Fault> {
 }
 
 fn absent(value: &Value) -> Fault {
-    Fault::Type(format!("a list is wanted, and this is {}", value.kind()))
+    Fault::Type(format!("expected a list, found {}", value.kind()))
 }
 
 /// Negative indices count from the end.

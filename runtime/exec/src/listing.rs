@@ -1,16 +1,17 @@
-//! A plan as text: a line for each step, and beside it the line of the source that it comes from.
+//! Disassembles a plan: one line per step, beside the source line that it comes from.
 
 use std::fmt::Write as _;
 
-use super::plan::{Dead, Function, Input, Plan, Slice, Source, Step};
+use super::plan::{Dead, Function, Plan, ScalarInput, Slice, Source, Step};
 
 impl Plan {
-    /// `source` gives a line of a file, counted from one.
+    /// `source` returns a line of a file, counted from one.
     pub fn listing(&self, source: &dyn Fn(&str, u32) -> Option<String>) -> String {
         let mut text = String::new();
         for function in &self.functions {
-            let Function { nums, tens, anys, .. } = function;
-            let _ = writeln!(text, "@{}: {nums} numbers, {tens} tensors, {anys} others", function.name);
+            let Function { scalars, tensors, objects, .. } = function;
+            let _ =
+                writeln!(text, "@{}: {scalars} scalars, {tensors} tensors, {objects} objects", function.name);
             let mut shown = None;
             for (index, step) in function.steps.iter().enumerate() {
                 let origin = &function.origins[function.origin[index] as usize];
@@ -18,8 +19,8 @@ impl Plan {
                 let mut line = format!("{index:>5}  {}", function.step(step, &origin.operation));
                 for dead in dead {
                     let _ = match dead {
-                        Dead::Ten(ten) => write!(line, " -t{}", ten.0),
-                        Dead::Any(any) => write!(line, " -a{}", any.0),
+                        Dead::Tensor(ten) => write!(line, " -t{}", ten.0),
+                        Dead::Object(any) => write!(line, " -a{}", any.0),
                     };
                 }
                 let span = origin.span.filter(|_| origin.span != shown);
@@ -57,7 +58,7 @@ impl Function {
                 let number = tables.constants[constant as usize].f_double_value(&[]).unwrap_or(f64::NAN);
                 format!("t{} = {operation}(t{}, {number})", out.0, a.0)
             }
-            Step::WithNumber { out, a, number, .. } => {
+            Step::WithScalar { out, a, number, .. } => {
                 format!("t{} = {operation}(t{}, {})", out.0, a.0, input(number.input))
             }
             Step::Ternary { out, a, b, c, .. } => {
@@ -69,16 +70,18 @@ impl Function {
             Step::Indexed { out, a, b, ints: slice, .. } => {
                 format!("t{} = {operation}(t{}, t{}; {})", out.0, a.0, b.0, ints(slice))
             }
-            Step::Joined { out, tensors, dimension, .. } => {
+            Step::Concat { out, tensors, dimension, .. } => {
                 let tensors: Vec<_> =
                     tensors.of(&tables.tensors).iter().map(|ten| format!("t{}", ten.0)).collect();
                 format!("t{} = {operation}([{}], {})", out.0, tensors.join(", "), input(dimension))
             }
-            Step::JoinedList { out, list, dimension, .. } => {
+            Step::ConcatList { out, list, dimension, .. } => {
                 format!("t{} = {operation}(a{}, {})", out.0, list.0, input(dimension))
             }
-            Step::Grow { out, a, b, .. } => format!("t{} = {operation}(take t{}, t{})", out.0, a.0, b.0),
-            Step::GrowAt { out, a, dimension, index, b } => {
+            Step::AddInPlace { out, a, b, .. } => {
+                format!("t{} = {operation}(take t{}, t{})", out.0, a.0, b.0)
+            }
+            Step::IndexAddInPlace { out, a, dimension, index, b } => {
                 let dimension = input(dimension);
                 format!("t{} = {operation}(take t{}, {dimension}, t{}, t{})", out.0, a.0, index.0, b.0)
             }
@@ -87,24 +90,24 @@ impl Function {
                 let outputs: Vec<_> = operator.outputs.iter().map(|place| place.text()).collect();
                 format!("{} = dispatch {operation}({})", outputs.join(", "), sources(&operator.holes))
             }
-            Step::Free => "free".into(),
+            Step::Release => "free".into(),
             Step::Jump { to } => format!("jump {to}"),
-            Step::Unless { condition, to } => format!("unless {} jump {to}", input(condition)),
-            Step::Back { to } => format!("back {to}"),
+            Step::JumpIfFalse { condition, to } => format!("unless {} jump {to}", input(condition)),
+            Step::JumpBack { to } => format!("back {to}"),
             Step::ForStart { index, start, stop, by, .. } => {
                 format!("n{} = range({}, {}, {})", index.0, input(start), input(stop), input(by))
             }
             Step::ForTest { left, to } => format!("unless n{} jump {to}", left.0),
-            Step::ForBack { index, to, .. } => format!("next n{} back {to}", index.0),
+            Step::ForNext { index, to, .. } => format!("next n{} back {to}", index.0),
             Step::Call { function, arguments, outputs } => {
                 let outputs: Vec<_> = outputs.of(&tables.places).iter().map(|place| place.text()).collect();
                 let arguments = sources(arguments.of(&tables.sources));
                 format!("{} = call {function}({arguments})", outputs.join(", "))
             }
             Step::Return { results } => format!("return {}", sources(results.of(&tables.sources))),
-            Step::CopyNum { out, a } => format!("n{} = {}", out.0, input(a)),
-            Step::TakeTen { out, a } => format!("t{} = take t{}", out.0, a.0),
-            Step::CopyTen { out, a } => format!("t{} = t{}", out.0, a.0),
+            Step::CopyScalar { out, a } => format!("n{} = {}", out.0, input(a)),
+            Step::MoveTensor { out, a } => format!("t{} = take t{}", out.0, a.0),
+            Step::CopyTensor { out, a } => format!("t{} = t{}", out.0, a.0),
             Step::Move { source: from, place } => {
                 format!(
                     "{} = {}",
@@ -149,22 +152,24 @@ impl Function {
     }
 }
 
-impl super::plan::Place {
+impl super::plan::Register {
     fn text(self) -> String {
         match self {
-            Self::Num(num, _) => format!("n{}", num.0),
-            Self::Ten(ten) => format!("t{}", ten.0),
-            Self::Any(any) => format!("a{}", any.0),
+            Self::Scalar(num, _) => format!("n{}", num.0),
+            Self::Tensor(ten) => format!("t{}", ten.0),
+            Self::Object(any) => format!("a{}", any.0),
         }
     }
 }
 
-fn input(input: Input) -> String {
+fn input(input: ScalarInput) -> String {
     match input {
-        Input::Const(bits) if bits.cast_signed().unsigned_abs() < 1 << 52 => bits.cast_signed().to_string(),
-        Input::Const(bits) if bits == i64::MAX.cast_unsigned() => "end".into(),
-        Input::Const(bits) => f64::from_bits(bits).to_string(),
-        Input::Num(num) => format!("n{}", num.0),
+        ScalarInput::Const(bits) if bits.cast_signed().unsigned_abs() < 1 << 52 => {
+            bits.cast_signed().to_string()
+        }
+        ScalarInput::Const(bits) if bits == i64::MAX.cast_unsigned() => "end".into(),
+        ScalarInput::Const(bits) => f64::from_bits(bits).to_string(),
+        ScalarInput::Register(num) => format!("n{}", num.0),
     }
 }
 
@@ -174,9 +179,9 @@ fn sources(items: &[Source]) -> String {
 
 fn source(from: &Source) -> String {
     match from {
-        Source::Number(number) => input(number.input),
-        Source::Ten(ten, taken) => format!("{}t{}", if *taken { "take " } else { "" }, ten.0),
-        Source::Any(any, taken) => format!("{}a{}", if *taken { "take " } else { "" }, any.0),
+        Source::Scalar(number) => input(number.input),
+        Source::Tensor(ten, taken) => format!("{}t{}", if *taken { "take " } else { "" }, ten.0),
+        Source::Object(any, taken) => format!("{}a{}", if *taken { "take " } else { "" }, any.0),
         Source::Const(value) => value.to_string(),
         Source::List(items) => format!("[{}]", sources(items)),
     }

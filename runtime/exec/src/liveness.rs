@@ -1,13 +1,13 @@
-//! Where each value is used for the last time, so that its register is free and its tensor gone right after.
+//! Finds the last use of each value, after which its register is reused and its tensor freed.
 //!
-//! One walk from the end to the start, linear in the graph.
+//! One backward walk, linear in the size of the graph.
 
 use ag_graph::ir::{Function, Node, Op, Region, Value};
 use rustc_hash::FxHashSet;
 
 #[derive(Debug, Default)]
 pub(super) struct RegionLife {
-    /// Gone before the first node: unused parameters, and what only the sibling branch uses.
+    /// Dead before the first node: unused parameters, and values used only by the sibling branch.
     pub(super) entry: Vec<Value>,
     pub(super) nodes: Vec<NodeLife>,
     /// Last used by the results.
@@ -16,25 +16,25 @@ pub(super) struct RegionLife {
 
 #[derive(Debug, Default)]
 pub(super) struct NodeLife {
-    /// Last used as operands: the node may have them.
+    /// Last used as operands: the node may consume them.
     pub(super) operands: Vec<Value>,
-    /// Gone after the node: results that nobody uses, and what a loop has used in every round.
+    /// Dead after the node: unused results, and values used in every iteration of a loop.
     pub(super) after: Vec<Value>,
     pub(super) regions: Vec<RegionLife>,
 }
 
 pub(super) fn liveness(function: &Function) -> RegionLife {
-    Walk { live: vec![false; function.values.len()], log: Vec::new() }.region(&function.body)
+    Liveness { live: vec![false; function.values.len()], log: Vec::new() }.region(&function.body)
 }
 
-struct Walk {
-    /// Used by something that comes later.
+struct Liveness {
+    /// Values used later.
     live: Vec<bool>,
-    /// What became live, in this order.
+    /// Values in the order in which they became live.
     log: Vec<Value>,
 }
 
-impl Walk {
+impl Liveness {
     fn region(&mut self, region: &Region) -> RegionLife {
         let mut life = RegionLife::default();
         for operand in &region.results {
@@ -70,7 +70,7 @@ impl Walk {
             Op::If => life.regions = self.branches(&node.regions),
             Op::While | Op::For => {
                 self.outside(&node.regions, &mut life.after);
-                life.regions = self.rounds(&node.op, &node.regions);
+                life.regions = self.loop_regions(&node.op, &node.regions);
             }
             _ => {}
         }
@@ -78,7 +78,7 @@ impl Walk {
         life
     }
 
-    /// What one branch uses for the last time, the other one drops on entry.
+    /// A value whose last use is in one branch is dropped at the entry of the other.
     fn branches(&mut self, regions: &[Region]) -> Vec<RegionLife> {
         let mut lives = Vec::new();
         let mut used: Vec<Vec<Value>> = Vec::new();
@@ -86,7 +86,7 @@ impl Walk {
             let start = self.log.len();
             lives.push(self.region(region));
             let inside = self.log.split_off(start);
-            // What the branch itself defines is not live at its start.
+            // Values that the branch itself defines are not live at its start.
             let outside: Vec<Value> = inside.into_iter().filter(|value| self.live[value.index()]).collect();
             outside.iter().for_each(|value| self.live[value.index()] = false);
             used.push(outside);
@@ -105,7 +105,7 @@ impl Walk {
         lives
     }
 
-    /// What a loop uses from around it lives as long as the loop.
+    /// Values from outside that a loop uses live until the loop ends.
     fn outside(&mut self, regions: &[Region], after: &mut Vec<Value>) {
         let mut inside = FxHashSet::default();
         regions.iter().for_each(|region| defined(region, &mut inside));
@@ -118,8 +118,8 @@ impl Walk {
         }
     }
 
-    /// Conditions look at what the body then has.
-    fn rounds(&mut self, op: &Op, regions: &[Region]) -> Vec<RegionLife> {
+    /// The condition runs after the body, on the same registers.
+    fn loop_regions(&mut self, op: &Op, regions: &[Region]) -> Vec<RegionLife> {
         let condition = if *op == Op::While { 0 } else { 1 };
         let start = self.log.len();
         let lives = regions

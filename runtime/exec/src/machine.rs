@@ -1,4 +1,4 @@
-//! Runs a plan: one loop over steps, a stack of frames of its own.
+//! Runs a plan: a loop over steps with its own stack of frames.
 
 mod registers;
 
@@ -7,23 +7,24 @@ use std::time::{Duration, Instant};
 use ag_graph::ir::Type;
 use ag_graph::ir::arithmetic::Kind;
 
-use super::aten::{self, BelowAutograd, Output};
-use super::error::{Error, Fault, Place as ErrorPlace};
+use super::aten::{self, NoAutogradGuard, Output};
+use super::error::{Error, Fault, Location};
 use super::host::Host;
+use super::in_place;
 use super::list;
 use super::plan::{Dead, Function, ListStep, Plan, Slice, Step, fits};
-use super::sums;
 use super::value::Value;
 
 use self::registers::{Frame, Registers};
 
 impl Plan {
-    /// The results of the entry, in its order. On failure nothing has changed but what the host did.
+    /// Returns the results of the entry, in order. On failure nothing has changed, except for effects of the
+    /// host.
     pub fn run(&self, inputs: Vec<Value>, host: &mut dyn Host) -> Result<Vec<Value>, Error> {
         self.resume(Vec::new(), inputs, host)
     }
 
-    /// A run whose first inputs are results of another plan, which fit as they are.
+    /// Like `run`, but the first inputs are results of another plan, whose types are known to match.
     pub fn resume(
         &self,
         mut saved: Vec<Value>,
@@ -37,10 +38,10 @@ impl Plan {
         let mut machine = Machine {
             plan: self,
             host,
-            mode: BelowAutograd::enter(),
+            mode: NoAutogradGuard::enter(),
             registers: Registers::default(),
             frames: Vec::new(),
-            patience: Patience::default(),
+            poll_timer: PollTimer::default(),
             outputs: Vec::new(),
         };
         machine.registers.open(entry);
@@ -50,12 +51,12 @@ impl Plan {
         machine.run().map_err(|(fault, function, at)| machine.error(fault, function, at))
     }
 
-    /// The inputs after those that are saved.
+    /// Checks the inputs that follow the saved ones.
     fn check(&self, saved: usize, inputs: &[Value]) -> Result<(), Fault> {
         let params = self.params.get(saved..).unwrap_or_default();
         if inputs.len() != params.len() {
             let (wanted, given) = (params.len(), inputs.len());
-            return Err(Fault::Type(format!("{wanted} inputs are wanted and {given} given")));
+            return Err(Fault::Type(format!("expected {wanted} inputs, found {given}")));
         }
         for ((name, ty), input) in params.iter().zip(inputs) {
             match (ty, input) {
@@ -64,7 +65,7 @@ impl Plan {
                 }
                 (Type::Tensor(_), other) => {
                     let kind = other.kind();
-                    return Err(Fault::Type(format!("`{name}` must be a Tensor, and is {kind}")));
+                    return Err(Fault::Type(format!("`{name}` must be a Tensor, not {kind}")));
                 }
                 _ => {}
             }
@@ -76,16 +77,16 @@ impl Plan {
 struct Machine<'a> {
     plan: &'a Plan,
     host: &'a mut dyn Host,
-    mode: Option<BelowAutograd>,
+    mode: Option<NoAutogradGuard>,
     registers: Registers,
-    /// The callers of the function that runs.
+    /// The callers of the current function.
     frames: Vec<Caller>,
-    patience: Patience,
-    /// Kept for its room.
+    poll_timer: PollTimer,
+    /// Reused to avoid allocation.
     outputs: Vec<Output>,
 }
 
-/// A function that waits, at the step that called.
+/// A suspended function and the index of its call step.
 struct Caller {
     function: u32,
     at: usize,
@@ -106,26 +107,26 @@ impl Machine<'_> {
             let stopped = |fault| (fault, number, index);
             match function.steps[index] {
                 Step::Jump { to } => at = to as usize,
-                Step::Unless { condition, to } => {
-                    if self.registers.number(condition) == 0 {
+                Step::JumpIfFalse { condition, to } => {
+                    if self.registers.scalar(condition) == 0 {
                         at = to as usize;
                     }
                 }
-                Step::Back { to } => {
+                Step::JumpBack { to } => {
                     self.poll().map_err(stopped)?;
                     at = to as usize;
                 }
                 Step::ForTest { left, to } => {
-                    if *self.registers.num(left) == 0 {
+                    if *self.registers.scalar_mut(left) == 0 {
                         at = to as usize;
                     }
                 }
-                Step::ForBack { index, left, step, to } => {
+                Step::ForNext { index, left, step, to } => {
                     self.poll().map_err(stopped)?;
-                    let by = *self.registers.num(step);
-                    let index = self.registers.num(index);
+                    let by = *self.registers.scalar_mut(step);
+                    let index = self.registers.scalar_mut(index);
                     *index = index.wrapping_add(by);
-                    *self.registers.num(left) -= 1;
+                    *self.registers.scalar_mut(left) -= 1;
                     at = to as usize;
                 }
                 Step::Call { function: callee, arguments, .. } => {
@@ -158,116 +159,118 @@ impl Machine<'_> {
                                 .map_err(|fault| (fault, number, caller.at))?;
                         }
                     }
-                    self.bury(function, caller.at);
+                    self.release_dead(function, caller.at);
                     continue;
                 }
                 step => self.step(function, step).map_err(stopped)?,
             }
-            self.bury(function, index);
+            self.release_dead(function, index);
         }
     }
 
-    fn bury(&mut self, function: &Function, index: usize) {
+    fn release_dead(&mut self, function: &Function, index: usize) {
         for dead in function.dead[index].of(&function.tables.dead) {
             match dead {
-                Dead::Ten(ten) => drop(self.registers.ten(*ten).take()),
-                Dead::Any(any) => *self.registers.any(*any) = Value::None,
+                Dead::Tensor(ten) => drop(self.registers.tensor_mut(*ten).take()),
+                Dead::Object(any) => *self.registers.object_mut(*any) = Value::None,
             }
         }
     }
 
-    /// Every step that goes on to the next one.
+    /// Executes a step that does not jump.
     fn step(&mut self, function: &Function, step: Step) -> Result<(), Fault> {
         let tables = &function.tables;
         let registers = &mut self.registers;
         match step {
             Step::Scalar { f, out, a, b } => {
-                *registers.num(out) = f(registers.number(a), registers.number(b))?;
+                *registers.scalar_mut(out) = f(registers.scalar(a), registers.scalar(b))?;
             }
             Step::Select { out, condition, a, b } => {
-                let taken = if registers.number(condition) == 0 { b } else { a };
-                *registers.num(out) = registers.number(taken);
+                let taken = if registers.scalar(condition) == 0 { b } else { a };
+                *registers.scalar_mut(out) = registers.scalar(taken);
             }
             Step::Item { out, kind, tensor } => {
                 let item = aten::item(registers.tensor(tensor)?)?;
-                *registers.num(out) = match (kind, item) {
+                *registers.scalar_mut(out) = match (kind, item) {
                     (Kind::Int, Output::Int(value)) => value.cast_unsigned(),
                     (Kind::Int | Kind::Bool, Output::Bool(value)) => u64::from(value),
                     (Kind::Float, Output::Float(value)) => value.to_bits(),
                     (_, item) => {
                         let kind = Value::from(item).kind();
-                        return Err(Fault::Type(format!("the element of the tensor is of type {kind}")));
+                        return Err(Fault::Type(format!("unexpected element type of the tensor: {kind}")));
                     }
                 };
             }
             Step::Size { out, tensor, dimension } => {
-                let dimension = registers.number(dimension).cast_signed();
-                *registers.num(out) = aten::size(registers.tensor(tensor)?, dimension)?.cast_unsigned();
+                let dimension = registers.scalar(dimension).cast_signed();
+                *registers.scalar_mut(out) =
+                    aten::size(registers.tensor(tensor)?, dimension)?.cast_unsigned();
             }
 
             Step::Unary { f, out, a } => {
-                let made = f(registers.tensor(a)?)?;
-                *registers.ten(out) = Some(made);
+                let result = f(registers.tensor(a)?)?;
+                *registers.tensor_mut(out) = Some(result);
             }
             Step::Binary { f, out, a, b } => {
-                let made = f(registers.tensor(a)?, registers.tensor(b)?)?;
-                *registers.ten(out) = Some(made);
+                let result = f(registers.tensor(a)?, registers.tensor(b)?)?;
+                *registers.tensor_mut(out) = Some(result);
             }
             Step::WithConst { f, out, a, constant } => {
-                let made = f(registers.tensor(a)?, &tables.constants[constant as usize])?;
-                *registers.ten(out) = Some(made);
+                let result = f(registers.tensor(a)?, &tables.constants[constant as usize])?;
+                *registers.tensor_mut(out) = Some(result);
             }
-            Step::WithNumber { f, out, a, number, beside } => {
+            Step::WithScalar { f, out, a, number, beside } => {
                 let number = aten::number(registers.argument_of(number), beside)?;
-                let made = f(registers.tensor(a)?, &number)?;
-                *registers.ten(out) = Some(made);
+                let result = f(registers.tensor(a)?, &number)?;
+                *registers.tensor_mut(out) = Some(result);
             }
             Step::Ternary { f, out, a, b, c } => {
-                let made = f(registers.tensor(a)?, registers.tensor(b)?, registers.tensor(c)?)?;
-                *registers.ten(out) = Some(made);
+                let result = f(registers.tensor(a)?, registers.tensor(b)?, registers.tensor(c)?)?;
+                *registers.tensor_mut(out) = Some(result);
             }
             Step::WithInts { f, out, a, ints } => {
                 let (few, length) = registers.ints(ints.of(&tables.inputs));
-                let made = f(registers.tensor(a)?, &few[..length])?;
-                *registers.ten(out) = Some(made);
+                let result = f(registers.tensor(a)?, &few[..length])?;
+                *registers.tensor_mut(out) = Some(result);
             }
             Step::Indexed { f, out, a, b, ints } => {
                 let (few, length) = registers.ints(ints.of(&tables.inputs));
-                let made = f(registers.tensor(a)?, registers.tensor(b)?, &few[..length])?;
-                *registers.ten(out) = Some(made);
+                let result = f(registers.tensor(a)?, registers.tensor(b)?, &few[..length])?;
+                *registers.tensor_mut(out) = Some(result);
             }
-            Step::Joined { f, out, tensors, dimension } => {
-                let dimension = registers.number(dimension).cast_signed();
+            Step::Concat { f, out, tensors, dimension } => {
+                let dimension = registers.scalar(dimension).cast_signed();
                 let tensors: Result<Vec<_>, Fault> =
                     tensors.of(&tables.tensors).iter().map(|ten| registers.tensor(*ten)).collect();
-                let made = f(&tensors?, dimension)?;
-                *registers.ten(out) = Some(made);
+                let result = f(&tensors?, dimension)?;
+                *registers.tensor_mut(out) = Some(result);
             }
-            Step::JoinedList { f, out, list, dimension } => {
-                let dimension = registers.number(dimension).cast_signed();
-                let items = list::items(registers.any(list))?;
+            Step::ConcatList { f, out, list, dimension } => {
+                let dimension = registers.scalar(dimension).cast_signed();
+                let items = list::items(registers.object_mut(list))?;
                 let tensors: Option<Vec<_>> = items.iter().map(Value::tensor).collect();
                 let tensors =
-                    tensors.ok_or_else(|| Fault::Type("the list has items that are no tensors".into()))?;
-                let made = f(&tensors, dimension)?;
-                *registers.ten(out) = Some(made);
+                    tensors.ok_or_else(|| Fault::Type("the list has items that are not tensors".into()))?;
+                let result = f(&tensors, dimension)?;
+                *registers.tensor_mut(out) = Some(result);
             }
-            Step::Grow { f, out, a, b } => {
+            Step::AddInPlace { f, out, a, b } => {
                 let grown = registers.take(a)?;
-                let made = f(grown, registers.tensor(b)?)?;
-                *registers.ten(out) = Some(made);
+                let result = f(grown, registers.tensor(b)?)?;
+                *registers.tensor_mut(out) = Some(result);
             }
-            Step::GrowAt { out, a, dimension, index, b } => {
-                let dimension = registers.number(dimension).cast_signed();
+            Step::IndexAddInPlace { out, a, dimension, index, b } => {
+                let dimension = registers.scalar(dimension).cast_signed();
                 let grown = registers.take(a)?;
-                let made = sums::add_at(grown, dimension, registers.tensor(index)?, registers.tensor(b)?)?;
-                *registers.ten(out) = Some(made);
+                let result =
+                    in_place::add_at(grown, dimension, registers.tensor(index)?, registers.tensor(b)?)?;
+                *registers.tensor_mut(out) = Some(result);
             }
             Step::Operator { call } => {
                 let operator = &tables.operators[call as usize];
                 let mut outputs = std::mem::take(&mut self.outputs);
-                let ran =
-                    registers.fillings(&operator.holes, |fillings| operator.call.run(fillings, &mut outputs));
+                let ran = registers
+                    .with_hole_values(&operator.holes, |fillings| operator.call.run(fillings, &mut outputs));
                 if let Err(fault) = ran {
                     outputs.clear();
                     self.outputs = outputs;
@@ -279,50 +282,50 @@ impl Machine<'_> {
                 self.outputs = outputs;
             }
 
-            Step::CopyNum { out, a } => *registers.num(out) = registers.number(a),
-            Step::TakeTen { out, a } => {
-                let taken = registers.ten(a).take();
-                *registers.ten(out) = taken;
+            Step::CopyScalar { out, a } => *registers.scalar_mut(out) = registers.scalar(a),
+            Step::MoveTensor { out, a } => {
+                let taken = registers.tensor_mut(a).take();
+                *registers.tensor_mut(out) = taken;
             }
-            Step::CopyTen { out, a } => {
-                let copy = registers.ten(a).as_ref().map(tch::Tensor::shallow_clone);
-                *registers.ten(out) = copy;
+            Step::CopyTensor { out, a } => {
+                let copy = registers.tensor_mut(a).as_ref().map(tch::Tensor::shallow_clone);
+                *registers.tensor_mut(out) = copy;
             }
             Step::Move { source, place } => {
                 let value = registers.fetch(&tables.sources[source as usize]);
                 registers.store(tables.places[place as usize], value)?;
             }
             Step::ForStart { index, left, step, start, stop, by } => {
-                let [start, stop, by] = [start, stop, by].map(|input| registers.number(input).cast_signed());
-                *registers.num(index) = start.cast_unsigned();
-                *registers.num(left) = rounds(start, stop, by)?;
-                *registers.num(step) = by.cast_unsigned();
+                let [start, stop, by] = [start, stop, by].map(|input| registers.scalar(input).cast_signed());
+                *registers.scalar_mut(index) = start.cast_unsigned();
+                *registers.scalar_mut(left) = iteration_count(start, stop, by)?;
+                *registers.scalar_mut(step) = by.cast_unsigned();
             }
 
             Step::List { op, out, list, index, item } => {
-                let index = registers.number(index).cast_signed();
+                let index = registers.scalar(index).cast_signed();
                 let list = registers.fetch(&tables.sources[list as usize]);
-                let made = match op {
+                let result = match op {
                     ListStep::New => list,
                     op => list::step(op, list, index, registers.fetch(&tables.sources[item as usize]))?,
                 };
-                *registers.any(out) = made;
+                *registers.object_mut(out) = result;
             }
             Step::ListGet { out, list, index } => {
-                let index = registers.number(index).cast_signed();
-                let item = list::get(registers.any(list), index)?;
+                let index = registers.scalar(index).cast_signed();
+                let item = list::get(registers.object_mut(list), index)?;
                 registers.store(tables.places[out as usize], item)?;
             }
             Step::ListPop { out, item, list, index } => {
-                let index = registers.number(index).cast_signed();
+                let index = registers.scalar(index).cast_signed();
                 let list = registers.fetch(&tables.sources[list as usize]);
                 let (list, popped) = list::pop(list, index)?;
-                *registers.any(out) = list;
+                *registers.object_mut(out) = list;
                 registers.store(tables.places[item as usize], popped)?;
             }
             Step::ListLen { out, list } => {
-                let length = list::items(registers.any(list))?.len();
-                *registers.num(out) = length as u64;
+                let length = list::items(registers.object_mut(list))?.len();
+                *registers.scalar_mut(out) = length as u64;
             }
             Step::ListSlice { out, list, bounds } => {
                 let mut range = [None; 3];
@@ -333,24 +336,24 @@ impl Machine<'_> {
                         _ => None,
                     };
                 }
-                let made = list::slice(registers.any(list), range)?;
-                *registers.any(out) = made;
+                let result = list::slice(registers.object_mut(list), range)?;
+                *registers.object_mut(out) = result;
             }
             Step::TupleNew { out, items } => {
                 let items = items.of(&tables.sources).iter().map(|item| registers.fetch(item)).collect();
-                *registers.any(out) = Value::tuple(items);
+                *registers.object_mut(out) = Value::tuple(items);
             }
             Step::TupleGet { out, tuple, index } => {
-                let item = list::get(registers.any(tuple), i64::from(index))?;
+                let item = list::get(registers.object_mut(tuple), i64::from(index))?;
                 registers.store(tables.places[out as usize], item)?;
             }
 
             Step::Print { parts } => {
                 let parts = self.collect(function, parts);
-                self.outside(|host| host.print(&parts))?;
+                self.call_host(|host| host.print(&parts))?;
             }
             Step::Assert { condition, parts } => {
-                if registers.number(condition) == 0 {
+                if registers.scalar(condition) == 0 {
                     return Err(Fault::Assertion(self.collect(function, parts)));
                 }
             }
@@ -360,22 +363,22 @@ impl Machine<'_> {
             }
             Step::Python { callback, arguments, outputs } => {
                 let arguments = self.collect(function, arguments);
-                let results = self.outside(|host| host.call(callback, arguments))?;
+                let results = self.call_host(|host| host.call(callback, arguments))?;
                 let places = outputs.of(&tables.places);
                 if results.len() != places.len() {
                     let (wanted, given) = (places.len(), results.len());
-                    return Err(Fault::Type(format!("{wanted} results are wanted and {given} given")));
+                    return Err(Fault::Type(format!("expected {wanted} results, found {given}")));
                 }
                 for (place, result) in places.iter().zip(results) {
                     self.registers.store(*place, result)?;
                 }
             }
-            Step::Free
+            Step::Release
             | Step::Jump { .. }
-            | Step::Unless { .. }
-            | Step::Back { .. }
+            | Step::JumpIfFalse { .. }
+            | Step::JumpBack { .. }
             | Step::ForTest { .. }
-            | Step::ForBack { .. }
+            | Step::ForNext { .. }
             | Step::Call { .. }
             | Step::Return { .. } => {}
         }
@@ -386,39 +389,39 @@ impl Machine<'_> {
         sources.of(&function.tables.sources).iter().map(|source| self.registers.fetch(source)).collect()
     }
 
-    /// The host may use autograd.
-    fn outside<T>(&mut self, ask: impl FnOnce(&mut dyn Host) -> Result<T, Fault>) -> Result<T, Fault> {
+    /// Calls the host with autograd enabled again.
+    fn call_host<T>(&mut self, ask: impl FnOnce(&mut dyn Host) -> Result<T, Fault>) -> Result<T, Fault> {
         self.mode = None;
         let answer = ask(self.host);
-        self.mode = BelowAutograd::enter();
+        self.mode = NoAutogradGuard::enter();
         answer
     }
 
     fn poll(&mut self) -> Result<(), Fault> {
-        if self.patience.is_over() { self.outside(|host| host.poll()) } else { Ok(()) }
+        if self.poll_timer.is_due() { self.call_host(|host| host.poll()) } else { Ok(()) }
     }
 
     fn error(&self, fault: Fault, function: usize, at: usize) -> Error {
         const MOST: usize = 32;
         let callers = self.frames.iter().rev().map(|caller| (caller.function as usize, caller.at));
-        let places = std::iter::once((function, at)).chain(callers).take(MOST);
-        let trace = places.map(|(function, at)| self.plan.place(function, at)).collect();
+        let locations = std::iter::once((function, at)).chain(callers).take(MOST);
+        let trace = locations.map(|(function, at)| self.plan.location(function, at)).collect();
         Error { fault, trace }
     }
 }
 
 impl Plan {
-    fn place(&self, function: usize, at: usize) -> ErrorPlace {
+    fn location(&self, function: usize, at: usize) -> Location {
         let function = &self.functions[function];
         let origin = &function.origins[function.origin[at] as usize];
         let file = origin.span.and_then(|span| self.files.get(span.file as usize).cloned());
         let (function, operation) = (function.name.clone(), origin.operation.clone());
-        ErrorPlace { function, file, span: origin.span, operation }
+        Location { function, file, span: origin.span, operation }
     }
 }
 
-/// How many numbers `range(start, stop, step)` has.
-fn rounds(start: i64, stop: i64, step: i64) -> Result<u64, Fault> {
+/// The length of `range(start, stop, step)`.
+fn iteration_count(start: i64, stop: i64, step: i64) -> Result<u64, Fault> {
     let distance = match step {
         0 => return Err(Fault::Value("range() arg 3 must not be zero".into())),
         1.. => i128::from(stop) - i128::from(start),
@@ -428,26 +431,26 @@ fn rounds(start: i64, stop: i64, step: i64) -> Result<u64, Fault> {
     Ok(u64::try_from((distance.max(0) + step - 1) / step).unwrap_or(u64::MAX))
 }
 
-/// Says about every twentieth of a second that it is over. The clock is asked as seldom as the rounds allow.
-struct Patience {
+/// Fires about every 50 ms. Reads the clock rarely if iterations are short.
+struct PollTimer {
     left: u32,
     interval: u32,
     since: Instant,
 }
 
-impl Default for Patience {
+impl Default for PollTimer {
     fn default() -> Self {
         Self { left: 1, interval: 1, since: Instant::now() }
     }
 }
 
-impl Patience {
+impl PollTimer {
     const SHORT: Duration = Duration::from_millis(10);
     const LONG: Duration = Duration::from_millis(50);
-    /// Rounds of a few nanoseconds need not feel the clock.
+    /// Keeps the clock's cost negligible for iterations of a few nanoseconds.
     const WIDEST: u32 = 256;
 
-    fn is_over(&mut self) -> bool {
+    fn is_due(&mut self) -> bool {
         self.left -= 1;
         if self.left > 0 {
             return false;

@@ -1,61 +1,61 @@
-//! The compiled form of a graph: for each function a flat list of typed steps with jumps, over registers in three
-//! banks. Numbers are 64 bits in a bank of their own, never tensors.
+//! The compiled form of a graph: for each function a flat list of typed steps with jumps, over three register
+//! banks: 64-bit scalars, tensors, objects.
 
 use std::sync::Arc;
 
-use ag_graph::ir::arithmetic::{Function as Scalar, Kind};
+use ag_graph::ir::arithmetic::{Function as ScalarFn, Kind};
 use ag_graph::ir::{DType, Span, TensorType};
 
 use super::aten::{Call, Shared};
 use super::typed;
 use super::value::Value;
 
-/// A register of the bank of numbers.
+/// A register of the scalar bank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Num(pub(super) u32);
+pub(super) struct ScalarReg(pub(super) u32);
 
-/// A register of the bank of tensors. Empty: there is no value on the way that was taken.
+/// A register of the tensor bank. Empty if the value is undefined on the path that was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ten(pub(super) u32);
+pub(super) struct TensorReg(pub(super) u32);
 
-/// A register of the bank of everything else.
+/// A register of the object bank, which holds lists, tuples, strings and Python objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Any(pub(super) u32);
+pub(super) struct ObjectReg(pub(super) u32);
 
-/// Where a value of the graph is.
+/// The register of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    Num(Num, Kind),
-    Ten(Ten),
-    Any(Any),
+pub(super) enum Register {
+    Scalar(ScalarReg, Kind),
+    Tensor(TensorReg),
+    Object(ObjectReg),
 }
 
-/// A number that a step is given.
+/// A scalar operand of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Input {
+pub(super) enum ScalarInput {
     Const(u64),
-    Num(Num),
+    Register(ScalarReg),
 }
 
-/// A number or a constant for a step that asks for the kind when it runs.
+/// A scalar operand whose kind matters at run time.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Number {
-    pub(super) input: Input,
+pub(super) struct TypedScalar {
+    pub(super) input: ScalarInput,
     pub(super) kind: Kind,
 }
 
-/// Any value that a step is given.
+/// An operand of any type.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
-    Number(Number),
-    /// Taken: it is used for the last time.
-    Ten(Ten, bool),
-    Any(Any, bool),
+    Scalar(TypedScalar),
+    /// With `true`, the value is moved out: this is its last use.
+    Tensor(TensorReg, bool),
+    Object(ObjectReg, bool),
     Const(Value),
     List(Box<[Source]>),
 }
 
-/// Consecutive entries of the table of their type.
+/// A range of entries in a table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slice {
     start: u32,
@@ -88,134 +88,134 @@ pub(super) type Target = u32;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
     Scalar {
-        f: Scalar,
-        out: Num,
-        a: Input,
-        b: Input,
+        f: ScalarFn,
+        out: ScalarReg,
+        a: ScalarInput,
+        b: ScalarInput,
     },
     Select {
-        out: Num,
-        condition: Input,
-        a: Input,
-        b: Input,
+        out: ScalarReg,
+        condition: ScalarInput,
+        a: ScalarInput,
+        b: ScalarInput,
     },
     Item {
-        out: Num,
+        out: ScalarReg,
         kind: Kind,
-        tensor: Ten,
+        tensor: TensorReg,
     },
     Size {
-        out: Num,
-        tensor: Ten,
-        dimension: Input,
+        out: ScalarReg,
+        tensor: TensorReg,
+        dimension: ScalarInput,
     },
 
     Unary {
         f: typed::Unary,
-        out: Ten,
-        a: Ten,
+        out: TensorReg,
+        a: TensorReg,
     },
     Binary {
         f: typed::Binary,
-        out: Ten,
-        a: Ten,
-        b: Ten,
+        out: TensorReg,
+        a: TensorReg,
+        b: TensorReg,
     },
-    /// With a number of the table of constants.
+    /// With a scalar from the table of constants.
     WithConst {
         f: typed::Binary,
-        out: Ten,
-        a: Ten,
+        out: TensorReg,
+        a: TensorReg,
         constant: u32,
     },
-    WithNumber {
+    WithScalar {
         f: typed::Binary,
-        out: Ten,
-        a: Ten,
-        number: Number,
+        out: TensorReg,
+        a: TensorReg,
+        number: TypedScalar,
         beside: DType,
     },
     Ternary {
         f: typed::Ternary,
-        out: Ten,
-        a: Ten,
-        b: Ten,
-        c: Ten,
+        out: TensorReg,
+        a: TensorReg,
+        b: TensorReg,
+        c: TensorReg,
     },
     WithInts {
         f: typed::WithInts,
-        out: Ten,
-        a: Ten,
+        out: TensorReg,
+        a: TensorReg,
         ints: Slice,
     },
     Indexed {
         f: typed::Indexed,
-        out: Ten,
-        a: Ten,
-        b: Ten,
+        out: TensorReg,
+        a: TensorReg,
+        b: TensorReg,
         ints: Slice,
     },
-    Joined {
-        f: typed::Joined,
-        out: Ten,
+    Concat {
+        f: typed::Concat,
+        out: TensorReg,
         tensors: Slice,
-        dimension: Input,
+        dimension: ScalarInput,
     },
-    JoinedList {
-        f: typed::Joined,
-        out: Ten,
-        list: Any,
-        dimension: Input,
+    ConcatList {
+        f: typed::Concat,
+        out: TensorReg,
+        list: ObjectReg,
+        dimension: ScalarInput,
     },
-    /// Into `a`, which is used for the last time.
-    Grow {
-        f: typed::Grow,
-        out: Ten,
-        a: Ten,
-        b: Ten,
+    /// Writes into `a`, whose last use this is.
+    AddInPlace {
+        f: typed::InPlace,
+        out: TensorReg,
+        a: TensorReg,
+        b: TensorReg,
     },
-    GrowAt {
-        out: Ten,
-        a: Ten,
-        dimension: Input,
-        index: Ten,
-        b: Ten,
+    IndexAddInPlace {
+        out: TensorReg,
+        a: TensorReg,
+        dimension: ScalarInput,
+        index: TensorReg,
+        b: TensorReg,
     },
-    /// Any other operator: an entry of the table of calls.
+    /// ObjectReg other operator: an index into the table of operators.
     Operator {
         call: u32,
     },
 
-    /// Nothing but the end of values.
-    Free,
+    /// Only releases values.
+    Release,
     Jump {
         to: Target,
     },
-    Unless {
-        condition: Input,
+    JumpIfFalse {
+        condition: ScalarInput,
         to: Target,
     },
-    /// A jump backwards, where a run may be interrupted.
-    Back {
+    /// A backward jump, where a run may be interrupted.
+    JumpBack {
         to: Target,
     },
-    /// `left` rounds are to come, the first with `index`.
+    /// Computes the number of iterations (`left`) and the first index.
     ForStart {
-        index: Num,
-        left: Num,
-        step: Num,
-        start: Input,
-        stop: Input,
-        by: Input,
+        index: ScalarReg,
+        left: ScalarReg,
+        step: ScalarReg,
+        start: ScalarInput,
+        stop: ScalarInput,
+        by: ScalarInput,
     },
     ForTest {
-        left: Num,
+        left: ScalarReg,
         to: Target,
     },
-    ForBack {
-        index: Num,
-        left: Num,
-        step: Num,
+    ForNext {
+        index: ScalarReg,
+        left: ScalarReg,
+        step: ScalarReg,
         to: Target,
     },
     Call {
@@ -227,17 +227,17 @@ pub(super) enum Step {
         results: Slice,
     },
 
-    CopyNum {
-        out: Num,
-        a: Input,
+    CopyScalar {
+        out: ScalarReg,
+        a: ScalarInput,
     },
-    TakeTen {
-        out: Ten,
-        a: Ten,
+    MoveTensor {
+        out: TensorReg,
+        a: TensorReg,
     },
-    CopyTen {
-        out: Ten,
-        a: Ten,
+    CopyTensor {
+        out: TensorReg,
+        a: TensorReg,
     },
     Move {
         source: u32,
@@ -246,38 +246,38 @@ pub(super) enum Step {
 
     List {
         op: ListStep,
-        out: Any,
+        out: ObjectReg,
         list: u32,
-        index: Input,
+        index: ScalarInput,
         item: u32,
     },
     ListGet {
         out: u32,
-        list: Any,
-        index: Input,
+        list: ObjectReg,
+        index: ScalarInput,
     },
     ListPop {
-        out: Any,
+        out: ObjectReg,
         item: u32,
         list: u32,
-        index: Input,
+        index: ScalarInput,
     },
     ListLen {
-        out: Num,
-        list: Any,
+        out: ScalarReg,
+        list: ObjectReg,
     },
     ListSlice {
-        out: Any,
-        list: Any,
+        out: ObjectReg,
+        list: ObjectReg,
         bounds: Slice,
     },
     TupleNew {
-        out: Any,
+        out: ObjectReg,
         items: Slice,
     },
     TupleGet {
         out: u32,
-        tuple: Any,
+        tuple: ObjectReg,
         index: u32,
     },
 
@@ -285,7 +285,7 @@ pub(super) enum Step {
         parts: Slice,
     },
     Assert {
-        condition: Input,
+        condition: ScalarInput,
         parts: Slice,
     },
     Raise {
@@ -299,7 +299,7 @@ pub(super) enum Step {
     },
 }
 
-/// What makes a new list of a list, an index and an item; not all of them look at all three.
+/// Operations that make a list from a list, an index and an item; not all use all three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListStep {
     New,
@@ -310,23 +310,23 @@ pub(super) enum ListStep {
     Concat,
 }
 
-/// An operator that the dispatcher calls.
+/// An operator called through the dispatcher.
 #[derive(Debug)]
 pub(super) struct Operator {
     pub(super) call: Call,
-    /// What goes into its holes.
+    /// Values for the holes of the call.
     pub(super) holes: Box<[Source]>,
-    pub(super) outputs: Box<[Place]>,
+    pub(super) outputs: Box<[Register]>,
 }
 
-/// A register whose value is gone after a step.
+/// A register that is cleared after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dead {
-    Ten(Ten),
-    Any(Any),
+    Tensor(TensorReg),
+    Object(ObjectReg),
 }
 
-/// Where a step comes from.
+/// The operation and source span of a step.
 #[derive(Debug, Clone)]
 pub(super) struct Origin {
     pub(super) operation: Arc<str>,
@@ -337,56 +337,56 @@ pub(super) struct Origin {
 pub(super) struct Function {
     pub(super) name: Arc<str>,
     pub(super) steps: Vec<Step>,
-    /// For each step what dies after it.
+    /// For each step, the registers to clear after it.
     pub(super) dead: Vec<Slice>,
-    /// For each step, an entry of `origins`.
+    /// For each step, an index into `origins`.
     pub(super) origin: Vec<u32>,
     pub(super) origins: Vec<Origin>,
-    /// How many registers of each bank it has.
-    pub(super) nums: u32,
-    pub(super) tens: u32,
-    pub(super) anys: u32,
-    pub(super) params: Vec<Place>,
+    /// The number of registers in each bank.
+    pub(super) scalars: u32,
+    pub(super) tensors: u32,
+    pub(super) objects: u32,
+    pub(super) params: Vec<Register>,
     pub(super) tables: Tables,
 }
 
-/// What steps have of variable length.
+/// Operands of variable length.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
-    pub(super) inputs: Vec<Input>,
-    pub(super) tensors: Vec<Ten>,
+    pub(super) inputs: Vec<ScalarInput>,
+    pub(super) tensors: Vec<TensorReg>,
     pub(super) constants: Vec<Shared>,
     pub(super) sources: Vec<Source>,
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<Register>,
     pub(super) operators: Vec<Operator>,
     pub(super) classes: Vec<Box<str>>,
     pub(super) dead: Vec<Dead>,
 }
 
-/// A compiled graph. Any number of threads may run it at a time.
+/// A compiled graph. Several threads may run it at the same time.
 #[derive(Debug)]
 pub struct Plan {
     pub(super) functions: Vec<Function>,
     pub(super) files: Vec<Arc<str>>,
-    /// What the entry's parameters must be, and what the user calls them.
+    /// Name and type of each parameter of the entry.
     pub(super) params: Vec<(Arc<str>, ag_graph::ir::Type)>,
     pub(super) results: usize,
-    /// How many calls may be open at a time.
+    /// The maximum depth of calls.
     pub recursion_limit: usize,
 }
 
 impl Plan {
-    /// How many values a run takes.
+    /// The number of inputs.
     pub fn arity(&self) -> usize {
         self.params.len()
     }
 
-    /// How many values a run gives.
+    /// The number of results.
     pub fn results(&self) -> usize {
         self.results
     }
 
-    /// How many steps it has, over all functions.
+    /// The number of steps of all functions.
     pub fn len(&self) -> usize {
         self.functions.iter().map(|function| function.steps.len()).sum()
     }
@@ -396,12 +396,12 @@ impl Plan {
     }
 }
 
-/// Whether a tensor may stand where this type is declared; else what is wrong.
+/// Checks that a tensor has a type; the error is a predicate such as "is float64, expected float32".
 pub(super) fn fits(tensor: &tch::Tensor, ty: &TensorType) -> Result<(), String> {
     let dtype = super::aten::dtype(tensor);
     if dtype != Some(ty.dtype) {
         let found = dtype.map_or("of another dtype", DType::torch);
-        return Err(format!("is {found} and not {}", ty.dtype.torch()));
+        return Err(format!("is {found}, expected {}", ty.dtype.torch()));
     }
     let Some(shape) = &ty.shape else { return Ok(()) };
     let sizes = tensor.size();
@@ -409,5 +409,5 @@ pub(super) fn fits(tensor: &tch::Tensor, ty: &TensorType) -> Result<(), String> 
         && shape.iter().zip(&sizes).all(
             |(dim, size)| !matches!(dim, ag_graph::ir::Dim::Known(known) if known.cast_signed() != *size),
         );
-    if fits { Ok(()) } else { Err(format!("has the shape {sizes:?}, and the graph was made for {ty}")) }
+    if fits { Ok(()) } else { Err(format!("has shape {sizes:?}, which does not match {ty}")) }
 }

@@ -1,5 +1,5 @@
-//! A saved model: a folder with `graph.txt`, the text of a graph, whose first line has its version, and
-//! `captures.safetensors`, a tensor for each capture under its number. Nothing in it is trusted.
+//! SavedModel models. A model is a folder with `graph.txt`, the text of a graph including its version, and
+//! `captures.safetensors`, one tensor per capture, named by its number. Both files are untrusted.
 
 use std::path::Path;
 use std::{fs, io};
@@ -15,7 +15,7 @@ use crate::{CompileError, Plan, Value};
 const GRAPH: &str = "graph.txt";
 const CAPTURES: &str = "captures.safetensors";
 
-/// Why a folder is no model.
+/// Why a model cannot be loaded or saved.
 #[derive(Debug, Error)]
 pub enum SavedError {
     #[error("{0}: {1}")]
@@ -30,17 +30,17 @@ pub enum SavedError {
     Device(String),
 }
 
-/// A graph with the tensors that it captures.
+/// A graph with its captured tensors.
 #[derive(Debug)]
-pub struct Saved {
+pub struct SavedModel {
     pub graph: Graph,
-    /// By the number of the capture.
+    /// Capture numbers and tensors.
     captures: Vec<(u32, Shared)>,
     device: Device,
 }
 
-impl Saved {
-    /// Captures must be tensors, one for each that the graph has.
+impl SavedModel {
+    /// Every capture of the graph must have a tensor.
     pub fn new(graph: Graph, captures: Vec<(u32, Tensor)>) -> Result<Self, SavedError> {
         let refused = |message| Err(SavedError::Captures(message));
         let entry = graph.entry().map(|entry| (entry.params(), &entry.values));
@@ -48,7 +48,7 @@ impl Saved {
             let Origin::Capture(number) = origin else { continue };
             let ty = entry.and_then(|(_, values)| values.get(param.index())).map(|info| &info.ty);
             if !matches!(ty, Some(Type::Tensor(_))) {
-                return refused(format!("capture {number} is no tensor, and cannot be saved"));
+                return refused(format!("capture {number} is not a tensor and cannot be saved"));
             }
             if !captures.iter().any(|(known, _)| known == number) {
                 return refused(format!("capture {number} is missing"));
@@ -69,7 +69,7 @@ impl Saved {
             .into_iter()
             .map(|(name, tensor)| match name.parse() {
                 Ok(number) => Ok((number, tensor)),
-                Err(_) => Err(SavedError::Captures(format!("{name:?} is no number of a capture"))),
+                Err(_) => Err(SavedError::Captures(format!("{name:?} is not the number of a capture"))),
             })
             .collect::<Result<_, _>>()?;
         Self::new(graph, captures)
@@ -95,7 +95,7 @@ impl Saved {
         fs::write(&file, print(&self.graph)).map_err(failed(&file))
     }
 
-    /// All of it on this device: captures, and what the graph makes.
+    /// Moves captures, and all devices named in the graph, to `device`.
     pub fn on(mut self, device: Device) -> Result<Self, SavedError> {
         let tch = tch_device(device)?;
         for function in &mut self.graph.functions {
@@ -112,7 +112,7 @@ impl Saved {
         Ok(Plan::compile(&self.graph)?)
     }
 
-    /// The paths of the arguments in their order, and what they must be.
+    /// Path and type of each argument, in order.
     pub fn arguments(&self) -> Vec<(&str, &Type)> {
         let Some(entry) = self.graph.entry() else { return Vec::new() };
         let params = self.graph.origins.iter().zip(entry.params());
@@ -124,7 +124,7 @@ impl Saved {
             .collect()
     }
 
-    /// What a run of the plan is given: captures, and these arguments in their order.
+    /// The inputs of the plan: captures and the given arguments, in order.
     pub fn inputs(&self, arguments: Vec<Value>) -> Result<Vec<Value>, SavedError> {
         let device = tch_device(self.device)?;
         let mut arguments = arguments.into_iter();
@@ -160,10 +160,10 @@ fn tch_device(device: Device) -> Result<tch::Device, SavedError> {
             if i64::from(index) < tch::Cuda::device_count() {
                 Ok(tch::Device::Cuda(usize::from(index)))
             } else {
-                Err(SavedError::Device(format!("there is no device {device} here")))
+                Err(SavedError::Device(format!("device {device} is not available")))
             }
         }
-        Device::Meta => Err(SavedError::Device("nothing runs on the meta device".into())),
+        Device::Meta => Err(SavedError::Device("graphs cannot run on the meta device".into())),
     }
 }
 

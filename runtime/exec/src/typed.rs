@@ -1,35 +1,35 @@
-//! The operators of small graphs, called directly: those whose cost the dispatcher's boxes would add to. All others,
-//! and these with unusual operands, go through `aten`.
+//! Operators with a direct binding in `tch`: those common in small graphs, where boxing arguments for the
+//! dispatcher would dominate. All others, and these with unusual operands, go through `aten`.
 
 use ag_graph::ir::Operand;
 use tch::{TchError, Tensor};
 
-use super::products;
+use super::matmul;
 
-type Made = Result<Tensor, TchError>;
-pub(super) type Unary = fn(&Tensor) -> Made;
-pub(super) type Binary = fn(&Tensor, &Tensor) -> Made;
-pub(super) type Ternary = fn(&Tensor, &Tensor, &Tensor) -> Made;
-pub(super) type WithInts = fn(&Tensor, &[i64]) -> Made;
-pub(super) type Indexed = fn(&Tensor, &Tensor, &[i64]) -> Made;
-/// Given the first one: nobody uses it after this.
-pub(super) type Grow = fn(Tensor, &Tensor) -> Made;
-pub(super) type Joined = fn(&[&Tensor], i64) -> Made;
+type TchResult = Result<Tensor, TchError>;
+pub(super) type Unary = fn(&Tensor) -> TchResult;
+pub(super) type Binary = fn(&Tensor, &Tensor) -> TchResult;
+pub(super) type Ternary = fn(&Tensor, &Tensor, &Tensor) -> TchResult;
+pub(super) type WithInts = fn(&Tensor, &[i64]) -> TchResult;
+pub(super) type Indexed = fn(&Tensor, &Tensor, &[i64]) -> TchResult;
+/// Takes ownership of the first operand, whose last use this is.
+pub(super) type InPlace = fn(Tensor, &Tensor) -> TchResult;
+pub(super) type Concat = fn(&[&Tensor], i64) -> TchResult;
 
-/// What is known of an operand before the plan is made.
+/// What is known about an operand at compile time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Form<'a> {
     Tensor,
-    /// A number in a register or a literal.
+    /// An integer scalar or literal.
     Int,
     Float,
     Bool,
     None,
-    /// Integers, in registers or literal.
+    /// A list of integer scalars or literals.
     Ints,
-    /// Tensors, each in its register.
+    /// A list of tensors, each in a register.
     Tensors,
-    /// A list of tensors in a register.
+    /// A list of tensors in one register.
     List,
     Other(&'a Operand),
 }
@@ -38,21 +38,21 @@ pub(super) enum Form<'a> {
 pub(super) enum Typed {
     Unary(Unary),
     Binary(Binary),
-    /// A tensor and a number.
-    WithNumber(Binary),
+    /// A tensor and a scalar.
+    WithScalar(Binary),
     Ternary(Ternary),
-    /// The tensor, and all numbers after it, lists flattened.
+    /// A tensor followed by integers, with lists flattened.
     WithInts(WithInts),
-    /// Two tensors among numbers.
+    /// Two tensors and integers.
     Indexed(Indexed),
-    Joined(Joined),
+    Concat(Concat),
 }
 
-/// The most integers that a step collects.
+/// The maximum number of integer operands of a step.
 pub(super) const MOST_INTS: usize = 16;
 
-/// The function for an operator with operands of these forms.
-/// `literals` are its operands: the graph's constants decide where an argument has only one usual value.
+/// The direct binding for an operator with operands of these forms, if there is one.
+/// `literals` are the operands themselves: some bindings apply only for the usual value of an argument.
 pub(super) fn typed(name: &str, forms: &[Form<'_>], literals: &[Operand]) -> Option<Typed> {
     let name = name.strip_prefix("aten.")?;
     match forms {
@@ -64,12 +64,12 @@ pub(super) fn typed(name: &str, forms: &[Form<'_>], literals: &[Operand]) -> Opt
             _ => None,
         },
         [Form::Tensor, Form::Int | Form::Float] => {
-            number(name).map(Typed::WithNumber).or_else(|| ints(name).map(Typed::WithInts))
+            number(name).map(Typed::WithScalar).or_else(|| ints(name).map(Typed::WithInts))
         }
         [Form::Tensor, Form::Int | Form::Float, Form::Int] if literals[2] == Operand::Int(1) => match name {
-            "add.Tensor" | "add.Scalar" => Some(Typed::WithNumber(Tensor::f_add)),
-            "sub.Tensor" | "sub.Scalar" => Some(Typed::WithNumber(Tensor::f_sub)),
-            "rsub.Tensor" | "rsub.Scalar" => Some(Typed::WithNumber(|a, b| b.f_sub(a))),
+            "add.Tensor" | "add.Scalar" => Some(Typed::WithScalar(Tensor::f_add)),
+            "sub.Tensor" | "sub.Scalar" => Some(Typed::WithScalar(Tensor::f_sub)),
+            "rsub.Tensor" | "rsub.Scalar" => Some(Typed::WithScalar(|a, b| b.f_sub(a))),
             _ => ints(name).map(Typed::WithInts),
         },
         [Form::Tensor, Form::Tensor, Form::Tensor] => match name {
@@ -80,7 +80,7 @@ pub(super) fn typed(name: &str, forms: &[Form<'_>], literals: &[Operand]) -> Opt
             if literals[3] == Operand::Int(1) && literals[4] == Operand::Int(1) =>
         {
             match name {
-                "addmm.default" => Some(Typed::Ternary(products::addmm)),
+                "addmm.default" => Some(Typed::Ternary(matmul::addmm)),
                 _ => None,
             }
         }
@@ -95,11 +95,11 @@ pub(super) fn typed(name: &str, forms: &[Form<'_>], literals: &[Operand]) -> Opt
             }
         }
         [Form::Tensors | Form::List, Form::Int] => match name {
-            "cat.default" => Some(Typed::Joined(|tensors, dim| Tensor::f_cat(tensors, dim))),
-            "stack.default" => Some(Typed::Joined(|tensors, dim| Tensor::f_stack(tensors, dim))),
+            "cat.default" => Some(Typed::Concat(|tensors, dim| Tensor::f_cat(tensors, dim))),
+            "stack.default" => Some(Typed::Concat(|tensors, dim| Tensor::f_stack(tensors, dim))),
             _ => None,
         },
-        // Reductions, whose last operand is a dtype that is nearly never given.
+        // Reductions; the last operand is a dtype, which is rarely given.
         [Form::Tensor, Form::None] => match name {
             "sum.default" => Some(Typed::Unary(|a| a.f_sum(None::<tch::Kind>))),
             "mean.default" => Some(Typed::Unary(|a| a.f_mean(None::<tch::Kind>))),
@@ -117,7 +117,7 @@ pub(super) fn typed(name: &str, forms: &[Form<'_>], literals: &[Operand]) -> Opt
         [Form::Tensor, Form::Ints] if name == "expand.default" => {
             Some(Typed::WithInts(|a, ints| a.f_expand(ints, false)))
         }
-        // The last one says whether it is implicit, which changes nothing.
+        // The last operand says whether the expansion is implicit, which has no effect.
         [Form::Tensor, Form::Ints, Form::Bool] if name == "expand.default" => {
             Some(Typed::WithInts(|a, ints| a.f_expand(&ints[..ints.len() - 1], false)))
         }
@@ -130,7 +130,7 @@ pub(super) fn typed(name: &str, forms: &[Form<'_>], literals: &[Operand]) -> Opt
     }
 }
 
-/// The dimensions, whether they are kept, and the place of the dtype.
+/// The dimensions, and whether they are kept.
 fn reduced(ints: &[i64]) -> (&[i64], bool) {
     match ints {
         [dims @ .., keep, _] => (dims, *keep != 0),
@@ -138,12 +138,12 @@ fn reduced(ints: &[i64]) -> (&[i64], bool) {
     }
 }
 
-fn sum_dims(a: &Tensor, ints: &[i64]) -> Made {
+fn sum_dims(a: &Tensor, ints: &[i64]) -> TchResult {
     let (dims, keep) = reduced(ints);
     a.f_sum_dim_intlist(dims, keep, None::<tch::Kind>)
 }
 
-fn mean_dims(a: &Tensor, ints: &[i64]) -> Made {
+fn mean_dims(a: &Tensor, ints: &[i64]) -> TchResult {
     let (dims, keep) = reduced(ints);
     a.f_mean_dim(dims, keep, None::<tch::Kind>)
 }
@@ -174,7 +174,7 @@ fn binary(name: &str) -> Option<Binary> {
     Some(match name {
         "mul.Tensor" => Tensor::f_mul,
         "div.Tensor" => Tensor::f_div,
-        "mm.default" => products::mm,
+        "mm.default" => matmul::mm,
         "bmm.default" => Tensor::f_bmm,
         "mv.default" => Tensor::f_mv,
         "dot.default" => Tensor::f_dot,
@@ -192,14 +192,14 @@ fn binary(name: &str) -> Option<Binary> {
         "bitwise_and.Tensor" => Tensor::f_bitwise_and_tensor,
         "bitwise_or.Tensor" => Tensor::f_bitwise_or_tensor,
         "pow.Tensor_Tensor" => Tensor::f_pow,
-        // For the derivatives of the three commonest activations.
+        // Derivatives of common activation functions.
         "sigmoid_backward.default" => Tensor::f_sigmoid_backward,
         "tanh_backward.default" => Tensor::f_tanh_backward,
         _ => return None,
     })
 }
 
-/// The number comes as a tensor: a `Scalar` would become one in each call, and be converted.
+/// The number is passed as a tensor: libtorch would create and convert one from a `Scalar` in each call.
 fn number(name: &str) -> Option<Binary> {
     Some(match name {
         "mul.Tensor" | "mul.Scalar" => Tensor::f_mul,

@@ -1,4 +1,4 @@
-//! What registers hold and what goes in and out of a plan: tensors that are shared, numbers, texts, lists.
+//! Values in registers, inputs and results of a plan: tensors, numbers, strings, lists, tuples, objects.
 
 use std::any::Any;
 use std::fmt;
@@ -10,7 +10,7 @@ use super::aten::Shared;
 
 #[derive(Debug, Clone, Default)]
 pub enum Value {
-    /// Also a tensor that is not there.
+    /// Also represents an undefined tensor.
     #[default]
     None,
     Tensor(Shared),
@@ -18,15 +18,15 @@ pub enum Value {
     Float(f64),
     Bool(bool),
     Str(Arc<str>),
-    /// Changed in place where this is the only one that holds it.
+    /// Modified in place when it has one owner.
     List(Arc<Vec<Value>>),
     Tuple(Arc<Items>),
-    /// The host's own.
+    /// An object of the host.
     Object(Object),
 }
 
-/// The items of a tuple. What calls keep lies in tuples as deep within each other as the calls were, deeper than the
-/// stack: it is dropped one by one.
+/// The items of a tuple. The values that recursive calls save form tuples nested as deep as the recursion,
+/// which may be deeper than the stack: they are dropped iteratively.
 #[derive(Debug, Default)]
 pub struct Items(Vec<Value>);
 
@@ -57,7 +57,7 @@ impl Drop for Items {
     }
 }
 
-/// Something that only the host looks into.
+/// An opaque object of the host.
 #[derive(Clone)]
 pub struct Object(pub Arc<dyn Any + Send + Sync>);
 
@@ -84,7 +84,7 @@ impl Value {
         if let Self::Tensor(tensor) = self { Some(tensor) } else { None }
     }
 
-    /// What Python calls its type.
+    /// The name of its type in Python.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::None => "None",
@@ -119,7 +119,7 @@ impl From<aten::Output> for Value {
     }
 }
 
-/// As Python's `print` writes it, but for tensors, which are written as libtorch does.
+/// As Python's `print` writes it, except tensors, which libtorch formats.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let items = |f: &mut fmt::Formatter<'_>, items: &[Self]| {

@@ -1,8 +1,8 @@
-//! What programs made of this crate ask of the system's loader.
+//! Shared libraries that programs built from this crate load.
 
 use std::process::Command;
 
-/// `torch-sys` is built with its Python half, for the extension; programs must not need libpython for it.
+/// `torch-sys` is built with its Python support, for the extension; other programs must not need libpython.
 #[test]
 fn no_program_needs_python() {
     let program = std::env::current_exe().expect("a test runs from a file");

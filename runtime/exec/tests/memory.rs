@@ -1,9 +1,9 @@
-//! How much memory a long run takes, in a process where nothing else runs.
+//! Memory use of a long run, in a separate process.
 
-use ag_exec::{Alone, Plan, Value};
+use ag_exec::{Plan, StandaloneHost, Value};
 use ag_graph::ir::text::parse;
 
-/// A million rounds over tensors, numbers and a list that does not grow: no more memory than a few rounds take.
+/// A million iterations over tensors, scalars and a list of constant length take no more memory than a few.
 #[test]
 fn a_million_rounds_in_constant_memory() {
     let program = r#"graph 1
@@ -21,7 +21,7 @@ func @main(%x.0: f32[64] = argument "x", %n.1: int = argument "n") -> (f32[64], 
 }"#;
     let plan = Plan::compile(&parse(program).unwrap()).unwrap();
     let x = || tch::Tensor::ones([64], (tch::Kind::Float, tch::Device::Cpu));
-    let rounds = |n| plan.run(vec![x().into(), Value::Int(n)], &mut Alone::default()).unwrap();
+    let rounds = |n| plan.run(vec![x().into(), Value::Int(n)], &mut StandaloneHost::default()).unwrap();
     rounds(1000);
     let before = resident();
     let results = rounds(1_000_000);
@@ -31,7 +31,7 @@ func @main(%x.0: f32[64] = argument "x", %n.1: int = argument "n") -> (f32[64], 
     assert!(x.allclose(&tch::Tensor::full_like(x, 2.0), 1e-6, 1e-6, false));
 }
 
-/// KiB of memory that the process has.
+/// Resident memory of the process in KiB.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux says");
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("of every process");

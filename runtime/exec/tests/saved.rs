@@ -1,9 +1,9 @@
-//! Models in files: what is saved runs again, without Python; what is damaged is refused in one line.
+//! SavedModel models: a saved model runs again without Python; a damaged one is rejected with one line.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-use ag_exec::saved::Saved;
+use ag_exec::saved::SavedModel;
 use ag_graph::ir::text::parse;
 use tch::{Device, Kind, Tensor};
 
@@ -22,7 +22,7 @@ func @main(%x.0: f32[?,2] = argument "x", %w.1: f32[2,3] = capture 7, %n.2: int 
 
 fn saved(folder: &Path) {
     let weight = Tensor::arange(6, (Kind::Float, Device::Cpu)).reshape([2, 3]);
-    let model = Saved::new(parse(MODEL).unwrap(), vec![(7, weight.set_requires_grad(true))]).unwrap();
+    let model = SavedModel::new(parse(MODEL).unwrap(), vec![(7, weight.set_requires_grad(true))]).unwrap();
     model.save(folder).unwrap();
 }
 
@@ -64,19 +64,16 @@ fn what_is_wrong_is_said_in_a_line() {
         let text = refusal(path, arguments);
         assert!(text.contains(message) && text.lines().count() == 1, "{text}");
     };
-    says(
-        &["--input", "x.npy", "--input", "1"],
-        "`x` has the shape [1, 3], and the graph was made for f32[?,2]",
-    );
+    says(&["--input", "x.npy", "--input", "1"], "`x` has shape [1, 3], which does not match f32[?,2]");
     says(&["--input", "x.npy"], "argument \"n\" is missing: int");
     says(&["--input", "none.npy"], "none.npy");
     says(&["--input", "x.npy", "--input", "1", "--input", "2"], "the model takes 2 arguments");
     if tch::Cuda::device_count() == 0 {
-        says(&["--device", "cuda:3"], "there is no device cuda:3 here");
+        says(&["--device", "cuda:3"], "device cuda:3 is not available");
     }
 }
 
-/// Bytes lost, doubled and changed in both files: it runs, or it says why not.
+/// Bytes are lost, duplicated or changed in both files: the model either runs or is rejected.
 #[test]
 fn damaged_models_are_refused_or_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -96,7 +93,7 @@ fn damaged_models_are_refused_or_run() {
                 }
             }
             std::fs::write(folder.path().join(file), &bytes).unwrap();
-            let loaded = Saved::load(folder.path());
+            let loaded = SavedModel::load(folder.path());
             match loaded.and_then(|saved| saved.plan().map(drop)) {
                 Ok(()) => {}
                 Err(error) => {
@@ -108,5 +105,5 @@ fn damaged_models_are_refused_or_run() {
         std::fs::write(folder.path().join(file), &whole).unwrap();
     }
     assert!(refused > 200, "{refused} of 600");
-    assert!(Saved::load(folder.path()).is_ok());
+    assert!(SavedModel::load(folder.path()).is_ok());
 }

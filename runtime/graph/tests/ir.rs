@@ -1,9 +1,9 @@
-//! The graph as text: what is printed reads back, and what cannot be a graph is refused.
+//! The text format: printed graphs parse back, and invalid graphs are rejected.
 
 use ag_graph::ir::text::{parse, print};
 use ag_graph::ir::verify::verify;
 
-/// The dynamic RNN of the AutoGraph paper, §9, with a list, a register and every kind of region.
+/// The dynamic RNN of the AutoGraph paper, §9, with a list, a scalar and every kind of region.
 const RNN: &str = r#"graph 1
 file 0 "rnn.py"
 func @main(%inputs.0: f32[8,4,50] = argument "0", %state.1: f32[4,256] = argument "1", %lengths.2: i64[4] = argument "2", %w.3: f32[306,256] = capture 0) -> (f32[?,4,256], f32[4,256], f32[306,256]) {
@@ -70,30 +70,30 @@ fn same_lines(found: &str, wanted: &str) {
     assert_eq!(found.lines().count(), wanted.lines().count());
 }
 
-/// Each line of the graph is replaced by one that must not stand there.
+/// Each line of the graph is replaced by an invalid one.
 #[test]
 fn what_is_no_graph_is_refused() {
     let refused = [
-        ("graph 1", "graph 2", "line 1: version 2 of the notation; this is version 1"),
-        ("yield %15, %16", "yield %15", "1 is yielded where 2 should be"),
+        ("graph 1", "graph 2", "line 1: unsupported format version 2; expected 1"),
+        ("yield %15, %16", "yield %15", "yielded value: expected 2, found 1"),
         ("yield %14", "yield %21", "used before it is defined"),
-        ("scalar.gt(%i.7, 2)", "scalar.gt(%i.7)", "1 are operands where 2 should be"),
-        ("aten.tanh.default(%12)", "aten.tanh(%12)", "`aten.tanh` is no operation"),
+        ("scalar.gt(%i.7, 2)", "scalar.gt(%i.7)", "operands: expected 2, found 1"),
+        ("aten.tanh.default(%12)", "aten.tanh(%12)", "unknown operation `aten.tanh`"),
         (
             "%20: bool = scalar.lt(%19, 100)\n      yield %20",
             "yield %19",
-            "int is the condition where bool is declared",
+            "condition: expected bool, found int",
         ),
-        ("call @down(3)", "call @up(3)", "there is no @up"),
-        ("call @down(3)", "call @down(3.5)", "float is given where int is declared"),
-        ("write 3 %24", "write 9 %24", "a write to parameter 9"),
-        ("= capture 0", "", "`=` should be here"),
+        ("call @down(3)", "call @up(3)", "unknown function @up"),
+        ("call @down(3)", "call @down(3.5)", "argument: expected int, found float"),
+        ("write 3 %24", "write 9 %24", "write to parameter 9"),
+        ("= capture 0", "", "expected `=`"),
         ("item(%4)", "item(%21)", "used before it is defined"),
-        ("%5: int = item(%4)", "%5: float = item(%4)", "float is given where int is declared"),
+        ("%5: int = item(%4)", "%5: float = item(%4)", "argument: expected int, found float"),
         (
             "for(0, %5, 1, %state.1, %6)",
             "for(0, %5, 1, %lengths.2, %6)",
-            "i64[4] is carried where f32[4,256] is declared",
+            "carried value: expected f32[4,256], found i64[4]",
         ),
     ];
     for (line, instead, message) in refused {
@@ -107,7 +107,7 @@ fn what_is_no_graph_is_refused() {
     }
 }
 
-/// Texts with bytes lost, doubled and changed are read or refused, and what is read reads back.
+/// Damaged texts are parsed or rejected, and what is parsed prints and parses back.
 #[test]
 fn damaged_texts_are_read_or_refused() {
     let seed = 20;

@@ -39,7 +39,7 @@ fn registers_that_are_known_are_computed() {
              %4: f32[2] = aten.mul.Tensor(%x.0, %3)
              return %4"
         );
-        let found = body(Pass::Constants, &text);
+        let found = body(Pass::ConstantFolding, &text);
         let product = found.iter().find(|line| line.contains("aten.mul")).unwrap();
         assert!(product.ends_with(&format!("(%x.0, {wanted})")), "{node}: {found:#?}");
     }
@@ -48,7 +48,7 @@ fn registers_that_are_known_are_computed() {
 #[test]
 fn branches_and_loops_that_are_known_are_opened() {
     let found = body(
-        Pass::Constants,
+        Pass::ConstantFolding,
         "%3: bool = scalar.lt(1, 2)
          %4: f32[2] = if(%3)
            then() {
@@ -71,7 +71,7 @@ fn branches_and_loops_that_are_known_are_opened() {
 #[test]
 fn what_changes_nothing_goes() {
     let found = body(
-        Pass::Identities,
+        Pass::AlgebraicSimplification,
         "%3: f32[2] = aten.detach.default(%x.0)
          %4: f32[2] = aten.expand.default(%3, [2], false)
          %5: f32[2] = aten.mul.Tensor(%4, 1)
@@ -91,7 +91,7 @@ fn what_changes_nothing_goes() {
     );
 }
 
-/// A slice that leaves zeros stays; rows of a table that more of them were would cost more than its zeros.
+/// Slices that leave zeros are kept, and so are tables with fewer rows than indices.
 #[test]
 fn gradients_of_parts_are_joined_and_added_where_they_belong() {
     let text = r#"graph 1
@@ -111,7 +111,7 @@ fn gradients_of_parts_are_joined_and_added_where_they_belong() {
         }"#;
     let mut graph = parse(text).unwrap();
     verify(&graph).unwrap();
-    optimize(&mut graph, &[Pass::Parts]);
+    optimize(&mut graph, &[Pass::GradientAccumulation]);
     verify(&graph).unwrap();
     let after = print(&graph);
     for line in [
@@ -124,12 +124,12 @@ fn gradients_of_parts_are_joined_and_added_where_they_belong() {
     }
 }
 
-/// A branch sees what was computed before it, and nothing after it sees what is in the branch. Random numbers are
-/// never the same.
+/// A branch sees what was computed before it; nothing after it sees its nodes. Random numbers are never
+/// merged.
 #[test]
 fn what_is_computed_twice_is_computed_once() {
     let found = body(
-        Pass::Common,
+        Pass::CommonSubexpressionElimination,
         "%3: f32[2] = aten.sin.default(%x.0)
          %4: f32[2] = aten.rand_like.default(%x.0, none, none, none, none, none)
          %5: f32[2] = aten.rand_like.default(%x.0, none, none, none, none, none)
@@ -154,11 +154,11 @@ fn what_is_computed_twice_is_computed_once() {
     assert_eq!((sines, cosines, random), (1, 2, 2), "{found:#?}");
 }
 
-/// What may raise stays in the loop, which may have no rounds.
+/// What may raise stays in the loop, which may run zero iterations.
 #[test]
 fn what_is_the_same_in_every_round_leaves_the_loop() {
     let found = body(
-        Pass::Invariants,
+        Pass::LoopInvariantCodeMotion,
         "%3: f32[2] = for(0, %n.1, 1, %x.0)
            body(%4: int, %5: f32[2]) {
              %6: f32[2] = for(0, %n.1, 1, %5)
@@ -184,11 +184,11 @@ fn what_is_the_same_in_every_round_leaves_the_loop() {
     assert_eq!(starts[7], "scalar.floordiv(1, %n.1)");
 }
 
-/// Effects stay, and what may raise.
+/// Nodes with effects, and nodes that may raise, are kept.
 #[test]
 fn what_nobody_uses_goes() {
     let found = body(
-        Pass::Dead,
+        Pass::DeadCodeElimination,
         "%3: f32[2] = aten.sin.default(%x.0)
          %4: list[f32[2]] = list.new()
          %5: f32[2], %6: list[f32[2]], %7: int = for(0, %n.1, 1, %x.0, %4, 0)
@@ -229,8 +229,8 @@ fn what_nobody_uses_goes() {
     );
 }
 
-/// A tensor that is returned is another than every other one that is, and than every argument: it may be changed in
-/// place outside.
+/// A returned tensor is distinct from every other returned tensor and from every argument: the caller may
+/// modify it in place.
 #[test]
 fn what_is_returned_stays_apart() {
     let lines = "%3: f32[2] = aten.detach.default(%x.0)
@@ -252,6 +252,9 @@ fn what_is_returned_stays_apart() {
     );
     let mut graph = parse(&text).unwrap();
     let before = print(&graph);
-    optimize(&mut graph, &[Pass::Identities, Pass::Common, Pass::Invariants]);
+    optimize(
+        &mut graph,
+        &[Pass::AlgebraicSimplification, Pass::CommonSubexpressionElimination, Pass::LoopInvariantCodeMotion],
+    );
     assert_eq!(print(&graph), before);
 }

@@ -1,10 +1,10 @@
-//! `Callable`: a call of which a traceback shows nothing. What the package's own frames would say to the user is not
-//! for them; a frame of Rust is none.
+//! `Callable`: a call without frames in tracebacks. Tracebacks should not show frames of this package; a
+//! native method has none.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTraceback, PyTuple};
 
-/// Calls the method `_call` of the subclass. The traceback of an exception begins where the user's code does.
+/// Calls the method `_call` of the subclass. The traceback of an exception starts at the user's code.
 #[pyclass(name = "Callable", subclass, module = "autograph._runtime")]
 pub(super) struct PyCallable;
 
@@ -22,18 +22,19 @@ impl PyCallable {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        slf.call_method("_call", args, kwargs)
-            .map_err(|raised| of_user(slf.py(), &raised).map_or_else(|_| raised, PyErr::from_value))
+        slf.call_method("_call", args, kwargs).map_err(|raised| {
+            without_package_frames(slf.py(), &raised).map_or_else(|_| raised, PyErr::from_value)
+        })
     }
 }
 
-/// The exception with the user's part of its traceback.
-fn of_user<'py>(py: Python<'py>, raised: &PyErr) -> PyResult<Bound<'py, PyAny>> {
-    raised.value(py).call_method1("with_traceback", (users(py, raised.traceback(py))?,))
+/// The exception, with the package's own frames removed from its traceback.
+fn without_package_frames<'py>(py: Python<'py>, raised: &PyErr) -> PyResult<Bound<'py, PyAny>> {
+    raised.value(py).call_method1("with_traceback", (skip_package_frames(py, raised.traceback(py))?,))
 }
 
-/// A traceback from its first frame that is not of this package.
-fn users<'py>(
+/// Skips leading frames of this package.
+fn skip_package_frames<'py>(
     py: Python<'py>,
     traceback: Option<Bound<'py, PyTraceback>>,
 ) -> PyResult<Option<Bound<'py, PyTraceback>>> {

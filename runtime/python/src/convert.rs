@@ -1,4 +1,4 @@
-//! `convert`: the functions of a source as `ag-analysis` converts them.
+//! `convert`: converts the functions of a source file.
 
 use ag_analysis::convert::{Characters, Converter, Dialect, Features, Kind, Options, SpanKind};
 use pyo3::exceptions::{PySyntaxError, PyValueError};
@@ -7,9 +7,10 @@ use pyo3::types::{PyDict, PyList};
 use ruff_python_ast::PySourceType;
 use ruff_source_file::{LineIndex, PositionEncoding};
 
-/// Every function, method and lambda of a source, converted by itself, as dictionaries: `qualname`, `kind`, `line`
-/// (from 1, of `def`) and `column` (from 0), `converted`, `reason` (of what is not converted, else None), `text`,
-/// `free_variables`, and `map`: (generated start, generated end, original start, original end, kind), in characters.
+/// Converts every function, method and lambda of a source separately. Returns dictionaries with `qualname`,
+/// `kind`, `line` (of `def`, from 1), `column` (from 0), `converted`, `reason` (why it is not converted, or
+/// None), `text`, `free_variables`, and `map`: (generated start, generated end, original start, original end,
+/// kind), in characters.
 #[pyfunction]
 #[pyo3(signature = (source, features = Vec::new()))]
 pub(super) fn convert<'py>(
@@ -20,7 +21,7 @@ pub(super) fn convert<'py>(
     let mut chosen = Features::default();
     for feature in &features {
         if !chosen.enable(feature) {
-            return Err(PyValueError::new_err(format!("{feature:?} is no feature")));
+            return Err(PyValueError::new_err(format!("unknown feature {feature:?}")));
         }
     }
     let options = Options { dialect: Dialect::AutoGraph, features: chosen, ..Options::default() };

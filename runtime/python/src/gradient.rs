@@ -1,51 +1,52 @@
-//! `Graph.gradient`: reverse mode on the graph; where it has no rule, torch's own derivative as Python captures it.
+//! `Graph.gradient`: reverse-mode differentiation. Operators without a rule use torch's own derivative,
+//! captured by Python.
 
 use std::cell::Cell;
 
 use ag_graph::autodiff::{self, Formulas};
-use ag_graph::ir::build::Circumstances;
+use ag_graph::ir::build::NodeAttrs;
 use ag_graph::ir::{Function, Operand, Type, Value};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
-use super::graph::{Making, PyGraph};
+use super::graph::{GraphBuilder, PyGraph};
 use super::operand::{PyValue, object};
 
 pub(super) fn gradient(
     py: Python<'_>,
-    making: &mut Making,
+    building: &mut GraphBuilder,
     outputs: &[Value],
     seeds: &[Option<Operand>],
     inputs: &[Value],
-    circumstances: &Circumstances,
+    attrs: &NodeAttrs,
     formula: &Bound<'_, PyAny>,
 ) -> PyResult<Vec<PyObject>> {
     let mut formulas = Captured { formula, raised: None };
     let gradients = autodiff::gradient(
-        &mut making.builder,
+        &mut building.builder,
         outputs,
         seeds,
         inputs,
-        circumstances,
-        &mut making.functions,
+        attrs,
+        &mut building.functions,
         &mut formulas,
     );
     let gradients = match (gradients, formulas.raised) {
         (_, Some(raised)) => return Err(raised),
         (Err(error), None) => {
-            let place = error.span.map(|span| making.place(span));
+            let place = error.span.map(|span| building.place(span));
             return Err(PyRuntimeError::new_err((error.message, place)));
         }
         (Ok(gradients), None) => gradients,
     };
-    let typed = |value| making.value(value);
+    let typed = |value| building.value(value);
     gradients.iter().map(|gradient| object(py, gradient.as_ref().unwrap_or(&Operand::None), &typed)).collect()
 }
 
-/// Derivatives that a Python callable captures.
+/// Derivatives captured by a Python callable.
 struct Captured<'a, 'py> {
     formula: &'a Bound<'py, PyAny>,
-    /// What the callable raised; it goes on to the caller.
+    /// An exception raised by the callable, passed on to the caller.
     raised: Option<PyErr>,
 }
 
@@ -58,7 +59,7 @@ impl Captured<'_, '_> {
         results: &[Type],
     ) -> PyResult<Option<Function>> {
         let py = self.formula.py();
-        // The values of the operands are its tensors, in their order.
+        // The values of the operands are its tensors, in order.
         let next = Cell::new(0);
         let typed = |value| {
             let index = next.replace(next.get() + 1);
@@ -67,16 +68,14 @@ impl Captured<'_, '_> {
         let operands =
             operands.iter().map(|operand| object(py, operand, &typed)).collect::<PyResult<Vec<_>>>()?;
         if next.get() != tensors.len() {
-            return Err(PyTypeError::new_err(format!(
-                "the derivative of {op} with staged numbers is not known"
-            )));
+            return Err(PyTypeError::new_err(format!("no derivative of {op} with staged numbers")));
         }
         let types = |types: &[Type]| types.iter().map(ToString::to_string).collect::<Vec<_>>();
         let graph = self.formula.call1((op, operands, types(tensors), types(results)))?;
         if graph.is_none() {
             return Ok(None);
         }
-        let graph = graph.downcast::<PyGraph>()?.borrow().made()?;
+        let graph = graph.downcast::<PyGraph>()?.borrow().finished()?;
         Ok(graph.entry().cloned())
     }
 }

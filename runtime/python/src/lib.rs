@@ -1,13 +1,13 @@
-//! The face to Python: the module `autograph._runtime`. Python traces the user's code and says here what it met;
-//! the graph is kept, differentiated and run without Python.
+//! The Python module `autograph._runtime`. The Python package traces the user's code and records nodes
+//! through this module; graphs are stored, differentiated and executed without Python.
 //!
-//! - [`graph`]: `Graph`, made node by node
-//! - [`operand`]: arguments of Python as operands
-//! - [`callable`]: what is called without a frame in tracebacks
-//! - [`convert`]: converted code of the user's functions
-//! - [`plan`]: `Plan`, which runs, and `Saved` between the halves of a gradient; [`value`]: what goes into it and comes out
+//! - [`graph`]: `Graph`, built node by node
+//! - [`operand`]: converts Python arguments to operands
+//! - [`callable`]: calls without frames in tracebacks
+//! - [`convert`]: converts the user's functions
+//! - [`plan`]: `Plan`, which executes a graph, and `Saved` values; [`value`]: its inputs and results
 //! - [`model`]: saved models
-//! - [`gradient`]: derivatives, as nodes
+//! - [`gradient`]: derivatives as nodes
 
 mod callable;
 mod convert;

@@ -1,9 +1,9 @@
-//! Saved models: `Graph.save`, and `Model`, which is one that was loaded.
+//! SavedModel models: `Graph.save` and the class `Model`.
 
 use std::path::{Path, PathBuf};
 
-use ag_exec::saved::{Saved, SavedError};
-use ag_exec::{Alone, Plan};
+use ag_exec::saved::{SavedError, SavedModel};
+use ag_exec::{Plan, StandaloneHost};
 use ag_graph::ir::{Graph, Outcome};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -12,16 +12,16 @@ use pyo3_tch::PyTensor;
 
 use super::value::{from_python, to_python};
 
-/// Writes a graph and the tensors that it captures, by their numbers, into a folder.
+/// Writes a graph and its captured tensors to a folder.
 pub(super) fn save(graph: &Graph, folder: &Path, captures: Vec<(u32, PyTensor)>) -> PyResult<()> {
     let captures = captures.into_iter().map(|(number, PyTensor(tensor))| (number, tensor)).collect();
-    Saved::new(graph.clone(), captures).and_then(|saved| saved.save(folder)).map_err(raised)
+    SavedModel::new(graph.clone(), captures).and_then(|saved| saved.save(folder)).map_err(raised)
 }
 
-/// A saved model. Threads may run it at the same time.
+/// A saved model. Several threads may run it at the same time.
 #[pyclass(name = "Model", frozen, module = "autograph._runtime")]
 pub(super) struct PyModel {
-    saved: Saved,
+    saved: SavedModel,
     plan: Plan,
 }
 
@@ -29,23 +29,23 @@ pub(super) struct PyModel {
 impl PyModel {
     #[new]
     fn new(folder: PathBuf) -> PyResult<Self> {
-        let saved = Saved::load(&folder).map_err(raised)?;
+        let saved = SavedModel::load(&folder).map_err(raised)?;
         let plan = saved.plan().map_err(raised)?;
         Ok(Self { saved, plan })
     }
 
-    /// The names of the arguments and their types, as the text of a graph has them.
+    /// Names and types of the arguments; types in text form.
     #[getter]
     fn arguments(&self) -> Vec<(String, String)> {
         self.saved.arguments().into_iter().map(|(path, ty)| (path.to_owned(), ty.to_string())).collect()
     }
 
-    /// What is returned for these arguments, in their order.
+    /// Runs the model with these arguments, in order.
     fn run<'py>(&self, py: Python<'py>, arguments: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyTuple>> {
         let arguments = arguments.iter().map(from_python).collect::<PyResult<Vec<_>>>()?;
         let inputs = self.saved.inputs(arguments).map_err(raised)?;
         let results = py
-            .allow_threads(|| self.plan.run(inputs, &mut Alone::default()))
+            .allow_threads(|| self.plan.run(inputs, &mut StandaloneHost::default()))
             .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         let returned = results.into_iter().zip(&self.saved.graph.outcomes);
         let returned = returned.filter(|(_, outcome)| **outcome == Outcome::Return);

@@ -1,4 +1,5 @@
-//! Arguments of Python as operands, and back: values, numbers, strings, lists, and what torch names things by.
+//! Conversion between Python arguments and operands: values, numbers, strings, lists, dtypes, devices,
+//! layouts.
 
 use ag_graph::ir::{DType, Device, Operand, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -10,7 +11,7 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple};
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct PyValue {
     pub(super) value: Value,
-    /// As the text of a graph has it: `f32[4]`.
+    /// In text form: `f32[4]`.
     #[pyo3(get, name = "type")]
     pub(super) ty: String,
 }
@@ -27,7 +28,7 @@ impl PyValue {
     }
 }
 
-/// How deep lists of arguments may nest.
+/// The maximum nesting depth of list arguments.
 const DEPTH: usize = 64;
 
 pub(super) fn operand(object: &Bound<'_, PyAny>) -> PyResult<Operand> {
@@ -41,7 +42,7 @@ fn nested(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Operand> {
     if let Ok(value) = object.downcast::<PyValue>() {
         return Ok(Operand::Value(value.get().value));
     }
-    // A bool is an int in Python.
+    // In Python, bool is a subclass of int.
     if let Ok(value) = object.downcast::<PyBool>() {
         return Ok(Operand::Bool(value.is_true()));
     }
@@ -56,7 +57,7 @@ fn nested(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Operand> {
     }
     if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
         if depth == 0 {
-            return Err(PyValueError::new_err("the arguments are nested too deep"));
+            return Err(PyValueError::new_err("the arguments are nested too deeply"));
         }
         let items = object.try_iter()?.map(|item| nested(&item?, depth - 1)).collect::<PyResult<_>>()?;
         return Ok(Operand::List(items));
@@ -74,12 +75,12 @@ fn named(object: &Bound<'_, PyAny>) -> PyResult<Operand> {
         "device" => Device::from_text(name).map(Operand::Device),
         "layout" => Some(Operand::Layout(name.into())),
         "memory_format" => Some(Operand::MemoryFormat(name.into())),
-        _ => return Err(PyTypeError::new_err(format!("{class} is nothing that a graph can hold"))),
+        _ => return Err(PyTypeError::new_err(format!("a graph cannot hold a value of type {class}"))),
     };
-    found.ok_or_else(|| PyValueError::new_err(format!("{text} is no {class} that a graph can hold")))
+    found.ok_or_else(|| PyValueError::new_err(format!("unsupported {class}: {text}")))
 }
 
-/// An operand as Python gave it; `typed` makes a value with its type.
+/// Converts an operand to a Python object; `typed` adds the type of a value.
 pub(super) fn object(
     py: Python<'_>,
     operand: &Operand,

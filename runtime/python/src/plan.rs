@@ -1,4 +1,4 @@
-//! `Plan`: a graph, compiled; its runs, with the interpreter's lock released.
+//! `Plan`: a compiled graph, which runs with the GIL released.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use pyo3::types::{PyDict, PyTuple};
 
 use super::value::{from_python, to_python};
 
-/// A compiled graph. Threads may run it at the same time.
+/// A compiled graph. Several threads may run it at the same time.
 #[pyclass(name = "Plan", frozen, module = "autograph._runtime")]
 pub(super) struct PyPlan {
     plan: Plan,
     callbacks: Vec<PyObject>,
-    /// The classes of exceptions that are not Python's own, by name.
+    /// Exception classes that are not builtins, by name.
     exceptions: Py<PyDict>,
 }
 
@@ -28,13 +28,13 @@ impl PyPlan {
 
 #[pymethods]
 impl PyPlan {
-    /// The results of the entry. A tensor that goes in or comes out is not copied.
+    /// Runs the plan. Input and output tensors are not copied.
     fn run<'py>(&self, py: Python<'py>, inputs: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyTuple>> {
         let inputs = inputs.iter().map(from_python).collect::<PyResult<Vec<_>>>()?;
         tuple(py, self.values(py, Vec::new(), inputs)?)
     }
 
-    /// A run of a way forward: its first `results`, and what it saves for the way back.
+    /// Runs a forward graph: returns the first `results` results and the saved values.
     fn run_saving<'py>(
         &self,
         py: Python<'py>,
@@ -47,7 +47,7 @@ impl PyPlan {
         Ok((tuple(py, values)?, saved))
     }
 
-    /// The way back, from what its way forward has saved.
+    /// Runs a backward graph on the saved values of its forward graph.
     fn resume<'py>(
         &self,
         py: Python<'py>,
@@ -58,18 +58,18 @@ impl PyPlan {
         tuple(py, self.values(py, saved.0.clone(), inputs)?)
     }
 
-    /// One line for each step. `source(file, line)` gives the text of a line, or None.
+    /// One line per step. `source(file, line)` returns the text of a line, or None.
     fn listing(&self, source: &Bound<'_, PyAny>) -> String {
         self.plan.listing(&|file, line| source.call1((file, line)).ok()?.extract().ok())
     }
 
-    /// How many steps it has.
+    /// The number of steps.
     fn __len__(&self) -> usize {
         self.plan.len()
     }
 }
 
-/// What a way forward leaves for the way back.
+/// Values that a forward graph saves for its backward graph.
 #[pyclass(frozen, module = "autograph._runtime")]
 pub(super) struct Saved(Vec<Value>);
 
@@ -85,8 +85,8 @@ impl PyPlan {
         results.map_err(|error| self.raised(py, error))
     }
 
-    /// The exception that a run ends with. Its `places` are those of the source, the innermost first:
-    /// (function, file, line, column, end line, end column).
+    /// The Python exception for an error. Its `places` are source locations, the innermost first: (function,
+    /// file, line, column, end line, end column).
     fn raised(&self, py: Python<'_>, error: Error) -> PyErr {
         let class = error.fault.class().to_owned();
         let message = error.fault.to_string();
@@ -113,7 +113,7 @@ impl PyPlan {
                 ))
             })
             .collect();
-        // An exception with slots of its own keeps no places; it is raised all the same.
+        // An exception class with slots cannot store places; it is raised anyway.
         let _ = raised.value(py).setattr("places", places);
         raised
     }
@@ -132,7 +132,7 @@ impl PyPlan {
     }
 }
 
-/// Python around a plan that runs.
+/// The Python interpreter as host of a run.
 struct Interpreter<'a> {
     callbacks: &'a [PyObject],
 }
@@ -155,11 +155,11 @@ impl Host for Interpreter<'_> {
         })
     }
 
-    /// A callback returns a tuple of its results.
+    /// A callback returns a tuple of results.
     fn call(&mut self, callback: u32, arguments: Vec<Value>) -> Result<Vec<Value>, Fault> {
         Python::with_gil(|py| {
             let known = self.callbacks.get(callback as usize);
-            let callable = known.ok_or_else(|| Fault::Type(format!("there is no callback {callback}")))?;
+            let callable = known.ok_or_else(|| Fault::Type(format!("unknown callback {callback}")))?;
             let call = || {
                 let arguments =
                     arguments.into_iter().map(|value| to_python(py, value)).collect::<PyResult<Vec<_>>>()?;
@@ -174,11 +174,11 @@ impl Host for Interpreter<'_> {
         })
     }
 
-    /// Ctrl-C.
+    /// Raises KeyboardInterrupt after Ctrl-C.
     fn poll(&mut self) -> Result<(), Fault> {
         Python::with_gil(|py| py.check_signals()).map_err(fault)
     }
 }
 
-/// What keeps an object of Python alive in a run.
+/// Keeps a Python object alive during a run.
 pub(super) type Held = Arc<PyObject>;

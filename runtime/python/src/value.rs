@@ -1,4 +1,4 @@
-//! Values of Python into registers, and out of them.
+//! Conversion between Python objects and runtime values.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use pyo3_tch::PyTensor;
 
 use super::plan::Held;
 
-/// What is no tensor, number, string, list or tuple is an object, which the graph does not look into.
+/// Anything except tensors, numbers, strings, lists and tuples becomes an opaque object.
 pub(super) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     if object.is_none() {
         return Ok(Value::None);
@@ -17,7 +17,7 @@ pub(super) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     if let Ok(PyTensor(tensor)) = object.extract::<PyTensor>() {
         return Ok(tensor.into());
     }
-    // A bool is an int in Python.
+    // In Python, bool is a subclass of int.
     if let Ok(value) = object.downcast::<PyBool>() {
         return Ok(Value::Bool(value.is_true()));
     }

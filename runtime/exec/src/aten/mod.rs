@@ -1,5 +1,5 @@
-//! Operators of ATen by name, through c10's dispatcher: every operator that the libraries have, prepared once and
-//! called often. The one room that calls C++.
+//! ATen operators by name, through c10's dispatcher: any operator of the loaded libraries, prepared once and
+//! called many times. This is the only module that calls C++.
 
 #![allow(unsafe_code)]
 
@@ -12,14 +12,14 @@ use std::ptr::{self, NonNull};
 use ag_graph::ir::{DType, Device};
 use tch::Tensor;
 
-/// What an operator that fails says, in one line.
+/// A failed operator call, with a message of one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AtenError {
     pub kind: ErrorKind,
     pub message: String,
 }
 
-/// Which exception of Python an error of libtorch is.
+/// The Python exception class that corresponds to a libtorch error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     Runtime,
@@ -30,8 +30,7 @@ pub enum ErrorKind {
     OutOfMemory,
 }
 
-/// A node of the trees of arguments: a literal, a tensor, or the length of the list whose items come next.
-/// A tensor is borrowed.
+/// A node of an argument tree: a literal, a borrowed tensor, or the length of a list whose items follow.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct Argument<'a> {
@@ -41,7 +40,7 @@ pub struct Argument<'a> {
 
 impl<'a> Argument<'a> {
     pub const NONE: Self = Self::integer(raw::Tag::None, 0);
-    /// Filled when the call runs.
+    /// Filled in by `Call::run`.
     pub const HOLE: Self = Self::integer(raw::Tag::Hole, 0);
 
     const fn new(tag: raw::Tag, length: u64, payload: raw::Payload) -> Self {
@@ -73,7 +72,7 @@ impl<'a> Argument<'a> {
         Self::new(raw::Tag::String, text.len() as u64, raw::Payload { text: text.as_ptr().cast() })
     }
 
-    /// The items are the trees that follow it.
+    /// The items are the trees that follow.
     pub const fn list(length: usize) -> Self {
         Self::new(raw::Tag::List, length as u64, raw::Payload { integer: 0 })
     }
@@ -83,7 +82,7 @@ impl<'a> Argument<'a> {
     }
 
     pub fn device(device: Device) -> Self {
-        // The numbers of `c10/core/DeviceType.h`.
+        // Constants from `c10/core/DeviceType.h`.
         let (number, index) = match device {
             Device::Cpu => (0, -1),
             Device::Cuda(index) => (1, i32::from(index)),
@@ -94,7 +93,7 @@ impl<'a> Argument<'a> {
         device
     }
 
-    /// By its name below `torch`.
+    /// By its name, without `torch.`.
     pub fn layout(name: &str) -> Option<Self> {
         const NAMES: [&str; 8] = [
             "strided",
@@ -110,7 +109,7 @@ impl<'a> Argument<'a> {
         Some(Self::integer(raw::Tag::Layout, number as i64))
     }
 
-    /// By its name below `torch`.
+    /// By its name, without `torch.`.
     pub fn memory_format(name: &str) -> Option<Self> {
         const NAMES: [&str; 4] =
             ["contiguous_format", "preserve_format", "channels_last", "channels_last_3d"];
@@ -119,7 +118,7 @@ impl<'a> Argument<'a> {
     }
 }
 
-/// The numbers of `c10/core/ScalarType.h`.
+/// Constants from `c10/core/ScalarType.h`.
 fn dtype_number(dtype: DType) -> i64 {
     match dtype {
         DType::U8 => 0,
@@ -145,17 +144,17 @@ fn dtype_number(dtype: DType) -> i64 {
     }
 }
 
-/// The dtype of a tensor; `None`: one that graphs do not know.
+/// The dtype of a tensor; `None` if graphs do not support it.
 pub fn dtype(tensor: &Tensor) -> Option<DType> {
-    // SAFETY: the tensor lives.
+    // SAFETY: the tensor is alive.
     let number = i64::from(unsafe { torch_sys::at_scalar_type(tensor.as_ptr().cast_mut()) });
     DType::ALL.iter().copied().find(|dtype| dtype_number(*dtype) == number)
 }
 
-/// What an operator gives.
+/// A result of an operator.
 #[derive(Debug)]
 pub enum Output {
-    /// Nothing, or an undefined tensor.
+    /// No value, or an undefined tensor.
     None,
     Tensor(Tensor),
     Int(i64),
@@ -164,7 +163,7 @@ pub enum Output {
     List(Vec<Output>),
 }
 
-/// An operator with its arguments, as far as they are known. Made once, run from any thread.
+/// A prepared operator call, with the arguments known so far. It may run on any thread.
 #[derive(Debug)]
 pub struct Call {
     raw: NonNull<raw::Call>,
@@ -172,26 +171,26 @@ pub struct Call {
     returns: usize,
 }
 
-// SAFETY: after `ag_call_prepare`, nobody changes a call. Running it copies the handles of the tensors in it, whose
-// counts are atomic, and their data is only read: operators that change an operand are refused.
+// SAFETY: a call is immutable after `ag_call_prepare`. Running it copies tensor handles, whose reference
+// counts are atomic, and only reads their data: operators that modify an operand are rejected.
 unsafe impl Send for Call {}
 // SAFETY: as above.
 unsafe impl Sync for Call {}
 
 impl Drop for Call {
     fn drop(&mut self) {
-        // SAFETY: it is from `ag_call_prepare` and freed once.
+        // SAFETY: the pointer comes from `ag_call_prepare` and is freed once.
         unsafe { raw::ag_call_free(self.raw.as_ptr()) }
     }
 }
 
 impl Call {
-    /// `aten.add.Tensor` with the trees of its arguments, one after the other, in the order of the schema. Arguments
-    /// left out at the end have their defaults.
+    /// Prepares `aten.add.Tensor` with its argument trees in schema order. Missing trailing arguments take
+    /// their defaults.
     pub fn prepare(operator: &str, arguments: &[Argument<'_>]) -> Result<Self, AtenError> {
         let unknown = || AtenError {
             kind: ErrorKind::NotImplemented,
-            message: format!("`{operator}` is no operator of torch"),
+            message: format!("unknown torch operator `{operator}`"),
         };
         let mut parts = operator.splitn(3, '.');
         let (Some(namespace), Some(name)) = (parts.next(), parts.next()) else { return Err(unknown()) };
@@ -201,12 +200,12 @@ impl Call {
         if !are_trees(arguments) {
             return Err(AtenError {
                 kind: ErrorKind::Type,
-                message: "a list has fewer items than it says".into(),
+                message: "a list has fewer items than its length".into(),
             });
         }
         let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };
-        // SAFETY: the texts end in zero, and `Argument` is a `raw::Value` whose lists have all their items, as was
-        // just checked. The C++ side copies what it keeps.
+        // SAFETY: the strings are zero-terminated; `Argument` has the layout of `raw::Value`, and its lists
+        // were just checked to be complete. The C++ side copies what it keeps.
         let raw = unsafe {
             raw::ag_call_prepare(
                 name.as_ptr(),
@@ -218,20 +217,20 @@ impl Call {
         };
         let raw = NonNull::new(raw).ok_or_else(|| failed(failure))?;
         let holes = arguments.iter().filter(|argument| argument.raw.tag == raw::Tag::Hole as i32).count();
-        // SAFETY: it was just made.
+        // SAFETY: the call was just created.
         let returns = unsafe { raw::ag_call_returns(raw.as_ptr()) };
         Ok(Self { raw, holes, returns })
     }
 
-    /// How many results it gives.
+    /// The number of results.
     pub fn returns(&self) -> usize {
         self.returns
     }
 
-    /// Runs it with a tree for each hole, one after the other. The results are appended.
+    /// Runs the call with one tree per hole and appends the results.
     pub fn run(&self, fillings: &[Argument<'_>], outputs: &mut Vec<Output>) -> Result<(), AtenError> {
         if trees(fillings) != Some(self.holes) {
-            return Err(AtenError { kind: ErrorKind::Type, message: "a hole is left open".into() });
+            return Err(AtenError { kind: ErrorKind::Type, message: "a hole has no value".into() });
         }
         const FEW: usize = 8;
         let none = Argument::NONE.raw;
@@ -244,8 +243,8 @@ impl Call {
             &mut many[..]
         };
         let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };
-        // SAFETY: there is a whole tree for each hole, whose tensors live as long as this borrow; there is room for
-        // every result. What comes back is owned by nobody else.
+        // SAFETY: there is a complete tree for each hole, whose tensors outlive this call, and room for every
+        // result. The results are owned by us.
         unsafe {
             let fillings = fillings.as_ptr().cast();
             if !raw::ag_call_run(self.raw.as_ptr(), fillings, results.as_mut_ptr(), &raw mut failure) {
@@ -257,7 +256,7 @@ impl Call {
     }
 }
 
-/// How many trees the nodes are; `None` where a list lacks items or a hole is filled with a hole.
+/// The number of trees; `None` if a list is incomplete or a hole is filled with a hole.
 fn trees(nodes: &[Argument<'_>]) -> Option<usize> {
     let (mut trees, mut open) = (0_usize, 0_u64);
     for node in nodes {
@@ -283,10 +282,10 @@ fn are_trees(nodes: &[Argument<'_>]) -> bool {
 }
 
 /// # Safety
-/// The value is a result of `ag_call_run`, taken once.
+/// The value must be a result of `ag_call_run` that has not been converted before.
 unsafe fn output(value: raw::Value) -> Output {
     let is = |tag: raw::Tag| value.tag == tag as i32;
-    // SAFETY: the tag says which payload it is; a tensor and the items of a list are given to us.
+    // SAFETY: the tag determines the payload; a tensor and the items of a list are owned by us.
     unsafe {
         if is(raw::Tag::Tensor) {
             Output::Tensor(Tensor::from_ptr(value.payload.tensor))
@@ -310,7 +309,7 @@ unsafe fn output(value: raw::Value) -> Output {
 fn failed(failure: raw::Failure) -> AtenError {
     let message = match NonNull::new(failure.text) {
         None => String::from("libtorch is out of memory"),
-        // SAFETY: a failure's text ends in zero and is given to us.
+        // SAFETY: the message of a failure is zero-terminated and owned by us.
         Some(text) => unsafe {
             let message = std::ffi::CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned();
             raw::ag_text_free(text.as_ptr());
@@ -328,11 +327,11 @@ fn failed(failure: raw::Failure) -> AtenError {
     AtenError { kind, message }
 }
 
-/// The one element of a tensor.
+/// The single element of a tensor.
 pub fn item(tensor: &Tensor) -> Result<Output, AtenError> {
     let mut value = Argument::NONE.raw;
     let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };
-    // SAFETY: the tensor lives, and what is written is a number.
+    // SAFETY: the tensor is alive, and the output is a number.
     unsafe {
         if raw::ag_item(tensor.as_ptr(), &raw mut value, &raw mut failure) {
             Ok(output(value))
@@ -342,23 +341,23 @@ pub fn item(tensor: &Tensor) -> Result<Output, AtenError> {
     }
 }
 
-/// A number for an operator that wants a tensor: in type promotion it counts as a number.
-/// `beside`: what the other operand is, so that none is converted.
+/// A number as a tensor operand, which is promoted as a number.
+/// `beside` is the dtype of the other operand, to avoid a conversion.
 pub fn number(number: Argument<'_>, beside: DType) -> Result<Tensor, AtenError> {
     let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };
     let beside = i32::try_from(dtype_number(beside)).unwrap_or(-1);
-    // SAFETY: an argument is a `raw::Value`; the tensor that comes back is given to us.
+    // SAFETY: `Argument` has the layout of `raw::Value`; the returned tensor is owned by us.
     unsafe {
         let made = raw::ag_number((&raw const number).cast(), beside, &raw mut failure);
         if made.is_null() { Err(failed(failure)) } else { Ok(Tensor::from_ptr(made)) }
     }
 }
 
-/// The size of a dimension; from the end where it is negative.
+/// The size of a dimension; negative dimensions count from the last.
 pub fn size(tensor: &Tensor, dimension: i64) -> Result<i64, AtenError> {
     let mut size = 0;
     let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };
-    // SAFETY: the tensor lives.
+    // SAFETY: the tensor is alive.
     if unsafe { raw::ag_size(tensor.as_ptr(), dimension, &raw mut size, &raw mut failure) } {
         Ok(size)
     } else {
@@ -366,54 +365,55 @@ pub fn size(tensor: &Tensor, dimension: i64) -> Result<i64, AtenError> {
     }
 }
 
-/// Whether nobody sees when the tensor changes: this is its only handle, and it is the only one of its memory, which
-/// torch has allocated.
-pub fn is_sole(tensor: &Tensor) -> bool {
-    // SAFETY: the tensor lives.
+/// Whether an in-place write to the tensor is unobservable: the tensor and its storage have a single owner,
+/// and torch allocated the storage.
+pub fn is_uniquely_owned(tensor: &Tensor) -> bool {
+    // SAFETY: the tensor is alive.
     unsafe { raw::ag_is_sole(tensor.as_ptr()) }
 }
 
-/// Whether the two have one dtype, the same sizes, and are on one device.
-pub fn are_alike(a: &Tensor, b: &Tensor) -> bool {
-    // SAFETY: the tensors live.
+/// Whether both tensors have the same dtype, sizes and device.
+pub fn same_type_and_shape(a: &Tensor, b: &Tensor) -> bool {
+    // SAFETY: the tensors are alive.
     unsafe { raw::ag_are_alike(a.as_ptr(), b.as_ptr()) }
 }
 
-/// Loads the kernels for CUDA into a program that was not linked with them. `false`: there are none.
+/// Loads the CUDA kernels into a program that was not linked with them. `false` if there are none.
 pub fn load_cuda() -> bool {
-    // SAFETY: it loads a library of torch.
+    // SAFETY: loads a library of torch.
     unsafe { raw::ag_load_cuda() }
 }
 
-/// While it lives, operators on this thread record nothing for autograd: a graph's gradients are its own nodes.
+/// While this guard lives, operators on this thread bypass autograd: a graph computes gradients with its own
+/// nodes.
 #[derive(Debug)]
-pub struct BelowAutograd {
+pub struct NoAutogradGuard {
     raw: NonNull<raw::Mode>,
-    /// It speaks of its thread.
+    /// The guard belongs to its thread.
     thread: PhantomData<*const ()>,
 }
 
-impl BelowAutograd {
+impl NoAutogradGuard {
     pub fn enter() -> Option<Self> {
-        // SAFETY: it is left on the same thread, since it cannot be sent to another.
+        // SAFETY: the mode is left on the same thread, because the guard is not `Send`.
         let raw = NonNull::new(unsafe { raw::ag_mode_enter() })?;
         Some(Self { raw, thread: PhantomData })
     }
 }
 
-impl Drop for BelowAutograd {
+impl Drop for NoAutogradGuard {
     fn drop(&mut self) {
-        // SAFETY: it is from `ag_mode_enter`, on this thread, and left once.
+        // SAFETY: the mode comes from `ag_mode_enter` on this thread, and is left once.
         unsafe { raw::ag_mode_leave(self.raw.as_ptr()) }
     }
 }
 
-/// A tensor that several threads may hold. Nothing here changes one.
+/// A tensor that several threads may hold. It is never modified.
 #[derive(Debug)]
 pub struct Shared(Tensor);
 
-// SAFETY: handles are counted atomically, and no tensor's data is changed that has two of them, so that two threads may
-// read it.
+// SAFETY: reference counts are atomic, and a tensor with two owners is never modified, so that threads may
+// read it concurrently.
 unsafe impl Sync for Shared {}
 
 impl Clone for Shared {

@@ -1,10 +1,10 @@
-//! The C face of `dispatch.cpp`, as it is declared there.
+//! The C interface of `dispatch.cpp`.
 
 use std::ffi::c_char;
 
 use torch_sys::C_tensor;
 
-/// The same numbers as in `dispatch.cpp`.
+/// The same constants as in `dispatch.cpp`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub(super) enum Tag {

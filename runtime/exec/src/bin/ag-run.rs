@@ -1,37 +1,39 @@
-//! `ag-run`: a saved model, run without Python.
+//! `ag-run`: runs a saved model without Python.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ag_exec::saved::Saved;
-use ag_exec::{Alone, Value, set_threads};
+use ag_exec::saved::SavedModel;
+use ag_exec::{StandaloneHost, Value, set_threads};
 use ag_graph::ir::{Device, Outcome, Type};
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use tch::Tensor;
 
-/// Runs a saved model.
+/// Run a saved model
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
-    /// The folder that `Function.save` has written
+    /// Folder written by `Function.save`
     model: PathBuf,
-    /// An argument, in their order or as NAME=...: a file (.npy; .safetensors with several by their names), or a number
+    /// Argument, by position or as NAME=...: a .npy file, a .safetensors file with one tensor per argument
+    /// name, or a number
     #[arg(long, value_name = "[NAME=]FILE|NUMBER")]
     input: Vec<String>,
-    /// Where the results go: .npy for one tensor, .safetensors for several, under their numbers. Else they are printed
+    /// Write the results to this file: .npy for one tensor, .safetensors for several (named by index); by
+    /// default they are printed
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// cpu, cuda or cuda:N
+    /// Device: cpu, cuda or cuda:N
     #[arg(long, default_value = "cpu", value_parser = device)]
     device: Device,
-    /// How many threads one operator may use
+    /// TypedScalar of threads that one operator may use
     #[arg(long, default_value_t = 1)]
     threads: i32,
 }
 
 fn device(text: &str) -> Result<Device, String> {
-    Device::from_text(text).ok_or_else(|| "there are cpu, cuda and cuda:N".into())
+    Device::from_text(text).ok_or_else(|| "expected cpu, cuda or cuda:N".into())
 }
 
 fn main() -> ExitCode {
@@ -46,11 +48,11 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<()> {
     set_threads(arguments.threads);
-    let saved = Saved::load(&arguments.model)?.on(arguments.device)?;
+    let saved = SavedModel::load(&arguments.model)?.on(arguments.device)?;
     let plan = saved.plan()?;
     let inputs = saved.inputs(inputs(&saved, &arguments.input)?)?;
-    let results = plan.run(inputs, &mut Alone::default())?;
-    // New values of captures are nobody's to keep here.
+    let results = plan.run(inputs, &mut StandaloneHost::default())?;
+    // New values of captures are discarded.
     let returned: Vec<Value> = results
         .into_iter()
         .zip(&saved.graph.outcomes)
@@ -65,7 +67,7 @@ fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// The arguments in the order of the graph.
-fn inputs(saved: &Saved, given: &[String]) -> Result<Vec<Value>> {
+fn inputs(saved: &SavedModel, given: &[String]) -> Result<Vec<Value>> {
     let wanted = saved.arguments();
     let mut values: Vec<Option<Value>> = wanted.iter().map(|_| None).collect();
     for text in given {
@@ -108,7 +110,7 @@ fn read(text: &str, ty: &Type) -> Result<Value> {
             let mut tensors = Tensor::read_safetensors(text)?;
             match (tensors.pop(), tensors.is_empty()) {
                 (Some((_, tensor)), true) => tensor.into(),
-                _ => bail!("there is not exactly one tensor in it"),
+                _ => bail!("the file must hold exactly one tensor"),
             }
         }
         Type::Tensor(_) => Tensor::read_npy(text)?.into(),
@@ -121,15 +123,19 @@ fn write(file: &Path, results: &[Value]) -> Result<()> {
         .iter()
         .enumerate()
         .map(|(index, result)| {
-            let tensor = result.tensor().with_context(|| format!("result {index} is {}", result.kind()))?;
+            let tensor = result
+                .tensor()
+                .with_context(|| format!("result {index} is not a tensor but {}", result.kind()))?;
             Ok((index.to_string(), tensor.to_device(tch::Device::Cpu).contiguous()))
         })
         .collect::<Result<Vec<_>>>()?;
     match (&tensors[..], file.extension().and_then(|extension| extension.to_str())) {
         ([(_, tensor)], Some("npy")) => tensor.write_npy(file)?,
-        (tensors, Some("npy")) => bail!("a .npy holds one tensor, and there are {}", tensors.len()),
+        (tensors, Some("npy")) => {
+            bail!("a .npy file holds one tensor, but there are {} results", tensors.len())
+        }
         (tensors, Some("safetensors")) => Tensor::write_safetensors(tensors, file)?,
-        _ => bail!("results are written as .npy or .safetensors"),
+        _ => bail!("the output file must be .npy or .safetensors"),
     }
     Ok(())
 }

@@ -1,29 +1,30 @@
-//! Values handed over: into a loop, to its next round, out of a branch. All at once, as in `a, b = b, a`.
+//! Parallel moves: values passed into a loop, to its next iteration, or out of a branch are assigned
+//! simultaneously, as in `a, b = b, a`.
 
 use ag_graph::ir::arithmetic::{Kind, widen};
 use ag_graph::ir::{self, Operand};
 
 use super::registers::same;
 use super::{Compiled, Compiler};
-use crate::plan::{Input, Number, Place, Slice, Source, Step};
+use crate::plan::{Register, ScalarInput, Slice, Source, Step, TypedScalar};
 use crate::value::Value;
 
 impl Compiler<'_> {
-    /// The values of operands to places; values that die here are moved, not copied.
-    pub(super) fn hand_over(
+    /// Moves operands to registers simultaneously. Values that die here are moved, others copied.
+    pub(super) fn parallel_move(
         &mut self,
-        places: &[Place],
+        places: &[Register],
         operands: &[Operand],
         dies: &[ir::Value],
     ) -> Compiled {
         let mut sources = self.sources(operands, dies)?;
-        // `a, b = a, a`: what stays where it is cannot be taken from there.
+        // `a, b = a, a`: a value that stays in its register must be copied from it.
         for place in 0..sources.len().min(places.len()) {
             if register(&sources[place]).is_some_and(|from| same(from, places[place])) {
                 sources.iter_mut().for_each(|source| copy(source, places[place]));
             }
         }
-        let moves: Vec<(Source, Place)> = sources
+        let moves: Vec<(Source, Register)> = sources
             .into_iter()
             .zip(places.iter().copied())
             .filter(|(source, place)| !register(source).is_some_and(|from| same(from, *place)))
@@ -36,8 +37,8 @@ impl Compiler<'_> {
             moves.into_iter().for_each(|(source, place)| self.move_to(source, place));
             return Ok(());
         }
-        // By way of registers that nobody else looks at. They are taken while all that is read is still in use.
-        let waiting: Vec<(Place, Place)> = moves
+        // Cyclic moves go through temporaries, allocated while all sources are still in use.
+        let temporaries: Vec<(Register, Register)> = moves
             .into_iter()
             .map(|(source, place)| {
                 let between = self.fresh_for(place);
@@ -45,11 +46,13 @@ impl Compiler<'_> {
                 (between, place)
             })
             .collect();
-        for (between, place) in waiting {
+        for (between, place) in temporaries {
             let source = match between {
-                Place::Num(num, kind) => Source::Number(Number { input: Input::Num(num), kind }),
-                Place::Ten(ten) => Source::Ten(ten, true),
-                Place::Any(any) => Source::Any(any, true),
+                Register::Scalar(num, kind) => {
+                    Source::Scalar(TypedScalar { input: ScalarInput::Register(num), kind })
+                }
+                Register::Tensor(ten) => Source::Tensor(ten, true),
+                Register::Object(any) => Source::Object(any, true),
             };
             self.move_to(source, place);
             self.registers.release(between);
@@ -57,16 +60,16 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A register of the same bank that has never been used: `sources` has released those that are being read.
-    fn fresh_for(&mut self, place: Place) -> Place {
+    /// A register of the same bank that has never been used: `sources` has already released those being read.
+    fn fresh_for(&mut self, place: Register) -> Register {
         match place {
-            Place::Num(_, kind) => Place::Num(self.registers.unused_number(), kind),
-            Place::Ten(_) => Place::Ten(self.registers.unused_tensor()),
-            Place::Any(_) => Place::Any(self.registers.unused_any()),
+            Register::Scalar(_, kind) => Register::Scalar(self.registers.unused_scalar(), kind),
+            Register::Tensor(_) => Register::Tensor(self.registers.unused_tensor()),
+            Register::Object(_) => Register::Object(self.registers.unused_object()),
         }
     }
 
-    pub(super) fn move_to(&mut self, source: Source, place: Place) {
+    pub(super) fn move_to(&mut self, source: Source, place: Register) {
         let number = |value: &Value| match value {
             Value::Int(value) => Some((value.cast_unsigned(), Kind::Int)),
             Value::Float(value) => Some((value.to_bits(), Kind::Float)),
@@ -74,14 +77,16 @@ impl Compiler<'_> {
             _ => None,
         };
         let step = match (&source, place) {
-            (Source::Number(Number { input, kind }), Place::Num(out, wanted)) if *kind == wanted => {
-                Some(Step::CopyNum { out, a: *input })
+            (Source::Scalar(TypedScalar { input, kind }), Register::Scalar(out, wanted))
+                if *kind == wanted =>
+            {
+                Some(Step::CopyScalar { out, a: *input })
             }
-            (Source::Const(value), Place::Num(out, wanted)) => number(value)
+            (Source::Const(value), Register::Scalar(out, wanted)) => number(value)
                 .and_then(|(bits, kind)| widen(bits, kind, wanted))
-                .map(|bits| Step::CopyNum { out, a: Input::Const(bits) }),
-            (Source::Ten(a, true), Place::Ten(out)) => Some(Step::TakeTen { out, a: *a }),
-            (Source::Ten(a, false), Place::Ten(out)) => Some(Step::CopyTen { out, a: *a }),
+                .map(|bits| Step::CopyScalar { out, a: ScalarInput::Const(bits) }),
+            (Source::Tensor(a, true), Register::Tensor(out)) => Some(Step::MoveTensor { out, a: *a }),
+            (Source::Tensor(a, false), Register::Tensor(out)) => Some(Step::CopyTensor { out, a: *a }),
             _ => None,
         };
         let step = step.unwrap_or_else(|| {
@@ -92,26 +97,28 @@ impl Compiler<'_> {
     }
 }
 
-fn register(source: &Source) -> Option<Place> {
+fn register(source: &Source) -> Option<Register> {
     match source {
-        Source::Number(Number { input: Input::Num(num), kind }) => Some(Place::Num(*num, *kind)),
-        Source::Ten(ten, _) => Some(Place::Ten(*ten)),
-        Source::Any(any, _) => Some(Place::Any(*any)),
+        Source::Scalar(TypedScalar { input: ScalarInput::Register(num), kind }) => {
+            Some(Register::Scalar(*num, *kind))
+        }
+        Source::Tensor(ten, _) => Some(Register::Tensor(*ten)),
+        Source::Object(any, _) => Some(Register::Object(*any)),
         _ => None,
     }
 }
 
-/// A source that would be taken from a place is copied instead.
-fn copy(source: &mut Source, place: Place) {
+/// Copies instead of moving out of this register.
+fn copy(source: &mut Source, place: Register) {
     match (source, place) {
-        (Source::Ten(from, is_taken), Place::Ten(place)) if *from == place => *is_taken = false,
-        (Source::Any(from, is_taken), Place::Any(place)) if *from == place => *is_taken = false,
+        (Source::Tensor(from, is_taken), Register::Tensor(place)) if *from == place => *is_taken = false,
+        (Source::Object(from, is_taken), Register::Object(place)) if *from == place => *is_taken = false,
         (Source::List(items), place) => items.iter_mut().for_each(|item| copy(item, place)),
         _ => {}
     }
 }
 
-fn reads(source: &Source, place: Place) -> bool {
+fn reads(source: &Source, place: Register) -> bool {
     match source {
         Source::List(items) => items.iter().any(|item| reads(item, place)),
         source => register(source).is_some_and(|from| same(from, place)),

@@ -1,41 +1,43 @@
-//! Every operation but the operators of ATen.
+//! Compiles all operations except ATen operators.
 
 use ag_graph::ir::arithmetic::{self, Kind, widen};
 use ag_graph::ir::{self, Node, Op, Operand, Scalar};
 
 use super::{Compiled, Compiler};
 use crate::liveness::NodeLife;
-use crate::plan::{Any, Input, ListStep, Num, Number, Place, Slice, Source, Step};
+use crate::plan::{ListStep, ObjectReg, Register, ScalarInput, ScalarReg, Slice, Source, Step, TypedScalar};
 use crate::value::Value;
 
 impl Compiler<'_> {
     pub(super) fn branch(&mut self, node: &Node, life: &NodeLife) -> Compiled {
         let condition = self.input(&node.operands[0])?;
-        let unless = self.step_releasing(Step::Unless { condition, to: 0 }, &life.operands);
-        let outputs: Vec<Place> = node.outputs.iter().map(|output| self.define(*output)).collect();
+        let unless = self.step_releasing(Step::JumpIfFalse { condition, to: 0 }, &life.operands);
+        let outputs: Vec<Register> = node.outputs.iter().map(|output| self.define(*output)).collect();
         let (origin, span) = (self.origin, self.span);
         self.registers.open_branches();
         let mut leave = None;
         for (index, (region, life)) in node.regions.iter().zip(&life.regions).enumerate() {
             if index == 1 {
-                self.lands_here(unless);
+                self.patch_jump(unless);
             }
             self.region(region, life)?;
             (self.origin, self.span) = (origin, span);
-            self.hand_over(&outputs, &region.results, &life.results)?;
+            self.parallel_move(&outputs, &region.results, &life.results)?;
             if index == 0 {
                 leave = Some(self.step(Step::Jump { to: 0 }));
             }
         }
         if let Some(leave) = leave {
-            self.lands_here(leave);
+            self.patch_jump(leave);
         }
         self.registers.close_branches();
         Ok(())
     }
 
     pub(super) fn while_loop(&mut self, node: &Node, life: &NodeLife) -> Compiled {
-        let [condition, body] = &node.regions[..] else { return Err("a while has two regions".into()) };
+        let [condition, body] = &node.regions[..] else {
+            return Err("a `while` must have two regions".into());
+        };
         let carried = self.carry(&body.params, &node.operands, &life.operands)?;
         self.bind(&condition.params, &carried)?;
         self.bind(&body.params, &carried)?;
@@ -43,13 +45,14 @@ impl Compiler<'_> {
         let head = self.next();
         self.region(condition, &life.regions[0])?;
         let input = self.input(&condition.results[0])?;
-        let exit = self.step_releasing(Step::Unless { condition: input, to: 0 }, &life.regions[0].results);
+        let exit =
+            self.step_releasing(Step::JumpIfFalse { condition: input, to: 0 }, &life.regions[0].results);
         self.region(body, &life.regions[1])?;
         (self.origin, self.span) = (origin, span);
-        self.hand_over(&carried, &body.results, &life.regions[1].results)?;
-        self.step(Step::Back { to: head });
-        self.lands_here(exit);
-        self.registers.let_go(carried.len());
+        self.parallel_move(&carried, &body.results, &life.regions[1].results)?;
+        self.step(Step::JumpBack { to: head });
+        self.patch_jump(exit);
+        self.registers.unhold(carried.len());
         self.bind(&node.outputs, &carried)
     }
 
@@ -58,7 +61,7 @@ impl Compiler<'_> {
         let [start, stop, by] = [0, 1, 2].map(|index| self.input(&node.operands[index]));
         let (index, left, step) = (self.registers.number(), self.registers.number(), self.registers.number());
         self.step(Step::ForStart { index, left, step, start: start?, stop: stop?, by: by? });
-        let counters = [index, left, step].map(|num| Place::Num(num, Kind::Int));
+        let counters = [index, left, step].map(|num| Register::Scalar(num, Kind::Int));
         self.registers.hold(&counters);
         let carried = self.carry(&body.params[1..], &node.operands[3..], &life.operands)?;
         self.bind(&body.params[..1], &counters[..1])?;
@@ -70,44 +73,44 @@ impl Compiler<'_> {
             self.bind(&test.params, &carried)?;
             self.region(test, life)?;
             let condition = self.input(&test.results[0])?;
-            exits.push(self.step_releasing(Step::Unless { condition, to: 0 }, &life.results));
+            exits.push(self.step_releasing(Step::JumpIfFalse { condition, to: 0 }, &life.results));
         }
         self.region(body, &life.regions[0])?;
         (self.origin, self.span) = (origin, span);
-        self.hand_over(&carried, &body.results, &life.regions[0].results)?;
-        self.step(Step::ForBack { index, left, step, to: head });
-        exits.into_iter().for_each(|exit| self.lands_here(exit));
-        self.registers.let_go(carried.len() + counters.len());
+        self.parallel_move(&carried, &body.results, &life.regions[0].results)?;
+        self.step(Step::ForNext { index, left, step, to: head });
+        exits.into_iter().for_each(|exit| self.patch_jump(exit));
+        self.registers.unhold(carried.len() + counters.len());
         counters.into_iter().for_each(|counter| self.registers.release(counter));
         self.bind(&node.outputs, &carried)
     }
 
-    /// Registers for what a loop carries, with what it starts with.
+    /// Allocates registers for the carried values of a loop and initializes them.
     fn carry(
         &mut self,
         params: &[ir::Value],
         operands: &[Operand],
         dies: &[ir::Value],
-    ) -> Compiled<Vec<Place>> {
+    ) -> Compiled<Vec<Register>> {
         let function = self.function;
-        let carried: Vec<Place> =
+        let carried: Vec<Register> =
             params.iter().map(|param| self.registers.take(function.ty(*param))).collect();
         self.registers.hold(&carried);
-        self.hand_over(&carried, operands, dies)?;
+        self.parallel_move(&carried, operands, dies)?;
         Ok(carried)
     }
 
-    /// Values that are where others are: a loop's parameters in each of its regions, and its results.
-    fn bind(&mut self, values: &[ir::Value], places: &[Place]) -> Compiled {
+    /// Assigns existing registers to values: a loop's parameters in each of its regions, and its results.
+    fn bind(&mut self, values: &[ir::Value], places: &[Register]) -> Compiled {
         for (value, place) in values.iter().zip(places) {
             let ty = self.function.ty(*value);
             let fits = match place {
-                Place::Num(_, kind) => Kind::of(ty) == Some(*kind),
-                Place::Ten(_) => ty.tensor().is_some(),
-                Place::Any(_) => !ty.is_scalar() && ty.tensor().is_none(),
+                Register::Scalar(_, kind) => Kind::of(ty) == Some(*kind),
+                Register::Tensor(_) => ty.tensor().is_some(),
+                Register::Object(_) => !ty.is_scalar() && ty.tensor().is_none(),
             };
             if !fits {
-                return Err(format!("{ty} is not what the loop carries at this place"));
+                return Err(format!("{ty} does not match the type of the carried value"));
             }
             self.places[value.index()] = Some(*place);
         }
@@ -119,35 +122,41 @@ impl Compiler<'_> {
         match &node.op {
             Op::Scalar(scalar) => return self.scalar(*scalar, node, dies),
             Op::Item => {
-                let Operand::Value(value) = operands[0] else { return Err("it has no element".into()) };
-                let Place::Ten(tensor) = self.place(value)? else {
-                    return Err("its operand is no tensor".into());
+                let Operand::Value(value) = operands[0] else {
+                    return Err("expected a tensor operand".into());
                 };
-                let Place::Num(out, kind) = self.define(node.outputs[0]) else {
-                    return Err("its result is no number".into());
+                let Register::Tensor(tensor) = self.place(value)? else {
+                    return Err("the operand must be a tensor".into());
+                };
+                let Register::Scalar(out, kind) = self.define(node.outputs[0]) else {
+                    return Err("the result must be a number".into());
                 };
                 self.step_releasing(Step::Item { out, kind, tensor }, dies);
             }
             Op::Size => {
-                let Operand::Value(value) = operands[0] else { return Err("it has no size".into()) };
-                let Place::Ten(tensor) = self.place(value)? else {
-                    return Err("its operand is no tensor".into());
+                let Operand::Value(value) = operands[0] else {
+                    return Err("expected a tensor operand".into());
+                };
+                let Register::Tensor(tensor) = self.place(value)? else {
+                    return Err("the operand must be a tensor".into());
                 };
                 let dimension = self.input(&operands[1])?;
-                let Place::Num(out, Kind::Int) = self.define(node.outputs[0]) else {
-                    return Err("its result is no int".into());
+                let Register::Scalar(out, Kind::Int) = self.define(node.outputs[0]) else {
+                    return Err("the result must be an int".into());
                 };
                 self.step_releasing(Step::Size { out, tensor, dimension }, dies);
             }
             Op::Overwritten => {
-                let Operand::Value(after) = operands[1] else { return Err("it has no value".into()) };
-                let Place::Ten(a) = self.place(after)? else {
-                    return Err("its operand is no tensor".into());
+                let Operand::Value(after) = operands[1] else {
+                    return Err("expected a tensor operand".into());
                 };
-                let Place::Ten(out) = self.define(node.outputs[0]) else {
-                    return Err("its result is no tensor".into());
+                let Register::Tensor(a) = self.place(after)? else {
+                    return Err("the operand must be a tensor".into());
                 };
-                self.step_releasing(Step::CopyTen { out, a }, dies);
+                let Register::Tensor(out) = self.define(node.outputs[0]) else {
+                    return Err("the result must be a tensor".into());
+                };
+                self.step_releasing(Step::CopyTensor { out, a }, dies);
             }
             Op::Call(function) => {
                 let arguments = self.source_slice(operands, dies)?;
@@ -172,18 +181,18 @@ impl Compiler<'_> {
                 let parts = self.source_slice(operands, &[])?;
                 let class = Slice::add(&mut self.plan.tables.classes, Some(class.clone())).start();
                 self.step_releasing(Step::Raise { class, parts }, dies);
-                // Nobody comes here; what follows still wants its registers.
+                // Unreachable from here, but the following steps need registers for the results.
                 for output in &node.outputs {
                     self.define(*output);
                 }
             }
             Op::TupleNew => {
                 let items = self.source_slice(operands, dies)?;
-                let out = self.any_output(node.outputs[0])?;
+                let out = self.object_output(node.outputs[0])?;
                 self.step(Step::TupleNew { out, items });
             }
             Op::TupleGet(index) => {
-                let tuple = self.any_operand(&operands[0])?;
+                let tuple = self.object_operand(&operands[0])?;
                 let out = self.output_entry(node.outputs[0]);
                 self.step_releasing(Step::TupleGet { out, tuple, index: *index }, dies);
             }
@@ -210,74 +219,74 @@ impl Compiler<'_> {
                 let index = self.input(index)?;
                 let list = self.sources(std::slice::from_ref(list), dies)?.remove(0);
                 let list = self.source_entry(list);
-                let out = self.any_output(node.outputs[0])?;
+                let out = self.object_output(node.outputs[0])?;
                 let item = self.output_entry(node.outputs[1]);
                 self.step(Step::ListPop { out, item, list, index });
                 return Ok(());
             }
             (Op::ListGet, [list, index]) => {
-                let (list, index) = (self.any_operand(list)?, self.input(index)?);
+                let (list, index) = (self.object_operand(list)?, self.input(index)?);
                 let out = self.output_entry(node.outputs[0]);
                 self.step_releasing(Step::ListGet { out, list, index }, dies);
                 return Ok(());
             }
             (Op::ListLen, [list]) => {
-                let list = self.any_operand(list)?;
-                let Place::Num(out, Kind::Int) = self.define(node.outputs[0]) else {
-                    return Err("a length is an int".into());
+                let list = self.object_operand(list)?;
+                let Register::Scalar(out, Kind::Int) = self.define(node.outputs[0]) else {
+                    return Err("the result must be an int".into());
                 };
                 self.step_releasing(Step::ListLen { out, list }, dies);
                 return Ok(());
             }
             (Op::ListSlice, [list, bounds @ ..]) => {
-                let list = self.any_operand(list)?;
+                let list = self.object_operand(list)?;
                 let bounds = self.source_slice(bounds, &[])?;
-                let out = self.any_output(node.outputs[0])?;
+                let out = self.object_output(node.outputs[0])?;
                 self.step_releasing(Step::ListSlice { out, list, bounds }, dies);
                 return Ok(());
             }
-            _ => return Err("it has other operands".into()),
+            _ => return Err("unexpected operands".into()),
         };
         let index = self.input(&index)?;
         let mut sources = self.sources(&[list, item], dies)?;
         let item = sources.pop().unwrap_or(Source::Const(Value::None));
         let list = sources.pop().unwrap_or(Source::Const(Value::None));
         let (list, item) = (self.source_entry(list), self.source_entry(item));
-        let out = self.any_output(node.outputs[0])?;
+        let out = self.object_output(node.outputs[0])?;
         self.step(Step::List { op, out, list, index, item });
         Ok(())
     }
 
-    fn any_output(&mut self, output: ir::Value) -> Compiled<Any> {
+    fn object_output(&mut self, output: ir::Value) -> Compiled<ObjectReg> {
         match self.define(output) {
-            Place::Any(any) => Ok(any),
-            _ => Err(format!("its result is declared as {}", self.function.ty(output))),
+            Register::Object(any) => Ok(any),
+            _ => Err(format!("unexpected result type {}", self.function.ty(output))),
         }
     }
 
     /// A list or a tuple, in a register.
-    fn any_operand(&mut self, operand: &Operand) -> Compiled<Any> {
+    fn object_operand(&mut self, operand: &Operand) -> Compiled<ObjectReg> {
         if let Operand::Value(value) = operand {
             return match self.place(*value)? {
-                Place::Any(any) => Ok(any),
+                Register::Object(any) => Ok(any),
                 _ => Err(format!("{} has no items", self.function.ty(*value))),
             };
         }
         let source = self.sources(std::slice::from_ref(operand), &[])?.remove(0);
-        let any = self.registers.unused_any();
-        self.move_to(source, Place::Any(any));
+        let any = self.registers.unused_object();
+        self.move_to(source, Register::Object(any));
         Ok(any)
     }
 
     fn kind(&self, operand: &Operand) -> Compiled<Kind> {
         let ty = self.function.type_of(operand);
-        Kind::of(&ty).ok_or_else(|| format!("{ty} is in no register of numbers"))
+        Kind::of(&ty).ok_or_else(|| format!("expected a number, found {ty}"))
     }
 
     fn scalar(&mut self, scalar: Scalar, node: &Node, dies: &[ir::Value]) -> Compiled {
         let operands = &node.operands[..];
-        let wanted = Kind::of(self.function.ty(node.outputs[0])).ok_or("its result is no number")?;
-        let none = || format!("{} has no meaning for these operands", scalar.text());
+        let wanted = Kind::of(self.function.ty(node.outputs[0])).ok_or("the result must be a number")?;
+        let none = || format!("{} does not support operands of these types", scalar.text());
         let mut between = Vec::new();
         let step = if scalar == Scalar::Select {
             let condition = self.number_as(&operands[0], Kind::Bool, &mut between)?;
@@ -293,54 +302,61 @@ impl Compiler<'_> {
             .ok_or_else(none)?;
             let a = self.number_as(&operands[0], takes, &mut between)?;
             let b = match operands.get(1) {
-                None => Input::Const(0),
+                None => ScalarInput::Const(0),
                 Some(b) => self.number_as(b, takes, &mut between)?,
             };
             let out = self.registers.number();
             if gives != wanted {
                 self.step(Step::Scalar { f, out, a, b });
                 between.push(out);
-                let given = Number { input: Input::Num(out), kind: gives };
+                let given = TypedScalar { input: ScalarInput::Register(out), kind: gives };
                 self.widened(given, wanted).ok_or_else(none)?
             } else {
                 Step::Scalar { f, out, a, b }
             }
         };
-        if let Step::Scalar { out, .. } | Step::Select { out, .. } | Step::CopyNum { out, .. } = &step {
-            self.places[node.outputs[0].index()] = Some(Place::Num(*out, wanted));
+        if let Step::Scalar { out, .. } | Step::Select { out, .. } | Step::CopyScalar { out, .. } = &step {
+            self.places[node.outputs[0].index()] = Some(Register::Scalar(*out, wanted));
         }
         self.step(step);
-        between.into_iter().for_each(|num| self.registers.release(Place::Num(num, Kind::Int)));
+        between.into_iter().for_each(|num| self.registers.release(Register::Scalar(num, Kind::Int)));
         self.release(dies, true);
         Ok(())
     }
 
-    /// A number in the kind that a function wants. What is converted on the way is in a register of `between`.
-    fn number_as(&mut self, operand: &Operand, wanted: Kind, between: &mut Vec<Num>) -> Compiled<Input> {
+    /// A scalar converted to the kind `wanted`. Temporaries are recorded in `between`.
+    fn number_as(
+        &mut self,
+        operand: &Operand,
+        wanted: Kind,
+        between: &mut Vec<ScalarReg>,
+    ) -> Compiled<ScalarInput> {
         let (input, kind) = (self.input(operand)?, self.kind(operand)?);
-        let narrower = || "a number is given where a narrower one is wanted".to_owned();
-        if let Input::Const(bits) = input {
-            return widen(bits, kind, wanted).map(Input::Const).ok_or_else(narrower);
+        let narrower = || "a number cannot be converted to a narrower type".to_owned();
+        if let ScalarInput::Const(bits) = input {
+            return widen(bits, kind, wanted).map(ScalarInput::Const).ok_or_else(narrower);
         }
         if kind == wanted || (kind, wanted) == (Kind::Bool, Kind::Int) {
             return Ok(input);
         }
-        let step = self.widened(Number { input, kind }, wanted).ok_or_else(narrower)?;
+        let step = self.widened(TypedScalar { input, kind }, wanted).ok_or_else(narrower)?;
         let Step::Scalar { out, .. } = step else { return Err(narrower()) };
         self.step(step);
         between.push(out);
-        Ok(Input::Num(out))
+        Ok(ScalarInput::Register(out))
     }
 
-    fn widened(&mut self, number: Number, wanted: Kind) -> Option<Step> {
+    fn widened(&mut self, number: TypedScalar, wanted: Kind) -> Option<Step> {
         match (number.kind, wanted) {
             (Kind::Bool | Kind::Int, Kind::Float) => Some(Step::Scalar {
                 f: arithmetic::int_to_float,
                 out: self.registers.number(),
                 a: number.input,
-                b: Input::Const(0),
+                b: ScalarInput::Const(0),
             }),
-            (Kind::Bool, Kind::Int) => Some(Step::CopyNum { out: self.registers.number(), a: number.input }),
+            (Kind::Bool, Kind::Int) => {
+                Some(Step::CopyScalar { out: self.registers.number(), a: number.input })
+            }
             _ => None,
         }
     }

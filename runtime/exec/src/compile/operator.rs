@@ -1,4 +1,4 @@
-//! Operators of ATen: a direct call where `typed` has one, else the dispatcher's.
+//! Compiles ATen operators: a direct binding if `typed` has one, otherwise a call through the dispatcher.
 
 use ag_graph::ir::arithmetic::Kind;
 use ag_graph::ir::{Node, Operand};
@@ -6,12 +6,12 @@ use ag_graph::ir::{Node, Operand};
 use super::{Compiled, Compiler};
 use crate::aten::{self, Argument, Call};
 use crate::liveness::NodeLife;
-use crate::plan::{Input, Number, Operator, Place, Slice, Source, Step, Ten};
+use crate::plan::{Operator, Register, ScalarInput, Slice, Source, Step, TensorReg, TypedScalar};
 use crate::typed::{Binary, Form, MOST_INTS, Typed, typed};
 
 impl Compiler<'_> {
     pub(super) fn operator(&mut self, name: &str, node: &Node, life: &NodeLife) -> Compiled {
-        if self.sum(name, node, life)? {
+        if self.in_place(name, node, life)? {
             return Ok(());
         }
         if let [output] = node.outputs[..]
@@ -19,13 +19,13 @@ impl Compiler<'_> {
         {
             let forms: Vec<Form<'_>> = node.operands.iter().map(|operand| self.form(operand)).collect();
             if let Some(function) = typed(name, &forms, &node.operands)
-                && let Place::Ten(out) = self.define(output)
+                && let Register::Tensor(out) = self.define(output)
             {
                 if let Some(step) = self.direct(function, out, &node.operands)? {
                     self.step_releasing(step, &life.operands);
                     return Ok(());
                 }
-                self.registers.release(Place::Ten(out));
+                self.registers.release(Register::Tensor(out));
             }
         }
         self.boxed(name, node, life)
@@ -38,11 +38,13 @@ impl Compiler<'_> {
             Operand::Float(_) => Form::Float,
             Operand::Bool(_) => Form::Bool,
             Operand::Value(value) => match self.places[value.index()] {
-                Some(Place::Ten(_)) => Form::Tensor,
-                Some(Place::Num(_, Kind::Int)) => Form::Int,
-                Some(Place::Num(_, Kind::Float)) => Form::Float,
-                Some(Place::Num(_, Kind::Bool)) => Form::Bool,
-                Some(Place::Any(_)) if matches!(self.function.ty(*value), ag_graph::ir::Type::List(_)) => {
+                Some(Register::Tensor(_)) => Form::Tensor,
+                Some(Register::Scalar(_, Kind::Int)) => Form::Int,
+                Some(Register::Scalar(_, Kind::Float)) => Form::Float,
+                Some(Register::Scalar(_, Kind::Bool)) => Form::Bool,
+                Some(Register::Object(_))
+                    if matches!(self.function.ty(*value), ag_graph::ir::Type::List(_)) =>
+                {
                     Form::List
                 }
                 _ => Form::Other(operand),
@@ -53,7 +55,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn direct(&mut self, function: Typed, out: Ten, operands: &[Operand]) -> Compiled<Option<Step>> {
+    fn direct(&mut self, function: Typed, out: TensorReg, operands: &[Operand]) -> Compiled<Option<Step>> {
         let mut tensors = Vec::new();
         let mut ints = Vec::new();
         for (index, operand) in operands.iter().enumerate() {
@@ -64,7 +66,7 @@ impl Compiler<'_> {
             (Typed::Unary(f), [a, ..]) => Some(Step::Unary { f, out, a: *a }),
             (Typed::Binary(f), [a, b, ..]) => Some(Step::Binary { f, out, a: *a, b: *b }),
             (Typed::Ternary(f), [a, b, c, ..]) => Some(Step::Ternary { f, out, a: *a, b: *b, c: *c }),
-            (Typed::WithNumber(f), [a, ..]) => self.with_number(f, out, *a, operands)?,
+            (Typed::WithScalar(f), [a, ..]) => self.with_number(f, out, *a, operands)?,
             (Typed::WithInts(f), [a, ..]) if ints.len() <= MOST_INTS => {
                 let ints = Slice::add(&mut self.plan.tables.inputs, ints);
                 Some(Step::WithInts { f, out, a: *a, ints })
@@ -73,13 +75,13 @@ impl Compiler<'_> {
                 let ints = Slice::add(&mut self.plan.tables.inputs, ints);
                 Some(Step::Indexed { f, out, a: *a, b: *b, ints })
             }
-            (Typed::Joined(f), _) => {
+            (Typed::Concat(f), _) => {
                 let dimension = self.input(&operands[1])?;
                 match operands[0].value().map(|list| self.place(list)).transpose()? {
-                    Some(Place::Any(list)) => Some(Step::JoinedList { f, out, list, dimension }),
+                    Some(Register::Object(list)) => Some(Step::ConcatList { f, out, list, dimension }),
                     _ if a.is_some() => {
                         let tensors = Slice::add(&mut self.plan.tables.tensors, tensors);
-                        Some(Step::Joined { f, out, tensors, dimension })
+                        Some(Step::Concat { f, out, tensors, dimension })
                     }
                     _ => None,
                 }
@@ -88,13 +90,13 @@ impl Compiler<'_> {
         })
     }
 
-    /// Tensors and integers in their order. Bounds of a slice that are `none` are its ends.
+    /// Flattens tensors and integers in order. Missing slice bounds become the ends.
     fn flatten(
         &self,
         operand: &Operand,
         index: usize,
-        tensors: &mut Vec<Ten>,
-        ints: &mut Vec<Input>,
+        tensors: &mut Vec<TensorReg>,
+        ints: &mut Vec<ScalarInput>,
     ) -> Compiled {
         match operand {
             Operand::List(items) => {
@@ -102,18 +104,18 @@ impl Compiler<'_> {
             }
             Operand::Value(value) => {
                 match self.place(*value)? {
-                    Place::Ten(ten) => tensors.push(ten),
-                    Place::Num(num, _) => ints.push(Input::Num(num)),
-                    Place::Any(_) => {}
+                    Register::Tensor(ten) => tensors.push(ten),
+                    Register::Scalar(num, _) => ints.push(ScalarInput::Register(num)),
+                    Register::Object(_) => {}
                 }
                 Ok(())
             }
             Operand::None if index == 2 => {
-                ints.push(Input::Const(0));
+                ints.push(ScalarInput::Const(0));
                 Ok(())
             }
             Operand::None => {
-                ints.push(Input::Const(i64::MAX.cast_unsigned()));
+                ints.push(ScalarInput::Const(i64::MAX.cast_unsigned()));
                 Ok(())
             }
             operand => {
@@ -123,16 +125,22 @@ impl Compiler<'_> {
         }
     }
 
-    /// A literal is made a tensor once; a register's number each time.
-    fn with_number(&mut self, f: Binary, out: Ten, a: Ten, operands: &[Operand]) -> Compiled<Option<Step>> {
+    /// A literal is converted to a tensor at compile time, a scalar register in each run.
+    fn with_number(
+        &mut self,
+        f: Binary,
+        out: TensorReg,
+        a: TensorReg,
+        operands: &[Operand],
+    ) -> Compiled<Option<Step>> {
         let ty = self.function.type_of(&operands[0]);
         let Some(beside) = ty.tensor().map(|tensor| tensor.dtype) else { return Ok(None) };
         let literal = match &operands[1] {
             Operand::Int(value) => Argument::int(*value),
             Operand::Float(value) => Argument::float(*value),
             operand => {
-                let number = Number { input: self.input(operand)?, kind: self.number_kind(operand) };
-                return Ok(Some(Step::WithNumber { f, out, a, number, beside }));
+                let number = TypedScalar { input: self.input(operand)?, kind: self.number_kind(operand) };
+                return Ok(Some(Step::WithScalar { f, out, a, number, beside }));
             }
         };
         let constant = aten::number(literal, beside).map_err(|error| error.message)?;
@@ -152,7 +160,7 @@ impl Compiler<'_> {
         }
         let call = Call::prepare(name, &arguments).map_err(|error| format!("{name}: {}", error.message))?;
         if call.returns() != node.outputs.len() {
-            return Err(format!("{name} gives {} results", call.returns()));
+            return Err(format!("{name} returns {} results", call.returns()));
         }
         let outputs = node.outputs.iter().map(|output| self.define(*output)).collect();
         self.plan.tables.operators.push(Operator { call, holes: holes.into(), outputs });
@@ -180,10 +188,10 @@ impl Compiler<'_> {
             Operand::DType(dtype) => Argument::dtype(*dtype),
             Operand::Device(device) => Argument::device(*device),
             Operand::Layout(name) => {
-                Argument::layout(name).ok_or_else(|| format!("there is no layout {name}"))?
+                Argument::layout(name).ok_or_else(|| format!("unknown layout {name}"))?
             }
             Operand::MemoryFormat(name) => {
-                Argument::memory_format(name).ok_or_else(|| format!("there is no memory format {name}"))?
+                Argument::memory_format(name).ok_or_else(|| format!("unknown memory format {name}"))?
             }
             Operand::List(items) => {
                 arguments.push(Argument::list(items.len()));

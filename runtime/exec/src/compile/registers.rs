@@ -1,26 +1,26 @@
-//! Registers: given out, taken back, given out again.
+//! Register allocation.
 
 use ag_graph::ir::Type;
 use ag_graph::ir::arithmetic::Kind;
 
-use crate::plan::{Any, Num, Place, Ten};
+use crate::plan::{ObjectReg, Register, ScalarReg, TensorReg};
 
 #[derive(Debug, Default)]
-pub(super) struct Registers {
-    pub(super) nums: Bank,
-    pub(super) tens: Bank,
-    pub(super) anys: Bank,
-    /// What loops carry: it stays where it is until the loop is over.
-    held: Vec<Place>,
-    /// For each branching that is open, what its branches have released that is from outside. While one branch is
-    /// made, the registers still have values in the other.
-    branches: Vec<Vec<Place>>,
+pub(super) struct RegisterAllocator {
+    pub(super) scalars: Bank,
+    pub(super) tensors: Bank,
+    pub(super) objects: Bank,
+    /// RegisterAllocator of loop-carried values, which are kept until the loop ends.
+    held: Vec<Register>,
+    /// For each open `if`, the outer registers that a branch has released. They stay allocated until the `if`
+    /// is closed, because the other branch still reads them.
+    branches: Vec<Vec<Register>>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Bank {
     free: Vec<u32>,
-    /// For each register, how many branchings were open when it was given out.
+    /// For each register, the number of `if`s that were open when it was allocated.
     depth: Vec<usize>,
 }
 
@@ -35,55 +35,55 @@ impl Bank {
         register
     }
 
-    /// One that was never given out.
+    /// Allocates a register that has never been used.
     fn unused(&mut self, depth: usize) -> u32 {
         self.depth.push(depth);
         self.count() - 1
     }
 }
 
-/// The same register, whatever kind of number is in it.
-pub(super) fn same(a: Place, b: Place) -> bool {
+/// Whether both are the same register, regardless of the kind of scalar.
+pub(super) fn same(a: Register, b: Register) -> bool {
     match (a, b) {
-        (Place::Num(a, _), Place::Num(b, _)) => a == b,
+        (Register::Scalar(a, _), Register::Scalar(b, _)) => a == b,
         (a, b) => a == b,
     }
 }
 
-impl Registers {
-    pub(super) fn take(&mut self, ty: &Type) -> Place {
+impl RegisterAllocator {
+    pub(super) fn take(&mut self, ty: &Type) -> Register {
         let depth = self.branches.len();
         match Kind::of(ty) {
-            Some(kind) => Place::Num(Num(self.nums.take(depth)), kind),
-            None if ty.tensor().is_some() => Place::Ten(Ten(self.tens.take(depth))),
-            None => Place::Any(Any(self.anys.take(depth))),
+            Some(kind) => Register::Scalar(ScalarReg(self.scalars.take(depth)), kind),
+            None if ty.tensor().is_some() => Register::Tensor(TensorReg(self.tensors.take(depth))),
+            None => Register::Object(ObjectReg(self.objects.take(depth))),
         }
     }
 
-    pub(super) fn number(&mut self) -> Num {
-        Num(self.nums.take(self.branches.len()))
+    pub(super) fn number(&mut self) -> ScalarReg {
+        ScalarReg(self.scalars.take(self.branches.len()))
     }
 
-    pub(super) fn unused_number(&mut self) -> Num {
-        Num(self.nums.unused(self.branches.len()))
+    pub(super) fn unused_scalar(&mut self) -> ScalarReg {
+        ScalarReg(self.scalars.unused(self.branches.len()))
     }
 
-    pub(super) fn unused_tensor(&mut self) -> Ten {
-        Ten(self.tens.unused(self.branches.len()))
+    pub(super) fn unused_tensor(&mut self) -> TensorReg {
+        TensorReg(self.tensors.unused(self.branches.len()))
     }
 
-    pub(super) fn unused_any(&mut self) -> Any {
-        Any(self.anys.unused(self.branches.len()))
+    pub(super) fn unused_object(&mut self) -> ObjectReg {
+        ObjectReg(self.objects.unused(self.branches.len()))
     }
 
-    pub(super) fn release(&mut self, place: Place) {
+    pub(super) fn release(&mut self, place: Register) {
         if self.held.iter().any(|held| same(*held, place)) {
             return;
         }
         let (bank, register) = match place {
-            Place::Num(num, _) => (&mut self.nums, num.0),
-            Place::Ten(ten) => (&mut self.tens, ten.0),
-            Place::Any(any) => (&mut self.anys, any.0),
+            Register::Scalar(num, _) => (&mut self.scalars, num.0),
+            Register::Tensor(ten) => (&mut self.tensors, ten.0),
+            Register::Object(any) => (&mut self.objects, any.0),
         };
         let is_from_outside = bank.depth[register as usize] < self.branches.len();
         match self.branches.last_mut() {
@@ -105,12 +105,12 @@ impl Registers {
         }
     }
 
-    pub(super) fn hold(&mut self, places: &[Place]) {
+    pub(super) fn hold(&mut self, places: &[Register]) {
         self.held.extend(places);
     }
 
-    /// Those that were held last.
-    pub(super) fn let_go(&mut self, count: usize) {
+    /// Ends holding the last `count` registers.
+    pub(super) fn unhold(&mut self, count: usize) {
         self.held.truncate(self.held.len() - count);
     }
 }

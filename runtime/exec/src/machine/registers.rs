@@ -1,4 +1,4 @@
-//! The registers of all functions that are open, one frame after the other.
+//! The registers of all active functions, one frame after the other.
 
 use ag_graph::ir::arithmetic::{Kind, float, widen};
 use tch::Tensor;
@@ -6,134 +6,135 @@ use tch::Tensor;
 use crate::aten::{Argument, AtenError, Output};
 use crate::error::Fault;
 use crate::list;
-use crate::plan::{Any, Function, Input, Num, Number, Place, Source, Ten};
+use crate::plan::{Function, ObjectReg, Register, ScalarInput, ScalarReg, Source, TensorReg, TypedScalar};
 use crate::typed::MOST_INTS;
 use crate::value::Value;
 
 #[derive(Debug, Default)]
 pub(super) struct Registers {
-    nums: Vec<u64>,
-    tens: Vec<Option<Tensor>>,
-    anys: Vec<Value>,
+    scalars: Vec<u64>,
+    tensors: Vec<Option<Tensor>>,
+    objects: Vec<Value>,
     frame: Frame,
 }
 
-/// Where the registers of a function start.
+/// The first register of a function in each bank.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Frame {
-    nums: usize,
-    tens: usize,
-    anys: usize,
+    scalars: usize,
+    tensors: usize,
+    objects: usize,
 }
 
 impl Registers {
-    /// A frame for a function; the one before is given back.
+    /// Opens a frame for a function and returns the caller's frame.
     pub(super) fn open(&mut self, function: &Function) -> Frame {
-        let frame = Frame { nums: self.nums.len(), tens: self.tens.len(), anys: self.anys.len() };
-        self.nums.resize(frame.nums + function.nums as usize, 0);
-        self.tens.resize_with(frame.tens + function.tens as usize, || None);
-        self.anys.resize_with(frame.anys + function.anys as usize, || Value::None);
+        let frame =
+            Frame { scalars: self.scalars.len(), tensors: self.tensors.len(), objects: self.objects.len() };
+        self.scalars.resize(frame.scalars + function.scalars as usize, 0);
+        self.tensors.resize_with(frame.tensors + function.tensors as usize, || None);
+        self.objects.resize_with(frame.objects + function.objects as usize, || Value::None);
         std::mem::replace(&mut self.frame, frame)
     }
 
-    /// The end of the last frame.
+    /// Closes the current frame.
     pub(super) fn close(&mut self, before: Frame) {
-        self.nums.truncate(self.frame.nums);
-        self.tens.truncate(self.frame.tens);
-        self.anys.truncate(self.frame.anys);
+        self.scalars.truncate(self.frame.scalars);
+        self.tensors.truncate(self.frame.tensors);
+        self.objects.truncate(self.frame.objects);
         self.frame = before;
     }
 
-    pub(super) fn num(&mut self, num: Num) -> &mut u64 {
-        &mut self.nums[self.frame.nums + num.0 as usize]
+    pub(super) fn scalar_mut(&mut self, num: ScalarReg) -> &mut u64 {
+        &mut self.scalars[self.frame.scalars + num.0 as usize]
     }
 
-    pub(super) fn number(&self, input: Input) -> u64 {
+    pub(super) fn scalar(&self, input: ScalarInput) -> u64 {
         match input {
-            Input::Const(bits) => bits,
-            Input::Num(num) => self.nums[self.frame.nums + num.0 as usize],
+            ScalarInput::Const(bits) => bits,
+            ScalarInput::Register(num) => self.scalars[self.frame.scalars + num.0 as usize],
         }
     }
 
-    pub(super) fn ten(&mut self, ten: Ten) -> &mut Option<Tensor> {
-        &mut self.tens[self.frame.tens + ten.0 as usize]
+    pub(super) fn tensor_mut(&mut self, ten: TensorReg) -> &mut Option<Tensor> {
+        &mut self.tensors[self.frame.tensors + ten.0 as usize]
     }
 
-    pub(super) fn tensor(&self, ten: Ten) -> Result<&Tensor, Fault> {
-        self.tens[self.frame.tens + ten.0 as usize].as_ref().ok_or_else(unbound)
+    pub(super) fn tensor(&self, ten: TensorReg) -> Result<&Tensor, Fault> {
+        self.tensors[self.frame.tensors + ten.0 as usize].as_ref().ok_or_else(unbound)
     }
 
-    /// The register is empty after this.
-    pub(super) fn take(&mut self, ten: Ten) -> Result<Tensor, Fault> {
-        self.ten(ten).take().ok_or_else(unbound)
+    /// Moves the tensor out of its register.
+    pub(super) fn take(&mut self, ten: TensorReg) -> Result<Tensor, Fault> {
+        self.tensor_mut(ten).take().ok_or_else(unbound)
     }
 
-    pub(super) fn any(&mut self, any: Any) -> &mut Value {
-        &mut self.anys[self.frame.anys + any.0 as usize]
+    pub(super) fn object_mut(&mut self, any: ObjectReg) -> &mut Value {
+        &mut self.objects[self.frame.objects + any.0 as usize]
     }
 
-    pub(super) fn ints(&self, inputs: &[Input]) -> ([i64; MOST_INTS], usize) {
+    pub(super) fn ints(&self, inputs: &[ScalarInput]) -> ([i64; MOST_INTS], usize) {
         let mut ints = [0; MOST_INTS];
         for (int, input) in ints.iter_mut().zip(inputs) {
-            *int = self.number(*input).cast_signed();
+            *int = self.scalar(*input).cast_signed();
         }
         (ints, inputs.len().min(MOST_INTS))
     }
 
     pub(super) fn fetch(&mut self, source: &Source) -> Value {
         match source {
-            Source::Number(Number { input, kind }) => boxed(self.number(*input), *kind),
-            Source::Ten(ten, true) => self.ten(*ten).take().map_or(Value::None, Value::from),
-            Source::Ten(ten, false) => {
-                self.ten(*ten).as_ref().map_or(Value::None, |tensor| tensor.shallow_clone().into())
+            Source::Scalar(TypedScalar { input, kind }) => boxed(self.scalar(*input), *kind),
+            Source::Tensor(ten, true) => self.tensor_mut(*ten).take().map_or(Value::None, Value::from),
+            Source::Tensor(ten, false) => {
+                self.tensor_mut(*ten).as_ref().map_or(Value::None, |tensor| tensor.shallow_clone().into())
             }
-            Source::Any(any, true) => std::mem::take(self.any(*any)),
-            Source::Any(any, false) => self.any(*any).clone(),
+            Source::Object(any, true) => std::mem::take(self.object_mut(*any)),
+            Source::Object(any, false) => self.object_mut(*any).clone(),
             Source::Const(value) => value.clone(),
             Source::List(items) => Value::list(items.iter().map(|item| self.fetch(item)).collect()),
         }
     }
 
-    pub(super) fn store(&mut self, place: Place, value: Value) -> Result<(), Fault> {
+    pub(super) fn store(&mut self, place: Register, value: Value) -> Result<(), Fault> {
         match (place, value) {
-            (Place::Any(any), value) => *self.any(any) = value,
-            (Place::Ten(ten), Value::Tensor(tensor)) => *self.ten(ten) = Some(tensor.into()),
-            (Place::Ten(ten), Value::None) => *self.ten(ten) = None,
-            (Place::Ten(_), value) => {
-                return Err(Fault::Type(format!("a Tensor is wanted, and this is {}", value.kind())));
+            (Register::Object(any), value) => *self.object_mut(any) = value,
+            (Register::Tensor(ten), Value::Tensor(tensor)) => *self.tensor_mut(ten) = Some(tensor.into()),
+            (Register::Tensor(ten), Value::None) => *self.tensor_mut(ten) = None,
+            (Register::Tensor(_), value) => {
+                return Err(Fault::Type(format!("expected a Tensor, found {}", value.kind())));
             }
-            (Place::Num(num, wanted), value) => {
+            (Register::Scalar(num, wanted), value) => {
                 let number = match value {
                     Value::Int(value) => widen(value.cast_unsigned(), Kind::Int, wanted),
                     Value::Float(value) => widen(value.to_bits(), Kind::Float, wanted),
                     Value::Bool(value) => widen(u64::from(value), Kind::Bool, wanted),
                     _ => None,
                 };
-                *self.num(num) = number.ok_or_else(|| {
-                    Fault::Type(format!("{} is wanted, and this is {}", name(wanted), value.kind()))
+                *self.scalar_mut(num) = number.ok_or_else(|| {
+                    Fault::Type(format!("expected {}, found {}", name(wanted), value.kind()))
                 })?;
             }
         }
         Ok(())
     }
 
-    pub(super) fn store_output(&mut self, place: Place, output: Output) -> Result<(), Fault> {
+    pub(super) fn store_output(&mut self, place: Register, output: Output) -> Result<(), Fault> {
         match (place, output) {
-            (Place::Ten(ten), Output::Tensor(tensor)) => *self.ten(ten) = Some(tensor),
+            (Register::Tensor(ten), Output::Tensor(tensor)) => *self.tensor_mut(ten) = Some(tensor),
             (place, output) => self.store(place, output.into())?,
         }
         Ok(())
     }
 
-    /// The trees that go into the holes of a call.
-    pub(super) fn fillings(
+    /// Calls `run` with the values for the holes of an operator call.
+    pub(super) fn with_hole_values(
         &self,
         holes: &[Source],
         run: impl FnOnce(&[Argument<'_>]) -> Result<(), AtenError>,
     ) -> Result<(), Fault> {
         const FEW: usize = 12;
         let mut few = [Argument::NONE; FEW];
-        let is_plain = holes.iter().all(|hole| matches!(hole, Source::Number(_) | Source::Ten(..)));
+        let is_plain = holes.iter().all(|hole| matches!(hole, Source::Scalar(_) | Source::Tensor(..)));
         if is_plain && holes.len() <= FEW {
             for (argument, hole) in few.iter_mut().zip(holes) {
                 *argument = self.plain(hole);
@@ -145,8 +146,8 @@ impl Registers {
         Ok(run(&many)?)
     }
 
-    pub(super) fn argument_of(&self, number: Number) -> Argument<'static> {
-        let bits = self.number(number.input);
+    pub(super) fn argument_of(&self, number: TypedScalar) -> Argument<'static> {
+        let bits = self.scalar(number.input);
         match number.kind {
             Kind::Int => Argument::int(bits.cast_signed()),
             Kind::Float => Argument::float(float(bits)),
@@ -156,17 +157,17 @@ impl Registers {
 
     fn plain(&self, source: &Source) -> Argument<'_> {
         match source {
-            Source::Number(number) => self.argument_of(*number),
-            Source::Ten(ten, _) => {
-                self.tens[self.frame.tens + ten.0 as usize].as_ref().map_or(Argument::NONE, Argument::tensor)
-            }
+            Source::Scalar(number) => self.argument_of(*number),
+            Source::Tensor(ten, _) => self.tensors[self.frame.tensors + ten.0 as usize]
+                .as_ref()
+                .map_or(Argument::NONE, Argument::tensor),
             _ => Argument::NONE,
         }
     }
 
     fn argument<'a>(&'a self, source: &'a Source, into: &mut Vec<Argument<'a>>) -> Result<(), Fault> {
         match source {
-            Source::Any(any, _) => value(&self.anys[self.frame.anys + any.0 as usize], into),
+            Source::Object(any, _) => value(&self.objects[self.frame.objects + any.0 as usize], into),
             Source::Const(constant) => value(constant, into),
             Source::List(items) => {
                 into.push(Argument::list(items.len()));
@@ -194,7 +195,7 @@ fn value<'a>(from: &'a Value, into: &mut Vec<Argument<'a>>) -> Result<(), Fault>
             return items.iter().try_for_each(|item| value(item, into));
         }
         Value::Object(_) => {
-            return Err(Fault::Type("an object of Python is given to an operator of torch".into()));
+            return Err(Fault::Type("a Python object cannot be passed to a torch operator".into()));
         }
     });
     Ok(())
@@ -217,5 +218,5 @@ fn name(kind: Kind) -> &'static str {
 }
 
 fn unbound() -> Fault {
-    Fault::Type("a tensor is used that was not bound on the way that was taken".into())
+    Fault::Type("a tensor is used that is undefined on the path taken".into())
 }

@@ -1,4 +1,5 @@
-//! Operators by name against the functions that `tch` has for them, directly and through the dispatcher.
+//! Operators by name, compared with the functions that `tch` has for them: direct bindings and dispatched
+//! calls.
 
 use super::run;
 use ag_exec::Value;
@@ -150,7 +151,8 @@ fn the_dispatcher_calls_what_the_typed_functions_call() {
     }
 }
 
-/// A number where a tensor should be does not promote: `int64 * 2.5` is float, `float32 * float64 number` is float32.
+/// A number passed as a tensor does not promote: `int64 * 2.5` is float, `float32 * float64 number` is
+/// float32.
 #[test]
 fn numbers_in_the_place_of_tensors_promote_as_numbers() {
     let ints = Tensor::from_slice(&[1_i64, 2]);
@@ -173,7 +175,7 @@ fn several_results_and_lists_of_them() {
     let outputs = call("aten.split.Tensor", &[Argument::tensor(&x), Argument::int(2), Argument::int(1)]);
     let [Output::List(parts)] = &outputs[..] else { panic!("{outputs:?}") };
     assert_eq!(parts.len(), 2);
-    // Whether a mask is asked for decides whether a result is there.
+    // The mask determines which results exist.
     let no = [Argument::list(3), Argument::bool(true), Argument::bool(false), Argument::bool(false)];
     let norm = x.native_layer_norm([4], None::<&Tensor>, None::<&Tensor>, 1e-5);
     let mut arguments = vec![
@@ -191,7 +193,8 @@ fn several_results_and_lists_of_them() {
     assert!(matches!(outputs[..], [Output::Tensor(_), Output::None, Output::None]), "{outputs:?}");
 }
 
-/// Each line is compiled to a direct call or a dispatched one: values, numbers and lists of both come from registers.
+/// Each line compiles to a direct binding or a dispatched call, with values, numbers and lists from
+/// registers.
 #[test]
 fn plans_call_what_the_typed_functions_call() {
     let x = example();
@@ -270,7 +273,7 @@ func @main(%x.0: f32[3,4] = argument "x", %y.1: f32[3,4] = argument "y", %i.2: i
     }
 }
 
-/// Inputs that require gradients, as a model's parameters do, leave no trace in what comes out.
+/// Inputs that require gradients, such as a model's parameters, produce results that do not.
 #[test]
 fn nothing_is_recorded_for_autograd() {
     let program = r#"

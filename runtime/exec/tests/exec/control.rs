@@ -1,7 +1,7 @@
-//! Branches, loops, calls: every way that a value takes from register to register.
+//! Branches, loops, calls: values that move between registers.
 
 use super::{plan, run, shown, tensor};
-use ag_exec::{Alone, Value};
+use ag_exec::{StandaloneHost, Value};
 
 #[test]
 fn a_loop_carries_tensors_and_numbers() {
@@ -20,7 +20,7 @@ func @main(%x.0: f32[2] = argument "x", %n.1: int = argument "n") -> (f32[2], in
     assert_eq!(shown(program, vec![tensor(&[1.0, 2.0]), Value::Int(-3)]), "[1.0, 2.0], 0");
 }
 
-/// `a, b = b, a` with tensors, numbers and lists: all at once, none lost.
+/// `a, b = b, a` with tensors, scalars and lists is simultaneous.
 #[test]
 fn what_is_carried_may_change_places() {
     let program = r#"
@@ -38,7 +38,7 @@ func @main(%a.0: f32[1] = argument "a", %b.1: f32[1] = argument "b", %n.2: int =
     assert_eq!(shown(program, inputs(2)), "[1.0], [2.0], 1, 2, [1], [2]");
 }
 
-/// `a, b = a + b, a`, and one value yielded twice.
+/// `a, b = a + b, a`, and one value returned twice.
 #[test]
 fn a_value_may_be_handed_on_twice() {
     let program = r#"
@@ -84,7 +84,7 @@ func @main(%x.0: f32[] = argument "x") -> (f32[], int, int) {
     assert_eq!(shown(program, vec![x.into()]), "[0.78125], 7, 17");
 }
 
-/// What only one branch uses, defines or needs must not be lost, nor stay.
+/// Values that only one branch uses, defines or needs are neither lost nor leaked.
 #[test]
 fn branches_use_what_is_around_them() {
     let program = r#"
@@ -120,7 +120,7 @@ func @main(%x.0: f32[1] = argument "x", %y.1: f32[1] = argument "y", %n.2: int =
     assert_eq!(shown(program, inputs(0)), "[200.5], [-200.0]");
 }
 
-/// Branches within loops, the value that dies in one of them defined in the round.
+/// A branch in a loop, with a value defined in the iteration that dies in one branch.
 #[test]
 fn branches_within_loops() {
     let program = r#"
@@ -146,7 +146,7 @@ func @main(%x.0: f32[1] = argument "x") -> (f32[1], list[f32[1]]) {
     assert_eq!(shown(program, vec![tensor(&[1.0])]), "[4.0], [[2.0], [3.0], [4.0]]");
 }
 
-/// Nothing is bound on the way that was taken: an error when it is used, none before.
+/// A value that is undefined on the path taken raises an error only when it is used.
 #[test]
 fn a_tensor_may_be_absent_until_it_is_used() {
     let program = r#"
@@ -193,16 +193,16 @@ func @down(%x.0: f32[1], %n.1: int) -> (f32[1], int) {
   return %3, %4
 }"#;
     assert_eq!(shown(program, vec![tensor(&[1.0]), Value::Int(4)]), "[5.0], 10");
-    // Far deeper than Python's own stack, or the system's.
+    // Far deeper than the stack of Python or of the system.
     assert_eq!(shown(program, vec![tensor(&[1.0]), Value::Int(50_000)]), "[50001.0], 1250025000");
     let mut plan = plan(program);
     plan.recursion_limit = 1000;
-    let error = plan.run(vec![tensor(&[1.0]), Value::Int(2000)], &mut Alone::default()).unwrap_err();
+    let error = plan.run(vec![tensor(&[1.0]), Value::Int(2000)], &mut StandaloneHost::default()).unwrap_err();
     assert_eq!(error.fault.class(), "RecursionError");
     assert_eq!(error.fault.to_string(), "maximum recursion depth of 1000 calls exceeded");
 }
 
-/// What nobody wants any more, as the calls that kept it lay within each other.
+/// Values saved by nested calls are dropped without recursion.
 #[test]
 fn a_deep_tuple_is_dropped() {
     let program = r#"

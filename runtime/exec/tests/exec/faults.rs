@@ -1,10 +1,10 @@
-//! Runs that fail: with the class that Python has for it, one line, and the place in the source.
+//! Failing runs: the exception class, one line of message, and the source location.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::{plan, run, tensor};
-use ag_exec::{Alone, Fault, Host, Plan, Value};
+use ag_exec::{Fault, Host, Plan, StandaloneHost, Value};
 use ag_graph::ir::text::parse;
 
 #[test]
@@ -50,13 +50,13 @@ func @main(%x.0: f32[?,3] = argument "x") -> (f32[?,3]) {
 }"#;
     let message = |value: Value| run(program, vec![value]).unwrap_err().to_string();
     let of = |shape: &[i64], kind| Value::from(tch::Tensor::ones(shape, (kind, tch::Device::Cpu)));
-    assert_eq!(message(of(&[2, 3], tch::Kind::Double)), "TypeError: `x` is float64 and not float32");
+    assert_eq!(message(of(&[2, 3], tch::Kind::Double)), "TypeError: `x` is float64, expected float32");
     assert_eq!(
         message(of(&[2, 4], tch::Kind::Float)),
-        "TypeError: `x` has the shape [2, 4], and the graph was made for f32[?,3]"
+        "TypeError: `x` has shape [2, 4], which does not match f32[?,3]"
     );
-    assert_eq!(message(Value::Int(3)), "TypeError: `x` must be a Tensor, and is int");
-    assert!(run(program, vec![]).unwrap_err().to_string().contains("1 inputs are wanted and 0 given"));
+    assert_eq!(message(Value::Int(3)), "TypeError: `x` must be a Tensor, not int");
+    assert!(run(program, vec![]).unwrap_err().to_string().contains("expected 1 inputs, found 0"));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_graph_that_cannot_run_is_refused() {
         ("aten.sum.dim_IntList(%0, [\"a\"], false, none)", "`dim`: expected int, found a string"),
         ("aten.sum.default(%0, none, 1, 2)", "too many arguments: the schema has 2"),
         ("aten.add.Tensor()", "`self` is missing"),
-        ("aten.sort.default(%0)", "aten.sort.default gives 2 results"),
+        ("aten.sort.default(%0)", "aten.sort.default returns 2 results"),
     ] {
         let text = format!(
             "graph 1\nfunc @main(%0: f32[2] = argument \"x\") -> (f32[2]) {{\n  %1: f32[2] = {line}\n  return %1\n}}"
@@ -77,7 +77,7 @@ fn a_graph_that_cannot_run_is_refused() {
     }
 }
 
-/// What fills a hole is known when it is filled.
+/// The type of a hole's value is checked when the call runs.
 #[test]
 fn a_register_of_another_type_is_refused_when_it_comes() {
     let program = r#"
@@ -115,7 +115,7 @@ func @main(%n.0: int = argument "n") -> () {
     assert_eq!((&*class, parts.len()), ("KeyError", 2));
 }
 
-/// What is printed and called back comes in the order of the program.
+/// Prints and callbacks happen in program order.
 #[test]
 fn the_host_is_asked_in_order() {
     #[derive(Default)]
@@ -155,10 +155,10 @@ func @main(%n.0: int = argument "n") -> (int) {
     let error = plan(program).run(vec![Value::Int(3)], &mut host).unwrap_err();
     assert_eq!(error.fault.to_string(), "two is too many");
     let error = run(program, vec![Value::Int(1)]).unwrap_err();
-    assert!(error.to_string().contains("there is no Python here"), "{error}");
+    assert!(error.to_string().contains("cannot be called without Python"), "{error}");
 }
 
-/// A loop without an end stops when it is told to, and the plan can run again.
+/// An infinite loop can be interrupted, and the plan can run again.
 #[test]
 fn an_interrupt_stops_a_loop() {
     let program = r#"
@@ -174,12 +174,15 @@ func @main(%go.0: bool = argument "go") -> (int) {
   return %1
 }"#;
     let plan = plan(program);
-    let host = Alone::default();
+    let host = StandaloneHost::default();
     std::thread::scope(|scope| {
         let running = scope.spawn(|| plan.run(vec![Value::Bool(true)], &mut host.clone()).map(|_| ()));
         host.interrupt.store(true, std::sync::atomic::Ordering::Relaxed);
         let stopped = running.join().expect("it does not panic").unwrap_err();
         assert_eq!(stopped.fault.class(), "KeyboardInterrupt");
     });
-    assert_eq!(plan.run(vec![Value::Bool(false)], &mut Alone::default()).unwrap()[0].to_string(), "0");
+    assert_eq!(
+        plan.run(vec![Value::Bool(false)], &mut StandaloneHost::default()).unwrap()[0].to_string(),
+        "0"
+    );
 }

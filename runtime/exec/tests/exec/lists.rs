@@ -1,4 +1,4 @@
-//! Lists are values with Python's meaning, and grow in place where nobody else holds them.
+//! Lists are values with Python semantics, and are modified in place when they have one owner.
 
 use super::{run, shown};
 use ag_exec::Value;
@@ -70,7 +70,7 @@ fn an_index_out_of_range_raises_as_in_python() {
     }
 }
 
-/// A hundred thousand appends would be ten thousand million moves, were the list copied each time.
+/// Copying the list for each of the 100,000 appends would take 10^10 moves.
 #[test]
 fn appending_in_a_loop_is_linear() {
     let program = r#"

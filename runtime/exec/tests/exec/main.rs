@@ -1,4 +1,4 @@
-//! Graphs, written as text, that run and give what they should.
+//! Graphs written as text, executed, and compared with the expected results.
 
 mod aten;
 mod control;
@@ -8,11 +8,11 @@ mod scalars;
 mod sums;
 mod threads;
 
-use ag_exec::{Alone, Error, Plan, Value};
+use ag_exec::{Error, Plan, StandaloneHost, Value};
 use ag_graph::ir::text::parse;
 use tch::Tensor;
 
-/// A graph of these functions, the first of which is the entry.
+/// Compiles a graph of these functions; the first is the entry.
 fn plan(functions: &str) -> Plan {
     let graph = parse(&format!("graph 1\nfile 0 \"model.py\"\n{functions}"));
     Plan::compile(&graph.unwrap_or_else(|error| panic!("{error}\n{functions}")))
@@ -20,17 +20,17 @@ fn plan(functions: &str) -> Plan {
 }
 
 fn run(functions: &str, inputs: Vec<Value>) -> Result<Vec<Value>, Error> {
-    plan(functions).run(inputs, &mut Alone::default())
+    plan(functions).run(inputs, &mut StandaloneHost::default())
 }
 
-/// The only result, as Python would print it.
+/// The single result, as Python would print it.
 fn shown(functions: &str, inputs: Vec<Value>) -> String {
     let results = run(functions, inputs).unwrap_or_else(|error| panic!("{error}\n{functions}"));
     let shown: Vec<String> = results.iter().map(numbers).collect();
     shown.join(", ")
 }
 
-/// A tensor as its numbers, whatever its shape.
+/// The elements of a tensor, regardless of its shape.
 fn numbers(value: &Value) -> String {
     match value {
         Value::Tensor(tensor) => {

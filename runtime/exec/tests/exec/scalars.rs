@@ -1,4 +1,4 @@
-//! Numbers in registers have Python's meaning. What is wanted was computed by CPython.
+//! Scalars have Python semantics. The expected results were computed by CPython.
 
 use super::{run, shown};
 

@@ -1,4 +1,4 @@
-//! Sums grow in place where nobody else has the memory, and nowhere else.
+//! Additions are in place exactly when nobody else owns the memory.
 
 use super::{numbers, run, shown, tensor};
 use ag_exec::Value;
@@ -17,7 +17,7 @@ fn inputs() -> Vec<Value> {
 #[test]
 fn what_is_seen_elsewhere_stays_as_it_is() {
     for (results, body, wanted) in [
-        // A view of the operand.
+        // A view of the operand exists.
         (
             "f32[1], f32[2]",
             "%2: f32[2] = aten.exp.default(%x.0)
@@ -27,7 +27,7 @@ fn what_is_seen_elsewhere_stays_as_it_is() {
              return %4, %5",
             "[0.0], [1.0, 2.0]",
         ),
-        // A list that has it.
+        // A list contains the operand.
         (
             "f32[2], f32[2]",
             "%2: f32[2] = aten.mul.Tensor(%x.0, 3)
@@ -39,7 +39,7 @@ fn what_is_seen_elsewhere_stays_as_it_is() {
              return %6, %7",
             "[3.0, 6.0], [7.0, 17.0]",
         ),
-        // Elements that are one in memory.
+        // Elements overlap in memory.
         (
             "f32[], f32[2]",
             "%2: f32[] = aten.sum.default(%x.0, none)
@@ -49,7 +49,7 @@ fn what_is_seen_elsewhere_stays_as_it_is() {
              return %5, %4",
             "[3.0], [4.0, 5.0]",
         ),
-        // Another shape and another dtype.
+        // Different shapes and dtypes.
         (
             "f32[2], f32[2]",
             "%2: f32[1] = aten.slice.Tensor(%x.0, 0, 1, 2, 1)
@@ -60,7 +60,7 @@ fn what_is_seen_elsewhere_stays_as_it_is() {
              return %4, %6",
             "[5.0, 6.0], [3.0, 4.0]",
         ),
-        // Rows that come twice.
+        // Repeated rows.
         (
             "f32[2], f32[2]",
             "%2: f32[2] = aten.mul.Tensor(%x.0, 0)
@@ -73,7 +73,7 @@ fn what_is_seen_elsewhere_stays_as_it_is() {
     }
 }
 
-/// Neither an input that the caller has, nor one whose memory is not torch's.
+/// Inputs owned by the caller, and memory not allocated by torch, are never overwritten.
 #[test]
 fn inputs_stay_as_they_are() {
     let body = "%2: f32[2] = aten.add.Tensor(%x.0, %x.0, 1)

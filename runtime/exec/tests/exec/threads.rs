@@ -1,7 +1,7 @@
-//! One plan, several threads at a time.
+//! One plan on several threads at the same time.
 
 use super::{numbers, plan, tensor};
-use ag_exec::{Alone, Value};
+use ag_exec::{StandaloneHost, Value};
 
 #[test]
 fn threads_run_one_plan_without_knowing_of_each_other() {
@@ -26,7 +26,7 @@ func @main(%x.0: f32[2] = argument "x", %n.1: int = argument "n") -> (f32[2], li
                     for round in 1..200_u8 {
                         let x = tensor(&[f32::from(worker), f32::from(worker) + 1.0]);
                         let inputs = vec![x, Value::Int(i64::from(round))];
-                        let results = plan.run(inputs, &mut Alone::default()).unwrap();
+                        let results = plan.run(inputs, &mut StandaloneHost::default()).unwrap();
                         let top = f64::from(worker) + 1.0 + f64::from(round);
                         assert_eq!(numbers(&results[0]), format!("[{top:?}, {:?}]", top - 1.0));
                         let Value::List(items) = &results[1] else { panic!("a list is returned") };

@@ -1,4 +1,4 @@
-//! Functions that call each other and themselves: their gradients, and those of their gradients.
+//! First and second gradients of functions that call each other and themselves.
 
 use ag_exec::Value;
 use ag_graph::ir::text::print;
@@ -52,7 +52,7 @@ fn a_recursion_is_walked_back() {
     }
 }
 
-/// Fibonacci's tree, whose inner nodes are a loop over two calls; leaves are taken from a list.
+/// Fibonacci: inner nodes are a loop over two calls; leaves are taken from a list.
 #[test]
 fn calls_in_rounds_and_of_lists_are_walked_back() {
     let text = r#"graph 1
@@ -92,7 +92,7 @@ fn calls_in_rounds_and_of_lists_are_walked_back() {
     }
 }
 
-/// Each of two functions calls the other; one of them passes its parameter on to a place that has no gradient.
+/// Two mutually recursive functions, one of which passes its parameter to a non-differentiable operand.
 #[test]
 fn functions_that_call_each_other_are_walked_back() {
     let text = r#"graph 1
@@ -124,7 +124,7 @@ fn functions_that_call_each_other_are_walked_back() {
     agrees(text, &[row(&[0.3, -0.7]), Value::Int(5)]);
 }
 
-/// Each level of a recursion is computed once: the way forward returns what the way back needs.
+/// Each level of a recursion is computed once: the forward function returns the saved values.
 #[test]
 fn what_is_needed_is_kept() {
     let graph = differentiated(CHAIN, &[0, 1], &mut NoFormulas).unwrap();
@@ -143,7 +143,7 @@ fn calls(region: &Region) -> Vec<u32> {
     inner.collect()
 }
 
-/// A function that is differentiated twice is computed again, and other random numbers would be drawn.
+/// A second derivative recomputes the function, which would draw other random numbers.
 #[test]
 fn random_numbers_are_not_drawn_again() {
     let text = r#"graph 1

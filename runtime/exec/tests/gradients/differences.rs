@@ -1,6 +1,6 @@
-//! A gradient on the executor, against differences of the function on the executor.
+//! Compares executed gradients with finite differences.
 
-use ag_exec::{Alone, Plan, Value, set_threads};
+use ag_exec::{Plan, StandaloneHost, Value, set_threads};
 use ag_graph::ir::text::{parse, print};
 use ag_graph::ir::{Graph, Type};
 use ag_graph::optimize::{Pass, optimize};
@@ -12,10 +12,11 @@ use crate::slopes;
 const STEP: f64 = 1e-5;
 const TOLERANCE: f64 = 2e-6;
 
-/// What was computed against what it should be; nothing if both agree. With `order` 2 the function is the sum of the
-/// squares of the gradient.
+/// Compares gradients with finite differences. With `order` 2 the function is the sum of the squares of the
+/// gradient.
 ///
-/// The program's first result is one number, and the gradient is that of all parameters of floats.
+/// The program's first result must be one number; the gradient is with respect to all floating-point
+/// parameters.
 pub(crate) fn compare(text: &str, order: u32, arguments: &[Value]) -> Result<(), String> {
     set_threads(1);
     let parsed = parse(text).map_err(|error| format!("{error}\n{text}"))?;
@@ -70,7 +71,7 @@ impl Program {
     }
 
     fn run(&self, arguments: &[Value]) -> Result<Vec<Value>, String> {
-        let results = self.plan.run(arguments.to_vec(), &mut Alone::default());
+        let results = self.plan.run(arguments.to_vec(), &mut StandaloneHost::default());
         results.map_err(|error| format!("{:?}\n{}", error.fault, print(&self.graph)))
     }
 }
@@ -88,7 +89,7 @@ fn number(results: &[Value]) -> Result<f64, String> {
         .ok_or("there is no result".into())
 }
 
-/// Passes leave the numbers as they are, but for what is summed in another order.
+/// Passes preserve results, up to the order of summation.
 fn same(plain: &[Value], optimized: &[Value]) -> Result<(), String> {
     for (plain, optimized) in plain.iter().zip(optimized) {
         let is_same = match (plain.tensor(), optimized.tensor()) {

@@ -1,5 +1,5 @@
-//! Programs of branches, loops, lists and tuples, drawn at random: nested, with breaks, with values that only one
-//! branch has.
+//! Random programs of nested branches, loops, lists and tuples, with breaks and with values that only one
+//! branch defines.
 
 use std::fmt::Write as _;
 
@@ -30,10 +30,10 @@ fn programs_agree_with_differences() {
     assert!(failed.is_empty(), "{} failed:\n{}", failed.len(), failed.join("\n"));
 }
 
-/// What can be seen at a place: names and types.
+/// Visible variables: names and types.
 type Scope = Vec<(String, &'static str)>;
 
-/// Writes a program. Every list has at least two items.
+/// Generates a program. Every list has at least two items.
 struct Writer<'a> {
     random: &'a mut Rng,
     text: String,
@@ -77,7 +77,7 @@ impl<'a> Writer<'a> {
         name
     }
 
-    /// A value of a type, rather a late one.
+    /// A variable of a type, preferring recent ones.
     fn pick(&mut self, scope: &Scope, ty: &str) -> String {
         let found: Vec<&String> =
             scope.iter().filter(|(_, other)| *other == ty).map(|(name, _)| name).collect();
@@ -152,7 +152,7 @@ impl<'a> Writer<'a> {
                 let start = self.among(&["none", "1", "-2"]);
                 let stop = self.among(&["none", "-1", "5"]);
                 let step = self.among(&["none", "1", "-1", "2"]);
-                // A slice may be empty, and is not seen by itself.
+                // A slice may be empty, so it is not made a variable.
                 let part =
                     self.node(&mut Vec::new(), ROWS, &format!("list.slice({rows}, {start}, {stop}, {step})"));
                 self.node(scope, ROWS, &format!("list.concat({part}, {rows})"));
@@ -186,7 +186,7 @@ impl<'a> Writer<'a> {
         types.iter().map(|ty| (self.name(), *ty)).collect()
     }
 
-    /// Statements and a yield of these types; `first` is yielded before.
+    /// Statements and a `yield` of these types; `first` is yielded before them.
     fn region(
         &mut self,
         label: &str,

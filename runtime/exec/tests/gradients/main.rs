@@ -8,7 +8,7 @@ mod helpers;
 mod rules;
 
 use ag_graph::autodiff::{Error, Formulas};
-use ag_graph::ir::build::Circumstances;
+use ag_graph::ir::build::NodeAttrs;
 use ag_graph::ir::text::parse;
 use ag_graph::ir::types::{DType, TensorType};
 use ag_graph::ir::{Graph, Op, Operand, Type};
@@ -23,7 +23,7 @@ fn slopes(text: &str, inputs: &[usize], formulas: &mut dyn Formulas) -> Result<G
         let scalar = Type::Tensor(TensorType::new(DType::F64, &[]));
         let mut emit = |name: &str, operands: Vec<Operand>, ty: &Type| -> Operand {
             let op = Op::Operator(name.into());
-            builder.one(op, operands, ty.clone(), &Circumstances::default()).into()
+            builder.one(op, operands, ty.clone(), &NodeAttrs::default()).into()
         };
         let [empty, dtype, none] = [Operand::List(Vec::new()), Operand::DType(DType::F64), Operand::None];
         let mut sum =

@@ -1,7 +1,7 @@
-//! Every rule, once for each line of `rules.txt`: `result type(s) = operator(%name: type, literals…)`.
+//! Checks every rule, once for each line of `rules.txt`: `result type(s) = operator(%name: type, literals…)`.
 //!
-//! The name of an operand says what is drawn for it: `%p…` floats above zero, `%q…` above one, `%i3…` integers below
-//! three; the others are floats around zero or booleans, by their types.
+//! The name of an operand determines its random values: `%p…` floats above zero, `%q…` above one, `%i3…`
+//! integers below three; all others floats around zero or booleans, by type.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::differences::compare;
 
 const RULES: &str = include_str!("rules.txt");
 
-/// Operators whose way back is one kernel of torch; the derivative of that kernel is torch's formula.
+/// Operators whose derivative is one kernel of torch; the kernel's derivative is torch's formula.
 const ONCE: &[&str] = &[
     "_adaptive_avg_pool2d",
     "adaptive_max_pool2d",
@@ -98,7 +98,7 @@ fn program(row: &str) -> (String, Vec<(String, Type)>) {
     (text, params)
 }
 
-/// The same, with sizes that are known when it runs.
+/// The same program with sizes that are only known at run time.
 fn relaxed(program: &str) -> String {
     let mut relaxed = String::new();
     let mut rest = program;

@@ -1,4 +1,4 @@
-//! Which values a gradient passes through: those that depend on an input and that an output depends on.
+//! Activity analysis: a gradient flows through values that depend on an input and that an output depends on.
 
 use crate::ir::graph::{Function, Node, Region, Value, ValueInfo};
 use crate::ir::op::Op;
@@ -11,7 +11,7 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    /// Over the nodes of regions that lie within each other, outer ones first.
+    /// `regions` are nested regions, outermost first.
     pub(super) fn new(
         values: &[ValueInfo],
         regions: &[Vec<Node>],
@@ -41,8 +41,8 @@ impl Activity {
     }
 }
 
-/// Which results of a function have a gradient by these of its values.
-pub fn followed(function: &Function, inputs: &[Value]) -> Vec<bool> {
+/// For each result of a function, whether it has a gradient with respect to these values.
+pub fn differentiable_results(function: &Function, inputs: &[Value]) -> Vec<bool> {
     let mut varied = vec![false; function.values.len()];
     inputs.iter().for_each(|input| varied[input.index()] = true);
     let mut varying = Varying { values: &function.values, varied };
@@ -55,7 +55,7 @@ pub fn followed(function: &Function, inputs: &[Value]) -> Vec<bool> {
     function.body.results.iter().map(has_gradient).collect()
 }
 
-/// Whether values of a type have gradients. A number in a register has none, as `Tensor.item()` has none.
+/// Whether values of a type have gradients. Scalars have none, as `Tensor.item()` has none.
 pub(super) fn is_differentiable(ty: &Type) -> bool {
     match ty {
         Type::Tensor(tensor) => tensor.dtype.is_differentiable(),
@@ -65,18 +65,18 @@ pub(super) fn is_differentiable(ty: &Type) -> bool {
     }
 }
 
-/// Whether no gradient passes through a node. Below `torch.no_grad()` none passes through operators; what a list, a
-/// branch or a loop hands on keeps its own, as it does in Python.
-pub(super) fn ends_here(node: &Node) -> bool {
+/// Whether the gradient stops at a node. Under `torch.no_grad()` it stops at operators and calls; lists,
+/// branches and loops only pass values on, as in Python.
+pub(super) fn stops_gradient(node: &Node) -> bool {
     match &node.op {
-        Op::Operator(name) => !node.grad || is_constant(name),
+        Op::Operator(name) => !node.grad || depends_on_shape_only(name),
         Op::Call(_) | Op::Python(_) => !node.grad,
         _ => false,
     }
 }
 
-/// Operators whose results have nothing of the values that they are given, only of their shapes.
-fn is_constant(name: &str) -> bool {
+/// Operators whose results depend only on the shapes of their operands.
+fn depends_on_shape_only(name: &str) -> bool {
     let Some(name) = name.strip_prefix("aten.") else { return false };
     let base = name.split('.').next().unwrap_or(name);
     base.ends_with("_like")
@@ -91,7 +91,7 @@ struct Varying<'a> {
 
 impl Varying<'_> {
     fn nodes(&mut self, nodes: &[Node]) {
-        nodes.iter().filter(|node| !ends_here(node)).for_each(|node| self.node(node));
+        nodes.iter().filter(|node| !stops_gradient(node)).for_each(|node| self.node(node));
     }
 
     fn node(&mut self, node: &Node) {
@@ -99,47 +99,47 @@ impl Varying<'_> {
             Op::If => {
                 for region in &node.regions {
                     self.nodes(&region.nodes);
-                    self.hand_over(&region.results, &node.outputs);
+                    self.propagate(&region.results, &node.outputs);
                 }
             }
             Op::While | Op::For => {
                 let (body, start) = Loop::of(node);
-                self.hand_over(start, body.carried);
+                self.propagate(start, body.carried);
                 loop {
                     self.nodes(&body.region.nodes);
-                    if !self.hand_over(&body.region.results, body.carried) {
+                    if !self.propagate(&body.region.results, body.carried) {
                         break;
                     }
                 }
                 let carried: Vec<Operand> = body.carried.iter().copied().map(Operand::Value).collect();
-                self.hand_over(&carried, &node.outputs);
+                self.propagate(&carried, &node.outputs);
             }
             Op::Overwritten => {
-                self.hand_over(&node.operands[..1], &node.outputs);
+                self.propagate(&node.operands[..1], &node.outputs);
             }
             _ => {
                 let mut any = false;
                 node.used(&mut |value| any |= self.varied[value.index()]);
                 if any {
                     for output in &node.outputs {
-                        self.vary(*output);
+                        self.mark(*output);
                     }
                 }
             }
         }
     }
 
-    fn vary(&mut self, value: Value) -> bool {
+    fn mark(&mut self, value: Value) -> bool {
         let is_new = !self.varied[value.index()] && is_differentiable(&self.values[value.index()].ty);
         self.varied[value.index()] |= is_new;
         is_new
     }
 
-    fn hand_over(&mut self, from: &[Operand], to: &[Value]) -> bool {
+    fn propagate(&mut self, from: &[Operand], to: &[Value]) -> bool {
         let mut any = false;
         for (from, to) in from.iter().zip(to) {
             if from.value().is_some_and(|value| self.varied[value.index()]) {
-                any |= self.vary(*to);
+                any |= self.mark(*to);
             }
         }
         any
@@ -157,14 +157,14 @@ impl Live {
     }
 
     fn nodes(&mut self, nodes: &[Node]) {
-        nodes.iter().rev().filter(|node| !ends_here(node)).for_each(|node| self.node(node));
+        nodes.iter().rev().filter(|node| !stops_gradient(node)).for_each(|node| self.node(node));
     }
 
     fn node(&mut self, node: &Node) {
         match node.op {
             Op::If => {
                 for region in &node.regions {
-                    self.hand_back(&node.outputs, &region.results);
+                    self.propagate_back(&node.outputs, &region.results);
                     self.nodes(&region.nodes);
                 }
             }
@@ -175,18 +175,18 @@ impl Live {
                         self.reach(*carried);
                     }
                 }
-                // A carried value is live when a later round needs it, or what comes after the loop.
+                // A carried value is live if a later iteration or the code after the loop needs it.
                 loop {
-                    let before = self.alive(body.carried);
-                    self.hand_back(body.carried, &body.region.results);
+                    let before = self.count_active(body.carried);
+                    self.propagate_back(body.carried, &body.region.results);
                     self.nodes(&body.region.nodes);
-                    if self.alive(body.carried) == before {
+                    if self.count_active(body.carried) == before {
                         break;
                     }
                 }
-                self.hand_back(body.carried, start);
+                self.propagate_back(body.carried, start);
             }
-            Op::Overwritten => self.hand_back(&node.outputs, &node.operands[..1]),
+            Op::Overwritten => self.propagate_back(&node.outputs, &node.operands[..1]),
             _ if node.outputs.iter().any(|output| self.active[output.index()]) => {
                 node.used(&mut |value| self.reach(*value));
             }
@@ -194,11 +194,11 @@ impl Live {
         }
     }
 
-    fn alive(&self, values: &[Value]) -> usize {
+    fn count_active(&self, values: &[Value]) -> usize {
         values.iter().filter(|value| self.active[value.index()]).count()
     }
 
-    fn hand_back(&mut self, from: &[Value], to: &[Operand]) {
+    fn propagate_back(&mut self, from: &[Value], to: &[Operand]) {
         for (from, to) in from.iter().zip(to) {
             if self.active[from.index()]
                 && let Operand::Value(value) = to
@@ -212,20 +212,20 @@ impl Live {
 /// What `while` and `for` have in common.
 pub(super) struct Loop<'a> {
     pub(super) region: &'a Region,
-    /// The parameters of the body that are carried from round to round.
+    /// The body's parameters that are carried from one iteration to the next.
     pub(super) carried: &'a [Value],
 }
 
 impl<'a> Loop<'a> {
-    /// The body, and what is carried into the first round.
+    /// The body, and the initial values of what is carried.
     fn of(node: &'a Node) -> (Self, &'a [Operand]) {
-        let (body, first, start) = parts(node);
+        let (body, first, start) = loop_layout(node);
         let region = &node.regions[body];
         (Self { region, carried: &region.params[first..] }, &node.operands[start..])
     }
 }
 
-/// Which region is the body of a loop, which of its parameters is the first that is carried, and which operand.
-pub(super) fn parts(node: &Node) -> (usize, usize, usize) {
+/// Index of a loop's body region, of its first carried parameter, and of the first carried operand.
+pub(super) fn loop_layout(node: &Node) -> (usize, usize, usize) {
     if node.op == Op::For { (0, 1, 3) } else { (1, 0, 0) }
 }

@@ -1,5 +1,5 @@
-//! What the gradient of a value is: of a tensor a tensor, of a list the list of its items' gradients, likewise of a
-//! tuple. Here they are made zero, added, and looked up.
+//! Gradients of values. The gradient of a tensor is a tensor; that of a list or a tuple holds the gradients
+//! of its items. Here they are created as zeros, summed and looked up.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,11 +14,11 @@ use crate::ir::types::Type;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Adjoint {
     Whole(Operand),
-    /// Of a list: the gradients of some items by literal index; the others are zero.
+    /// Of a list: gradients of some items by literal index; all others are zero.
     Items(BTreeMap<i64, Operand>),
 }
 
-/// The gradients that have arrived so far.
+/// The gradients accumulated so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Adjoints {
     of: HashMap<Value, Adjoint>,
@@ -33,7 +33,7 @@ impl Adjoints {
         self.of.insert(value, Adjoint::Whole(adjoint));
     }
 
-    /// Made whole if it is known by items.
+    /// The gradient as one operand. A gradient known by items is materialized first.
     pub(super) fn get(&mut self, emit: &mut Emit, value: Value) -> Option<Operand> {
         if let Adjoint::Items(items) = self.of.get(&value)? {
             let ty = emit.builder.ty(value).clone();
@@ -51,7 +51,7 @@ impl Adjoints {
         }
     }
 
-    /// The items of a list that has as many; `None` if the gradient is known as a list only, or not at all.
+    /// The gradients of a list's items; `None` unless the gradient is known by items.
     pub(super) fn items(&self, value: Value, length: usize) -> Option<Vec<Option<Operand>>> {
         let Adjoint::Items(known) = self.of.get(&value)? else { return None };
         let mut items = vec![None; length];
@@ -73,14 +73,14 @@ impl Adjoints {
         self.set(value, sum);
     }
 
-    /// To the item of a list.
+    /// Adds to the gradient of one list item.
     pub(super) fn add_item(&mut self, emit: &mut Emit, list: Value, index: Operand, more: Operand) {
         let Type::List(item) = emit.builder.ty(list).clone() else { return };
         match (self.of.get_mut(&list), &index) {
             (None, Operand::Int(index)) => {
                 self.of.insert(list, Adjoint::Items(BTreeMap::from([(*index, more)])));
             }
-            // Items counted from the front and from the back may be the same ones.
+            // Indices from the front and from the back may alias.
             (Some(Adjoint::Items(items)), Operand::Int(index))
                 if items.keys().all(|key| (*key < 0) == (*index < 0)) =>
             {
@@ -102,7 +102,7 @@ impl Adjoints {
     }
 }
 
-/// The type of a gradient. Items of a tuple that have none leave their place empty.
+/// The type of the gradient. Tuple items without a gradient become `none`.
 pub(super) fn type_of(ty: &Type) -> Type {
     match ty {
         Type::List(item) => Type::list(type_of(item)),
@@ -112,7 +112,7 @@ pub(super) fn type_of(ty: &Type) -> Type {
     }
 }
 
-/// The gradient of a value that nothing depends on.
+/// The gradient of a value that no output depends on.
 pub(super) fn zero(emit: &mut Emit, value: Value) -> Operand {
     zeros(emit, value.into())
 }
@@ -127,7 +127,7 @@ pub(super) fn zeros(emit: &mut Emit, of: Operand) -> Operand {
                 return emit.node(Op::ListFilled, vec![length, zero], list);
             }
             let empty = emit.node(Op::ListNew, Vec::new(), list.clone());
-            emit.rounds(length, vec![empty], vec![list.clone()], |emit, index, carried| {
+            emit.count_loop(length, vec![empty], vec![list.clone()], |emit, index, carried| {
                 let item = emit.node(Op::ListGet, vec![of, index], item);
                 let zero = zeros(emit, item);
                 vec![emit.node(Op::ListAppend, vec![carried[0].clone(), zero], list)]
@@ -151,13 +151,13 @@ pub(super) fn zeros(emit: &mut Emit, of: Operand) -> Operand {
     }
 }
 
-/// The sum of two gradients of a value of some type.
+/// The sum of two gradients of a value of type `ty`.
 pub(super) fn sum(emit: &mut Emit, a: Operand, b: Operand, ty: &Type) -> Operand {
     match ty {
         Type::List(item) => {
             let (item, list) = ((**item).clone(), type_of(ty));
             let length = emit.node(Op::ListLen, vec![a.clone()], Type::Int);
-            emit.rounds(length, vec![a], vec![list], |emit, index, carried| {
+            emit.count_loop(length, vec![a], vec![list], |emit, index, carried| {
                 let more = emit.node(Op::ListGet, vec![b, index.clone()], type_of(&item));
                 vec![accumulated(emit, carried[0].clone(), index, more, &item)]
             })
@@ -187,7 +187,7 @@ pub(super) fn sum(emit: &mut Emit, a: Operand, b: Operand, ty: &Type) -> Operand
     }
 }
 
-/// A list with something added to one of its items.
+/// The list with `more` added to one of its items.
 pub(super) fn accumulated(
     emit: &mut Emit,
     list: Operand,

@@ -1,5 +1,5 @@
-//! Through `if`: on the way back the same branch is taken. What a branch computed and its way back needs is yielded
-//! by it in addition.
+//! Differentiates `if`: the backward pass takes the same branch. Values that the backward pass needs become
+//! additional results of the branch.
 
 use std::collections::HashMap;
 
@@ -14,15 +14,15 @@ use crate::ir::operand::Operand;
 use crate::ir::types::Type;
 
 impl Reverse<'_> {
-    pub(super) fn branch(&mut self, node: &mut Node, adjoints: &mut Adjoints) -> Result<(), Error> {
-        let circumstances = self.emit.circumstances.clone();
+    pub(super) fn differentiate_if(&mut self, node: &mut Node, adjoints: &mut Adjoints) -> Result<(), Error> {
+        let attrs = self.emit.attrs.clone();
         let outside = self.used_from_outside(&node.regions);
         let before: Vec<Option<Operand>> =
             outside.iter().map(|value| adjoints.get(&mut self.emit, *value)).collect();
-        let arrived: Vec<Option<Operand>> =
+        let gradients_of_results: Vec<Option<Operand>> =
             node.outputs.iter().map(|output| adjoints.get(&mut self.emit, *output)).collect();
 
-        let mut ways = Vec::new();
+        let mut backward_branches = Vec::new();
         for region in &mut node.regions {
             self.emit.builder.open(Vec::new());
             let mut inside = Adjoints::default();
@@ -31,23 +31,23 @@ impl Reverse<'_> {
                     inside.set(*value, gradient.clone());
                 }
             }
-            for (result, gradient) in region.results.iter().zip(&arrived) {
+            for (result, gradient) in region.results.iter().zip(&gradients_of_results) {
                 if let Some(gradient) = gradient {
-                    self.yielded(&mut inside, result, gradient.clone());
+                    self.add_to_result(&mut inside, result, gradient.clone());
                 }
             }
             self.nodes(&mut region.nodes, &mut inside)?;
             let after: Vec<Option<Operand>> =
                 outside.iter().map(|value| inside.get(&mut self.emit, *value)).collect();
-            ways.push((self.emit.builder.open.pop().unwrap_or_default(), after));
+            backward_branches.push((self.emit.builder.open.pop().unwrap_or_default(), after));
         }
 
-        // What neither branch has added to stays as it was.
+        // Gradients that neither branch adds to are not passed through the `if`.
         let changed: Vec<usize> = (0..outside.len())
-            .filter(|index| ways.iter().any(|(_, after)| after[*index] != before[*index]))
+            .filter(|index| backward_branches.iter().any(|(_, after)| after[*index] != before[*index]))
             .collect();
-        let mut back = Vec::new();
-        for (region, after) in ways {
+        let mut backward = Vec::new();
+        for (region, after) in backward_branches {
             self.emit.builder.open.push(region);
             let results = changed
                 .iter()
@@ -56,48 +56,48 @@ impl Reverse<'_> {
                     None => adjoint::zero(&mut self.emit, outside[*index]),
                 })
                 .collect();
-            back.extend(self.emit.builder.close(results));
+            backward.extend(self.emit.builder.close(results));
         }
-        self.emit.circumstances = circumstances.clone();
-        self.keep(node, &mut back);
+        self.emit.attrs = attrs.clone();
+        self.save_values(node, &mut backward);
         let types =
             changed.iter().map(|index| adjoint::type_of(self.emit.builder.ty(outside[*index]))).collect();
         let condition = node.operands.clone();
-        let gradients = self.emit.builder.emit(Op::If, condition, types, back, &circumstances);
+        let gradients = self.emit.builder.emit(Op::If, condition, types, backward, &attrs);
         for (index, gradient) in changed.into_iter().zip(gradients) {
             adjoints.set(outside[index], gradient.into());
         }
         Ok(())
     }
 
-    /// What the way back through each branch needs of that branch becomes a result of the `if`. Values of both
-    /// branches that have the same type share one.
-    fn keep(&mut self, node: &mut Node, back: &mut [Region]) {
-        let mut kept: Vec<(Type, [Option<Value>; 2])> = Vec::new();
+    /// Makes values that the backward pass needs additional results of the `if`. Values of the two branches
+    /// with the same type share a result.
+    fn save_values(&mut self, node: &mut Node, backward: &mut [Region]) {
+        let mut saved_values: Vec<(Type, [Option<Value>; 2])> = Vec::new();
         let mut found = [HashMap::new(), HashMap::new()];
-        for (side, (forward, back)) in node.regions.iter().zip(back.iter_mut()).enumerate().take(2) {
-            for value in saved::needed(&mut self.emit, forward, None, back) {
-                // What the branch yields anyway is there.
+        for (side, (forward, backward)) in node.regions.iter().zip(backward.iter_mut()).enumerate().take(2) {
+            for value in saved::needed(&mut self.emit, forward, None, backward) {
+                // The branch already returns this value.
                 if let Some(place) = forward.results.iter().position(|result| result.value() == Some(value)) {
                     found[side].insert(value, node.outputs[place]);
                     continue;
                 }
                 let ty = self.emit.builder.ty(value).clone();
-                match kept.iter_mut().find(|(other, values)| *other == ty && values[side].is_none()) {
+                match saved_values.iter_mut().find(|(other, values)| *other == ty && values[side].is_none()) {
                     Some((_, values)) => values[side] = Some(value),
                     None => {
                         let mut values = [None, None];
                         values[side] = Some(value);
-                        kept.push((ty, values));
+                        saved_values.push((ty, values));
                     }
                 }
             }
         }
         let beside = Node { regions: Vec::new(), ..node.clone() };
-        for (ty, values) in kept {
+        for (ty, values) in saved_values {
             let is_shared = values.iter().all(Option::is_some);
-            // Gradients of gradients need a value in every branch: a list that is empty in the other one.
-            let in_list = !is_shared && !self.emit.circumstances.no_grad && is_differentiable(&ty);
+            // Second derivatives need a value in each branch: an empty list in the other one.
+            let in_list = !is_shared && !self.emit.attrs.no_grad && is_differentiable(&ty);
             let output =
                 self.emit.builder.value(if in_list { Type::list(ty.clone()) } else { ty.clone() }, None);
             node.outputs.push(output);
@@ -120,18 +120,18 @@ impl Reverse<'_> {
                 if in_list {
                     item = self.emit.builder.value(ty.clone(), None);
                     let operands = vec![output.into(), 0.into()];
-                    back[side].nodes.insert(0, saved::node(Op::ListGet, operands, vec![item], &beside));
+                    backward[side].nodes.insert(0, saved::node(Op::ListGet, operands, vec![item], &beside));
                 }
                 found[side].insert(value, item);
             }
         }
-        for (back, found) in back.iter_mut().zip(&found) {
-            saved::replace(back, found);
+        for (backward, found) in backward.iter_mut().zip(&found) {
+            saved::replace(backward, found);
         }
     }
 }
 
-/// In place of a value that this branch does not have.
+/// Placeholder for a value that this branch does not define.
 fn absent(ty: &Type) -> Operand {
     match ty {
         Type::Int => Operand::Int(0),

@@ -1,10 +1,9 @@
-//! Through `call`: a function has derivatives that are functions of the graph themselves, one for each choice of
-//! operands that have a gradient and of results that one arrives at. A function that calls itself has derivatives that
-//! do.
+//! Differentiates `call`. The derivative of a function is another function of the graph, one for each
+//! combination of differentiated operands and results. The derivative of a recursive function is recursive.
 //!
-//! Where the gradient has none itself, the call becomes one of a function that also returns what the way back needs, a
-//! tuple in which those of the calls within lie: each level is computed once. Else the way back computes the function
-//! again, at each level all that is below it.
+//! If no second derivative is needed, the forward function also returns a tuple of saved values, which
+//! contains the tuples of nested calls; each level is computed once. Otherwise the backward function
+//! recomputes the forward one, at each level including everything below.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,24 +11,25 @@ use super::adjoint::{self, Adjoints};
 use super::emit::Emit;
 use super::reverse::{self, Reverse};
 use super::{Error, Formulas, saved};
-use crate::ir::build::{Builder, Circumstances};
+use crate::ir::build::{Builder, NodeAttrs};
 use crate::ir::graph::{Function, FunctionId, Node, Region, Value};
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
 use crate::ir::types::Type;
 
-/// The functions that calls mean, and the derivatives of these.
+/// The functions of a graph under construction, and their derivatives.
 #[derive(Debug, Default)]
 pub struct Functions {
-    /// By number. One that is not made yet is missing, as the one that the gradient is taken in.
+    /// By id. `None` for the function being differentiated and for functions that are declared but not yet
+    /// defined.
     pub(super) known: Vec<Option<Function>>,
-    derived: HashMap<Choice, Derivative>,
-    /// Of the function that the gradient is taken in: no other has it.
+    derived: HashMap<DerivativeKey, Derivative>,
+    /// The name of the entry, which no other function may have.
     entry: Box<str>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Choice {
+struct DerivativeKey {
     function: FunctionId,
     operands: Vec<bool>,
     results: Vec<bool>,
@@ -38,19 +38,19 @@ struct Choice {
 
 #[derive(Debug, Clone, Copy)]
 struct Derivative {
-    /// Returns what is kept in addition; `None` where the way back computes it again.
+    /// Also returns the saved values. `None` if the backward function recomputes them.
     forward: Option<FunctionId>,
     backward: FunctionId,
 }
 
 impl Functions {
-    /// Those of a graph but for its entry, which has this name.
+    /// The functions of a graph without its entry, whose name is given.
     pub fn beside(entry: &str, others: Vec<Function>) -> Self {
         let known = std::iter::once(None).chain(others.into_iter().map(Some)).collect();
         Self { known, entry: entry.into(), ..Self::default() }
     }
 
-    /// The functions; `None` if one that was declared is not made.
+    /// The functions; `None` if a declared one is not defined.
     pub fn into_others(self) -> Option<Vec<Function>> {
         self.known.into_iter().skip(1).collect()
     }
@@ -60,7 +60,7 @@ impl Functions {
         FunctionId(u32::try_from(self.known.len() - 1).unwrap_or(u32::MAX))
     }
 
-    /// What has been made since there were `count` functions is none, for it is not whole.
+    /// Removes functions added after the first `count`, which are incomplete.
     pub(super) fn truncate(&mut self, count: usize) {
         self.known.truncate(count);
         self.derived.retain(|_, derivative| derivative.backward.index() < count);
@@ -70,13 +70,14 @@ impl Functions {
         self.known.get(id.index()).and_then(Option::as_ref)
     }
 
-    /// Makes a function what its number means, under a name of its own: up to a dot the one it is given.
+    /// Defines a declared function. If its name is taken, a numeric suffix is added.
     pub fn define(&mut self, id: FunctionId, mut function: Function) {
-        let mut taken: HashSet<&str> = self.known.iter().flatten().map(|function| &*function.name).collect();
-        taken.insert(&self.entry);
+        let mut taken_names: HashSet<&str> =
+            self.known.iter().flatten().map(|function| &*function.name).collect();
+        taken_names.insert(&self.entry);
         let mut name = function.name.clone();
         let mut number = 2;
-        while taken.contains(&*name) {
+        while taken_names.contains(&*name) {
             name = format!("{}.{number}", function.name).into();
             number += 1;
         }
@@ -86,7 +87,7 @@ impl Functions {
         }
     }
 
-    /// Whether what a function does may not be done twice: it draws random numbers, or calls back.
+    /// Whether a function must not run twice: it draws random numbers or calls back into Python.
     fn happens_once(&self, id: FunctionId, seen: &mut HashSet<FunctionId>) -> bool {
         fn any(functions: &Functions, nodes: &[Node], seen: &mut HashSet<FunctionId>) -> bool {
             nodes.iter().any(|node| match &node.op {
@@ -102,28 +103,28 @@ impl Functions {
 }
 
 impl Reverse<'_> {
-    pub(super) fn call(
+    pub(super) fn differentiate_call(
         &mut self,
         node: &mut Node,
         function: FunctionId,
         adjoints: &mut Adjoints,
     ) -> Result<(), Error> {
-        let choice = Choice {
+        let key = DerivativeKey {
             function,
             operands: node.operands.iter().map(|operand| self.active(operand).is_some()).collect(),
             results: node.outputs.iter().map(|output| adjoints.has(*output)).collect(),
-            no_grad: self.emit.circumstances.no_grad,
+            no_grad: self.emit.attrs.no_grad,
         };
-        if !choice.operands.contains(&true) {
+        if !key.operands.contains(&true) {
             return Ok(());
         }
-        let derivative = self.derivative(&choice)?;
+        let derivative = self.derivative(&key)?;
         let mut operands = match derivative.forward {
             Some(forward) => {
                 node.op = Op::Call(forward);
-                let kept = self.emit.builder.value(Type::Any, None);
-                node.outputs.push(kept);
-                vec![kept.into()]
+                let saved_tuple = self.emit.builder.value(Type::Any, None);
+                node.outputs.push(saved_tuple);
+                vec![saved_tuple.into()]
             }
             None => node.operands.clone(),
         };
@@ -132,7 +133,7 @@ impl Reverse<'_> {
         }
         let active: Vec<Value> = node.operands.iter().filter_map(|operand| self.active(operand)).collect();
         let types = active.iter().map(|value| adjoint::type_of(self.emit.builder.ty(*value))).collect();
-        let at = self.emit.circumstances.clone();
+        let at = self.emit.attrs.clone();
         let op = Op::Call(derivative.backward);
         let gradients = self.emit.builder.emit(op, operands, types, Vec::new(), &at);
         for (value, gradient) in active.into_iter().zip(gradients) {
@@ -145,40 +146,40 @@ impl Reverse<'_> {
         operand.value().filter(|value| self.activity.is_active(*value))
     }
 
-    fn derivative(&mut self, choice: &Choice) -> Result<Derivative, Error> {
-        if let Some(known) = self.functions.derived.get(choice) {
+    fn derivative(&mut self, key: &DerivativeKey) -> Result<Derivative, Error> {
+        if let Some(known) = self.functions.derived.get(key) {
             return Ok(*known);
         }
-        let Some(function) = self.functions.get(choice.function).cloned() else {
-            return Err(self.error("no derivative: a function within itself"));
+        let Some(function) = self.functions.get(key.function).cloned() else {
+            return Err(self.error("no derivative: the gradient of a function is taken inside itself"));
         };
-        if !choice.no_grad && self.functions.happens_once(choice.function, &mut HashSet::new()) {
+        if !key.no_grad && self.functions.happens_once(key.function, &mut HashSet::new()) {
             return Err(self.error(format!(
                 "no second derivative: @{} draws random numbers or calls back into Python",
                 function.name
             )));
         }
-        let forward = choice.no_grad.then(|| self.functions.declare());
+        let forward = key.no_grad.then(|| self.functions.declare());
         let derivative = Derivative { forward, backward: self.functions.declare() };
-        self.functions.derived.insert(choice.clone(), derivative);
-        let circumstances = Circumstances { no_grad: choice.no_grad, ..self.emit.circumstances.clone() };
-        let way = Way::of(function, choice, &circumstances, self.formulas, self.functions)?;
+        self.functions.derived.insert(key.clone(), derivative);
+        let attrs = NodeAttrs { no_grad: key.no_grad, ..self.emit.attrs.clone() };
+        let pair = ForwardBackward::of(function, key, &attrs, self.formulas, self.functions)?;
         match forward {
             Some(forward) => {
-                let (there, back) = way.apart();
-                self.functions.define(forward, there);
-                self.functions.define(derivative.backward, back);
+                let (forward_function, backward) = pair.split();
+                self.functions.define(forward, forward_function);
+                self.functions.define(derivative.backward, backward);
             }
-            None => self.functions.define(derivative.backward, way.whole()),
+            None => self.functions.define(derivative.backward, pair.combined()),
         }
         Ok(derivative)
     }
 }
 
-/// A function and its way back, in one builder.
-struct Way {
+/// A function and its backward pass, in one builder.
+struct ForwardBackward {
     builder: Builder,
-    circumstances: Circumstances,
+    attrs: NodeAttrs,
     name: Box<str>,
     forward: Region,
     results: Vec<Type>,
@@ -186,11 +187,11 @@ struct Way {
     gradients: Vec<Operand>,
 }
 
-impl Way {
+impl ForwardBackward {
     fn of(
         function: Function,
-        choice: &Choice,
-        circumstances: &Circumstances,
+        key: &DerivativeKey,
+        attrs: &NodeAttrs,
         formulas: &mut dyn Formulas,
         functions: &mut Functions,
     ) -> Result<Self, Error> {
@@ -200,27 +201,22 @@ impl Way {
         let mut seeds = Vec::new();
         let mut outputs = Vec::new();
         for (result, ty) in
-            body.results.iter().zip(&results).zip(&choice.results).filter(|pair| *pair.1).map(|p| p.0)
+            body.results.iter().zip(&results).zip(&key.results).filter(|pair| *pair.1).map(|p| p.0)
         {
             let seed = builder.value(adjoint::type_of(ty), None);
             seeds.push(seed);
             // A literal has no gradient.
             outputs.extend(result.value().map(|value| (value, seed)));
         }
-        let inputs: Vec<Value> = body
-            .params
-            .iter()
-            .zip(&choice.operands)
-            .filter(|pair| *pair.1)
-            .map(|(param, _)| *param)
-            .collect();
+        let inputs: Vec<Value> =
+            body.params.iter().zip(&key.operands).filter(|pair| *pair.1).map(|(param, _)| *param).collect();
         let Region { params, nodes, results: ends } = body;
         let mut forward = vec![nodes];
         let (outputs, given): (Vec<Value>, Vec<Option<Operand>>) =
             outputs.into_iter().map(|(value, seed)| (value, Some(seed.into()))).unzip();
-        let emit = Emit { builder: &mut builder, circumstances: circumstances.clone() };
+        let emit = Emit { builder: &mut builder, attrs: attrs.clone() };
         let found = reverse::gradient(emit, &mut forward, &outputs, &given, &inputs, functions, formulas)?;
-        let mut emit = Emit { builder: &mut builder, circumstances: circumstances.clone() };
+        let mut emit = Emit { builder: &mut builder, attrs: attrs.clone() };
         let gradients = inputs
             .iter()
             .zip(found)
@@ -228,50 +224,54 @@ impl Way {
             .collect();
         let nodes = forward.pop().unwrap_or_default();
         let forward = Region { params, nodes, results: ends };
-        Ok(Self { builder, circumstances: circumstances.clone(), name, forward, results, seeds, gradients })
+        Ok(Self { builder, attrs: attrs.clone(), name, forward, results, seeds, gradients })
     }
 
-    /// The function that also returns what is kept, and the one that goes back with it.
-    fn apart(mut self) -> (Function, Function) {
-        let mut back = self.builder.open.pop().unwrap_or_default();
-        back.results = self.gradients;
-        let mut emit = Emit { builder: &mut self.builder, circumstances: self.circumstances };
-        let needed = saved::needed(&mut emit, &self.forward, None, &mut back);
-        let [made, kept] = [(); 2].map(|()| emit.builder.value(Type::Any, None));
+    /// A forward function that also returns the saved values, and the backward function that takes them.
+    fn split(mut self) -> (Function, Function) {
+        let mut backward = self.builder.open.pop().unwrap_or_default();
+        backward.results = self.gradients;
+        let mut emit = Emit { builder: &mut self.builder, attrs: self.attrs };
+        let needed = saved::needed(&mut emit, &self.forward, None, &mut backward);
+        let [tuple, saved_tuple] = [(); 2].map(|()| emit.builder.value(Type::Any, None));
         let beside = |op, operands, outputs| {
-            let span = emit.circumstances.span;
+            let span = emit.attrs.span;
             Node { op, operands, outputs, regions: Vec::new(), span, grad: false }
         };
         let items = needed.iter().copied().map(Operand::Value).collect();
-        let mut there = self.forward;
-        there.nodes.push(beside(Op::TupleNew, items, vec![made]));
-        there.results.push(made.into());
-        let taken = (0u32..)
+        let mut forward = self.forward;
+        forward.nodes.push(beside(Op::TupleNew, items, vec![tuple]));
+        forward.results.push(tuple.into());
+        let unpack = (0u32..)
             .zip(&needed)
-            .map(|(index, value)| beside(Op::TupleGet(index), vec![kept.into()], vec![*value]))
+            .map(|(index, value)| beside(Op::TupleGet(index), vec![saved_tuple.into()], vec![*value]))
             .collect::<Vec<_>>();
-        back.nodes.splice(0..0, taken);
-        back.params = [vec![kept], self.seeds].concat();
-        let types = back.results.iter().map(|operand| self.builder.type_of(operand)).collect();
+        backward.nodes.splice(0..0, unpack);
+        backward.params = [vec![saved_tuple], self.seeds].concat();
+        let types = backward.results.iter().map(|operand| self.builder.type_of(operand)).collect();
         let results = [self.results, vec![Type::Any]].concat();
         let values = self.builder.values;
         let forward = Function {
             name: format!("{}.forward", self.name).into(),
-            body: there,
+            body: forward,
             results,
             values: values.clone(),
         };
-        let backward =
-            Function { name: format!("{}.backward", self.name).into(), body: back, results: types, values };
+        let backward = Function {
+            name: format!("{}.backward", self.name).into(),
+            body: backward,
+            results: types,
+            values,
+        };
         (forward, backward)
     }
 
-    /// One function that computes all of it.
-    fn whole(mut self) -> Function {
-        let back = self.builder.open.pop().unwrap_or_default();
+    /// A single function that recomputes the forward pass.
+    fn combined(mut self) -> Function {
+        let backward = self.builder.open.pop().unwrap_or_default();
         let mut body = self.forward;
-        silence(&mut body.nodes);
-        body.nodes.extend(back.nodes);
+        remove_prints(&mut body.nodes);
+        body.nodes.extend(backward.nodes);
         body.params.extend(self.seeds);
         body.results = self.gradients;
         let results = body.results.iter().map(|operand| self.builder.type_of(operand)).collect();
@@ -284,8 +284,10 @@ impl Way {
     }
 }
 
-/// What was printed is not printed again.
-fn silence(nodes: &mut Vec<Node>) {
+/// Removes `print`: recomputation must not print again.
+fn remove_prints(nodes: &mut Vec<Node>) {
     nodes.retain(|node| node.op != Op::Print);
-    nodes.iter_mut().for_each(|node| node.regions.iter_mut().for_each(|region| silence(&mut region.nodes)));
+    nodes
+        .iter_mut()
+        .for_each(|node| node.regions.iter_mut().for_each(|region| remove_prints(&mut region.nodes)));
 }

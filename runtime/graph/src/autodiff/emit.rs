@@ -1,27 +1,27 @@
-//! The nodes of a gradient, each with the type of what it gives, put at the end of the innermost open region.
+//! Emits the nodes of a gradient, with inferred types, into the innermost open region.
 
 use super::expression::{Call, Expr, Typing};
 use super::shape;
-use crate::ir::build::{Builder, Circumstances};
+use crate::ir::build::{Builder, NodeAttrs};
 use crate::ir::op::{Op, Scalar};
 use crate::ir::operand::Operand;
 use crate::ir::types::{DType, Dim, TensorType, Type};
 
 pub(super) struct Emit<'a> {
     pub(super) builder: &'a mut Builder,
-    /// Of the node whose derivative is being made.
-    pub(super) circumstances: Circumstances,
+    /// Attributes of the node that is being differentiated.
+    pub(super) attrs: NodeAttrs,
 }
 
 impl Emit<'_> {
     pub(super) fn node(&mut self, op: Op, operands: Vec<Operand>, ty: Type) -> Operand {
-        self.builder.one(op, operands, ty, &self.circumstances).into()
+        self.builder.one(op, operands, ty, &self.attrs).into()
     }
 
-    /// An operator of ATen with any number of results.
+    /// Emits an ATen operator with any number of results.
     pub(super) fn aten(&mut self, name: &str, operands: Vec<Operand>, types: Vec<Type>) -> Vec<Operand> {
         let op = Op::Operator(format!("aten.{name}").into());
-        let outputs = self.builder.emit(op, operands, types, Vec::new(), &self.circumstances);
+        let outputs = self.builder.emit(op, operands, types, Vec::new(), &self.attrs);
         outputs.into_iter().map(Operand::Value).collect()
     }
 
@@ -34,7 +34,7 @@ impl Emit<'_> {
         let types = || operands.iter().map(|operand| self.ty(operand)).collect::<Vec<_>>();
         let ty = match typing {
             Typing::Pointwise => shape::pointwise(&types()),
-            Typing::Truth => TensorType { dtype: DType::Bool, ..shape::pointwise(&types()) },
+            Typing::Comparison => TensorType { dtype: DType::Bool, ..shape::pointwise(&types()) },
             Typing::Like(index) => operands.get(index).map_or_else(unknown, |operand| self.tensor(operand)),
             Typing::Given(ty) => ty,
         };
@@ -53,7 +53,7 @@ impl Emit<'_> {
         }
     }
 
-    /// On registers. What is known now is computed now.
+    /// Emits a scalar operation, or folds it if the operands are literals.
     pub(super) fn scalar(&mut self, scalar: Scalar, operands: Vec<Operand>) -> Operand {
         if let Some(known) = folded(scalar, &operands) {
             return known;
@@ -69,7 +69,7 @@ impl Emit<'_> {
         self.node(Op::Scalar(scalar), operands, ty)
     }
 
-    /// The size of one dimension of a tensor: a number, or a register.
+    /// The size of one dimension: a literal if it is known.
     pub(super) fn size(&mut self, tensor: &Operand, dim: usize) -> Operand {
         match self.tensor(tensor).shape.as_deref().and_then(|shape| shape.get(dim)) {
             Some(Dim::Known(size)) => int(*size),
@@ -77,13 +77,13 @@ impl Emit<'_> {
         }
     }
 
-    /// The shape of a tensor. `None`: its rank is not known.
+    /// The shape of a tensor. `None` if the rank is unknown.
     pub(super) fn sizes(&mut self, tensor: &Operand) -> Option<Operand> {
         let rank = self.tensor(tensor).rank()?;
         Some(Operand::List((0..rank).map(|dim| self.size(tensor, dim)).collect()))
     }
 
-    /// The number of elements in some dimensions.
+    /// The number of elements along some dimensions.
     pub(super) fn count(&mut self, tensor: &Operand, dims: impl IntoIterator<Item = usize>) -> Operand {
         dims.into_iter().fold(Operand::Int(1), |count, dim| {
             let size = self.size(tensor, dim);
@@ -91,7 +91,7 @@ impl Emit<'_> {
         })
     }
 
-    /// `zeros` or `ones` of a type whose sizes are known.
+    /// `zeros` or `ones` of a type, if all sizes are known.
     pub(super) fn filled(&mut self, name: &str, ty: &TensorType) -> Option<Operand> {
         let sizes = Operand::List(ty.sizes()?.into_iter().map(int).collect());
         let (dtype, device) = (Operand::DType(ty.dtype), Operand::Device(ty.device));
@@ -103,7 +103,7 @@ impl Emit<'_> {
         ))
     }
 
-    /// `zeros` or `ones`, of the shape and the kind of a tensor.
+    /// `zeros` or `ones` with the shape, dtype and device of a tensor.
     pub(super) fn filled_like(&mut self, name: &str, tensor: &Operand) -> Operand {
         let ty = self.tensor(tensor);
         self.filled(name, &ty).unwrap_or_else(|| {
@@ -113,7 +113,7 @@ impl Emit<'_> {
         })
     }
 
-    /// As it is, but of this dtype and on this device.
+    /// The tensor converted to the dtype and device of `wanted`.
     pub(super) fn converted(&mut self, tensor: Operand, wanted: &TensorType) -> Operand {
         let ty = self.tensor(&tensor);
         if ty.dtype == wanted.dtype && ty.device == wanted.device {
@@ -130,8 +130,8 @@ impl Emit<'_> {
         self.node(Op::Operator("aten._to_copy.default".into()), operands, Type::Tensor(ty))
     }
 
-    /// The rounds of `range(count)` (from its end if `backward`): what is carried goes through `body` in each.
-    pub(super) fn rounds(
+    /// A loop over `range(count)`; `body` maps the carried values of one iteration to those of the next.
+    pub(super) fn count_loop(
         &mut self,
         count: Operand,
         start: Vec<Operand>,
@@ -144,7 +144,7 @@ impl Emit<'_> {
         let results = body(self, index, params.collect());
         let regions = self.builder.close(results).into_iter().collect();
         let operands = [vec![0.into(), count, 1.into()], start].concat();
-        let outputs = self.builder.emit(Op::For, operands, types, regions, &self.circumstances);
+        let outputs = self.builder.emit(Op::For, operands, types, regions, &self.attrs);
         outputs.into_iter().map(Operand::Value).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Derivatives as they are written in a book: `g * x.cos()`. An expression becomes nodes when it is put.
+//! Derivative formulas in mathematical notation: `g * x.cos()`. `Emit::put` turns an expression into nodes.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -11,7 +11,7 @@ pub(super) enum Expr {
     Call(Box<Call>),
 }
 
-/// An operator of ATen with one result.
+/// An ATen operator with one result.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     /// Without the namespace.
@@ -20,14 +20,14 @@ pub(super) struct Call {
     pub(super) typing: Typing,
 }
 
-/// How the type of the result is known.
+/// How the result type is inferred.
 #[derive(Debug, Clone)]
 pub(super) enum Typing {
     /// Operands are broadcast and promoted.
     Pointwise,
-    /// Broadcast, and booleans.
-    Truth,
-    /// That of one operand.
+    /// Broadcast; the result is boolean.
+    Comparison,
+    /// The type of the operand with this index.
     Like(usize),
     Given(TensorType),
 }
@@ -37,7 +37,7 @@ impl Expr {
         Self::Call(Box::new(Call { name, operands, typing }))
     }
 
-    /// An operator whose result has this type.
+    /// An operator with the given result type.
     pub(super) fn typed(name: &'static str, operands: Vec<Self>, ty: TensorType) -> Self {
         Self::call(name, operands, Typing::Given(ty))
     }
@@ -78,12 +78,12 @@ methods! { Typing::Pointwise =>
     sigmoid_backward "sigmoid_backward.default" (output);
 }
 
-// As the first operand is.
+// The result has the type of the first operand.
 methods! { Typing::Like(0) =>
     threshold_backward "threshold_backward.default" (input, threshold);
 }
 
-methods! { Typing::Truth =>
+methods! { Typing::Comparison =>
     eq_number "eq.Scalar" (other);
     ge_number "ge.Scalar" (other);
     le_number "le.Scalar" (other);
@@ -105,13 +105,13 @@ impl Expr {
         self.clone() * self
     }
 
-    /// It where the mask is true, else zero.
-    pub(super) fn only(self, mask: impl Into<Self>) -> Self {
+    /// `self` where the mask is true, zero elsewhere.
+    pub(super) fn where_true(self, mask: impl Into<Self>) -> Self {
         Self::call("where.ScalarOther", vec![mask.into(), self, 0.into()], Typing::Pointwise)
     }
 
-    /// It where the mask is false, else zero.
-    pub(super) fn except(self, mask: impl Into<Self>) -> Self {
+    /// `self` where the mask is false, zero elsewhere.
+    pub(super) fn where_false(self, mask: impl Into<Self>) -> Self {
         Self::call("where.ScalarSelf", vec![mask.into(), 0.into(), self], Typing::Pointwise)
     }
 }

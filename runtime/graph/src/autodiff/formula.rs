@@ -1,4 +1,4 @@
-//! Operators without a rule: torch's own derivative, as a function, is put in their place.
+//! Operators without a rule: inlines torch's own derivative, captured as a function.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::ir::graph::{Function, Node, Region, Value};
 use crate::ir::operand::Operand;
 use crate::ir::types::Type;
 
-/// The gradients of the tensors that a node is given, from those of its results.
+/// The gradients of a node's tensor operands, from the gradients of its results.
 pub(super) fn apply(
     emit: &mut Emit,
     formulas: &mut dyn Formulas,
@@ -41,13 +41,15 @@ pub(super) fn apply(
         arguments.push(gradient);
     }
     if function.body.params.len() != arguments.len() || function.body.results.len() != tensors.len() {
-        return Err(format!("no derivative: {op}: the formula has other operands"));
+        return Err(format!(
+            "no derivative: {op}: the number of operands or results of its formula is wrong"
+        ));
     }
     let gradients = inlined(emit, function, &arguments);
     Ok(tensors.into_iter().zip(gradients).filter(|(_, gradient)| *gradient != Operand::None).collect())
 }
 
-/// The nodes of a function at the end of the innermost region; what it returns.
+/// Inlines a function at the end of the innermost region and returns its results.
 fn inlined(emit: &mut Emit, function: Function, arguments: &[Operand]) -> Vec<Operand> {
     let Function { body, values, .. } = function;
     let mut names: HashMap<Value, Operand> =
@@ -62,8 +64,8 @@ fn inlined(emit: &mut Emit, function: Function, arguments: &[Operand]) -> Vec<Op
     };
     nodes.iter_mut().for_each(|node| define(node, &mut fresh));
     for node in &mut nodes {
-        node.span = emit.circumstances.span;
-        rename(node, &names, !emit.circumstances.no_grad);
+        node.span = emit.attrs.span;
+        rename(node, &names, !emit.attrs.no_grad);
     }
     results.iter_mut().for_each(|operand| substitute(operand, &names));
     let last = emit.builder.open.len() - 1;

@@ -1,4 +1,4 @@
-//! Operations on lists and tuples on the way back. What appended takes off, what took off appends.
+//! Differentiates operations on lists and tuples. The derivative of an append is a pop, and the reverse.
 
 use super::activity::{Activity, is_differentiable};
 use super::adjoint::{self, Adjoints};
@@ -98,7 +98,7 @@ pub(super) fn derivative(emit: &mut Emit, activity: &Activity, node: &Node, adjo
                     let (zero, item) = (adjoint::zero(emit, value), emit.builder.ty(value).clone());
                     let length = emit.node(Op::ListLen, vec![whole.clone()], Type::Int);
                     let types = vec![adjoint::type_of(&item)];
-                    let sums = emit.rounds(length, vec![zero], types, |emit, index, carried| {
+                    let sums = emit.count_loop(length, vec![zero], types, |emit, index, carried| {
                         let more = get(emit, &whole, index);
                         vec![adjoint::sum(emit, carried[0].clone(), more, &item)]
                     });
@@ -142,13 +142,13 @@ fn get(emit: &mut Emit, list: &Operand, index: Operand) -> Operand {
 fn pop(emit: &mut Emit, list: &Operand, index: Operand) -> (Operand, Operand) {
     let ty = emit.ty(list);
     let Type::List(item) = ty.clone() else { return (Operand::None, Operand::None) };
-    let circumstances = emit.circumstances.clone();
+    let attrs = emit.attrs.clone();
     let operands = vec![list.clone(), index];
-    let outputs = emit.builder.emit(Op::ListPop, operands, vec![ty, *item], Vec::new(), &circumstances);
+    let outputs = emit.builder.emit(Op::ListPop, operands, vec![ty, *item], Vec::new(), &attrs);
     (outputs[0].into(), outputs[1].into())
 }
 
-/// A tuple of zeros but for one item.
+/// A tuple of zeros except for one item.
 fn in_tuple(emit: &mut Emit, tuple: Value, index: u32, gradient: Operand) -> Operand {
     let Type::Tuple(items) = emit.builder.ty(tuple).clone() else { return gradient };
     let parts = (0u32..)
@@ -167,7 +167,7 @@ fn in_tuple(emit: &mut Emit, tuple: Value, index: u32, gradient: Operand) -> Ope
     emit.node(Op::TupleNew, parts, adjoint::type_of(&Type::Tuple(items)))
 }
 
-/// The index counted from the front, in a list that was longer.
+/// The non-negative index into a list that had `longer` more items.
 fn place_of(emit: &mut Emit, list: &Operand, index: Operand, longer: i64) -> Operand {
     if matches!(index, Operand::Int(index) if index >= 0) {
         return index;
@@ -182,7 +182,7 @@ fn place_of(emit: &mut Emit, list: &Operand, index: Operand, longer: i64) -> Ope
     }
 }
 
-/// Where `list.insert` puts an item: an index out of range is the nearest end.
+/// The position that `list.insert` uses: out-of-range indices are clamped.
 fn clamped(emit: &mut Emit, list: &Operand, index: Operand) -> Operand {
     if index == Operand::Int(0) {
         return index;
@@ -193,19 +193,19 @@ fn clamped(emit: &mut Emit, list: &Operand, index: Operand) -> Operand {
     emit.scalar(Scalar::Max, vec![place, 0.into()])
 }
 
-/// A list with the items of a slice of it added where they come from.
+/// Adds the items of a slice to the list at their original positions.
 fn unsliced(emit: &mut Emit, bounds: &[Operand], start: Operand, slice: &Operand) -> Operand {
     let numbers = Type::list(Type::Int);
     let length = emit.node(Op::ListLen, vec![start.clone()], Type::Int);
     let none = emit.node(Op::ListNew, Vec::new(), numbers.clone());
     let types = vec![numbers.clone()];
-    let places = emit.rounds(length, vec![none], types, |emit, index, carried| {
+    let places = emit.count_loop(length, vec![none], types, |emit, index, carried| {
         vec![emit.node(Op::ListAppend, vec![carried[0].clone(), index], Type::list(Type::Int))]
     });
     let places = emit.node(Op::ListSlice, [&places[..], bounds].concat(), numbers);
     let count = emit.node(Op::ListLen, vec![slice.clone()], Type::Int);
     let ty = emit.ty(&start);
-    emit.rounds(count, vec![start], vec![ty], |emit, index, carried| {
+    emit.count_loop(count, vec![start], vec![ty], |emit, index, carried| {
         let place = get(emit, &places, index.clone());
         let more = get(emit, slice, index);
         let item = emit.ty(&more);

@@ -1,15 +1,16 @@
-//! Gradients: reverse mode, from a graph to a graph.
+//! Reverse-mode automatic differentiation, from graph to graph.
 //!
-//! This room knows the graph and the derivatives of ATen's operators; it runs nothing. A gradient is made of ordinary
-//! nodes, so that it has a gradient itself.
+//! This module depends on the graph and executes nothing. A gradient consists of ordinary nodes, so it can be
+//! differentiated again.
 //!
-//! - [`activity`]: which values a gradient passes through
-//! - [`reverse`]: from the last node to the first
-//! - [`branch`], [`round`], [`call`]: through `if`, loops and functions; [`saved`]: what of the way forward is needed on the way back
-//! - [`adjoint`]: gradients of tensors, lists and tuples; [`list`]: operations on those
-//! - [`halves`]: a graph that ends in its gradient, as the way forward and the way back
-//! - [`rules`]: derivatives of operators, a file for each family; [`formula`]: those of operators without a rule
-//! - [`emit`], [`expression`], [`shape`]: how nodes are made, with the types that they give
+//! - [`activity`]: which values a gradient flows through
+//! - [`reverse`]: the backward walk over nodes
+//! - [`branch`], [`loops`], [`call`]: control flow and functions; [`saved`]: which forward values are saved
+//!   or recomputed
+//! - [`adjoint`]: gradients of tensors, lists and tuples; [`list`]: operations on lists
+//! - [`partition`]: splits a graph into a forward and a backward graph
+//! - [`rules`]: derivatives of operators, one file per family; [`formula`]: operators without a rule
+//! - [`emit`], [`expression`], [`shape`]: emit nodes with inferred types
 
 mod activity;
 mod adjoint;
@@ -18,31 +19,31 @@ mod call;
 mod emit;
 mod expression;
 mod formula;
-mod halves;
 mod list;
+mod loops;
+mod partition;
 mod reverse;
-mod round;
 mod rules;
 mod saved;
 mod shape;
 
-pub use activity::followed;
+pub use activity::differentiable_results;
 pub use call::Functions;
-pub use halves::{Halves, halves};
+pub use partition::{Partition, partition};
 
 use std::fmt;
 
 use self::emit::Emit;
-use crate::ir::build::{Builder, Circumstances};
+use crate::ir::build::{Builder, NodeAttrs};
 use crate::ir::graph::{Function, Span, Value};
 use crate::ir::operand::Operand;
 use crate::ir::types::Type;
 
-/// Why there is no gradient.
+/// Why a gradient does not exist.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Error {
     pub message: String,
-    /// The node that has none, or the one that asks.
+    /// The node without a derivative, or the one that requested the gradient.
     pub span: Option<Span>,
 }
 
@@ -54,10 +55,10 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The derivatives of operators that have no rule here.
+/// Derivatives of operators that have no rule here.
 pub trait Formulas {
-    /// A function of the tensors among the operands, in the order of the operands' trees, then of the gradients of the
-    /// results; it returns the gradient of each of those tensors, or `none`.
+    /// Returns a function of the tensor operands (in the order of the operand trees) and of the gradients of
+    /// the results. It returns the gradient of each of those tensors, or `none`.
     ///
     /// `tensors` and `results` are the types of both.
     fn formula(
@@ -71,24 +72,24 @@ pub trait Formulas {
 
 /// Emits the gradient of `outputs` with respect to `inputs` at the end of the innermost open region.
 ///
-/// A seed is the gradient that comes from after an output; `None` is 1 for an output of one element. An input that
-/// no output depends on has no gradient. With `no_grad`, what is emitted has no gradient itself (`create_graph=False`).
-/// Derivatives of functions that are called become functions beside them.
+/// A seed is the incoming gradient of an output; `None` means 1 for an output with one element. An input that
+/// no output depends on has no gradient. With `no_grad`, the emitted nodes cannot be differentiated again
+/// (`create_graph=False`). Derivatives of called functions are added to `functions`.
 pub fn gradient(
     builder: &mut Builder,
     outputs: &[Value],
     seeds: &[Option<Operand>],
     inputs: &[Value],
-    circumstances: &Circumstances,
+    attrs: &NodeAttrs,
     functions: &mut Functions,
     formulas: &mut dyn Formulas,
 ) -> Result<Vec<Option<Operand>>, Error> {
     let depth = builder.open.len();
     let count = functions.known.len();
-    // The way forward is set apart, so that it can be walked and extended while the way back is emitted.
+    // Forward nodes are moved out, so that they can be extended while backward nodes are emitted.
     let mut forward: Vec<_> =
         builder.open.iter_mut().map(|region| std::mem::take(&mut region.nodes)).collect();
-    let emit = Emit { builder, circumstances: circumstances.clone() };
+    let emit = Emit { builder, attrs: attrs.clone() };
     let gradients = reverse::gradient(emit, &mut forward, outputs, seeds, inputs, functions, formulas);
     if gradients.is_err() {
         functions.truncate(count);

@@ -1,6 +1,6 @@
-//! From the last node to the first: what has arrived at the results of a node goes on to its operands.
+//! The backward walk: propagates gradients from the results of each node to its operands.
 
-use super::activity::{Activity, ends_here};
+use super::activity::{Activity, stops_gradient};
 use super::adjoint::Adjoints;
 use super::emit::Emit;
 use super::expression::{Expr, Typing};
@@ -25,8 +25,8 @@ pub(super) fn gradient(
     functions: &mut Functions,
     formulas: &mut dyn Formulas,
 ) -> Result<Vec<Option<Operand>>, Error> {
-    // Nothing before the first input depends on one.
-    let first = beginning(forward, inputs);
+    // Nodes before the first input cannot depend on it.
+    let first = first_definition(forward, inputs);
     let mut untouched = Vec::new();
     if let Some((region, node)) = first {
         untouched = forward[..region].iter_mut().map(std::mem::take).collect();
@@ -44,8 +44,8 @@ pub(super) fn gradient(
     gradients
 }
 
-/// The region and the node at which the first of these values is defined; `None` if one is a parameter.
-fn beginning(forward: &[Vec<Node>], values: &[Value]) -> Option<(usize, usize)> {
+/// The region and the node that define the first of these values; `None` if one of them is a parameter.
+fn first_definition(forward: &[Vec<Node>], values: &[Value]) -> Option<(usize, usize)> {
     let mut missing = values.to_vec();
     for (region, nodes) in forward.iter().enumerate().rev() {
         for (index, node) in nodes.iter().enumerate().rev() {
@@ -70,7 +70,7 @@ impl Reverse<'_> {
         for (index, output) in outputs.iter().enumerate() {
             let seed = match seeds.get(index) {
                 Some(Some(seed)) => self.detached(seed.clone()),
-                _ => self.one((*output).into())?,
+                _ => self.default_seed((*output).into())?,
             };
             if self.activity.is_active(*output) {
                 adjoints.add(&mut self.emit, *output, seed);
@@ -82,18 +82,18 @@ impl Reverse<'_> {
         Ok(inputs.iter().map(|input| adjoints.get(&mut self.emit, *input)).collect())
     }
 
-    /// The gradient of a gradient that is not asked for does not begin at its seed either.
+    /// Without `create_graph`, the gradient must not depend on its seed either.
     fn detached(&mut self, seed: Operand) -> Operand {
         let is_tensor = self.emit.builder.type_of(&seed).tensor().is_some();
-        if self.emit.circumstances.no_grad && is_tensor {
+        if self.emit.attrs.no_grad && is_tensor {
             self.emit.put(Expr::call("detach.default", vec![seed.into()], Typing::Like(0)))
         } else {
             seed
         }
     }
 
-    /// The seed of an output that has none.
-    fn one(&mut self, output: Operand) -> Result<Operand, Error> {
+    /// The default seed of an output.
+    fn default_seed(&mut self, output: Operand) -> Result<Operand, Error> {
         const MESSAGE: &str = "grad can be implicitly created only for scalar outputs";
         let ty = self.emit.tensor(&output);
         match ty.sizes() {
@@ -104,7 +104,7 @@ impl Reverse<'_> {
                 let count = self.emit.count(&output, 0..rank);
                 let is_one = self.emit.scalar(Scalar::Eq, vec![count, 1.into()]);
                 let raise = Op::Raise("RuntimeError".into());
-                let at = self.emit.circumstances.clone();
+                let at = self.emit.attrs.clone();
                 self.emit.builder.open(Vec::new());
                 self.emit.builder.emit(raise, vec![MESSAGE.into()], Vec::new(), Vec::new(), &at);
                 let otherwise = self.emit.builder.close(Vec::new()).unwrap_or_default();
@@ -116,7 +116,7 @@ impl Reverse<'_> {
     }
 
     pub(super) fn error(&self, message: impl Into<String>) -> Error {
-        Error { message: message.into(), span: self.emit.circumstances.span }
+        Error { message: message.into(), span: self.emit.attrs.span }
     }
 
     pub(super) fn nodes(&mut self, nodes: &mut Vec<Node>, adjoints: &mut Adjoints) -> Result<(), Error> {
@@ -124,19 +124,19 @@ impl Reverse<'_> {
         while index > 0 {
             index -= 1;
             let node = &mut nodes[index];
-            if ends_here(node) || !node.outputs.iter().any(|output| adjoints.has(*output)) {
+            if stops_gradient(node) || !node.outputs.iter().any(|output| adjoints.has(*output)) {
                 continue;
             }
-            self.emit.circumstances.span = node.span.or(self.emit.circumstances.span);
+            self.emit.attrs.span = node.span.or(self.emit.attrs.span);
             match node.op {
-                Op::If => self.branch(node, adjoints)?,
-                Op::Call(function) => self.call(node, function, adjoints)?,
+                Op::If => self.differentiate_if(node, adjoints)?,
+                Op::Call(function) => self.differentiate_call(node, function, adjoints)?,
                 Op::While | Op::For => {
-                    let before = self.round(node, adjoints)?;
+                    let before = self.differentiate_loop(node, adjoints)?;
                     nodes.splice(index..index, before);
                 }
                 _ if node.operands.iter().any(|operand| self.activity.any(operand)) => {
-                    self.plain(node, adjoints)?;
+                    self.simple(node, adjoints)?;
                 }
                 _ => {}
             }
@@ -144,14 +144,14 @@ impl Reverse<'_> {
         Ok(())
     }
 
-    /// A node without regions.
-    fn plain(&mut self, node: &Node, adjoints: &mut Adjoints) -> Result<(), Error> {
+    /// Differentiates a node without regions.
+    fn simple(&mut self, node: &Node, adjoints: &mut Adjoints) -> Result<(), Error> {
         let Op::Operator(name) = &node.op else {
             return match &node.op {
                 Op::Python(_) => Err(self.error("no derivative: a call back into Python")),
                 Op::Overwritten => {
                     if let Some(gradient) = adjoints.get(&mut self.emit, node.outputs[0]) {
-                        self.yielded(adjoints, &node.operands[0], gradient);
+                        self.add_to_result(adjoints, &node.operands[0], gradient);
                     }
                     Ok(())
                 }
@@ -164,9 +164,9 @@ impl Reverse<'_> {
         let gradients = match rules::apply(&mut self.emit, &self.activity, node, adjoints) {
             Some(gradients) => gradients,
             None => {
-                let arrived =
+                let gradients_of_results =
                     node.outputs.iter().map(|output| adjoints.get(&mut self.emit, *output)).collect();
-                formula::apply(&mut self.emit, self.formulas, name, node, arrived)
+                formula::apply(&mut self.emit, self.formulas, name, node, gradients_of_results)
                     .map_err(|message| self.error(message))?
             }
         };
@@ -178,8 +178,8 @@ impl Reverse<'_> {
         Ok(())
     }
 
-    /// The gradient that arrives at what a region yields goes to the value that is yielded.
-    pub(super) fn yielded(&mut self, adjoints: &mut Adjoints, result: &Operand, gradient: Operand) {
+    /// Propagates the gradient of a region's result to the value that the region returns.
+    pub(super) fn add_to_result(&mut self, adjoints: &mut Adjoints, result: &Operand, gradient: Operand) {
         if let Operand::Value(value) = result
             && self.activity.is_active(*value)
         {
@@ -187,7 +187,7 @@ impl Reverse<'_> {
         }
     }
 
-    /// Values from outside of these regions that are used in them and that a gradient passes through.
+    /// Active values from outside that these regions use.
     pub(super) fn used_from_outside(&self, regions: &[Region]) -> Vec<Value> {
         let mut outside = Vec::new();
         let mut seen = std::collections::HashSet::new();
@@ -208,7 +208,7 @@ impl Reverse<'_> {
     }
 }
 
-/// Every value that is defined in a region, at whatever depth.
+/// Visits every value defined in a region, at any depth.
 fn defined(region: &Region, visit: &mut dyn FnMut(Value)) {
     region.params.iter().for_each(|param| visit(*param));
     for node in &region.nodes {

@@ -1,4 +1,4 @@
-//! What the way back needs of the way forward: it is computed again where that costs next to nothing, else kept.
+//! Chooses which forward values the backward pass saves, and recomputes the cheap ones (rematerialization).
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,61 +7,61 @@ use crate::ir::graph::{Node, Region, Value};
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
 
-/// The values of a forward region that its way back needs and that have to be kept, in the order of their
-/// definitions. What is computed again instead stands at the beginning of the way back.
+/// The values of a forward region that the backward region needs and that must be saved, in definition order.
+/// Values that are recomputed instead are emitted at the start of the backward region.
 ///
-/// `index`: the parameter that the way back has anyway.
+/// `index` is a parameter that the backward region has anyway.
 pub(super) fn needed(
     emit: &mut Emit,
     forward: &Region,
     index: Option<Value>,
-    back: &mut Region,
+    backward: &mut Region,
 ) -> Vec<Value> {
     let mut used = HashSet::new();
-    back.used(&mut |value| {
+    backward.used(&mut |value| {
         used.insert(*value);
     });
-    let mut at_hand: HashSet<Value> = index.into_iter().collect();
-    let mut kept = Vec::new();
+    let mut available: HashSet<Value> = index.into_iter().collect();
+    let mut saved = Vec::new();
     for param in &forward.params {
-        if used.contains(param) && at_hand.insert(*param) {
-            kept.push(*param);
+        if used.contains(param) && available.insert(*param) {
+            saved.push(*param);
         }
     }
-    let place: HashMap<Value, usize> = forward
+    let position: HashMap<Value, usize> = forward
         .nodes
         .iter()
         .enumerate()
-        .flat_map(|(place, node)| node.outputs.iter().map(move |output| (*output, place)))
+        .flat_map(|(position, node)| node.outputs.iter().map(move |output| (*output, position)))
         .collect();
     let own: HashSet<Value> = forward.params.iter().copied().collect();
-    // What cannot be computed again is kept first: the rest may be computed from it.
-    let mut wanted: Vec<(usize, Value)> = place
+    // Values that cannot be recomputed are saved first: others may be recomputed from them.
+    let mut wanted: Vec<(usize, Value)> = position
         .iter()
         .filter(|(value, _)| used.contains(value))
-        .map(|(value, place)| (*place, *value))
+        .map(|(value, position)| (*position, *value))
         .collect();
     wanted.sort_unstable();
-    let mut again: HashSet<usize> = HashSet::new();
+    let mut recomputed: HashSet<usize> = HashSet::new();
     for cheap in [false, true] {
         for (at, value) in wanted.iter().filter(|(at, _)| is_cheap(&forward.nodes[*at]) == cheap) {
-            let mut way = HashSet::new();
-            if cheap && computed(forward, &place, &own, &at_hand, *at, &mut way) {
-                again.extend(way);
-            } else if at_hand.insert(*value) {
-                kept.push(*value);
+            let mut path = HashSet::new();
+            if cheap && can_recompute(forward, &position, &own, &available, *at, &mut path) {
+                recomputed.extend(path);
+            } else if available.insert(*value) {
+                saved.push(*value);
             }
         }
     }
-    kept.sort_unstable_by_key(|value| place.get(value).map_or(0, |place| place + 1));
+    saved.sort_unstable_by_key(|value| position.get(value).map_or(0, |position| position + 1));
 
-    let mut again: Vec<usize> = again.into_iter().collect();
-    again.sort_unstable();
+    let mut recomputed: Vec<usize> = recomputed.into_iter().collect();
+    recomputed.sort_unstable();
     let mut new: HashMap<Value, Value> = HashMap::new();
     let mut nodes = Vec::new();
-    for at in again {
+    for at in recomputed {
         let mut node = forward.nodes[at].clone();
-        node.grad &= !emit.circumstances.no_grad;
+        node.grad &= !emit.attrs.no_grad;
         node.operands.iter_mut().for_each(|operand| operand.values_mut(&mut |value| renamed(value, &new)));
         for output in &mut node.outputs {
             let copy = emit.builder.value(emit.builder.ty(*output).clone(), None);
@@ -70,32 +70,32 @@ pub(super) fn needed(
         }
         nodes.push(node);
     }
-    replace(back, &new);
-    back.nodes.splice(0..0, nodes);
-    kept
+    replace(backward, &new);
+    backward.nodes.splice(0..0, nodes);
+    saved
 }
 
-/// Whether a node can be computed on the way back; `way` are the nodes that this takes.
-fn computed(
+/// Whether a node can be recomputed; `path` collects the nodes that this takes.
+fn can_recompute(
     forward: &Region,
-    place: &HashMap<Value, usize>,
+    position: &HashMap<Value, usize>,
     own: &HashSet<Value>,
-    at_hand: &HashSet<Value>,
+    available: &HashSet<Value>,
     at: usize,
-    way: &mut HashSet<usize>,
+    path: &mut HashSet<usize>,
 ) -> bool {
     let node = &forward.nodes[at];
     if !is_cheap(node) {
         return false;
     }
-    if !way.insert(at) {
+    if !path.insert(at) {
         return true;
     }
     let mut all = true;
     node.used(&mut |value| {
-        let is_there = at_hand.contains(value)
-            || match place.get(value) {
-                Some(before) => all && computed(forward, place, own, at_hand, *before, way),
+        let is_there = available.contains(value)
+            || match position.get(value) {
+                Some(before) => all && can_recompute(forward, position, own, available, *before, path),
                 None => !own.contains(value),
             };
         all &= is_there;
@@ -103,7 +103,7 @@ fn computed(
     all
 }
 
-/// Arithmetic on registers, and views.
+/// Scalar arithmetic and views.
 fn is_cheap(node: &Node) -> bool {
     match &node.op {
         Op::Scalar(_) | Op::Size | Op::ListLen | Op::TupleGet(_) => true,
@@ -127,7 +127,7 @@ fn is_cheap(node: &Node) -> bool {
     }
 }
 
-/// Every use of some values becomes one of others.
+/// Replaces uses of values.
 pub(super) fn replace(region: &mut Region, by: &HashMap<Value, Value>) {
     if !by.is_empty() {
         region.used_mut(&mut |value| renamed(value, by));
@@ -140,7 +140,7 @@ fn renamed(value: &mut Value, by: &HashMap<Value, Value>) {
     }
 }
 
-/// A node that the way back makes necessary beside or within another one.
-pub(super) fn node(op: Op, operands: Vec<Operand>, outputs: Vec<Value>, beside: &Node) -> Node {
-    Node { op, operands, outputs, regions: Vec::new(), span: beside.span, grad: true }
+/// A new node that takes its span from another one.
+pub(super) fn node(op: Op, operands: Vec<Operand>, outputs: Vec<Value>, like: &Node) -> Node {
+    Node { op, operands, outputs, regions: Vec::new(), span: like.span, grad: true }
 }

@@ -1,14 +1,13 @@
-//! The type of what an operator gives, from the types of what it is given: dtypes promoted and shapes broadcast as
-//! torch does it.
+//! Infers result types of operators: type promotion and broadcasting as in torch.
 
 use crate::ir::types::{DType, Device, Dim, TensorType, Type};
 
-/// Of an elementwise operator whose operands are tensors and numbers.
+/// The result type of an elementwise operator on tensors and numbers.
 pub(super) fn pointwise(operands: &[Type]) -> TensorType {
     let tensors = || operands.iter().filter_map(Type::tensor);
     let shape =
         tensors().try_fold(Vec::new(), |shape, tensor| Some(broadcast(&shape, tensor.shape.as_ref()?)));
-    // A tensor without dimensions joins those of another device.
+    // A zero-dimensional tensor may be combined with tensors of another device.
     let device = tensors().find(|tensor| tensor.rank() != Some(0)).or_else(|| tensors().next());
     TensorType {
         dtype: result_type(operands),
@@ -34,7 +33,8 @@ fn joined(a: Dim, b: Dim) -> Dim {
     }
 }
 
-/// Tensors with dimensions decide; a tensor without, then a number, decide where theirs is the higher kind.
+/// Tensors with dimensions determine the dtype; zero-dimensional tensors, then numbers, only if their
+/// category is higher.
 fn result_type(operands: &[Type]) -> DType {
     let (mut with_dims, mut without, mut numbers) = (None, None, None);
     for operand in operands {

@@ -1,4 +1,4 @@
-//! A graph for Graphviz: a box for each node, a cluster for each region, an edge for each use of a value.
+//! Graphviz output: a box for each node, a cluster for each region, an edge for each use of a value.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ pub fn dot(graph: &Graph, source: &Source<'_>) -> String {
     let mut out = "digraph graph_1 {\n  node [shape=box, fontname=\"monospace\", fontsize=10];\n".to_owned();
     let mut next = 0;
     for (index, function) in graph.functions.iter().enumerate() {
-        let mut writer = Writer { graph, function, source, out: &mut out, next, makers: HashMap::new() };
+        let mut writer = Writer { graph, function, source, out: &mut out, next, definitions: HashMap::new() };
         writer.cluster(&format!("@{}", function.name), &format!("f{index}"), &function.body);
         next = writer.next;
     }
@@ -24,23 +24,23 @@ struct Writer<'a> {
     source: &'a Source<'a>,
     out: &'a mut String,
     next: usize,
-    /// The box that each value comes from.
-    makers: HashMap<Value, String>,
+    /// The box that defines each value.
+    definitions: HashMap<Value, String>,
 }
 
 impl Writer<'_> {
     fn cluster(&mut self, label: &str, id: &str, region: &Region) {
         let _ = writeln!(self.out, "subgraph cluster_{id} {{\n  label={};", quoted(label));
         for param in &region.params {
-            let made = self.place(&typed(self.function, &[*param]), ", style=rounded");
-            self.makers.insert(*param, made);
+            let id = self.add_box(&typed(self.function, &[*param]), ", style=rounded");
+            self.definitions.insert(*param, id);
         }
         region.nodes.iter().for_each(|node| self.node(node));
         if !region.results.is_empty() {
             let results: Vec<String> =
                 region.results.iter().map(|it| super::short(self.function, it)).collect();
-            let made = self.place(&results.join(", "), ", style=rounded");
-            self.edges(&region.results, &made);
+            let id = self.add_box(&results.join(", "), ", style=rounded");
+            self.edges(&region.results, &id);
         }
         self.out.push_str("}\n");
     }
@@ -53,18 +53,18 @@ impl Writer<'_> {
         if let Some((_, number, text)) = line(self.graph, node.span, self.source) {
             let _ = write!(label, "\n{number}: {text}");
         }
-        let made = self.place(&label, "");
-        self.edges(&node.operands, &made);
+        let id = self.add_box(&label, "");
+        self.edges(&node.operands, &id);
         for (label, region) in node.op.regions().iter().zip(&node.regions) {
-            let id = format!("{made}_{label}");
-            self.cluster(label, &id, region);
+            let cluster = format!("{id}_{label}");
+            self.cluster(label, &cluster, region);
         }
         for output in &node.outputs {
-            self.makers.insert(*output, made.clone());
+            self.definitions.insert(*output, id.clone());
         }
     }
 
-    fn place(&mut self, label: &str, style: &str) -> String {
+    fn add_box(&mut self, label: &str, style: &str) -> String {
         let id = format!("n{}", self.next);
         self.next += 1;
         let _ = writeln!(self.out, "  {id} [label={}{style}];", quoted(label));
@@ -77,7 +77,7 @@ impl Writer<'_> {
         used.sort_unstable();
         used.dedup();
         for value in used {
-            if let Some(from) = self.makers.get(&value) {
+            if let Some(from) = self.definitions.get(&value) {
                 let tip = quoted(&name(self.function, value));
                 let _ = writeln!(self.out, "  {from} -> {to} [tooltip={tip}];");
             }
@@ -85,7 +85,7 @@ impl Writer<'_> {
     }
 }
 
-/// As a string of DOT, its lines to the left.
+/// As a DOT string with left-aligned lines.
 fn quoted(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\l");
     if text.contains('\n') { format!("\"{escaped}\\l\"") } else { format!("\"{escaped}\"") }

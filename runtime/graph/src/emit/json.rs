@@ -1,4 +1,4 @@
-//! A graph as JSON, for programs that do not read its text.
+//! JSON output, for programs that do not parse the text format.
 
 use serde_json::{Value as Json, json};
 
@@ -6,7 +6,8 @@ use super::{Source, line};
 use crate::ir::text::op_name;
 use crate::ir::{Function, Graph, Node, Operand, Origin, Outcome, Region, Value};
 
-/// `{"version", "files", "functions": [{"name", "parameters", "results", "body"}]}`; a value is its number.
+/// `{"version", "files", "functions": [{"name", "parameters", "results", "body"}]}`. A value is represented
+/// by its number.
 pub fn json(graph: &Graph, source: &Source<'_>) -> String {
     let functions = graph.functions.iter().enumerate().map(|(index, function)| {
         let writer = Writer { graph, function, source };
@@ -80,7 +81,8 @@ impl Writer<'_> {
     }
 }
 
-/// A value is `{"value": 3}`; numbers, strings, booleans, null and lists are themselves; the rest is `{"dtype": "f32"}`.
+/// A value is `{"value": 3}`. Numbers, strings, booleans, null and lists map to JSON; everything else is
+/// tagged: `{"dtype": "f32"}`.
 fn operand(operand: &Operand) -> Json {
     match operand {
         Operand::Value(value) => json!({ "value": value.0 }),

@@ -1,6 +1,6 @@
-//! Graphs for people and for other programs: JSON, DOT, SVG. The text that reads back is `ir::text`.
+//! Output formats for graphs: JSON, DOT, SVG. `ir::text` has the format that can be parsed.
 //!
-//! Each node stands beside the line of the source that it comes from.
+//! Each node is shown beside the source line that it comes from.
 
 mod dot;
 mod json;
@@ -15,10 +15,10 @@ use std::fmt::Write as _;
 use crate::ir::text::op_name;
 use crate::ir::{Function, Graph, Node, Operand, Span, Value};
 
-/// Gives a line of a file, from one, if it can be read.
+/// Returns a line of a file (counted from one), if it can be read.
 pub type Source<'a> = dyn Fn(&str, u32) -> Option<String> + 'a;
 
-/// The line that a node comes from, without its indentation.
+/// The file, line number and trimmed source line of a node.
 fn line(graph: &Graph, span: Option<Span>, source: &Source<'_>) -> Option<(String, u32, String)> {
     let span = span?;
     let file = graph.files.get(span.file as usize)?;
@@ -26,7 +26,7 @@ fn line(graph: &Graph, span: Option<Span>, source: &Source<'_>) -> Option<(Strin
     Some((file.to_string(), span.start.0, text.trim().to_owned()))
 }
 
-/// `x`, or `%3` where the user has no name for it.
+/// `x.0`, or `%3` if the user has no name for the value.
 fn name(function: &Function, value: Value) -> String {
     match function.values.get(value.index()).and_then(|info| info.name.as_deref()) {
         Some(name) => format!("{name}.{}", value.0),
@@ -67,7 +67,7 @@ fn short(function: &Function, operand: &Operand) -> String {
     }
 }
 
-/// `%3: f32[4]` of each.
+/// Values with their types: `%3: f32[4]`.
 fn typed(function: &Function, values: &[Value]) -> String {
     let typed = |value: &Value| format!("{}: {}", name(function, *value), function.ty(*value));
     values.iter().map(typed).collect::<Vec<_>>().join(", ")

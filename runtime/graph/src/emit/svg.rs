@@ -1,6 +1,6 @@
-//! A graph as a drawing: a row for each node, from top to bottom in the order of the program, with the line of the
-//! source at its right; a frame around each region; a curve at the left from where a value is made to where it is used.
-//! The texts of a node say in `data-file` and `data-line` where it comes from, for editors to go there.
+//! SVG output: one row per node in program order, with the source line to the right; a frame around each
+//! region; curves on the left from the definition of a value to its uses. `data-file` and `data-line`
+//! attributes let editors jump to the source.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -10,11 +10,11 @@ use crate::ir::{Function, Graph, Node, Operand, Region, Value};
 
 const ROW: usize = 22;
 const INDENT: usize = 18;
-/// Of the curves.
+/// The width reserved for curves.
 const GUTTER: usize = 90;
-/// Of one letter.
+/// The width of one character.
 const LETTER: usize = 7;
-/// Longer texts are cut.
+/// Longer texts are truncated.
 const LETTERS: usize = 110;
 
 pub fn svg(graph: &Graph, source: &Source<'_>) -> String {
@@ -22,14 +22,14 @@ pub fn svg(graph: &Graph, source: &Source<'_>) -> String {
     for function in &graph.functions {
         drawing.function(function);
     }
-    drawing.written()
+    drawing.finish()
 }
 
 struct Row {
     depth: usize,
     text: String,
     source: Option<String>,
-    /// The file and the line of the source, from one.
+    /// File and source line, counted from one.
     place: Option<(String, u32)>,
     kind: &'static str,
 }
@@ -38,17 +38,17 @@ struct Drawing<'a> {
     graph: &'a Graph,
     source: &'a Source<'a>,
     rows: Vec<Row>,
-    /// The rows of a region and its depth.
+    /// First row, last row and depth of each region.
     frames: Vec<(usize, usize, usize)>,
-    /// From a row to a row.
+    /// Defining row and using row.
     curves: Vec<(usize, usize)>,
 }
 
 impl Drawing<'_> {
     fn function(&mut self, function: &Function) {
         self.row(0, format!("func @{}", function.name), None, "head");
-        let mut makers = HashMap::new();
-        self.region(function, &function.body, 1, "return", &mut makers);
+        let mut definitions = HashMap::new();
+        self.region(function, &function.body, 1, "return", &mut definitions);
     }
 
     fn region(
@@ -57,24 +57,30 @@ impl Drawing<'_> {
         region: &Region,
         depth: usize,
         end: &str,
-        makers: &mut HashMap<Value, usize>,
+        definitions: &mut HashMap<Value, usize>,
     ) {
         let first = self.rows.len();
         for param in &region.params {
-            makers.insert(*param, self.rows.len());
+            definitions.insert(*param, self.rows.len());
             self.row(depth, typed(function, &[*param]), None, "param");
         }
         for node in &region.nodes {
-            self.node(function, node, depth, makers);
+            self.node(function, node, depth, definitions);
         }
         let results: Vec<String> =
             region.results.iter().map(|result| super::short(function, result)).collect();
-        self.uses(&region.results, makers);
+        self.uses(&region.results, definitions);
         self.row(depth, format!("{end} {}", results.join(", ")), None, "end");
         self.frames.push((first, self.rows.len(), depth));
     }
 
-    fn node(&mut self, function: &Function, node: &Node, depth: usize, makers: &mut HashMap<Value, usize>) {
+    fn node(
+        &mut self,
+        function: &Function,
+        node: &Node,
+        depth: usize,
+        definitions: &mut HashMap<Value, usize>,
+    ) {
         let mut text = typed(function, &node.outputs);
         if !text.is_empty() {
             text.push_str(" = ");
@@ -82,7 +88,7 @@ impl Drawing<'_> {
         text.push_str(&call(self.graph, function, node));
         let found = line(self.graph, node.span, self.source);
         let source = found.as_ref().map(|(_, number, text)| format!("{number}  {text}"));
-        self.uses(&node.operands, makers);
+        self.uses(&node.operands, definitions);
         let row = self.rows.len();
         self.row(depth, text, source, if node.regions.is_empty() { "node" } else { "head" });
         if let Some(row) = self.rows.last_mut() {
@@ -90,19 +96,21 @@ impl Drawing<'_> {
         }
         for (label, region) in node.op.regions().iter().zip(&node.regions) {
             self.row(depth + 1, format!("{label}:"), None, "label");
-            self.region(function, region, depth + 2, "yield", makers);
+            self.region(function, region, depth + 2, "yield", definitions);
         }
         for output in &node.outputs {
-            makers.insert(*output, row);
+            definitions.insert(*output, row);
         }
     }
 
-    /// The next row uses these.
-    fn uses(&mut self, operands: &[Operand], makers: &HashMap<Value, usize>) {
+    /// Draws curves from the operands to the next row.
+    fn uses(&mut self, operands: &[Operand], definitions: &HashMap<Value, usize>) {
         let row = self.rows.len();
         let curves = &mut self.curves;
         for operand in operands {
-            operand.values(&mut |value| curves.extend(makers.get(value).map(|maker| (*maker, row))));
+            operand.values(&mut |value| {
+                curves.extend(definitions.get(value).map(|definition| (*definition, row)))
+            });
         }
     }
 
@@ -110,7 +118,7 @@ impl Drawing<'_> {
         self.rows.push(Row { depth, text: cut(text), source: source.map(cut), place: None, kind });
     }
 
-    fn written(&self) -> String {
+    fn finish(&self) -> String {
         let left = |depth: usize| GUTTER + depth * INDENT;
         let letters = |text: &str| text.chars().count() * LETTER;
         let column = self.rows.iter().map(|row| left(row.depth) + letters(&row.text)).max().unwrap_or(0) + 40;
@@ -159,7 +167,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Readable on light and on dark ground.
+/// Legible on light and dark backgrounds.
 const STYLE: &str = "<style>
 text { font: 12px monospace; fill: #24292f; white-space: pre }
 .head { font-weight: bold } .label, .param { fill: #8250df } .end { fill: #6e7781 } .source { fill: #0a7f42 }

@@ -1,9 +1,10 @@
-//! Arithmetic on registers, with Python's meaning: 64 bits, the kind of the number known before it is run.
+//! Scalar arithmetic with Python semantics on 64-bit values. The kind of each number is known at compile
+//! time.
 
 use super::op::Scalar;
 use super::types::Type;
 
-/// The exception of Python's that an operation raises, and its message.
+/// The Python exception that an operation raises, with its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArithmeticError {
     ZeroDivision(&'static str),
@@ -11,7 +12,7 @@ pub enum ArithmeticError {
     Overflow(&'static str),
 }
 
-/// What is in a register of 64 bits.
+/// The type of a 64-bit scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Bool,
@@ -52,16 +53,16 @@ fn of_bool(value: bool) -> Result<u64, ArithmeticError> {
     Ok(u64::from(value))
 }
 
-/// Python's integers have no bounds; registers do.
+/// Python integers are unbounded; ours overflow.
 fn bounded(value: Option<i64>) -> Result<u64, ArithmeticError> {
-    value.map(i64::cast_unsigned).ok_or(ArithmeticError::Overflow("the result is no 64-bit integer"))
+    value.map(i64::cast_unsigned).ok_or(ArithmeticError::Overflow("the result does not fit in 64 bits"))
 }
 
 pub fn int_to_float(a: u64, _: u64) -> Result<u64, ArithmeticError> {
     of_float(int(a) as f64)
 }
 
-/// The bits of a number as another kind. `None`: it would lose something.
+/// Converts the bits of a number to another kind. `None` if the conversion would lose information.
 pub fn widen(bits: u64, from: Kind, to: Kind) -> Option<u64> {
     match (from, to) {
         (from, to) if from == to => Some(bits),
@@ -71,8 +72,8 @@ pub fn widen(bits: u64, from: Kind, to: Kind) -> Option<u64> {
     }
 }
 
-/// The function of two operands, the kind that it wants both in, and the kind that it gives.
-pub fn binary(scalar: Scalar, a: Kind, b: Kind, wanted: Kind) -> Option<(Function, Kind, Kind)> {
+/// The function for a binary operation, the kind it takes both operands in, and the kind it returns.
+pub fn binary(scalar: Scalar, a: Kind, b: Kind, result: Kind) -> Option<(Function, Kind, Kind)> {
     let both = a.max(b);
     let number = both.max(Kind::Int);
     let same = |f: Function| Some((f, number, number));
@@ -89,9 +90,9 @@ pub fn binary(scalar: Scalar, a: Kind, b: Kind, wanted: Kind) -> Option<(Functio
         Scalar::FloorDiv => same(floor_div),
         Scalar::Mod if is_float => same(|a, b| of_float(div_mod(float(a), float(b))?.1)),
         Scalar::Mod => same(modulo),
-        Scalar::Pow if is_float || wanted == Kind::Float => Some((float_pow, Kind::Float, Kind::Float)),
+        Scalar::Pow if is_float || result == Kind::Float => Some((float_pow, Kind::Float, Kind::Float)),
         Scalar::Pow => same(int_pow),
-        // As Python's: the first one, unless the second is truly smaller or larger.
+        // Python semantics: the first operand, unless the second is strictly smaller or larger.
         Scalar::Min if is_float => same(|a, b| Ok(if float(b) < float(a) { b } else { a })),
         Scalar::Max if is_float => same(|a, b| Ok(if float(b) > float(a) { b } else { a })),
         Scalar::Min => Some((|a, b| of_int(int(a).min(int(b))), both, both)),
@@ -108,7 +109,7 @@ pub fn binary(scalar: Scalar, a: Kind, b: Kind, wanted: Kind) -> Option<(Functio
         Scalar::Gt => Some((|a, b| of_bool(int(a) > int(b)), both, Kind::Bool)),
         Scalar::Ge if is_float => Some((|a, b| of_bool(float(a) >= float(b)), both, Kind::Bool)),
         Scalar::Ge => Some((|a, b| of_bool(int(a) >= int(b)), both, Kind::Bool)),
-        // `a and b` of numbers is one of them.
+        // `a and b` on numbers returns one of the operands.
         Scalar::And if is_float => same(|a, b| Ok(if float(a) == 0.0 { a } else { b })),
         Scalar::Or if is_float => same(|a, b| Ok(if float(a) == 0.0 { b } else { a })),
         Scalar::And => Some((|a, b| Ok(if a == 0 { a } else { b }), both, both)),
@@ -117,7 +118,7 @@ pub fn binary(scalar: Scalar, a: Kind, b: Kind, wanted: Kind) -> Option<(Functio
     }
 }
 
-/// The function of one operand, as one of two that does not look at the second.
+/// The function for a unary operation, which ignores its second argument.
 pub fn unary(scalar: Scalar, kind: Kind) -> Option<(Function, Kind, Kind)> {
     let number = kind.max(Kind::Int);
     let real = |f: Function| Some((f, Kind::Float, Kind::Float));
@@ -168,7 +169,7 @@ fn whole(value: f64) -> Result<u64, ArithmeticError> {
     } else if (-BOUND..BOUND).contains(&value) {
         of_int(value as i64)
     } else {
-        Err(ArithmeticError::Overflow("the result is no 64-bit integer"))
+        Err(ArithmeticError::Overflow("the result does not fit in 64 bits"))
     }
 }
 
@@ -190,7 +191,7 @@ fn floor_div(a: u64, b: u64) -> Result<u64, ArithmeticError> {
     bounded(a.checked_div(b).map(|quotient| quotient - i64::from(rounded_up)))
 }
 
-/// The remainder has the sign of the divisor.
+/// The remainder has the sign of the divisor, as in Python.
 fn modulo(a: u64, b: u64) -> Result<u64, ArithmeticError> {
     let (a, b) = (int(a), int(b));
     if b == 0 {
@@ -200,7 +201,7 @@ fn modulo(a: u64, b: u64) -> Result<u64, ArithmeticError> {
     of_int(if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest })
 }
 
-/// `divmod(a, b)` of floats.
+/// `divmod(a, b)` for floats.
 fn div_mod(a: f64, b: f64) -> Result<(f64, f64), ArithmeticError> {
     if b == 0.0 {
         return Err(ArithmeticError::ZeroDivision("float floor division by zero"));
@@ -226,7 +227,7 @@ fn int_pow(a: u64, b: u64) -> Result<u64, ArithmeticError> {
     let (a, b) = (int(a), int(b));
     match (u32::try_from(b), a) {
         (_, _) if b < 0 => Err(ArithmeticError::Value(
-            "a negative power of an integer is no integer; make one of them a float",
+            "a negative power of an integer is not an integer; pass one of them as a float",
         )),
         (Ok(exponent), _) => bounded(a.checked_pow(exponent)),
         (Err(_), 0 | 1) => of_int(a),

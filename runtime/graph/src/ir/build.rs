@@ -1,5 +1,5 @@
-//! Making a function from its start to its end. Regions are opened, filled and closed within each other; a region
-//! that turns out not to be wanted is abandoned with all that is in it.
+//! Builds a function front to back. Regions nest; a region that turns out not to be needed is abandoned with
+//! its contents.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use super::types::Type;
 #[derive(Debug)]
 pub struct Builder {
     name: Box<str>,
-    /// Those of abandoned regions stay, unused.
+    /// Values of abandoned regions stay in the table, unused.
     pub values: Vec<ValueInfo>,
-    /// The regions that are open, the function's own first. Never empty.
+    /// The open regions, outermost first. The first is the function body; never empty.
     pub open: Vec<Region>,
 }
 
-/// What a node has beside its operation and its operands.
+/// What a node has besides its operation and its operands.
 #[derive(Debug, Clone, Default)]
-pub struct Circumstances {
+pub struct NodeAttrs {
     pub span: Option<Span>,
     pub no_grad: bool,
 }
@@ -43,42 +43,42 @@ impl Builder {
         type_of(&self.values, operand)
     }
 
-    /// A parameter of the function, whatever is open.
+    /// Adds a parameter to the function, whatever region is open.
     pub fn parameter(&mut self, ty: Type, name: Option<&str>) -> Value {
         let value = self.value(ty, name);
         self.open[0].params.push(value);
         value
     }
 
-    /// A node at the end of the innermost open region.
+    /// Appends a node to the innermost open region.
     pub fn emit(
         &mut self,
         op: Op,
         operands: Vec<Operand>,
         types: Vec<Type>,
         regions: Vec<Region>,
-        circumstances: &Circumstances,
+        attrs: &NodeAttrs,
     ) -> Vec<Value> {
         let outputs: Vec<Value> = types.into_iter().map(|ty| self.value(ty, None)).collect();
-        let Circumstances { span, no_grad } = *circumstances;
+        let NodeAttrs { span, no_grad } = *attrs;
         let node = Node { op, operands, outputs: outputs.clone(), regions, span, grad: !no_grad };
         self.innermost().nodes.push(node);
         outputs
     }
 
-    /// A node with one result and no regions.
-    pub fn one(&mut self, op: Op, operands: Vec<Operand>, ty: Type, circumstances: &Circumstances) -> Value {
-        self.emit(op, operands, vec![ty], Vec::new(), circumstances)[0]
+    /// Appends a node with one result and no regions.
+    pub fn one(&mut self, op: Op, operands: Vec<Operand>, ty: Type, attrs: &NodeAttrs) -> Value {
+        self.emit(op, operands, vec![ty], Vec::new(), attrs)[0]
     }
 
-    /// Opens a region. Its parameters are given.
+    /// Opens a region and returns its parameters.
     pub fn open(&mut self, types: Vec<Type>) -> Vec<Value> {
         let params: Vec<Value> = types.into_iter().map(|ty| self.value(ty, None)).collect();
         self.open.push(Region { params: params.clone(), ..Region::default() });
         params
     }
 
-    /// Closes the innermost region. `None`: only the function's own is open.
+    /// Closes the innermost region. `None` if only the function body is open.
     pub fn close(&mut self, results: Vec<Operand>) -> Option<Region> {
         if self.open.len() < 2 {
             return None;
@@ -88,12 +88,12 @@ impl Builder {
         Some(region)
     }
 
-    /// Drops the innermost region. `false`: only the function's own is open.
+    /// Drops the innermost region. `false` if only the function body is open.
     pub fn abandon(&mut self) -> bool {
         self.open.len() > 1 && self.open.pop().is_some()
     }
 
-    /// The function; regions that are still open are dropped.
+    /// Finishes the function. Regions that are still open are dropped.
     pub fn finish(mut self, results: Vec<Operand>) -> Function {
         let types = results.iter().map(|operand| self.type_of(operand)).collect();
         self.open.truncate(1);

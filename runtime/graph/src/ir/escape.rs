@@ -1,5 +1,5 @@
-//! Values that may be seen outside: what is returned, and what it may share its memory with. Two of them that were
-//! made apart stay apart, for the program outside may change one in place.
+//! Escape analysis: values that the caller can observe, namely results and whatever may share memory with
+//! them. Passes must not merge two of them, because the caller may modify one in place.
 
 use std::collections::HashSet;
 
@@ -7,16 +7,16 @@ use super::graph::{Function, Node, Value};
 use super::op::Op;
 use super::operand::Operand;
 
-/// What the results may share their memory with, and themselves.
+/// The results of a function and everything that may share memory with them.
 pub fn escaping(function: &Function) -> HashSet<Value> {
     sharing(function, &function.body.results)
 }
 
-/// What these operands may share their memory with, and themselves.
+/// The given operands and everything that may share memory with them.
 pub fn sharing(function: &Function, operands: &[Operand]) -> HashSet<Value> {
     let mut seen = HashSet::new();
     operands.iter().for_each(|operand| reach(operand, &mut seen));
-    // What a loop carries round reaches its beginning in the next walk.
+    // Loop-carried values need another walk to reach the start of the loop.
     let mut before = usize::MAX;
     while before != seen.len() {
         before = seen.len();
@@ -70,7 +70,7 @@ fn hand_back(to: &[Value], from: &[Operand], seen: &mut HashSet<Value>) {
     }
 }
 
-/// Whether results may share memory with operands.
+/// Whether the results may share memory with the operands.
 fn shares(op: &Op) -> bool {
     let Op::Operator(name) = op else {
         return !matches!(op, Op::Scalar(_) | Op::Item | Op::Size | Op::ListLen);

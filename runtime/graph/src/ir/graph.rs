@@ -1,4 +1,5 @@
-//! Graphs: functions of nodes in regions. A region sees the values of those around it; a value has one definition.
+//! Graphs: functions that consist of nodes in nested regions. A region sees the values of enclosing regions;
+//! each value has one definition.
 
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ impl FunctionId {
     }
 }
 
-/// Where a node comes from: a file of the graph; lines from one, columns in characters from zero.
+/// Source range of a node: a file of the graph; lines count from one, columns (in characters) from zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
     pub file: u32,
@@ -42,7 +43,7 @@ pub struct Node {
     pub outputs: Vec<Value>,
     pub regions: Vec<Region>,
     pub span: Option<Span>,
-    /// Made while gradients were enabled: not below `torch.no_grad()`.
+    /// Recorded while gradients were enabled, that is, not under `torch.no_grad()`.
     pub grad: bool,
 }
 
@@ -56,32 +57,32 @@ pub struct Region {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueInfo {
     pub ty: Type,
-    /// What the user calls it.
+    /// The user's name for the value.
     pub name: Option<Arc<str>>,
 }
 
-/// Where a parameter of the entry comes from.
+/// Where a parameter of the entry function comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// An argument of the call, by its path: `0.weight`.
     Argument(Box<str>),
-    /// A tensor or an attribute that exists outside, by number.
+    /// A tensor or an attribute from outside the function, by number.
     Capture(u32),
 }
 
-/// What becomes of a result of the entry.
+/// What happens to a result of the entry function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Return,
-    /// The new value of a capture or an argument that the function changes: the parameter's number.
-    /// All of them are written at the end of a run, or none.
+    /// The new value of the capture or argument with this parameter index. A run writes either all of these
+    /// or none.
     Write(u32),
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Function {
     pub name: Box<str>,
-    /// The parameters are those of the body; what it returns are its results.
+    /// Its parameters and results are those of the function.
     pub body: Region,
     pub results: Vec<Type>,
     pub values: Vec<ValueInfo>,
@@ -89,13 +90,13 @@ pub struct Function {
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Graph {
-    /// The first is the entry.
+    /// The first function is the entry.
     pub functions: Vec<Function>,
     /// One for each parameter of the entry.
     pub origins: Vec<Origin>,
     /// One for each result of the entry.
     pub outcomes: Vec<Outcome>,
-    /// The names of the files that spans speak of.
+    /// File names, indexed by `Span::file`.
     pub files: Vec<Arc<str>>,
 }
 
@@ -118,7 +119,7 @@ impl Function {
         &self.values[value.index()].ty
     }
 
-    /// The type of an operand. A list of operands has the type of its first.
+    /// The type of an operand. A list has the type of its first item.
     pub fn type_of(&self, operand: &Operand) -> Type {
         type_of(&self.values, operand)
     }
@@ -140,19 +141,19 @@ pub(super) fn type_of(values: &[ValueInfo], operand: &Operand) -> Type {
 }
 
 impl Node {
-    /// Every value that the node itself is given, not what its regions use.
+    /// Visits the values that the node takes as operands, not those used inside its regions.
     pub fn used<'a>(&'a self, visit: &mut dyn FnMut(&'a Value)) {
         self.operands.iter().for_each(|operand| operand.values(visit));
     }
 
-    /// Whether it or something in its regions has an effect.
+    /// Whether the node, or any node in its regions, has an effect.
     pub fn has_effect(&self) -> bool {
         self.op.has_effect() || self.regions.iter().any(|region| region.nodes.iter().any(Self::has_effect))
     }
 }
 
 impl Region {
-    /// Every value that is used in it, at whatever depth: those from outside too.
+    /// Visits every value used in the region at any depth, including values from outside.
     pub fn used<'a>(&'a self, visit: &mut dyn FnMut(&'a Value)) {
         for node in &self.nodes {
             node.used(visit);
@@ -161,7 +162,7 @@ impl Region {
         self.results.iter().for_each(|operand| operand.values(visit));
     }
 
-    /// Every use in it may be replaced.
+    /// Like `used`, and lets the visitor replace each use.
     pub fn used_mut(&mut self, visit: &mut dyn FnMut(&mut Value)) {
         for node in &mut self.nodes {
             node.operands.iter_mut().for_each(|operand| operand.values_mut(visit));

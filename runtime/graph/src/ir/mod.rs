@@ -1,17 +1,17 @@
 //! The graph: typed values in single assignment form, with nested regions for control flow.
 //!
-//! This room knows neither Python nor libtorch. An operator of ATen is a name with operands; what it computes is
-//! known to the executor, its derivative to `autodiff`.
+//! This module depends on neither Python nor libtorch. An ATen operator is a name with operands; the executor
+//! knows how to run it, and `autodiff` knows its derivative.
 //!
-//! - [`types`]: tensors with dtype, shape and device; scalars that are no tensors; lists; tuples
-//! - [`operand`]: what a node is given: values and literals, in trees
+//! - [`types`]: tensors with dtype, shape and device; scalars; lists; tuples
+//! - [`operand`]: values and literals, in trees
 //! - [`op`]: the operations
-//! - [`arithmetic`]: what operations on registers give
-//! - [`graph`]: nodes, regions, functions, and the source that they come from
-//! - [`escape`]: values that may share their memory with what is outside
-//! - [`build`]: making a function from its start to its end, regions within regions
-//! - [`verify`]: what must be true of every graph
-//! - [`text`]: graphs as text that is read back
+//! - [`arithmetic`]: scalar operations
+//! - [`graph`]: nodes, regions, functions, source spans
+//! - [`escape`]: values that may share memory with the caller's
+//! - [`build`]: builds a function with nested regions
+//! - [`verify`]: the invariants of a graph
+//! - [`text`]: prints and parses graphs
 
 pub mod arithmetic;
 pub mod build;

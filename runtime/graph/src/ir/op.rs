@@ -2,29 +2,30 @@
 
 use super::graph::FunctionId;
 
-/// What a node does. Operands and results of each are in its line; `…` are operands of any number.
+/// The operation of a node. Each variant lists its operands and results; `…` means any number of operands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// An operator of a library: `aten.add.Tensor`, `torchvision.nms.default`. Operands in the order of its schema.
-    /// Only operators that change none of their operands; no `out=`.
+    /// An operator of a library: `aten.add.Tensor`, `torchvision.nms.default`. Operands are in schema order.
+    /// Only functional operators: none that modifies an operand, no `out=`.
     Operator(Box<str>),
-    /// Arithmetic on registers, with Python's meaning.
+    /// Arithmetic on scalars with Python semantics.
     Scalar(Scalar),
-    /// `(tensor) -> int | float | bool`: the one element of a tensor.
+    /// `(tensor) -> int | float | bool`: the single element of a tensor.
     Item,
     /// `(tensor, dimension) -> int`
     Size,
-    /// `(before, after) -> tensor`: what a change in place below `torch.no_grad` leaves, the value of `after` with the
-    /// derivative of `before`.
+    /// `(before, after) -> tensor`: the result of an in-place write under `torch.no_grad`: the value of
+    /// `after` with the derivative of `before`.
     Overwritten,
-    /// `(condition) then() else()`: yields of the branch that was taken.
+    /// `(condition) then() else()`: the results of the branch that was taken.
     If,
     /// `(start…) cond(carried…) -> bool, body(carried…) -> carried…`
     While,
     /// `(start, stop, step, carried…) body(index, carried…) -> carried… [test(carried…) -> bool]`
-    /// The rounds of `range(start, stop, step)`; the test is asked before each: `break`.
+    /// Iterates over `range(start, stop, step)`. The optional test runs before each iteration and implements
+    /// `break`.
     For,
-    /// `(argument…)`: a function of this graph.
+    /// `(argument…)`: calls a function of this graph.
     Call(FunctionId),
     /// `(item…) -> list`
     ListNew,
@@ -50,17 +51,17 @@ pub enum Op {
     TupleNew,
     /// `(tuple) -> item`
     TupleGet(u32),
-    /// `(part…)`: strings and values, with a space between them.
+    /// `(part…)`: prints strings and values, separated by spaces.
     Print,
-    /// `(condition, message…)`: AssertionError.
+    /// `(condition, message…)`: raises AssertionError if the condition is false.
     Assert,
-    /// `(message…)`: the exception's class by name.
+    /// `(message…)`: raises the exception class with this name.
     Raise(Box<str>),
-    /// `(argument…) -> …`: a call back into Python, by the number that the host has given it.
+    /// `(argument…) -> …`: calls back into Python, by callback number.
     Python(u32),
 }
 
-/// The operations that are said by a name alone.
+/// Operations whose textual form is only a name.
 const NAMED: &[(&str, Op)] = &[
     ("item", Op::Item),
     ("size", Op::Size),
@@ -84,7 +85,7 @@ const NAMED: &[(&str, Op)] = &[
 ];
 
 impl Op {
-    /// An operation that has no number and no class: `item`, `list.append`, `scalar.add`, `aten.add.Tensor`.
+    /// Parses an operation without a parameter: `item`, `list.append`, `scalar.add`, `aten.add.Tensor`.
     pub fn named(name: &str) -> Option<Self> {
         if let Some(scalar) = name.strip_prefix("scalar.") {
             return Scalar::from_text(scalar).map(Self::Scalar);
@@ -93,7 +94,7 @@ impl Op {
         named.or_else(|| (name.split('.').count() == 3).then(|| Self::Operator(name.into())))
     }
 
-    /// The name, of those that are said by a name alone.
+    /// The name, for operations whose textual form is only a name.
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::Operator(name) => Some(name),
@@ -101,8 +102,8 @@ impl Op {
         }
     }
 
-    /// Whether something happens beside its results: it stays, and keeps its place among its kind.
-    /// A node with regions has the effects of what is in them.
+    /// Whether the operation has an effect besides its results. Such nodes are kept, in order. A node with
+    /// regions also has the effects of its regions.
     pub fn has_effect(&self) -> bool {
         match self {
             Self::Print | Self::Assert | Self::Raise(_) | Self::Python(_) | Self::Call(_) => true,
@@ -111,8 +112,8 @@ impl Op {
         }
     }
 
-    /// Whether it may raise: an index out of range, a division by zero.
-    /// Operators raise where their operands do not fit, which is known while the graph is made.
+    /// Whether the operation may raise: an index out of range, a division by zero. ATen operators do not
+    /// count: operands that do not fit them are already rejected while tracing.
     pub fn can_raise(&self) -> bool {
         matches!(
             self,
@@ -131,7 +132,7 @@ impl Op {
         )
     }
 
-    /// The names of its regions in their order; the test of a `for` may be missing.
+    /// The names of its regions, in order. The test of a `for` is optional.
     pub fn regions(&self) -> &'static [&'static str] {
         match self {
             Self::If => &["then", "else"],
@@ -142,7 +143,7 @@ impl Op {
     }
 }
 
-/// Draws from the generator of random numbers, whose state is an effect.
+/// Whether the operator draws from the random number generator, whose state is an effect.
 fn is_random(name: &str) -> bool {
     let name = name.split('.').nth(1).unwrap_or(name);
     matches!(
@@ -175,7 +176,7 @@ fn is_random(name: &str) -> bool {
     )
 }
 
-/// Functions of registers. Those of two operands take the wider type: bool < int < float.
+/// Scalar functions. Binary functions promote to the wider type: bool < int < float.
 macro_rules! scalars {
     ($($name:ident $text:literal $operands:literal),* $(,)?) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -188,7 +189,7 @@ macro_rules! scalars {
                 match self { $(Self::$name => $text),* }
             }
 
-            /// How many operands it has.
+            /// The number of operands.
             pub fn operands(self) -> usize {
                 match self { $(Self::$name => $operands),* }
             }
@@ -204,7 +205,7 @@ scalars! {
     ToInt "int" 1, ToFloat "float" 1, ToBool "bool" 1,
     Floor "floor" 1, Ceil "ceil" 1, Round "round" 1,
     Sqrt "sqrt" 1, Exp "exp" 1, Log "log" 1, Sin "sin" 1, Cos "cos" 1, Tan "tan" 1, Tanh "tanh" 1,
-    // The condition, what it gives when true, what when false.
+    // The condition, the value if true, the value if false.
     Select "select" 3,
 }
 

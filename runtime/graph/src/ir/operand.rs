@@ -1,5 +1,5 @@
-//! What a node is given: a value, a literal, or a list of them. Arguments of ATen are trees of these in the order of
-//! the operator's schema, defaults filled in: `index.Tensor(x, [none, i])`.
+//! Operands of a node: values, literals, and lists of them. Arguments of ATen operators are trees of operands
+//! in schema order with defaults filled in: `index.Tensor(x, [none, i])`.
 
 use super::graph::Value;
 use super::types::{DType, Device};
@@ -22,12 +22,12 @@ pub enum Operand {
 }
 
 impl Operand {
-    /// The value, if it is one and nothing else.
+    /// The value, unless the operand is a literal or a list.
     pub fn value(&self) -> Option<Value> {
         if let Self::Value(value) = self { Some(*value) } else { None }
     }
 
-    /// Every value in the tree, from left to right.
+    /// Visits every value of the tree, from left to right.
     pub fn values<'a>(&'a self, visit: &mut dyn FnMut(&'a Value)) {
         match self {
             Self::Value(value) => visit(value),

@@ -1,4 +1,4 @@
-//! Graphs as text. What is printed reads back as the same graph, its values numbered anew:
+//! The text format of graphs. Parsing a printed graph gives the same graph with renumbered values:
 //!
 //! ```text
 //! graph 1
@@ -14,7 +14,7 @@
 //! }
 //! ```
 //!
-//! A value is `%name.number`, or `%number` where the user has no name for it.
+//! A value is `%name.number`, or `%number` if the user has no name for it.
 
 mod lexer;
 mod parse;
@@ -23,5 +23,5 @@ mod print;
 pub use parse::{ParseError, parse, parse_type};
 pub use print::{op_name, print};
 
-/// The version of the notation.
+/// The version of the text format.
 const VERSION: i64 = 1;

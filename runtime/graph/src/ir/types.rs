@@ -1,8 +1,9 @@
-//! Types of values, and their notation: `f32[4,?]@cuda:0`, `int`, `list[f32[4]]`.
+//! Types of values and their text form: `f32[4,?]@cuda:0`, `int`, `list[f32[4]]`.
 
 use std::fmt;
 
-/// The element types of torch. The notation is the letter of the kind and the bits; booleans are `bool`.
+/// The element types of torch. The text form is a letter for the kind followed by the bits; booleans are
+/// `bool`.
 macro_rules! dtypes {
     ($($name:ident $text:literal $torch:literal $bytes:literal),* $(,)?) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -11,17 +12,17 @@ macro_rules! dtypes {
         impl DType {
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The notation in the text of a graph: `f32`.
+            /// The name in the text of a graph: `f32`.
             pub fn text(self) -> &'static str {
                 match self { $(Self::$name => $text),* }
             }
 
-            /// The name in Python, below `torch`: `float32`.
+            /// The name in Python, without `torch.`: `float32`.
             pub fn torch(self) -> &'static str {
                 match self { $(Self::$name => $torch),* }
             }
 
-            /// Bytes of one element.
+            /// Bytes per element.
             pub fn size(self) -> usize {
                 match self { $(Self::$name => $bytes),* }
             }
@@ -49,7 +50,7 @@ impl DType {
         Self::ALL.iter().copied().find(|dtype| dtype.torch() == name)
     }
 
-    /// Whether tensors of it have derivatives.
+    /// Whether tensors of this dtype have derivatives.
     pub fn is_differentiable(self) -> bool {
         self.is_floating() || matches!(self, Self::C32 | Self::C64 | Self::C128)
     }
@@ -68,7 +69,7 @@ impl DType {
         )
     }
 
-    /// The register that `Tensor.item()` gives. Complex numbers have none.
+    /// The scalar type that `Tensor.item()` returns. `None` for complex numbers.
     pub fn scalar(self) -> Option<Type> {
         match self {
             Self::Bool => Some(Type::Bool),
@@ -84,7 +85,7 @@ pub enum Device {
     #[default]
     Cpu,
     Cuda(u8),
-    /// Shapes without data.
+    /// Tensors with a shape and no data.
     Meta,
 }
 
@@ -104,7 +105,7 @@ impl Device {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dim {
     Known(u64),
-    /// The same number wherever this symbol stands in one function.
+    /// The same size wherever this symbol occurs in a function.
     Symbol(u32),
     Unknown,
 }
@@ -112,13 +113,13 @@ pub enum Dim {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TensorType {
     pub dtype: DType,
-    /// `None`: not even the rank is known.
+    /// `None` if the rank is unknown.
     pub shape: Option<Vec<Dim>>,
     pub device: Device,
 }
 
 impl TensorType {
-    /// On the CPU, all dimensions known.
+    /// A CPU tensor with a fully known shape.
     pub fn new(dtype: DType, shape: &[u64]) -> Self {
         let shape = Some(shape.iter().copied().map(Dim::Known).collect());
         Self { dtype, shape, device: Device::Cpu }
@@ -128,7 +129,7 @@ impl TensorType {
         self.shape.as_ref().map(Vec::len)
     }
 
-    /// The sizes, if all of them are known.
+    /// The sizes, if all are known.
     pub fn sizes(&self) -> Option<Vec<u64>> {
         self.shape
             .as_ref()?
@@ -157,18 +158,18 @@ impl TensorType {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Type {
     Tensor(TensorType),
-    /// 64 bits, in a register.
+    /// A 64-bit scalar.
     Int,
-    /// 64 bits, in a register.
+    /// A 64-bit scalar.
     Float,
     Bool,
     Str,
     None,
     List(Box<Type>),
     Tuple(Vec<Type>),
-    /// A Python object that the graph carries and does not look into.
+    /// An opaque Python object.
     Object,
-    /// The element of a list that nothing has been put into, and what it may become.
+    /// An unknown type, for example the element type of an empty list.
     Any,
 }
 
@@ -185,7 +186,8 @@ impl Type {
         matches!(self, Self::Int | Self::Float | Self::Bool)
     }
 
-    /// Whether a value of the given type may stand where this one is declared: unknown sizes accept every size.
+    /// Whether a value of type `given` may be used where this type is declared. Unknown sizes accept every
+    /// size.
     pub fn accepts(&self, given: &Self) -> bool {
         match (self, given) {
             (Self::Any, _) | (_, Self::Any) => true,

@@ -1,51 +1,58 @@
-//! The graph made smaller and faster, in passes that can each be switched on and off. What it computes, what it does
-//! beside that, and which exceptions it raises stay as they are.
+//! The optimizer: passes that can be switched on and off individually. A pass preserves results, effects and
+//! exceptions.
 //!
-//! This room knows the graph alone. A pass is a file; all of them take a function and leave one that verifies.
-//! Gradients are made before: a pass need not keep apart what has a gradient and what has none.
+//! This module depends on the graph alone. Each pass is one file, and rewrites one function, which must
+//! verify afterwards. Gradients are computed before optimization, so passes may merge nodes with and without
+//! a gradient.
 //!
-//! - [`constants`]: registers that are known; branches that are never or always taken
-//! - [`identities`]: operators that change nothing
-//! - [`parts`]: gradients of parts, added up
-//! - [`common`]: what is computed twice
-//! - [`invariants`]: what every round of a loop computes again
-//! - [`dead`]: what nobody uses
+//! - [`constant_folding`]: known scalars, branches with a constant condition
+//! - [`algebraic_simplification`]: operators that return their operand
+//! - [`gradient_accumulation`]: sums of gradients of slices and rows
+//! - [`common_subexpression_elimination`]: nodes computed twice
+//! - [`loop_invariant_code_motion`]: nodes computed again in each iteration
+//! - [`dead_code_elimination`]: unused nodes
 //!
-//! What [`escape`](crate::ir::escape)s is neither merged nor moved.
+//! Values that [`escape`](crate::ir::escape) are neither merged nor moved.
 
-mod common;
-mod constants;
-mod dead;
-mod identities;
-mod invariants;
-mod parts;
+mod algebraic_simplification;
+mod common_subexpression_elimination;
+mod constant_folding;
+mod dead_code_elimination;
+mod gradient_accumulation;
+mod loop_invariant_code_motion;
 mod rewrite;
 
 use crate::ir::graph::{Function, Graph};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pass {
-    Constants,
-    Identities,
-    Parts,
-    Common,
-    Invariants,
-    Dead,
+    ConstantFolding,
+    AlgebraicSimplification,
+    GradientAccumulation,
+    CommonSubexpressionElimination,
+    LoopInvariantCodeMotion,
+    DeadCodeElimination,
 }
 
 impl Pass {
-    /// In the order in which they are best run: each leaves something to the next.
-    pub const ALL: &[Self] =
-        &[Self::Constants, Self::Identities, Self::Parts, Self::Common, Self::Invariants, Self::Dead];
+    /// In the recommended order: each pass enables the next.
+    pub const ALL: &[Self] = &[
+        Self::ConstantFolding,
+        Self::AlgebraicSimplification,
+        Self::GradientAccumulation,
+        Self::CommonSubexpressionElimination,
+        Self::LoopInvariantCodeMotion,
+        Self::DeadCodeElimination,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
-            Self::Constants => "constants",
-            Self::Identities => "identities",
-            Self::Parts => "parts",
-            Self::Common => "common",
-            Self::Invariants => "invariants",
-            Self::Dead => "dead",
+            Self::ConstantFolding => "constant-folding",
+            Self::AlgebraicSimplification => "algebraic-simplification",
+            Self::GradientAccumulation => "gradient-accumulation",
+            Self::CommonSubexpressionElimination => "common-subexpression-elimination",
+            Self::LoopInvariantCodeMotion => "loop-invariant-code-motion",
+            Self::DeadCodeElimination => "dead-code-elimination",
         }
     }
 
@@ -55,17 +62,17 @@ impl Pass {
 
     fn run(self, function: &mut Function) {
         match self {
-            Self::Constants => constants::run(function),
-            Self::Identities => identities::run(function),
-            Self::Parts => parts::run(function),
-            Self::Common => common::run(function),
-            Self::Invariants => invariants::run(function),
-            Self::Dead => dead::run(function),
+            Self::ConstantFolding => constant_folding::run(function),
+            Self::AlgebraicSimplification => algebraic_simplification::run(function),
+            Self::GradientAccumulation => gradient_accumulation::run(function),
+            Self::CommonSubexpressionElimination => common_subexpression_elimination::run(function),
+            Self::LoopInvariantCodeMotion => loop_invariant_code_motion::run(function),
+            Self::DeadCodeElimination => dead_code_elimination::run(function),
         }
     }
 }
 
-/// Runs passes in the order in which they are given.
+/// Runs passes in the given order.
 pub fn optimize(graph: &mut Graph, passes: &[Pass]) {
     for function in &mut graph.functions {
         passes.iter().for_each(|pass| pass.run(function));

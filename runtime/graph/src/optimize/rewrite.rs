@@ -1,4 +1,4 @@
-//! A walk from the first node to the last, on which nodes are replaced by operands.
+//! A forward walk over all nodes that replaces nodes by operands.
 
 use std::collections::HashMap;
 
@@ -6,20 +6,20 @@ use crate::ir::graph::{Function, Node, Region, Value, ValueInfo};
 use crate::ir::operand::Operand;
 use crate::ir::types::Type;
 
-/// What becomes of a node.
-pub(super) enum Outcome {
-    Stays(Node),
-    /// One operand for each result.
-    Becomes(Vec<Operand>, Node),
-    /// Nodes in its place, and one operand for each result.
-    Opens(Vec<Node>, Vec<Operand>),
+/// What a pass does with a node.
+pub(super) enum Rewritten {
+    Keep(Node),
+    /// Replaced by one operand for each result.
+    Replace(Vec<Operand>, Node),
+    /// Replaced by other nodes and one operand for each result.
+    Inline(Vec<Node>, Vec<Operand>),
 }
 
 pub(super) trait Rewrite {
-    /// The operands are rewritten already, what is in the regions is not.
-    fn node(&mut self, node: Node, values: &[ValueInfo]) -> Outcome;
+    /// The operands of the node are already rewritten, its regions are not.
+    fn node(&mut self, node: Node, values: &[ValueInfo]) -> Rewritten;
 
-    /// Around the nodes of a region.
+    /// Called around the nodes of a region.
     fn enter(&mut self) {}
     fn leave(&mut self) {}
 }
@@ -49,14 +49,14 @@ impl Walk<'_> {
             node.operands.iter_mut().for_each(|operand| substitute(operand, &self.known));
             let outputs = node.outputs.clone();
             match self.pass.node(node, self.values) {
-                Outcome::Becomes(operands, _) if self.fits(&outputs, &operands) => {
+                Rewritten::Replace(operands, _) if self.fits(&outputs, &operands) => {
                     self.known.extend(outputs.into_iter().zip(operands));
                 }
-                Outcome::Stays(mut node) | Outcome::Becomes(_, mut node) => {
+                Rewritten::Keep(mut node) | Rewritten::Replace(_, mut node) => {
                     node.regions.iter_mut().for_each(|region| self.region(region));
                     rewritten.push(node);
                 }
-                Outcome::Opens(inner, mut results) => {
+                Rewritten::Inline(inner, mut results) => {
                     self.nodes(inner, rewritten);
                     results.iter_mut().for_each(|result| substitute(result, &self.known));
                     self.known.extend(outputs.into_iter().zip(results));
@@ -65,7 +65,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A value is replaced by one of which as much is known.
+    /// Whether each value is replaced by one of the same type.
     fn fits(&self, outputs: &[Value], operands: &[Operand]) -> bool {
         let declared = |value: &Value| self.values.get(value.index()).map(|info| &info.ty);
         outputs.iter().zip(operands).all(|(output, operand)| match operand {

@@ -1,7 +1,7 @@
 //! Gradients of graphs that are written as text.
 
 use ag_graph::autodiff::{Error, Formulas, Functions, gradient};
-use ag_graph::ir::build::{Builder, Circumstances};
+use ag_graph::ir::build::{Builder, NodeAttrs};
 use ag_graph::ir::text::{parse, print};
 use ag_graph::ir::verify::verify;
 use ag_graph::ir::{Function, Graph, Operand, Outcome, Region, Type, Value};
@@ -45,7 +45,7 @@ pub(crate) fn extended(
     let inputs: Vec<Value> = inputs.iter().map(|input| body.params[*input]).collect();
     builder.values = values;
     builder.open[0] = Region { results: Vec::new(), ..body };
-    let at = Circumstances { no_grad, span: None };
+    let at = NodeAttrs { no_grad, span: None };
     let gradients = gradient(&mut builder, &[output], &[None], &inputs, &at, &mut functions, formulas)?;
     let results = results(&mut builder, gradients);
     graph.outcomes = vec![Outcome::Return; results.len()];

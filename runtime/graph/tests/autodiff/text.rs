@@ -1,14 +1,14 @@
-//! What stands where, and what is refused.
+//! The text of gradients, and what is rejected.
 
 use ag_graph::autodiff::{Formulas, Functions, gradient};
-use ag_graph::ir::build::{Builder, Circumstances};
+use ag_graph::ir::build::{Builder, NodeAttrs};
 use ag_graph::ir::text::{parse, print};
 use ag_graph::ir::verify::verify;
 use ag_graph::ir::{Function, Operand, Region, Type, Value};
 
 use crate::helpers::{NoFormulas, differentiated};
 
-/// One formula for everything: the gradient times the operand, of one operand and one result.
+/// A formula for every operator with one operand and one result: the gradient times the operand.
 struct TimesOperand;
 
 impl Formulas for TimesOperand {
@@ -27,7 +27,7 @@ fn same_lines(found: &str, wanted: &str) {
     assert_eq!(lines(found), lines(wanted), "\n{found}");
 }
 
-/// `x ** 3`: what each round multiplied with is on a stack.
+/// `x ** 3`: the factors of each iteration are saved on a stack.
 #[test]
 fn a_loop_is_walked_back() {
     let graph = differentiated(
@@ -47,7 +47,7 @@ fn a_loop_is_walked_back() {
     same_lines(&print(&graph), include_str!("loop.txt"));
 }
 
-/// The way back takes the same branch; the other one has nothing to give.
+/// The backward pass takes the same branch; the other branch contributes nothing.
 #[test]
 fn a_branch_is_walked_back() {
     let graph = differentiated(
@@ -89,7 +89,7 @@ fn an_operator_without_a_rule_has_the_formula_of_torch() {
     same_lines(&print(&graph), include_str!("formula.txt"));
 }
 
-/// `no_grad`, `detach`, integers and registers end a gradient.
+/// `no_grad`, `detach`, integers and scalars stop a gradient.
 #[test]
 fn nothing_goes_through_what_has_no_gradient() {
     let ends = [
@@ -145,7 +145,7 @@ fn what_has_no_gradient_is_said_with_its_place() {
     }
 }
 
-/// After an error the function is as it was, but for what loops and branches carry in addition.
+/// After an error the function is unchanged, except for values that loops and branches carry in addition.
 #[test]
 fn an_error_leaves_the_function_whole() {
     let text = r#"graph 1
@@ -164,7 +164,7 @@ fn an_error_leaves_the_function_whole() {
     let mut builder = Builder::new("main");
     builder.values = function.values;
     builder.open[0] = Region { results: Vec::new(), ..function.body };
-    let at = Circumstances::default();
+    let at = NodeAttrs::default();
     gradient(&mut builder, &[output], &[None], &[Value(0)], &at, &mut Functions::default(), &mut NoFormulas)
         .unwrap_err();
     assert_eq!(builder.open.len(), 1);

@@ -1,6 +1,6 @@
-//! Activations, most of which torch differentiates in one kernel.
+//! Activation functions, most of which torch differentiates with one kernel.
 
-use super::{Derivative, Rule, none};
+use super::rule::{Derivative, Rule, none};
 use crate::autodiff::expression::{Expr, Typing};
 use crate::ir::operand::Operand;
 
@@ -9,12 +9,12 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
         "relu.default" => |r| r.unary(|g, _, y| g.threshold_backward(y, 0)),
         "threshold_backward.default" => |r| {
             let g = r.g()?;
-            r.give(0, g.threshold_backward(r.x(1), r.operand(2)));
+            r.set_gradient(0, g.threshold_backward(r.x(1), r.operand(2)));
             Some(())
         },
         "threshold.default" => |r| {
             let g = r.g()?;
-            r.give(0, g.threshold_backward(r.x(0), r.operand(1)));
+            r.set_gradient(0, g.threshold_backward(r.x(0), r.operand(1)));
             Some(())
         },
         "leaky_relu.default" => |r| kernel(r, "leaky_relu_backward.default", &[1], vec![false.into()]),
@@ -26,14 +26,14 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
         "softplus.default" => |r| kernel(r, "softplus_backward.default", &[1, 2], vec![]),
         "softplus_backward.default" => softplus_backward,
         "log_sigmoid_forward.default" => |r| {
-            r.only_before(1)?;
+            r.no_gradient_from(1)?;
             let buffer = r.output(1);
             kernel(r, "log_sigmoid_backward.default", &[], vec![buffer])
         },
         "elu.default" => |r| {
             let g = r.g()?;
             let operands = vec![g, r.x(1), r.x(2), r.x(3), false.into(), r.x(0)];
-            r.give(0, Expr::call("elu_backward.default", operands, Typing::Like(0)));
+            r.set_gradient(0, Expr::call("elu_backward.default", operands, Typing::Like(0)));
             Some(())
         },
         "_softmax.default" => |r| softmax(r, "_softmax_backward_data.default"),
@@ -42,7 +42,7 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
         "_softmax_backward_data.default" => |r| {
             let arrived = r.g()?;
             let (g, y) = (r.x(0), r.x(1));
-            r.give(
+            r.set_gradient(
                 0,
                 r.shaped(
                     0,
@@ -51,10 +51,10 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
                     vec![y.clone(), r.x(2), r.x(3)],
                 ),
             );
-            if r.wants(1) {
+            if r.needs_gradient(1) {
                 let weighted = summed(r, g.clone() * y.clone())?;
                 let other = summed(r, arrived.clone() * y)?;
-                r.give(1, arrived * (g.clone() - weighted) - g * other);
+                r.set_gradient(1, arrived * (g.clone() - weighted) - g * other);
             }
             Some(())
         },
@@ -62,13 +62,13 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
         "_log_softmax_backward_data.default" => |r| {
             let arrived = r.g()?;
             let y = r.put(r.x(1).exp());
-            if r.wants(0) {
+            if r.needs_gradient(0) {
                 let weighted = summed(r, arrived.clone() * &y)?;
-                r.give(0, arrived.clone() - weighted);
+                r.set_gradient(0, arrived.clone() - weighted);
             }
-            if r.wants(1) {
+            if r.needs_gradient(1) {
                 let sum = summed(r, r.x(0))?;
-                r.give(1, -(arrived * &y * sum));
+                r.set_gradient(1, -(arrived * &y * sum));
             }
             Some(())
         },
@@ -76,12 +76,12 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
     })
 }
 
-/// `kernel(g, x, …)` with some of the operands, then others.
+/// `kernel(g, x, …)` with some of the forward operands, followed by other operands.
 fn kernel(r: &mut Rule, name: &'static str, operands: &[usize], others: Vec<Operand>) -> Option<()> {
     let mut given = vec![r.g()?, r.x(0)];
     given.extend(operands.iter().map(|index| r.x(*index)));
     given.extend(others.into_iter().map(Expr::from));
-    r.give(0, Expr::call(name, given, Typing::Like(0)));
+    r.set_gradient(0, Expr::call(name, given, Typing::Like(0)));
     Some(())
 }
 
@@ -89,17 +89,17 @@ fn softmax(r: &mut Rule, name: &'static str) -> Option<()> {
     let g = r.g()?;
     let dtype = Operand::DType(r.tensor(0).dtype);
     let ty = r.tensor(0);
-    r.give(0, Expr::typed(name, vec![g, r.y(), r.x(1), dtype.into()], ty));
+    r.set_gradient(0, Expr::typed(name, vec![g, r.y(), r.x(1), dtype.into()], ty));
     Some(())
 }
 
-/// Over the dimension that the third operand names, which stays.
+/// The sum over the dimension given by the third operand, which is kept.
 fn summed(r: &mut Rule, tensor: Expr) -> Option<Operand> {
     let dim = r.int(2)?;
     let tensor = r.put(tensor);
     let mut ty = r.emit.tensor(&tensor);
     if let Some(shape) = &mut ty.shape
-        && let Some(dim) = super::dimension(dim, shape.len())
+        && let Some(dim) = super::rule::dimension(dim, shape.len())
         && dim < shape.len()
     {
         shape[dim] = crate::ir::types::Dim::Known(1);
@@ -108,16 +108,19 @@ fn summed(r: &mut Rule, tensor: Expr) -> Option<Operand> {
     Some(r.put(Expr::typed("sum.dim_IntList", vec![tensor.into(), dims.into(), true.into(), none()], ty)))
 }
 
-/// `g * sigmoid(beta x)`, above the threshold `g`
+/// `g * sigmoid(beta x)`; `g` above the threshold.
 fn softplus_backward(r: &mut Rule) -> Option<()> {
     let arrived = r.g()?;
     let operands = vec![arrived.clone(), r.x(1), r.x(2), r.x(3)];
-    r.give(0, Expr::call("softplus_backward.default", operands, Typing::Like(0)));
-    if r.wants(1) {
+    r.set_gradient(0, Expr::call("softplus_backward.default", operands, Typing::Like(0)));
+    if r.needs_gradient(1) {
         let scaled = r.put(r.x(1) * r.x(2));
         let s = r.put(Expr::from(&scaled).sigmoid());
         let slope = Expr::from(&s) * Expr::from(&s).one_minus() * r.x(2);
-        r.give(1, (arrived * r.x(0) * slope).except(Expr::from(&scaled).gt_number(r.operand(3))));
+        r.set_gradient(
+            1,
+            (arrived * r.x(0) * slope).where_false(Expr::from(&scaled).gt_number(r.operand(3))),
+        );
     }
     Some(())
 }

@@ -1,7 +1,7 @@
-//! Convolutions and pooling: torch has a kernel for the way back of each.
+//! Convolutions and pooling: torch has a backward kernel for each.
 
 use super::normalization::kernel;
-use super::{Derivative, Rule};
+use super::rule::{Derivative, Rule};
 use crate::autodiff::expression::Expr;
 use crate::ir::operand::Operand;
 
@@ -16,15 +16,15 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
             kernel(r, "convolution_backward.default", g, operands, [0, 1, 2])
         },
         "max_pool2d_with_indices.default" => |r| {
-            r.only_before(1)?;
+            r.no_gradient_from(1)?;
             pooled(r, "max_pool2d_with_indices_backward.default", 1..6, true)
         },
         "max_pool3d_with_indices.default" => |r| {
-            r.only_before(1)?;
+            r.no_gradient_from(1)?;
             pooled(r, "max_pool3d_with_indices_backward.default", 1..6, true)
         },
         "adaptive_max_pool2d.default" => |r| {
-            r.only_before(1)?;
+            r.no_gradient_from(1)?;
             pooled(r, "adaptive_max_pool2d_backward.default", 0..0, true)
         },
         "avg_pool2d.default" => |r| pooled(r, "avg_pool2d_backward.default", 1..7, false),
@@ -34,7 +34,7 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
     })
 }
 
-/// `kernel(g, x, operands…)`, with the places that the forward operator chose.
+/// `kernel(g, x, operands…)`, with the indices that the forward operator selected.
 fn pooled(
     r: &mut Rule,
     name: &'static str,
@@ -47,6 +47,6 @@ fn pooled(
         given.push(r.output(1).into());
     }
     let ty = r.tensor(0);
-    r.give(0, Expr::typed(name, given, ty));
+    r.set_gradient(0, Expr::typed(name, given, ty));
     Some(())
 }

@@ -1,8 +1,8 @@
-//! Of each element alone: arithmetic, powers, exponentials, angles, rounding, choices.
+//! Elementwise operators: arithmetic, powers, exponentials, trigonometry, rounding, selection.
 
 use std::f64::consts::{LN_2, LN_10, PI};
 
-use super::{Derivative, Rule};
+use super::rule::{Derivative, Rule};
 use crate::autodiff::expression::{Expr, Typing};
 use crate::ir::op::Scalar;
 use crate::ir::operand::Operand;
@@ -13,8 +13,8 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
         "sub.Tensor" | "sub.Scalar" => |r| added(r, true),
         "rsub.Tensor" | "rsub.Scalar" => |r| {
             let g = r.g()?;
-            r.give_summed(0, -(g.clone() * r.x(2)))?;
-            r.give_summed(1, g)
+            r.set_summed_gradient(0, -(g.clone() * r.x(2)))?;
+            r.set_summed_gradient(1, g)
         },
         "mul.Tensor" | "mul.Scalar" => |r| r.binary([|g, _, b, _| g * b, |g, a, _, _| g * a]),
         "div.Tensor" | "div.Scalar" => |r| r.binary([|g, _, b, _| g / b, |g, _, b, y| -(g * y) / b]),
@@ -26,45 +26,45 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
         },
         "addcmul.default" => |r| {
             let g = r.g()?;
-            r.give_summed(0, g.clone())?;
-            r.give_summed(1, g.clone() * r.x(2) * r.x(3))?;
-            r.give_summed(2, g * r.x(1) * r.x(3))
+            r.set_summed_gradient(0, g.clone())?;
+            r.set_summed_gradient(1, g.clone() * r.x(2) * r.x(3))?;
+            r.set_summed_gradient(2, g * r.x(1) * r.x(3))
         },
         "addcdiv.default" => |r| {
             let g = r.g()?;
-            r.give_summed(0, g.clone())?;
-            r.give_summed(1, g.clone() / r.x(2) * r.x(3))?;
-            r.give_summed(2, -(g * r.x(1) * r.x(3)) / r.x(2).squared())
+            r.set_summed_gradient(0, g.clone())?;
+            r.set_summed_gradient(1, g.clone() / r.x(2) * r.x(3))?;
+            r.set_summed_gradient(2, -(g * r.x(1) * r.x(3)) / r.x(2).squared())
         },
         "lerp.Scalar" | "lerp.Tensor" => |r| {
             let g = r.g()?;
             let other = r.put(g.clone() * r.x(2));
-            r.give_summed(0, g.clone() - &other)?;
-            r.give_summed(1, &other)?;
-            r.give_summed(2, g * (r.x(1) - r.x(0)))
+            r.set_summed_gradient(0, g.clone() - &other)?;
+            r.set_summed_gradient(1, &other)?;
+            r.set_summed_gradient(2, g * (r.x(1) - r.x(0)))
         },
         "pow.Tensor_Scalar" => power,
         "pow.Tensor_Tensor" => |r| {
             r.binary([
-                |g, a, b, _| (g * b.clone() * a.pow_tensor(b.clone() - 1)).except(b.eq_number(0)),
-                |g, a, b, y| (g * y * a.clone().log()).except(a.eq_number(0).and(b.ge_number(0))),
+                |g, a, b, _| (g * b.clone() * a.pow_tensor(b.clone() - 1)).where_false(b.eq_number(0)),
+                |g, a, b, y| (g * y * a.clone().log()).where_false(a.eq_number(0).and(b.ge_number(0))),
             ])
         },
         "pow.Scalar" => |r| {
             let base = r.number(0)?;
             let g = r.g()?;
-            r.give_summed(1, if base == 0.0 { g * 0.0 } else { g * r.y() * base.ln() })
+            r.set_summed_gradient(1, if base == 0.0 { g * 0.0 } else { g * r.y() * base.ln() })
         },
         "maximum.default" => |r| {
             r.binary([
-                |g, a, b, _| halved(g, a.clone().eq_tensor(b.clone())).except(a.lt_tensor(b)),
-                |g, a, b, _| halved(g, a.clone().eq_tensor(b.clone())).except(a.gt_tensor(b)),
+                |g, a, b, _| half_where_equal(g, a.clone().eq_tensor(b.clone())).where_false(a.lt_tensor(b)),
+                |g, a, b, _| half_where_equal(g, a.clone().eq_tensor(b.clone())).where_false(a.gt_tensor(b)),
             ])
         },
         "minimum.default" => |r| {
             r.binary([
-                |g, a, b, _| halved(g, a.clone().eq_tensor(b.clone())).except(a.gt_tensor(b)),
-                |g, a, b, _| halved(g, a.clone().eq_tensor(b.clone())).except(a.lt_tensor(b)),
+                |g, a, b, _| half_where_equal(g, a.clone().eq_tensor(b.clone())).where_false(a.gt_tensor(b)),
+                |g, a, b, _| half_where_equal(g, a.clone().eq_tensor(b.clone())).where_false(a.lt_tensor(b)),
             ])
         },
         "atan2.default" => |r| {
@@ -78,8 +78,8 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
         "fmod.Tensor" => |r| r.binary([|g, _, _, _| g, |g, a, b, _| -(g * quotient(a, b, "trunc"))]),
         "where.self" | "where.ScalarSelf" | "where.ScalarOther" | "where.Scalar" => |r| {
             let g = r.g()?;
-            r.give_summed(1, g.clone().only(r.x(0)))?;
-            r.give_summed(2, g.except(r.x(0)))
+            r.set_summed_gradient(1, g.clone().where_true(r.x(0)))?;
+            r.set_summed_gradient(2, g.where_false(r.x(0)))
         },
         "clamp.default" => |r| clamped(r, r.operand(1), r.operand(2), false),
         "clamp_min.default" => |r| clamped(r, r.operand(1), Operand::None, false),
@@ -130,10 +130,10 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
 /// `a ± alpha * b`
 fn added(r: &mut Rule, is_subtracted: bool) -> Option<()> {
     let g = r.g()?;
-    r.give_summed(0, g.clone())?;
-    if r.wants(1) {
+    r.set_summed_gradient(0, g.clone())?;
+    if r.needs_gradient(1) {
         let scaled = g * r.x(2);
-        r.give_summed(1, if is_subtracted { -scaled } else { scaled })?;
+        r.set_summed_gradient(1, if is_subtracted { -scaled } else { scaled })?;
     }
     Some(())
 }
@@ -148,12 +148,12 @@ fn power(r: &mut Rule) -> Option<()> {
         Operand::Int(1) | Operand::Float(1.0) => g * r.x(0) * 2,
         less => g * r.x(0).pow_number(less) * exponent,
     };
-    r.give(0, gradient);
+    r.set_gradient(0, gradient);
     Some(())
 }
 
-/// Where two operands are equal each has one half.
-fn halved(g: Expr, are_equal: Expr) -> Expr {
+/// Where two operands are equal, each gets half of the gradient.
+fn half_where_equal(g: Expr, are_equal: Expr) -> Expr {
     let half = g.clone() / 2;
     Expr::call("where.self", vec![are_equal, half, g], Typing::Pointwise)
 }
@@ -163,27 +163,28 @@ fn quotient(a: Expr, b: Expr, rounding: &str) -> Expr {
     Expr::call("div.Tensor_mode", vec![a, b, mode], Typing::Pointwise)
 }
 
-/// Between bounds, of which one may be missing. At its bounds `hardtanh` is flat and `clamp` is not.
+/// Clamping, where either bound may be missing. At the bounds, the derivative of `hardtanh` is 0 and that of
+/// `clamp` is 1.
 fn clamped(r: &mut Rule, low: Operand, high: Operand, is_flat_there: bool) -> Option<()> {
     let g = r.g()?;
     let above = |x: Expr| if is_flat_there { x.gt_number(low.clone()) } else { x.ge_number(low.clone()) };
     let below = |x: Expr| if is_flat_there { x.lt_number(high.clone()) } else { x.le_number(high.clone()) };
     let gradient = match (low == Operand::None, high == Operand::None) {
-        (false, false) => g.only(above(r.x(0)).and(below(r.x(0)))),
-        (false, true) => g.only(above(r.x(0))),
-        (true, false) => g.only(below(r.x(0))),
+        (false, false) => g.where_true(above(r.x(0)).and(below(r.x(0)))),
+        (false, true) => g.where_true(above(r.x(0))),
+        (true, false) => g.where_true(below(r.x(0))),
         (true, true) => g,
     };
-    r.give(0, gradient);
+    r.set_gradient(0, gradient);
     Some(())
 }
 
-/// Flat everywhere.
+/// The derivative is zero everywhere.
 fn zero(r: &mut Rule) -> Option<()> {
     for index in 0..r.node.operands.len() {
-        if r.wants(index) {
+        if r.needs_gradient(index) {
             let zeros = r.zeros(index);
-            r.give(index, zeros);
+            r.set_gradient(index, zeros);
         }
     }
     Some(())

@@ -1,6 +1,6 @@
-//! Tensors joined to one, and one taken apart to a list of tensors.
+//! Concatenating tensors, and splitting a tensor into a list.
 
-use super::{Derivative, Rule};
+use super::rule::{Derivative, Rule};
 use crate::autodiff::emit::int;
 use crate::autodiff::expression::Expr;
 use crate::ir::op::{Op, Scalar};
@@ -27,7 +27,7 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
     })
 }
 
-/// The size of a dimension in a type, if it is known.
+/// The size of a dimension, if it is known.
 fn known(ty: &TensorType, dim: usize) -> Option<u64> {
     match ty.shape.as_ref()?.get(dim)? {
         Dim::Known(size) => Some(*size),
@@ -43,13 +43,13 @@ fn with_size(ty: &TensorType, dim: usize, size: u64) -> TensorType {
     ty
 }
 
-/// The sizes of the pieces of the first operand; the last one may be smaller.
+/// The sizes of the pieces of the first operand; the last may be smaller.
 fn pieces(r: &Rule, dim: usize, size: i64) -> Option<Vec<u64>> {
     let (whole, size) = (known(&r.tensor(0), dim)?, u64::try_from(size).ok().filter(|size| *size > 0)?);
     Some((0..whole.div_ceil(size)).map(|piece| size.min(whole - piece * size)).collect())
 }
 
-/// The gradients of pieces along a dimension, joined again.
+/// Concatenates the gradients of the pieces along a dimension.
 fn joined(r: &mut Rule, dim: usize, sizes: Option<Vec<u64>>) -> Option<()> {
     let output = *r.node.outputs.first()?;
     let items = sizes.and_then(|sizes| Some((r.adjoints.items(output, sizes.len())?, sizes)));
@@ -65,9 +65,9 @@ fn joined(r: &mut Rule, dim: usize, sizes: Option<Vec<u64>>) -> Option<()> {
             }
             Operand::List(pieces)
         }
-        None => r.arrived(0)?,
+        None => r.result_gradient(0)?,
     };
-    r.give(0, Expr::typed("cat.default", vec![pieces.into(), (dim as i64).into()], ty));
+    r.set_gradient(0, Expr::typed("cat.default", vec![pieces.into(), (dim as i64).into()], ty));
     Some(())
 }
 
@@ -88,9 +88,9 @@ fn unbind(r: &mut Rule) -> Option<()> {
             }
             Operand::List(rows)
         }
-        None => r.arrived(0)?,
+        None => r.result_gradient(0)?,
     };
-    r.give(0, Expr::typed("stack.default", vec![rows.into(), (dim as i64).into()], ty));
+    r.set_gradient(0, Expr::typed("stack.default", vec![rows.into(), (dim as i64).into()], ty));
     Some(())
 }
 
@@ -98,20 +98,20 @@ fn stack(r: &mut Rule) -> Option<()> {
     let g = r.g()?;
     let g = r.put(g);
     let rank = r.emit.tensor(&g).rank().or_else(|| r.emit.tensor(&r.output(0)).rank())?;
-    let dim = super::dimension(r.int(1)?, rank)? as i64;
+    let dim = super::rule::dimension(r.int(1)?, rank)? as i64;
     match r.operand(0) {
         Operand::List(items) => {
             for (index, item) in items.iter().enumerate() {
                 let ty = r.emit.tensor(item);
                 let ty = TensorType { shape: ty.shape, ..r.emit.tensor(&g) };
                 let operands = vec![(&g).into(), dim.into(), (index as i64).into()];
-                r.give_to(item, Expr::typed("select.int", operands, ty));
+                r.set_gradient_of(item, Expr::typed("select.int", operands, ty));
             }
         }
         list => {
             let ty = r.emit.ty(&list);
             let rows = r.emit.aten("unbind.int", vec![g, dim.into()], vec![ty]);
-            r.give_to(&list, rows[0].clone());
+            r.set_gradient_of(&list, rows[0].clone());
         }
     }
     Some(())
@@ -122,14 +122,14 @@ fn cat(r: &mut Rule) -> Option<()> {
     let g = r.put(g);
     let ty = r.emit.tensor(&g);
     let rank = ty.rank().or_else(|| r.emit.tensor(&r.output(0)).rank())?;
-    let dim = super::dimension(r.int(1)?, rank)?;
+    let dim = super::rule::dimension(r.int(1)?, rank)?;
     match r.operand(0) {
         Operand::List(items) => {
             let mut start = Operand::Int(0);
             for item in items {
                 let own = r.emit.tensor(&item);
                 if own.shape.as_deref() == Some(&[Dim::Known(0)]) && rank != 1 {
-                    // Whatever its rank, nothing joins everything.
+                    // `cat` accepts an empty tensor of any rank.
                     continue;
                 }
                 let size = r.emit.size(&item, dim);
@@ -137,21 +137,21 @@ fn cat(r: &mut Rule) -> Option<()> {
                 let ty = TensorType { shape: own.shape, ..ty.clone() };
                 let operands =
                     vec![(&g).into(), (dim as i64).into(), start.into(), end.clone().into(), 1.into()];
-                r.give_to(&item, Expr::typed("slice.Tensor", operands, ty));
+                r.set_gradient_of(&item, Expr::typed("slice.Tensor", operands, ty));
                 start = end;
             }
         }
         list => {
             let Type::List(item) = r.emit.ty(&list) else { return None };
-            let pieces = taken_apart(r, g, &list, &item, dim);
-            r.give_to(&list, pieces);
+            let pieces = split_like_list(r, g, &list, &item, dim);
+            r.set_gradient_of(&list, pieces);
         }
     }
     Some(())
 }
 
-/// A gradient in pieces of the sizes that the items of a list have.
-fn taken_apart(r: &mut Rule, g: Operand, list: &Operand, item: &Type, dim: usize) -> Operand {
+/// Splits a gradient into pieces with the sizes of a list's items.
+fn split_like_list(r: &mut Rule, g: Operand, list: &Operand, item: &Type, dim: usize) -> Operand {
     let ty = Type::list(item.clone());
     let size = item.tensor().and_then(|item| known(item, dim));
     if let Some(size) = size.filter(|size| *size > 0) {
@@ -160,7 +160,7 @@ fn taken_apart(r: &mut Rule, g: Operand, list: &Operand, item: &Type, dim: usize
     let length = r.emit.node(Op::ListLen, vec![list.clone()], Type::Int);
     let start = vec![r.emit.node(Op::ListNew, Vec::new(), ty.clone()), 0.into()];
     r.emit
-        .rounds(length, start, vec![ty.clone(), Type::Int], |emit, index, carried| {
+        .count_loop(length, start, vec![ty.clone(), Type::Int], |emit, index, carried| {
             let own = emit.node(Op::ListGet, vec![list.clone(), index], item.clone());
             let size = emit.node(Op::Size, vec![own.clone(), (dim as i64).into()], Type::Int);
             let end = emit.scalar(Scalar::Add, vec![carried[1].clone(), size]);

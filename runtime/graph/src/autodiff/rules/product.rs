@@ -1,6 +1,6 @@
 //! Products of matrices and vectors.
 
-use super::{Derivative, Rule};
+use super::rule::{Derivative, Rule};
 use crate::autodiff::expression::Expr;
 use crate::ir::operand::Operand;
 use crate::ir::types::TensorType;
@@ -21,19 +21,19 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
             scaled_first(r)?;
             product(r, [1, 2], "bmm.default", r.operand(4))
         },
-        "mv.default" => |r| by_vector(r, [0, 1], 1.into()),
+        "mv.default" => |r| matrix_vector(r, [0, 1], 1.into()),
         "addmv.default" => |r| {
             scaled_first(r)?;
-            by_vector(r, [1, 2], r.operand(4))
+            matrix_vector(r, [1, 2], r.operand(4))
         },
         "dot.default" => |r| r.binary([|g, _, b, _| g * b, |g, a, _, _| g * a]),
         "addr.default" => |r| {
             scaled_first(r)?;
             let g = r.g()? * r.operand(4);
             let g = r.put(g);
-            r.give(1, times_vector(r, g.clone().into(), r.x(2), 1));
-            let turned = turned(r, &g);
-            r.give(2, times_vector(r, turned.into(), r.x(1), 2));
+            r.set_gradient(1, times_vector(r, g.clone().into(), r.x(2), 1));
+            let transposed = transposed(r, &g);
+            r.set_gradient(2, times_vector(r, transposed.into(), r.x(1), 2));
             Some(())
         },
         "linear.default" => linear,
@@ -41,30 +41,30 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
     })
 }
 
-/// What the product is added to: `beta * x`.
+/// The operand that the product is added to: `beta * x`.
 fn scaled_first(r: &mut Rule) -> Option<()> {
     let g = r.g()? * r.operand(3);
-    r.give_summed(0, g)
+    r.set_summed_gradient(0, g)
 }
 
 /// `alpha * a @ b`
 fn product(r: &mut Rule, [a, b]: [usize; 2], name: &'static str, alpha: Operand) -> Option<()> {
     let g = r.g()?;
-    if r.wants(a) {
-        let other = turned(r, &r.operand(b));
+    if r.needs_gradient(a) {
+        let other = transposed(r, &r.operand(b));
         let gradient = r.shaped(a, name, g.clone(), vec![other.into()]);
-        r.give(a, gradient * &alpha);
+        r.set_gradient(a, gradient * &alpha);
     }
-    if r.wants(b) {
-        let other = turned(r, &r.operand(a));
+    if r.needs_gradient(b) {
+        let other = transposed(r, &r.operand(a));
         let ty = r.like(b, &g);
-        r.give(b, Expr::typed(name, vec![other.into(), g], ty) * &alpha);
+        r.set_gradient(b, Expr::typed(name, vec![other.into(), g], ty) * &alpha);
     }
     Some(())
 }
 
-/// The last two dimensions exchanged.
-fn turned(r: &mut Rule, matrix: &Operand) -> Operand {
+/// The matrix with its last two dimensions transposed.
+fn transposed(r: &mut Rule, matrix: &Operand) -> Operand {
     let mut ty = r.emit.tensor(matrix);
     if let Some(shape) = &mut ty.shape
         && shape.len() >= 2
@@ -80,16 +80,16 @@ fn turned(r: &mut Rule, matrix: &Operand) -> Operand {
 }
 
 /// `alpha * matrix @ vector`
-fn by_vector(r: &mut Rule, [matrix, vector]: [usize; 2], alpha: Operand) -> Option<()> {
+fn matrix_vector(r: &mut Rule, [matrix, vector]: [usize; 2], alpha: Operand) -> Option<()> {
     let g = r.g()? * &alpha;
     let g = r.put(g);
-    if r.wants(matrix) {
+    if r.needs_gradient(matrix) {
         let (column, row) = (unsqueezed(r, &g, 1), unsqueezed(r, &r.operand(vector), 0));
-        r.give(matrix, Expr::from(column) * row);
+        r.set_gradient(matrix, Expr::from(column) * row);
     }
-    if r.wants(vector) {
-        let turned = turned(r, &r.operand(matrix));
-        r.give(vector, times_vector(r, turned.into(), g.into(), vector));
+    if r.needs_gradient(vector) {
+        let transposed = transposed(r, &r.operand(matrix));
+        r.set_gradient(vector, times_vector(r, transposed.into(), g.into(), vector));
     }
     Some(())
 }
@@ -109,7 +109,7 @@ fn unsqueezed(r: &mut Rule, tensor: &Operand, dim: usize) -> Operand {
     r.put(Expr::typed("unsqueeze.default", vec![tensor.into(), (dim as i64).into()], ty))
 }
 
-/// `x @ weight.t() + bias`, over all dimensions of `x` but its last.
+/// `x @ weight.t() + bias`, over all dimensions of `x` except the last.
 fn linear(r: &mut Rule) -> Option<()> {
     let g = r.g()?;
     let g = r.put(g);
@@ -130,26 +130,26 @@ fn linear(r: &mut Rule) -> Option<()> {
         Some(r.put(Expr::typed("reshape.default", vec![tensor.into(), sizes.into()], ty)))
     };
     let flat = rows(r, &g)?;
-    if r.wants(0) {
+    if r.needs_gradient(0) {
         let rank = r.rank(0)?;
         let mut ty = r.emit.tensor(&flat);
         ty.shape = Some(vec![*ty.shape?.first()?, *r.tensor(1).shape?.last()?]);
         let gradient = Expr::typed("mm.default", vec![flat.clone().into(), weight.into()], ty);
         if rank == 2 {
-            r.give(0, gradient);
+            r.set_gradient(0, gradient);
         } else {
             let sizes = r.sizes(0)?;
-            r.give(0, Expr::typed("reshape.default", vec![gradient, sizes.into()], r.tensor(0)));
+            r.set_gradient(0, Expr::typed("reshape.default", vec![gradient, sizes.into()], r.tensor(0)));
         }
     }
-    if r.wants(1) {
+    if r.needs_gradient(1) {
         let x = rows(r, &x)?;
-        let turned = turned(r, &flat);
-        r.give(1, r.shaped(1, "mm.default", turned.into(), vec![x.into()]));
+        let transposed = transposed(r, &flat);
+        r.set_gradient(1, r.shaped(1, "mm.default", transposed.into(), vec![x.into()]));
     }
-    if r.wants(2) {
+    if r.needs_gradient(2) {
         let sum = r.sum_to(flat, 2)?;
-        r.give(2, sum);
+        r.set_gradient(2, sum);
     }
     Some(())
 }

@@ -1,6 +1,6 @@
-//! Sums, means, extremes, norms, and what else takes dimensions away.
+//! Reductions: sums, means, extrema, norms, sorting.
 
-use super::{Derivative, Rule, none, numbers};
+use super::rule::{Derivative, Rule, int_list, none};
 use crate::autodiff::expression::{Expr, Typing};
 use crate::ir::op::Scalar;
 use crate::ir::operand::Operand;
@@ -14,7 +14,7 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
         "mean.dim" => |r| spread(r, 1, 2, |g, count| g / count),
         "sum_to_size.default" => |r| {
             let (g, sizes) = (r.g()?, r.sizes(0)?);
-            r.give(0, r.shaped(0, "expand.default", g, vec![sizes.into(), false.into()]));
+            r.set_gradient(0, r.shaped(0, "expand.default", g, vec![sizes.into(), false.into()]));
             Some(())
         },
         "var.correction" => |r| {
@@ -23,11 +23,11 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
         },
         "std.correction" => |r| {
             let g = r.g()? / (r.y() * 2);
-            let g = g.except(r.y().eq_number(0));
+            let g = g.where_false(r.y().eq_number(0));
             variance(r, g)
         },
         "var_mean.correction" => |r| {
-            let (variance_of, mean) = (r.arrived(0), r.arrived(1));
+            let (variance_of, mean) = (r.result_gradient(0), r.result_gradient(1));
             if let Some(mean) = mean {
                 let dims = r.dims(1)?;
                 let count = count(r, &dims);
@@ -38,11 +38,11 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
         },
         "max.default" | "min.default" => |r| {
             let dims = r.dims(NO_OPERAND)?;
-            evenly(r, &dims, true)
+            evenly_to_extrema(r, &dims, true)
         },
         "amax.default" | "amin.default" => |r| {
             let (dims, keeps) = (r.dims(1)?, r.truth(2)?);
-            evenly(r, &dims, keeps)
+            evenly_to_extrema(r, &dims, keeps)
         },
         "max.dim" | "min.dim" | "median.dim" | "nanmedian.dim" | "mode.default" => {
             |r| selected(r, 1, Some(2))
@@ -56,7 +56,7 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
             let g = r.put(g);
             let g = restored(r, g, &dims, keeps)?;
             let y = restored(r, r.output(0), &dims, keeps)?;
-            r.give(0, Expr::from(g) * (r.x(0) - y).exp());
+            r.set_gradient(0, Expr::from(g) * (r.x(0) - y).exp());
             Some(())
         },
         "linalg_vector_norm.default" => |r| {
@@ -72,21 +72,21 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
             norm(r, &dims, keeps)
         },
         "cumsum.default" => |r| {
-            let dim = numbers(&[r.dim(1)?]);
+            let dim = int_list(&[r.dim(1)?]);
             let flip = |x: Expr| Expr::call("flip.default", vec![x, dim.clone().into()], Typing::Like(0));
             let g = flip(r.g()?);
             let sum = Expr::call("cumsum.default", vec![g, r.x(1), none()], Typing::Like(0));
-            r.give(0, flip(sum));
+            r.set_gradient(0, flip(sum));
             Some(())
         },
         _ => return None,
     })
 }
 
-/// Where no operand names dimensions all of them are meant.
+/// Means that the reduction is over all dimensions.
 const NO_OPERAND: usize = usize::MAX;
 
-/// A gradient of one element, to every element; the function is given the number of those.
+/// Broadcasts the gradient of a full reduction; `scale` gets the number of elements.
 fn spread_all(r: &mut Rule, scale: fn(Expr, Operand) -> Expr) -> Option<()> {
     let g = r.g()?;
     let dims: Vec<usize> = (0..r.rank(0)?).collect();
@@ -104,11 +104,11 @@ fn spread(r: &mut Rule, dims: usize, keeps: usize, scale: fn(Expr, Operand) -> E
     spread_as(r, scale(gradient.into(), count))
 }
 
-/// Expanded to the shape of the first operand.
+/// Expands a gradient to the shape of the first operand.
 fn spread_as(r: &mut Rule, gradient: Expr) -> Option<()> {
     let sizes = r.sizes(0)?;
     let gradient = r.put(gradient);
-    r.give(0, r.shaped(0, "expand.default", gradient.into(), vec![sizes.into(), false.into()]));
+    r.set_gradient(0, r.shaped(0, "expand.default", gradient.into(), vec![sizes.into(), false.into()]));
     Some(())
 }
 
@@ -121,7 +121,7 @@ fn count(r: &mut Rule, dims: &[usize]) -> Operand {
     r.emit.count(&x, dims.iter().copied())
 }
 
-/// With the dimensions that a reduction took away, each of one element.
+/// Reinserts the reduced dimensions with size 1.
 fn restored(r: &mut Rule, reduced: Operand, dims: &[usize], keeps: bool) -> Option<Operand> {
     let rank = r.rank(0)?;
     if keeps || rank == 0 {
@@ -156,13 +156,13 @@ fn variance(r: &mut Rule, g: Expr) -> Option<()> {
     {
         dims.iter().for_each(|dim| shape[*dim] = Dim::Known(1));
     }
-    let mean = Expr::typed("mean.dim", vec![r.x(0), numbers(&dims).into(), true.into(), none()], ty);
-    r.give(0, (r.x(0) - mean) * g * 2 / free);
+    let mean = Expr::typed("mean.dim", vec![r.x(0), int_list(&dims).into(), true.into(), none()], ty);
+    r.set_gradient(0, (r.x(0) - mean) * g * 2 / free);
     Some(())
 }
 
-/// To the elements that are equal to the extreme, in equal parts.
-fn evenly(r: &mut Rule, dims: &[usize], keeps: bool) -> Option<()> {
+/// Distributes the gradient evenly_to_extrema over the elements equal to the extremum.
+fn evenly_to_extrema(r: &mut Rule, dims: &[usize], keeps: bool) -> Option<()> {
     let g = r.g()?;
     let g = r.put(g);
     let g = restored(r, g, dims, keeps)?;
@@ -172,19 +172,19 @@ fn evenly(r: &mut Rule, dims: &[usize], keeps: bool) -> Option<()> {
     let count = if keeps && r.emit.tensor(&y).rank() != r.rank(0) {
         Expr::typed("sum.default", vec![(&mask).into(), none()], sizes)
     } else {
-        let dims = numbers(dims).into();
+        let dims = int_list(dims).into();
         Expr::typed("sum.dim_IntList", vec![(&mask).into(), dims, true.into(), none()], sizes)
     };
-    r.give(0, (Expr::from(g) / count).only(&mask));
+    r.set_gradient(0, (Expr::from(g) / count).where_true(&mask));
     Some(())
 }
 
-/// To the elements that the second result names by their places.
+/// Scatters the gradient to the indices in the second result.
 fn selected(r: &mut Rule, dim: usize, keeps: Option<usize>) -> Option<()> {
     let g = r.g()?;
     let g = r.put(g);
     if r.rank(0)? == 0 {
-        r.give(0, g);
+        r.set_gradient(0, g);
         return Some(());
     }
     let dim = r.dim(dim)?;
@@ -196,11 +196,11 @@ fn selected(r: &mut Rule, dim: usize, keeps: Option<usize>) -> Option<()> {
     let g = restored(r, g, &[dim], keeps)?;
     let zeros = r.zeros(0);
     let operands = vec![zeros.into(), (dim as i64).into(), places.into(), g.into()];
-    r.give(0, Expr::call("scatter_add.default", operands, Typing::Like(0)));
+    r.set_gradient(0, Expr::call("scatter_add.default", operands, Typing::Like(0)));
     Some(())
 }
 
-/// Of the vectors along some dimensions; without a direction at zero.
+/// The norm of vectors along some dimensions; the derivative at zero is zero.
 fn norm(r: &mut Rule, dims: &[usize], keeps: bool) -> Option<()> {
     let order = if r.is_none(1) { 2.0 } else { r.number(1)? };
     let g = r.g()?;
@@ -210,9 +210,9 @@ fn norm(r: &mut Rule, dims: &[usize], keeps: bool) -> Option<()> {
     let y = if is_whole { r.output(0) } else { restored(r, r.output(0), dims, keeps)? };
     let gradient = match order {
         1.0 => Expr::from(g) * r.x(0).sgn(),
-        2.0 => (r.x(0) / &y * g).except(Expr::from(&y).eq_number(0)),
+        2.0 => (r.x(0) / &y * g).where_false(Expr::from(&y).eq_number(0)),
         _ => return None,
     };
-    r.give(0, gradient);
+    r.set_gradient(0, gradient);
     Some(())
 }

@@ -1,6 +1,6 @@
-//! Shapes, views, parts and their inverses, copies.
+//! Shapes, views, slices and their inverses, copies.
 
-use super::{Derivative, Rule, numbers};
+use super::rule::{Derivative, Rule, int_list};
 use crate::autodiff::expression::{Expr, Typing};
 use crate::ir::operand::Operand;
 use crate::ir::types::{Dim, TensorType};
@@ -17,12 +17,12 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
         | "flatten.using_ints"
         | "view_copy.default" => |r| {
             let (g, sizes) = (r.g()?, r.sizes(0)?);
-            r.give(0, r.shaped(0, "reshape.default", g, vec![sizes.into()]));
+            r.set_gradient(0, r.shaped(0, "reshape.default", g, vec![sizes.into()]));
             Some(())
         },
         "expand.default" | "expand_copy.default" => |r| {
             let g = r.g()?;
-            r.give_summed(0, g)
+            r.set_summed_gradient(0, g)
         },
         "permute.default" => |r| {
             let g = r.g()?;
@@ -31,17 +31,17 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
             for (to, from) in dims.into_iter().enumerate() {
                 *back.get_mut(from)? = to;
             }
-            r.give(0, r.shaped(0, "permute.default", g, vec![numbers(&back).into()]));
+            r.set_gradient(0, r.shaped(0, "permute.default", g, vec![int_list(&back).into()]));
             Some(())
         },
         "transpose.int" => |r| {
             let g = r.g()?;
-            r.give(0, r.shaped(0, "transpose.int", g, vec![r.x(1), r.x(2)]));
+            r.set_gradient(0, r.shaped(0, "transpose.int", g, vec![r.x(1), r.x(2)]));
             Some(())
         },
         "t.default" => |r| {
             let g = r.g()?;
-            r.give(0, r.shaped(0, "t.default", g, vec![]));
+            r.set_gradient(0, r.shaped(0, "t.default", g, vec![]));
             Some(())
         },
         "alias.default"
@@ -53,11 +53,11 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
         | "to.dtype" => |r| r.unary(|g, _, _| g),
         "copy.default" => |r| {
             let g = r.g()?;
-            if r.wants(0) {
+            if r.needs_gradient(0) {
                 let zeros = r.zeros(0);
-                r.give(0, zeros);
+                r.set_gradient(0, zeros);
             }
-            r.give_summed(1, g)
+            r.set_summed_gradient(1, g)
         },
         "slice.Tensor" => |r| {
             let (g, sizes) = (r.g()?, r.sizes(0)?);
@@ -65,47 +65,47 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
                 if r.is_none(index) { missing.into() } else { r.x(index) }
             };
             let operands = vec![sizes.into(), r.x(1), bound(2, 0), bound(3, i64::MAX), r.x(4)];
-            r.give(0, r.shaped(0, "slice_backward.default", g, operands));
+            r.set_gradient(0, r.shaped(0, "slice_backward.default", g, operands));
             Some(())
         },
         "slice_backward.default" => |r| {
             let g = r.g()?;
-            r.give(0, r.shaped(0, "slice.Tensor", g, vec![r.x(2), r.x(3), r.x(4), r.x(5)]));
+            r.set_gradient(0, r.shaped(0, "slice.Tensor", g, vec![r.x(2), r.x(3), r.x(4), r.x(5)]));
             Some(())
         },
         "select.int" => |r| {
             let (g, sizes) = (r.g()?, r.sizes(0)?);
-            r.give(0, r.shaped(0, "select_backward.default", g, vec![sizes.into(), r.x(1), r.x(2)]));
+            r.set_gradient(0, r.shaped(0, "select_backward.default", g, vec![sizes.into(), r.x(1), r.x(2)]));
             Some(())
         },
         "select_backward.default" => |r| {
             let g = r.g()?;
-            r.give(0, r.shaped(0, "select.int", g, vec![r.x(2), r.x(3)]));
+            r.set_gradient(0, r.shaped(0, "select.int", g, vec![r.x(2), r.x(3)]));
             Some(())
         },
         "diagonal.default" => |r| {
             let (g, sizes) = (r.g()?, r.sizes(0)?);
             let operands = vec![sizes.into(), r.x(1), r.x(2), r.x(3)];
-            r.give(0, r.shaped(0, "diagonal_backward.default", g, operands));
+            r.set_gradient(0, r.shaped(0, "diagonal_backward.default", g, operands));
             Some(())
         },
         "diagonal_backward.default" => |r| {
             let g = r.g()?;
-            r.give(0, r.shaped(0, "diagonal.default", g, vec![r.x(2), r.x(3), r.x(4)]));
+            r.set_gradient(0, r.shaped(0, "diagonal.default", g, vec![r.x(2), r.x(3), r.x(4)]));
             Some(())
         },
-        "select_scatter.default" => |r| written(r, "select_scatter.default", "select.int"),
-        "slice_scatter.default" => |r| written(r, "slice_scatter.default", "slice.Tensor"),
-        "diagonal_scatter.default" => |r| written(r, "diagonal_scatter.default", "diagonal.default"),
+        "select_scatter.default" => |r| scatter(r, "select_scatter.default", "select.int"),
+        "slice_scatter.default" => |r| scatter(r, "slice_scatter.default", "slice.Tensor"),
+        "diagonal_scatter.default" => |r| scatter(r, "diagonal_scatter.default", "diagonal.default"),
         "flip.default" => |r| {
             let g = r.g()?;
-            r.give(0, Expr::call("flip.default", vec![g, r.x(1)], Typing::Like(0)));
+            r.set_gradient(0, Expr::call("flip.default", vec![g, r.x(1)], Typing::Like(0)));
             Some(())
         },
         "roll.default" => |r| {
             let g = r.g()?;
             let back = r.ints(1)?.into_iter().map(|shift| (-shift).into()).collect::<Vec<Operand>>();
-            r.give(
+            r.set_gradient(
                 0,
                 Expr::call("roll.default", vec![g, Operand::List(back).into(), r.x(2)], Typing::Like(0)),
             );
@@ -116,7 +116,10 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
         "constant_pad_nd.default" => |r| {
             let g = r.g()?;
             let back = r.ints(1)?.into_iter().map(|pad| (-pad).into()).collect::<Vec<Operand>>();
-            r.give(0, r.shaped(0, "constant_pad_nd.default", g, vec![Operand::List(back).into(), 0.into()]));
+            r.set_gradient(
+                0,
+                r.shaped(0, "constant_pad_nd.default", g, vec![Operand::List(back).into(), 0.into()]),
+            );
             Some(())
         },
         "repeat.default" => repeat,
@@ -124,24 +127,24 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
     })
 }
 
-/// `x` with a part of it replaced by `src`.
-fn written(r: &mut Rule, write: &'static str, read: &'static str) -> Option<()> {
+/// `x` with a part replaced by `src`.
+fn scatter(r: &mut Rule, write: &'static str, read: &'static str) -> Option<()> {
     let g = r.g()?;
     let place: Vec<Expr> = (2..r.node.operands.len()).map(|index| r.x(index)).collect();
-    if r.wants(0) {
+    if r.needs_gradient(0) {
         let zeros = r.zeros(1);
         let operands = [vec![zeros.into()], place.clone()].concat();
-        r.give(0, r.shaped(0, write, g.clone(), operands));
+        r.set_gradient(0, r.shaped(0, write, g.clone(), operands));
     }
-    if r.wants(1) {
-        r.give(1, r.shaped(1, read, g, place));
+    if r.needs_gradient(1) {
+        r.set_gradient(1, r.shaped(1, read, g, place));
     }
     Some(())
 }
 
 fn triangle(r: &mut Rule, name: &'static str) -> Option<()> {
     let g = r.g()?;
-    r.give(0, Expr::call(name, vec![g, r.x(1)], Typing::Like(0)));
+    r.set_gradient(0, Expr::call(name, vec![g, r.x(1)], Typing::Like(0)));
     Some(())
 }
 
@@ -163,8 +166,8 @@ fn repeat(r: &mut Rule) -> Option<()> {
     let g = r.put(g);
     let ty = TensorType { shape: Some(split), ..r.emit.tensor(&g) };
     let apart = Expr::typed("reshape.default", vec![g.into(), Operand::List(sizes).into()], ty);
-    let operands = vec![numbers(&repeated).into(), false.into(), super::none()];
+    let operands = vec![int_list(&repeated).into(), false.into(), super::rule::none()];
     let apart = r.put(apart);
-    r.give(0, r.shaped(0, "sum.dim_IntList", apart.into(), operands));
+    r.set_gradient(0, r.shaped(0, "sum.dim_IntList", apart.into(), operands));
     Some(())
 }

@@ -1,4 +1,4 @@
-//! The words of a graph's text.
+//! Tokens of a graph's text.
 
 use super::parse::ParseError;
 
@@ -6,14 +6,14 @@ use super::parse::ParseError;
 pub(super) enum Token {
     /// Letters, digits, dots, underscores and colons: `aten.add.Tensor`, `dtype:f32`, `0:3:4`.
     Word(String),
-    /// `%x.3`: without the sign.
+    /// `%x.3`, without the `%`.
     Value(String),
-    /// `@main`: without the sign.
+    /// `@main`, without the `@`.
     Function(String),
     Int(i64),
     Float(f64),
     Str(String),
-    /// One of `( ) { } [ ] , : = - > ? *`, and `@` before a device.
+    /// One of `( ) { } [ ] , : = - > ? *`, or `@` before a device.
     Sign(char),
 }
 
@@ -35,7 +35,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Placed>, ParseError> {
                 break;
             }
             let (token, length) = token(first, rest)
-                .ok_or_else(|| ParseError::new(line, format!("`{first}` begins nothing")))?;
+                .ok_or_else(|| ParseError::new(line, format!("unexpected character `{first}`")))?;
             tokens.push(Placed { token, line });
             rest = &rest[length..];
         }
@@ -82,7 +82,7 @@ fn token(first: char, rest: &str) -> Option<(Token, usize)> {
     }
 }
 
-/// `3`, `-3`, `1.5`, `1e-05`. A number that fits no register of 64 bits is no number.
+/// `3`, `-3`, `1.5`, `1e-05`. An integer that does not fit 64 bits is not a number.
 fn number(rest: &str) -> (Token, usize) {
     let bytes = rest.as_bytes();
     let mut length = 1;

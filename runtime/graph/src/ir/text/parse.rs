@@ -1,4 +1,5 @@
-//! A text to its graph. What is read is hostile until `verify` has seen it: sizes, depths and numbers are bounded.
+//! Parses the text of a graph. The input is untrusted until `verify` has accepted the graph: sizes, depths
+//! and numbers are bounded.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,12 +12,12 @@ use crate::ir::op::Op;
 use crate::ir::operand::Operand;
 use crate::ir::types::{DType, Device, Dim, TensorType, Type};
 
-/// How deep regions, lists and types may nest.
+/// The maximum nesting depth of regions, lists and types.
 const DEPTH: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseError {
-    /// From one.
+    /// Counted from one.
     pub line: u32,
     pub message: String,
 }
@@ -35,7 +36,7 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// A graph that is not verified.
+/// Parses a graph without verifying it.
 pub fn parse(text: &str) -> Result<Graph, ParseError> {
     let tokens = tokens(text)?;
     let mut functions = HashMap::new();
@@ -61,14 +62,14 @@ pub fn parse(text: &str) -> Result<Graph, ParseError> {
     .graph()
 }
 
-/// A type alone: `f32[4,?]`.
+/// Parses a single type: `f32[4,?]`.
 pub fn parse_type(text: &str) -> Result<Type, ParseError> {
     let tokens = tokens(text)?;
     let (functions, names) = (HashMap::new(), HashMap::new());
     let mut parser =
         Parser { tokens, at: 0, depth: 0, functions, graph: Graph::default(), values: Vec::new(), names };
     let ty = parser.ty()?;
-    if parser.peek().is_some() { Err(parser.wrong("the end")) } else { Ok(ty) }
+    if parser.peek().is_some() { Err(parser.expected("the end")) } else { Ok(ty) }
 }
 
 struct Parser {
@@ -78,7 +79,7 @@ struct Parser {
     functions: HashMap<String, FunctionId>,
     graph: Graph,
     values: Vec<ValueInfo>,
-    /// The values of the function by what the text calls them.
+    /// The values of the current function by their names in the text.
     names: HashMap<String, Value>,
 }
 
@@ -89,12 +90,12 @@ impl Parser {
         self.word("graph")?;
         let version = self.int()?;
         if version != VERSION {
-            return Err(self.error(format!("version {version} of the notation; this is version {VERSION}")));
+            return Err(self.error(format!("unsupported format version {version}; expected {VERSION}")));
         }
         while self.take_word("file") {
             let number = self.int()?;
             if usize::try_from(number) != Ok(self.graph.files.len()) {
-                return Err(self.error("files are numbered from 0 on"));
+                return Err(self.error("files must be numbered from 0 in order"));
             }
             let name = self.string()?;
             self.graph.files.push(Arc::from(name));
@@ -103,7 +104,7 @@ impl Parser {
             let function = self.function()?;
             self.graph.functions.push(function);
         }
-        if self.peek().is_some() { Err(self.wrong("a function")) } else { Ok(self.graph) }
+        if self.peek().is_some() { Err(self.expected("a function")) } else { Ok(self.graph) }
     }
 
     fn function(&mut self) -> Parsed<Function> {
@@ -112,7 +113,7 @@ impl Parser {
         self.names.clear();
         let name = match self.next() {
             Some(Token::Function(name)) => name.into_boxed_str(),
-            _ => return Err(self.wrong("the name of a function")),
+            _ => return Err(self.expected("the name of a function")),
         };
         self.sign('(')?;
         let mut params = Vec::new();
@@ -149,7 +150,7 @@ impl Parser {
         Ok(Function { name, body, results, values: std::mem::take(&mut self.values) })
     }
 
-    /// Nodes up to and with the word that ends them.
+    /// Nodes up to and including the keyword that ends them.
     fn nodes(&mut self, end: &str) -> Parsed<Region> {
         let mut region = Region::default();
         while !self.take_word(end) {
@@ -193,7 +194,7 @@ impl Parser {
     }
 
     fn region(&mut self) -> Parsed<Region> {
-        self.deeper(|parser| {
+        self.nested(|parser| {
             parser.sign('(')?;
             let mut params = Vec::new();
             while !parser.take(')') {
@@ -214,20 +215,20 @@ impl Parser {
     fn op(&mut self) -> Parsed<Op> {
         let word = match self.next() {
             Some(Token::Word(word)) => word,
-            _ => return Err(self.wrong("an operation")),
+            _ => return Err(self.expected("an operation")),
         };
         Ok(match word.as_str() {
             "call" => match self.next() {
                 Some(Token::Function(name)) => match self.functions.get(&name) {
                     Some(id) => Op::Call(*id),
-                    None => return Err(self.error(format!("there is no @{name}"))),
+                    None => return Err(self.error(format!("unknown function @{name}"))),
                 },
-                _ => return Err(self.wrong("the name of a function")),
+                _ => return Err(self.expected("the name of a function")),
             },
             "tuple.get" => Op::TupleGet(self.number()?),
             "raise" => Op::Raise(self.string()?.into()),
             "python" => Op::Python(self.number()?),
-            name => Op::named(name).ok_or_else(|| self.error(format!("`{name}` is no operation")))?,
+            name => Op::named(name).ok_or_else(|| self.error(format!("unknown operation `{name}`")))?,
         })
     }
 
@@ -240,7 +241,7 @@ impl Parser {
             Some(Token::Int(value)) => Operand::Int(value),
             Some(Token::Float(value)) => Operand::Float(value),
             Some(Token::Str(text)) => Operand::Str(text.into()),
-            Some(Token::Sign('[')) => self.deeper(|parser| {
+            Some(Token::Sign('[')) => self.nested(|parser| {
                 let mut items = Vec::new();
                 while !parser.take(']') {
                     items.push(parser.operand()?);
@@ -256,24 +257,24 @@ impl Parser {
                     self.sign(':')?;
                     return self.property(&word);
                 }
-                _ => return Err(self.error(format!("`{word}` is no operand"))),
+                _ => return Err(self.error(format!("unknown operand `{word}`"))),
             },
-            _ => return Err(self.wrong("an operand")),
+            _ => return Err(self.expected("an operand")),
         })
     }
 
     fn property(&mut self, kind: &str) -> Parsed<Operand> {
-        let Some(Token::Word(name)) = self.next() else { return Err(self.wrong("a name")) };
+        let Some(Token::Word(name)) = self.next() else { return Err(self.expected("a name")) };
         let operand = match kind {
             "dtype" => DType::from_text(&name).map(Operand::DType),
             "device" => self.device(&name).map(Operand::Device),
             "layout" => Some(Operand::Layout(name.clone().into())),
             _ => Some(Operand::MemoryFormat(name.clone().into())),
         };
-        operand.ok_or_else(|| self.error(format!("`{name}` is no {kind}")))
+        operand.ok_or_else(|| self.error(format!("unknown {kind} `{name}`")))
     }
 
-    /// `cuda`, and the number that may follow a colon.
+    /// `cuda`, optionally followed by a colon and an index.
     fn device(&mut self, name: &str) -> Option<Device> {
         if name == "cuda" && self.take(':') {
             let Some(Token::Int(index)) = self.next() else { return None };
@@ -283,8 +284,8 @@ impl Parser {
     }
 
     fn ty(&mut self) -> Parsed<Type> {
-        self.deeper(|parser| {
-            let Some(Token::Word(word)) = parser.next() else { return Err(parser.wrong("a type")) };
+        self.nested(|parser| {
+            let Some(Token::Word(word)) = parser.next() else { return Err(parser.expected("a type")) };
             let has_items = parser.peek() == Some(&Token::Sign('['));
             Ok(match (word.as_str(), has_items) {
                 ("int", false) => Type::Int,
@@ -306,9 +307,9 @@ impl Parser {
                 }
                 (name, true) => match DType::from_text(name) {
                     Some(dtype) => Type::Tensor(parser.tensor(dtype)?),
-                    None => return Err(parser.error(format!("`{name}` is no dtype"))),
+                    None => return Err(parser.error(format!("unknown dtype `{name}`"))),
                 },
-                _ => return Err(parser.error(format!("`{word}` is no type"))),
+                _ => return Err(parser.error(format!("unknown type `{word}`"))),
             })
         })
     }
@@ -326,12 +327,12 @@ impl Parser {
             }
             Some(dims)
         };
-        // `@cuda` is read as the name of a function is.
+        // The lexer reads `@cuda` as a function name.
         let device = match self.peek() {
             Some(Token::Function(name)) => {
                 let name = name.clone();
                 self.at += 1;
-                self.device(&name).ok_or_else(|| self.error(format!("`{name}` is no device")))?
+                self.device(&name).ok_or_else(|| self.error(format!("unknown device `{name}`")))?
             }
             _ => Device::Cpu,
         };
@@ -344,9 +345,9 @@ impl Parser {
             Some(Token::Sign('?')) => Ok(Dim::Unknown),
             Some(Token::Word(word)) => match word.strip_prefix('s').and_then(|number| number.parse().ok()) {
                 Some(symbol) => Ok(Dim::Symbol(symbol)),
-                None => Err(self.error(format!("`{word}` is no size"))),
+                None => Err(self.error(format!("invalid size `{word}`"))),
             },
-            _ => Err(self.wrong("a size")),
+            _ => Err(self.expected("a size")),
         }
     }
 
@@ -365,12 +366,12 @@ impl Parser {
             |parser: &mut Self| Ok((parser.number()?, parser.sign(':').and_then(|()| parser.number())?));
         self.sign(':')?;
         let start = place(self)?;
-        // `4-5` is read as 4 and -5.
+        // The lexer reads `4-5` as 4 and -5.
         let end_line = match self.next() {
             Some(Token::Int(line)) if line <= 0 => u32::try_from(-line).ok(),
             _ => None,
         };
-        let end_line = end_line.ok_or_else(|| self.wrong("the end of a span"))?;
+        let end_line = end_line.ok_or_else(|| self.expected("the end of a span"))?;
         self.sign(':')?;
         Ok(Span { file, start, end: (end_line, self.number()?) })
     }
@@ -378,7 +379,7 @@ impl Parser {
     fn output(&mut self) -> Parsed<(String, Type)> {
         let name = match self.next() {
             Some(Token::Value(name)) => name,
-            _ => return Err(self.wrong("a value")),
+            _ => return Err(self.expected("a value")),
         };
         self.sign(':')?;
         Ok((name, self.ty()?))
@@ -399,9 +400,9 @@ impl Parser {
         }
     }
 
-    fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= DEPTH {
-            return Err(self.error(format!("nested deeper than {DEPTH}")));
+            return Err(self.error(format!("nested deeper than {DEPTH} levels")));
         }
         self.depth += 1;
         let parsed = parse(self);
@@ -436,7 +437,7 @@ impl Parser {
             Ok(())
         } else {
             self.at += 1;
-            Err(self.wrong(&format!("`{sign}`")))
+            Err(self.expected(&format!("`{sign}`")))
         }
     }
 
@@ -445,11 +446,11 @@ impl Parser {
             Ok(())
         } else {
             self.at += 1;
-            Err(self.wrong(&format!("`{wanted}`")))
+            Err(self.expected(&format!("`{wanted}`")))
         }
     }
 
-    /// A comma, if the end is not there.
+    /// Consumes a comma, unless the end token follows.
     fn separator(&mut self, end: char) -> Parsed<()> {
         if self.peek() == Some(&Token::Sign(end)) { Ok(()) } else { self.sign(',') }
     }
@@ -457,14 +458,14 @@ impl Parser {
     fn string(&mut self) -> Parsed<String> {
         match self.next() {
             Some(Token::Str(text)) => Ok(text),
-            _ => Err(self.wrong("a string")),
+            _ => Err(self.expected("a string")),
         }
     }
 
     fn int(&mut self) -> Parsed<i64> {
         match self.next() {
             Some(Token::Int(value)) => Ok(value),
-            _ => Err(self.wrong("a number")),
+            _ => Err(self.expected("a number")),
         }
     }
 
@@ -473,11 +474,11 @@ impl Parser {
         u32::try_from(value).map_err(|_| self.error(format!("{value} is out of range")))
     }
 
-    /// The token before this one is not what was wanted.
-    fn wrong(&self, wanted: &str) -> ParseError {
+    /// The error for the previous token, which is not what was expected.
+    fn expected(&self, wanted: &str) -> ParseError {
         match self.tokens.get(self.at.saturating_sub(1)) {
-            Some(Placed { token, .. }) => self.error(format!("{wanted} should be here, not {token:?}")),
-            None => self.error(format!("{wanted} is missing at the end")),
+            Some(Placed { token, .. }) => self.error(format!("expected {wanted}, found {token:?}")),
+            None => self.error(format!("expected {wanted}, found the end of the text")),
         }
     }
 

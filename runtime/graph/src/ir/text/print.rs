@@ -1,4 +1,4 @@
-//! A graph to its text.
+//! Prints a graph as text.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ pub fn print(graph: &Graph) -> String {
     out
 }
 
-/// An operation as it stands in the text: `aten.add.Tensor`, `scalar.add`, `call @f`.
+/// The text form of an operation: `aten.add.Tensor`, `scalar.add`, `call @f`.
 pub fn op_name(graph: &Graph, op: &Op) -> String {
     match op {
         Op::Scalar(scalar) => format!("scalar.{}", scalar.text()),
@@ -146,7 +146,7 @@ impl Printer<'_> {
     }
 }
 
-/// As a string of JSON.
+/// As a JSON string.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,7 +1,7 @@
-//! Registers whose value is known while the graph is made: arithmetic on literals, sizes of known shapes, branches on
-//! literal conditions, loops without rounds.
+//! Constant folding: scalar arithmetic on literals, sizes of known shapes, branches on literal conditions,
+//! loops with zero iterations.
 
-use super::rewrite::{Outcome, Rewrite, rewrite};
+use super::rewrite::{Rewrite, Rewritten, rewrite};
 use crate::ir::arithmetic::{self, Kind, widen};
 use crate::ir::graph::{Function, Node, ValueInfo};
 use crate::ir::op::{Op, Scalar};
@@ -9,40 +9,40 @@ use crate::ir::operand::Operand;
 use crate::ir::types::{Dim, Type};
 
 pub(super) fn run(function: &mut Function) {
-    rewrite(function, &mut Constants);
+    rewrite(function, &mut ConstantFolding);
 }
 
-struct Constants;
+struct ConstantFolding;
 
-impl Rewrite for Constants {
-    fn node(&mut self, mut node: Node, values: &[ValueInfo]) -> Outcome {
+impl Rewrite for ConstantFolding {
+    fn node(&mut self, mut node: Node, values: &[ValueInfo]) -> Rewritten {
         match &node.op {
             Op::Scalar(scalar) => match folded(*scalar, &node, values) {
-                Some(known) => Outcome::Becomes(vec![known], node),
-                None => Outcome::Stays(node),
+                Some(known) => Rewritten::Replace(vec![known], node),
+                None => Rewritten::Keep(node),
             },
             Op::Size => match size(&node.operands, values) {
-                Some(known) => Outcome::Becomes(vec![known], node),
-                None => Outcome::Stays(node),
+                Some(known) => Rewritten::Replace(vec![known], node),
+                None => Rewritten::Keep(node),
             },
             Op::If => match node.operands[..] {
                 [Operand::Bool(condition)] if node.regions.len() == 2 => {
                     let region = node.regions.swap_remove(usize::from(!condition));
-                    // What only the other branch has is used nowhere.
-                    Outcome::Opens(region.nodes, region.results)
+                    // The results of the other branch are discarded.
+                    Rewritten::Inline(region.nodes, region.results)
                 }
-                _ => Outcome::Stays(node),
+                _ => Rewritten::Keep(node),
             },
             Op::For => match node.operands[..] {
                 [Operand::Int(start), Operand::Int(stop), Operand::Int(step), ..]
                     if step != 0 && (if step > 0 { start >= stop } else { start <= stop }) =>
                 {
                     let carried = node.operands[3..].to_vec();
-                    Outcome::Becomes(carried, node)
+                    Rewritten::Replace(carried, node)
                 }
-                _ => Outcome::Stays(node),
+                _ => Rewritten::Keep(node),
             },
-            _ => Outcome::Stays(node),
+            _ => Rewritten::Keep(node),
         }
     }
 }
@@ -58,7 +58,7 @@ fn size(operands: &[Operand], values: &[ValueInfo]) -> Option<Operand> {
     }
 }
 
-/// What would raise, and what does not fit a register, is left to the run.
+/// Operations that would raise or overflow are left for run time.
 fn folded(scalar: Scalar, node: &Node, values: &[ValueInfo]) -> Option<Operand> {
     let is_int = |operand: &Operand| match operand {
         Operand::Value(value) => values.get(value.index()).is_some_and(|info| info.ty == Type::Int),
@@ -77,22 +77,22 @@ fn folded(scalar: Scalar, node: &Node, values: &[ValueInfo]) -> Option<Operand> 
             _ => None,
         },
         [a] => {
-            let (a, kind) = register(a)?;
-            let (function, wanted, given) = arithmetic::unary(scalar, kind)?;
-            literal(function(widen(a, kind, wanted)?, 0).ok()?, given)
+            let (a, kind) = scalar_literal(a)?;
+            let (function, takes, returns) = arithmetic::unary(scalar, kind)?;
+            literal(function(widen(a, kind, takes)?, 0).ok()?, returns)
         }
         [a, b] => {
-            let ((a, kind), (b, other)) = (register(a)?, register(b)?);
+            let ((a, kind), (b, other)) = (scalar_literal(a)?, scalar_literal(b)?);
             let result = Kind::of(&values.get(node.outputs.first()?.index())?.ty)?;
-            let (function, wanted, given) = arithmetic::binary(scalar, kind, other, result)?;
-            literal(function(widen(a, kind, wanted)?, widen(b, other, wanted)?).ok()?, given)
+            let (function, takes, returns) = arithmetic::binary(scalar, kind, other, result)?;
+            literal(function(widen(a, kind, takes)?, widen(b, other, takes)?).ok()?, returns)
         }
         _ => None,
     }
 }
 
-/// The bits of a literal, and what they are.
-fn register(operand: &Operand) -> Option<(u64, Kind)> {
+/// The bits and the kind of a literal.
+fn scalar_literal(operand: &Operand) -> Option<(u64, Kind)> {
     match operand {
         Operand::Bool(value) => Some((u64::from(*value), Kind::Bool)),
         Operand::Int(value) => Some((value.cast_unsigned(), Kind::Int)),

@@ -1,8 +1,9 @@
-//! What is computed twice is computed once: the same operation with the same operands, where the first one is visible.
+//! CommonSubexpressionElimination subexpression elimination: a node is replaced by an earlier visible node with the same operation
+//! and operands.
 
 use std::collections::{HashMap, HashSet};
 
-use super::rewrite::{Outcome, Rewrite, rewrite};
+use super::rewrite::{Rewrite, Rewritten, rewrite};
 use crate::ir::escape::escaping;
 use crate::ir::graph::{Function, Node, Value, ValueInfo};
 use crate::ir::op::Op;
@@ -10,34 +11,34 @@ use crate::ir::operand::Operand;
 
 pub(super) fn run(function: &mut Function) {
     let escaping = escaping(function);
-    rewrite(function, &mut Common { regions: Vec::new(), escaping });
+    rewrite(function, &mut CommonSubexpressionElimination { regions: Vec::new(), escaping });
 }
 
-/// The results of nodes by what was computed.
+/// Results of nodes by operation and operands.
 type Seen = HashMap<(Op, Vec<Key>), Vec<Value>>;
 
-/// What can be seen, region by region.
-struct Common {
+/// Visible nodes, one map per enclosing region.
+struct CommonSubexpressionElimination {
     regions: Vec<Seen>,
     escaping: HashSet<Value>,
 }
 
-impl Rewrite for Common {
-    fn node(&mut self, node: Node, _: &[ValueInfo]) -> Outcome {
+impl Rewrite for CommonSubexpressionElimination {
+    fn node(&mut self, node: Node, _: &[ValueInfo]) -> Rewritten {
         if !is_shared(&node) || node.outputs.iter().any(|output| self.escaping.contains(output)) {
-            return Outcome::Stays(node);
+            return Rewritten::Keep(node);
         }
         let key = (node.op.clone(), node.operands.iter().map(Key::of).collect());
         match self.regions.iter().rev().find_map(|region| region.get(&key)) {
             Some(values) => {
                 let operands = values.iter().copied().map(Operand::Value).collect();
-                Outcome::Becomes(operands, node)
+                Rewritten::Replace(operands, node)
             }
             None => {
                 if let Some(region) = self.regions.last_mut() {
                     region.insert(key, node.outputs.clone());
                 }
-                Outcome::Stays(node)
+                Rewritten::Keep(node)
             }
         }
     }
@@ -51,7 +52,7 @@ impl Rewrite for Common {
     }
 }
 
-/// Lists are changed in place by who alone has them: each has its own.
+/// Whether equal nodes may be merged. Lists may not: a list with a single owner is modified in place.
 fn is_shared(node: &Node) -> bool {
     match node.op {
         Op::Operator(_) => !node.op.has_effect(),
@@ -60,7 +61,7 @@ fn is_shared(node: &Node) -> bool {
     }
 }
 
-/// An operand as it is compared: floats by their bits.
+/// A hashable operand. Floats compare by their bits.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Float(u64),

@@ -1,56 +1,55 @@
-//! Gradients of parts. Each is a whole of zeros around the part; where such are added up,
+//! Gradient accumulation: the gradient of a slice or of some rows is a tensor of zeros except for that part.
+//! Sums of such tensors are rewritten:
 //!
-//! - slices that lie side by side are joined: `slice_backward(a, …) + slice_backward(b, …)` is `cat([a, b])`, where the
-//!   two are all that there is;
-//! - rows of a table are added where they belong: `t + embedding_dense_backward(g, rows, …)` is
-//!   `index_add(t, 0, rows, g)`.
+//! - `slice_backward(a, …) + slice_backward(b, …)` becomes `cat([a, b])`, if the slices are adjacent and
+//!   cover the tensor;
+//! - `t + embedding_dense_backward(g, rows, …)` becomes `index_add(t, 0, rows, g)`.
 //!
-//! A sum of nothing but zeros is a zero, of whichever sign; the sums of rows that come more than once are rounded
-//! elsewhere.
+//! The sign of a zero may change, and sums over repeated rows may round differently.
 
 use std::collections::HashMap;
 
-use super::rewrite::{Outcome, Rewrite, rewrite};
+use super::rewrite::{Rewrite, Rewritten, rewrite};
 use crate::ir::graph::{Function, Node, Value, ValueInfo};
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
 use crate::ir::types::TensorType;
 
 pub(super) fn run(function: &mut Function) {
-    rewrite(function, &mut Parts::default());
+    rewrite(function, &mut GradientAccumulation::default());
 }
 
 #[derive(Default)]
-struct Parts {
+struct GradientAccumulation {
     slices: HashMap<Value, Slices>,
     rows: HashMap<Value, Rows>,
 }
 
-/// A whole that is zero but for some slices of one dimension.
+/// A tensor that is zero except for some slices along one dimension.
 #[derive(Clone)]
 struct Slices {
     whole: TensorType,
     dimension: i64,
-    /// Start, end and what is there, in their order.
+    /// Start, end and content, in order.
     slices: Vec<(i64, i64, Operand)>,
 }
 
-/// A table that is zero but for some rows.
+/// A table that is zero except for some rows.
 struct Rows {
-    numbers: Operand,
+    indices: Operand,
     rows: Operand,
 }
 
-impl Rewrite for Parts {
-    fn node(&mut self, node: Node, values: &[ValueInfo]) -> Outcome {
+impl Rewrite for GradientAccumulation {
+    fn node(&mut self, node: Node, values: &[ValueInfo]) -> Rewritten {
         let tensor = |value: Value| values.get(value.index()).and_then(|info| info.ty.tensor());
         let (Op::Operator(name), [output]) = (&node.op, &node.outputs[..]) else {
-            return Outcome::Stays(node);
+            return Rewritten::Keep(node);
         };
         let output = *output;
         match (&**name, &node.operands[..]) {
             ("aten.slice_backward.default", operands) => {
-                if let Some(slices) = tensor(output).and_then(|whole| Slices::one(operands, whole, tensor)) {
+                if let Some(slices) = tensor(output).and_then(|whole| Slices::of(operands, whole, tensor)) {
                     self.slices.insert(output, slices);
                 }
             }
@@ -62,24 +61,28 @@ impl Rewrite for Parts {
             ("aten.add.Tensor", [Operand::Value(a), Operand::Value(b), Operand::Int(1)])
                 if tensor(*a) == tensor(*b) && tensor(*a) == tensor(output) =>
             {
-                if let Some(sum) = self.slices.get(a).zip(self.slices.get(b)).and_then(|(a, b)| a.beside(b)) {
-                    let joined = sum.joined();
+                if let Some(sum) = self.slices.get(a).zip(self.slices.get(b)).and_then(|(a, b)| a.union(b)) {
+                    let cat = sum.as_cat();
                     self.slices.insert(output, sum);
-                    if let Some(operands) = joined {
-                        return Outcome::Stays(Node { op: operator("aten.cat.default"), operands, ..node });
+                    if let Some(operands) = cat {
+                        return Rewritten::Keep(Node { op: operator("aten.cat.default"), operands, ..node });
                     }
                 }
                 let added = [(*a, *b), (*b, *a)].into_iter().find_map(|(table, rows)| {
-                    let Rows { numbers, rows } = self.rows.get(&rows)?;
-                    Some(vec![table.into(), Operand::Int(0), numbers.clone(), rows.clone(), Operand::Int(1)])
+                    let Rows { indices, rows } = self.rows.get(&rows)?;
+                    Some(vec![table.into(), Operand::Int(0), indices.clone(), rows.clone(), Operand::Int(1)])
                 });
                 if let Some(operands) = added {
-                    return Outcome::Stays(Node { op: operator("aten.index_add.default"), operands, ..node });
+                    return Rewritten::Keep(Node {
+                        op: operator("aten.index_add.default"),
+                        operands,
+                        ..node
+                    });
                 }
             }
             _ => {}
         }
-        Outcome::Stays(node)
+        Rewritten::Keep(node)
     }
 }
 
@@ -89,7 +92,7 @@ fn operator(name: &str) -> Op {
 
 impl Slices {
     /// `slice_backward(gradient, sizes, dimension, start, end, step)`.
-    fn one<'a>(
+    fn of<'a>(
         operands: &[Operand],
         whole: &TensorType,
         tensor: impl Fn(Value) -> Option<&'a TensorType>,
@@ -117,19 +120,19 @@ impl Slices {
         is_part.then(|| Self { whole: whole.clone(), dimension, slices: vec![(start, end, (*part).into())] })
     }
 
-    /// Both, where they have nothing in common.
-    fn beside(&self, other: &Self) -> Option<Self> {
+    /// The union, if the slices do not overlap.
+    fn union(&self, other: &Self) -> Option<Self> {
         if self.dimension != other.dimension || self.whole != other.whole {
             return None;
         }
         let mut slices = [&self.slices[..], &other.slices].concat();
         slices.sort_by_key(|(start, end, _)| (*start, *end));
-        let is_apart = slices.windows(2).all(|pair| pair[0].1 <= pair[1].0);
-        is_apart.then(|| Self { slices, ..self.clone() })
+        let is_disjoint = slices.windows(2).all(|pair| pair[0].1 <= pair[1].0);
+        is_disjoint.then(|| Self { slices, ..self.clone() })
     }
 
-    /// What `cat` is given where there are no zeros left.
-    fn joined(&self) -> Option<Vec<Operand>> {
+    /// The operands of `cat`, if the slices cover the whole tensor.
+    fn as_cat(&self) -> Option<Vec<Operand>> {
         let size = *self.whole.sizes()?.get(usize::try_from(self.dimension).ok()?)?;
         let covered: i64 = self.slices.iter().map(|(start, end, _)| end - start).sum();
         let parts = self.slices.iter().map(|(_, _, part)| part.clone()).collect();
@@ -138,12 +141,12 @@ impl Slices {
 }
 
 impl Rows {
-    /// `embedding_dense_backward(gradient, numbers, count, padding, by frequency)`, where there are fewer rows than the
-    /// table has: a table of zeros costs more than they do.
+    /// `embedding_dense_backward(gradient, indices, count, padding, scale by frequency)`, if it has fewer
+    /// rows than the table; otherwise the table of zeros is cheaper.
     fn of<'a>(operands: &[Operand], tensor: impl Fn(Value) -> Option<&'a TensorType>) -> Option<Self> {
         let [
             Operand::Value(rows),
-            Operand::Value(numbers),
+            Operand::Value(indices),
             Operand::Int(count),
             Operand::Int(-1),
             Operand::Bool(false),
@@ -151,8 +154,8 @@ impl Rows {
         else {
             return None;
         };
-        let is_fewer = matches!(tensor(*numbers)?.sizes()?[..], [length] if i64::try_from(length).is_ok_and(|length| length <= *count));
-        let is_plain = tensor(*rows)?.rank() == Some(2);
-        (is_fewer && is_plain).then(|| Self { numbers: (*numbers).into(), rows: (*rows).into() })
+        let has_fewer_rows = matches!(tensor(*indices)?.sizes()?[..], [length] if i64::try_from(length).is_ok_and(|length| length <= *count));
+        let is_matrix = tensor(*rows)?.rank() == Some(2);
+        (has_fewer_rows && is_matrix).then(|| Self { indices: (*indices).into(), rows: (*rows).into() })
     }
 }

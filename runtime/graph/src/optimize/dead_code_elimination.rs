@@ -1,4 +1,4 @@
-//! What nobody uses: nodes, yields of branches, and what loops carry.
+//! Dead code elimination: removes unused nodes, branch results and loop-carried values.
 
 use crate::ir::graph::{Function, Node, Region, Value};
 use crate::ir::op::{Op, Scalar};
@@ -35,7 +35,7 @@ impl Live {
     }
 
     fn stays(&self, node: &Node) -> bool {
-        node.outputs.iter().any(|output| self.is(*output)) || does_more(node)
+        node.outputs.iter().any(|output| self.is(*output)) || has_effect_or_raises(node)
     }
 
     fn nodes(&mut self, nodes: &[Node]) {
@@ -59,29 +59,29 @@ impl Live {
                     self.nodes(&region.nodes);
                 }
             }
-            Op::While | Op::For => self.rounds(node),
+            Op::While | Op::For => self.loop_node(node),
             _ => node.operands.iter().for_each(|operand| self.operand(operand)),
         }
     }
 
-    /// What is carried is live when it is used after the loop, in a round, or by the condition.
-    fn rounds(&mut self, node: &Node) {
-        let parts = Parts::of(node);
-        node.operands[..parts.bounds].iter().for_each(|operand| self.operand(operand));
-        let mut before = usize::MAX;
+    /// A carried value is live if it is used after the loop, in the body or by the condition.
+    fn loop_node(&mut self, node: &Node) {
+        let layout = LoopLayout::of(node);
+        node.operands[..layout.bounds].iter().for_each(|operand| self.operand(operand));
+        let mut alive = usize::MAX;
         loop {
             let carried: Vec<usize> =
                 (0..node.outputs.len()).filter(|place| self.carries(node, *place)).collect();
-            if carried.len() == before {
+            if carried.len() == alive {
                 break;
             }
-            before = carried.len();
+            alive = carried.len();
             for place in carried {
-                self.operand(&node.operands[parts.bounds + place]);
-                self.operand(&node.regions[parts.body].results[place]);
+                self.operand(&node.operands[layout.bounds + place]);
+                self.operand(&node.regions[layout.body].results[place]);
             }
             for (index, region) in node.regions.iter().enumerate() {
-                if index != parts.body {
+                if index != layout.body {
                     region.results.iter().for_each(|result| self.operand(result));
                 }
                 self.nodes(&region.nodes);
@@ -92,7 +92,10 @@ impl Live {
     fn carries(&self, node: &Node, place: usize) -> bool {
         self.is(node.outputs[place])
             || node.regions.iter().enumerate().any(|(index, region)| {
-                region.params.get(Parts::of(node).first(index) + place).is_some_and(|param| self.is(*param))
+                region
+                    .params
+                    .get(LoopLayout::of(node).first(index) + place)
+                    .is_some_and(|param| self.is(*param))
             })
     }
 
@@ -106,14 +109,14 @@ impl Live {
                     node.regions.iter_mut().for_each(|region| keep(&mut region.results, 0, &kept));
                 }
                 Op::While | Op::For => {
-                    let parts = Parts::of(node);
+                    let layout = LoopLayout::of(node);
                     let kept: Vec<bool> =
                         (0..node.outputs.len()).map(|place| self.carries(node, place)).collect();
                     keep(&mut node.outputs, 0, &kept);
-                    keep(&mut node.operands, parts.bounds, &kept);
+                    keep(&mut node.operands, layout.bounds, &kept);
                     for (index, region) in node.regions.iter_mut().enumerate() {
-                        keep(&mut region.params, parts.first(index), &kept);
-                        if index == parts.body {
+                        keep(&mut region.params, layout.first(index), &kept);
+                        if index == layout.body {
                             keep(&mut region.results, 0, &kept);
                         }
                     }
@@ -125,13 +128,13 @@ impl Live {
     }
 }
 
-/// Where a loop has its body, and how many operands and parameters stand before what is carried.
-struct Parts {
+/// Index of a loop's body region, and the number of operands and parameters alive the carried values.
+struct LoopLayout {
     body: usize,
     bounds: usize,
 }
 
-impl Parts {
+impl LoopLayout {
     fn of(node: &Node) -> Self {
         if node.op == Op::For { Self { body: 0, bounds: 3 } } else { Self { body: 1, bounds: 0 } }
     }
@@ -141,11 +144,11 @@ impl Parts {
     }
 }
 
-/// Whether a node has an effect or may raise, itself or in its regions.
-fn does_more(node: &Node) -> bool {
+/// Whether a node, or any node in its regions, has an effect or may raise.
+fn has_effect_or_raises(node: &Node) -> bool {
     node.op.has_effect()
         || can_raise(node)
-        || node.regions.iter().any(|region| region.nodes.iter().any(does_more))
+        || node.regions.iter().any(|region| region.nodes.iter().any(has_effect_or_raises))
 }
 
 fn keep<T>(items: &mut Vec<T>, first: usize, kept: &[bool]) {

@@ -1,4 +1,4 @@
-//! A graph that ends in its own gradient, as two: the way forward, which leaves what the way back needs.
+//! Partitions a graph that computes its own gradient into a forward and a backward graph.
 
 use std::collections::HashSet;
 
@@ -7,101 +7,101 @@ use crate::ir::graph::{Function, Graph, Node, Origin, Outcome, Region, Value, Va
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
 
-/// The results of the first are those of the way forward, then what is saved; the parameters of the second are what
-/// is saved, then the seeds.
+/// The forward graph returns its results followed by the saved values. The backward graph takes the saved
+/// values followed by the seeds.
 #[derive(Debug)]
-pub struct Halves {
+pub struct Partition {
     pub forward: Graph,
-    pub back: Graph,
-    /// The parameters of the first that what is saved may share its memory with, by number.
-    pub kept: Vec<usize>,
+    pub backward: Graph,
+    /// Indices of forward parameters that the saved values may share memory with.
+    pub shared_params: Vec<usize>,
 }
 
-/// The first `results` of the graph's results belong to the way forward, the others are gradients; its last `seeds`
-/// parameters are what the gradients begin with. `None` if there are not so many, and where a list that is returned has
-/// elements that are saved: the program outside may change them before the way back.
-pub fn halves(graph: &Graph, results: usize, seeds: usize) -> Option<Halves> {
+/// The first `results` results of the graph belong to the forward graph, the others are gradients; the last
+/// `seeds` parameters are the seeds of the gradients. `None` if the counts do not fit, or if items of a
+/// returned list are saved: the caller could modify them before the backward graph runs.
+pub fn partition(graph: &Graph, results: usize, seeds: usize) -> Option<Partition> {
     let entry = graph.entry()?;
     let (inputs, seeds) = entry.params().split_at_checked(entry.params().len().checked_sub(seeds)?)?;
     let (results, gradients) = entry.body.results.split_at_checked(results)?;
     let nodes = &entry.body.nodes;
 
-    let mut late: HashSet<Value> = seeds.iter().copied().collect();
+    let mut depends_on_seed: HashSet<Value> = seeds.iter().copied().collect();
     for node in nodes {
-        if used(node).iter().any(|value| late.contains(value)) {
-            late.extend(&node.outputs);
+        if used(node).iter().any(|value| depends_on_seed.contains(value)) {
+            depends_on_seed.extend(&node.outputs);
         }
     }
-    let is_late = |node: &Node| used(node).iter().any(|value| late.contains(value));
-    let first = needed(nodes, results, |node| node.has_effect() && !is_late(node));
-    let second = needed(nodes, gradients, |node| node.has_effect() && is_late(node));
-    let (mut forward, mut back) = (Vec::new(), Vec::new());
+    let is_backward = |node: &Node| used(node).iter().any(|value| depends_on_seed.contains(value));
+    let in_forward = needed(nodes, results, |node| node.has_effect() && !is_backward(node));
+    let in_backward = needed(nodes, gradients, |node| node.has_effect() && is_backward(node));
+    let (mut forward_nodes, mut backward_nodes) = (Vec::new(), Vec::new());
     for (index, node) in nodes.iter().enumerate() {
-        if first[index] {
-            forward.push(node.clone());
-        } else if second[index] {
-            back.push(node.clone());
+        if in_forward[index] {
+            forward_nodes.push(node.clone());
+        } else if in_backward[index] {
+            backward_nodes.push(node.clone());
         }
     }
 
-    let mut there: HashSet<Value> = inputs.iter().copied().collect();
-    there.extend(forward.iter().flat_map(|node| &node.outputs));
+    let mut available: HashSet<Value> = inputs.iter().copied().collect();
+    available.extend(forward_nodes.iter().flat_map(|node| &node.outputs));
     let mut saved = Vec::new();
     let mut save = |value: Value| {
-        if there.remove(&value) {
+        if available.remove(&value) {
             saved.push(value);
         }
     };
-    back.iter().flat_map(used).for_each(&mut save);
+    backward_nodes.iter().flat_map(used).for_each(&mut save);
     gradients.iter().for_each(|gradient| gradient.values(&mut |value| save(*value)));
 
     let saved_operands: Vec<Operand> = saved.iter().copied().map(Operand::Value).collect();
     let shared = sharing(entry, &saved_operands);
-    let kept = (0..inputs.len()).filter(|index| shared.contains(&inputs[*index])).collect();
+    let shared_params = (0..inputs.len()).filter(|index| shared.contains(&inputs[*index])).collect();
 
-    let mut first = Function { body: Region::default(), ..entry.clone() };
-    first.body.params = inputs.to_vec();
-    first.body.nodes = forward;
+    let mut forward = Function { body: Region::default(), ..entry.clone() };
+    forward.body.params = inputs.to_vec();
+    forward.body.nodes = forward_nodes;
     let mut outcomes = graph.outcomes.get(..results.len())?.to_vec();
     for (result, outcome) in results.iter().zip(&outcomes) {
         let is_shared = *outcome == Outcome::Return && {
             let shared = sharing(entry, std::slice::from_ref(result));
             saved.iter().any(|saved| shared.contains(saved))
         };
-        let result = if is_shared { copied(&mut first, result)? } else { result.clone() };
-        first.body.results.push(result);
+        let result = if is_shared { copied(&mut forward, result)? } else { result.clone() };
+        forward.body.results.push(result);
     }
-    first.body.results.extend(saved_operands);
+    forward.body.results.extend(saved_operands);
     outcomes.extend(saved.iter().map(|_| Outcome::Return));
-    first.results = first.body.results.iter().map(|result| first.type_of(result)).collect();
+    forward.results = forward.body.results.iter().map(|result| forward.type_of(result)).collect();
 
-    let mut second = Function { name: format!("{}_backward", entry.name).into(), ..entry.clone() };
-    second.body.params = saved.iter().chain(seeds).copied().collect();
-    second.body.nodes = back;
-    second.body.results = gradients.to_vec();
-    second.results = gradients.iter().map(|gradient| entry.type_of(gradient)).collect();
+    let mut backward = Function { name: format!("{}_backward", entry.name).into(), ..entry.clone() };
+    backward.body.params = saved.iter().chain(seeds).copied().collect();
+    backward.body.nodes = backward_nodes;
+    backward.body.results = gradients.to_vec();
+    backward.results = gradients.iter().map(|gradient| entry.type_of(gradient)).collect();
 
     let others = || graph.functions.iter().skip(1).cloned();
     let (of_inputs, of_seeds) = graph.origins.split_at_checked(inputs.len())?;
     let of_saved = (0..saved.len()).map(|number| Origin::Argument(format!("saved{number}").into()));
-    Some(Halves {
+    Some(Partition {
         forward: Graph {
-            functions: std::iter::once(first).chain(others()).collect(),
+            functions: std::iter::once(forward).chain(others()).collect(),
             origins: of_inputs.to_vec(),
             outcomes,
             files: graph.files.clone(),
         },
-        back: Graph {
-            functions: std::iter::once(second).chain(others()).collect(),
+        backward: Graph {
+            functions: std::iter::once(backward).chain(others()).collect(),
             origins: of_saved.chain(of_seeds.iter().cloned()).collect(),
             outcomes: vec![Outcome::Return; gradients.len()],
             files: graph.files.clone(),
         },
-        kept,
+        shared_params,
     })
 }
 
-/// The nodes that these results need, and those that stay whatever is needed.
+/// Marks the nodes that the results need and those for which `stays` holds.
 fn needed(nodes: &[Node], results: &[Operand], stays: impl Fn(&Node) -> bool) -> Vec<bool> {
     let mut values: HashSet<Value> = HashSet::new();
     results.iter().for_each(|result| {
@@ -126,7 +126,7 @@ fn used(node: &Node) -> Vec<Value> {
     values
 }
 
-/// A copy of a tensor, which does not lie in the memory of what is saved. A number needs none.
+/// A copy of a tensor that does not share memory with saved values. Scalars need no copy.
 fn copied(into: &mut Function, result: &Operand) -> Option<Operand> {
     let ty = into.type_of(result);
     if ty.is_scalar() {

@@ -1,5 +1,5 @@
-//! What every round of a loop computes again is computed once before the loop: it has no effect, raises nothing, and
-//! has nothing of the round in its operands.
+//! Loop-invariant code motion: moves nodes before the loop if they have no effect, cannot raise, and do not
+//! depend on the iteration.
 
 use std::collections::HashSet;
 
@@ -12,24 +12,24 @@ pub(super) fn run(function: &mut Function) {
     nodes(&mut function.body.nodes, &escaping);
 }
 
-/// Inner loops first: what leaves them may leave the outer one too.
+/// Inner loops first: a node that leaves an inner loop may also leave the outer one.
 fn nodes(list: &mut Vec<Node>, escaping: &HashSet<Value>) {
-    let mut moved = Vec::with_capacity(list.len());
+    let mut hoisted = Vec::with_capacity(list.len());
     for mut node in list.drain(..) {
         node.regions.iter_mut().for_each(|region| nodes(&mut region.nodes, escaping));
         if matches!(node.op, Op::While | Op::For) {
-            node.regions.iter_mut().for_each(|region| leave(region, escaping, &mut moved));
+            node.regions.iter_mut().for_each(|region| hoist(region, escaping, &mut hoisted));
         }
-        moved.push(node);
+        hoisted.push(node);
     }
-    *list = moved;
+    *list = hoisted;
 }
 
-fn leave(region: &mut Region, escaping: &HashSet<Value>, before: &mut Vec<Node>) {
+fn hoist(region: &mut Region, escaping: &HashSet<Value>, before: &mut Vec<Node>) {
     let mut inside: HashSet<Value> = region.params.iter().copied().collect();
     let mut stay = Vec::with_capacity(region.nodes.len());
     for node in region.nodes.drain(..) {
-        let mut varies = !can_leave(&node) || node.outputs.iter().any(|output| escaping.contains(output));
+        let mut varies = !can_hoist(&node) || node.outputs.iter().any(|output| escaping.contains(output));
         node.used(&mut |value| varies |= inside.contains(value));
         for region in &node.regions {
             region.used(&mut |value| varies |= inside.contains(value));
@@ -44,11 +44,12 @@ fn leave(region: &mut Region, escaping: &HashSet<Value>, before: &mut Vec<Node>)
     region.nodes = stay;
 }
 
-/// A loop may have no rounds, so that nothing leaves it which can raise. Lists stay with who changes them.
-fn can_leave(node: &Node) -> bool {
+/// Whether a node may be hoisted. A loop may run zero iterations, so a node that can raise must stay. Lists
+/// must stay with the code that modifies them.
+fn can_hoist(node: &Node) -> bool {
     match node.op {
         Op::Operator(_) | Op::Scalar(_) | Op::Size | Op::TupleGet(_) | Op::ListLen => {
-            !node.op.has_effect() && !super::dead::can_raise(node)
+            !node.op.has_effect() && !super::dead_code_elimination::can_raise(node)
         }
         _ => false,
     }

@@ -1,10 +1,10 @@
-//! Through `while` and `for`: as many rounds back as were made. What a round computed and its way back needs is put on
-//! stacks that the loop carries; the way back takes it off.
+//! Differentiates `while` and `for`: the backward loop runs as many iterations as the forward loop. Values
+//! that it needs are pushed onto stacks that the forward loop carries, and popped by the backward loop.
 
 use std::collections::HashMap;
 
 use super::Error;
-use super::activity::parts;
+use super::activity::loop_layout;
 use super::adjoint::{self, Adjoints};
 use super::reverse::Reverse;
 use super::saved;
@@ -14,12 +14,16 @@ use crate::ir::operand::Operand;
 use crate::ir::types::Type;
 
 impl Reverse<'_> {
-    /// Nodes that have to stand before the loop are given back.
-    pub(super) fn round(&mut self, node: &mut Node, adjoints: &mut Adjoints) -> Result<Vec<Node>, Error> {
-        let circumstances = self.emit.circumstances.clone();
-        let (body, first, start) = parts(node);
+    /// Returns the nodes that must be inserted before the loop.
+    pub(super) fn differentiate_loop(
+        &mut self,
+        node: &mut Node,
+        adjoints: &mut Adjoints,
+    ) -> Result<Vec<Node>, Error> {
+        let attrs = self.emit.attrs.clone();
+        let (body, first, start) = loop_layout(node);
         let mut outside = self.used_from_outside(&node.regions[body..=body]);
-        // Places of what is carried and has a gradient.
+        // Indices of the carried values that have a gradient.
         let places: Vec<usize> = (0..node.outputs.len())
             .filter(|place| {
                 node.regions[body]
@@ -36,7 +40,7 @@ impl Reverse<'_> {
         types.extend(carried.iter().chain(&outside).map(|value| gradient_type(self, value)));
         let mut params = self.emit.builder.open(types).into_iter().map(Operand::Value);
         let _index = params.next();
-        let arriving: Vec<Operand> = params.by_ref().take(carried.len()).collect();
+        let incoming: Vec<Operand> = params.by_ref().take(carried.len()).collect();
         let summed: Vec<Operand> = params.collect();
 
         let region = &mut node.regions[body];
@@ -44,11 +48,11 @@ impl Reverse<'_> {
         for (value, param) in outside.iter().zip(&summed) {
             inside.set(*value, param.clone());
         }
-        for (place, gradient) in places.iter().zip(arriving) {
-            self.yielded(&mut inside, &region.results[*place], gradient);
+        for (place, gradient) in places.iter().zip(incoming) {
+            self.add_to_result(&mut inside, &region.results[*place], gradient);
         }
         self.nodes(&mut region.nodes, &mut inside)?;
-        self.emit.circumstances = circumstances.clone();
+        self.emit.attrs = attrs.clone();
         let mut results: Vec<Operand> = carried
             .iter()
             .map(|value| match inside.get(&mut self.emit, *value) {
@@ -58,21 +62,21 @@ impl Reverse<'_> {
             .collect();
         results
             .extend(outside.iter().map(|value| inside.get(&mut self.emit, *value).unwrap_or(Operand::None)));
-        let mut back = self.emit.builder.close(results).unwrap_or_default();
+        let mut backward = self.emit.builder.close(results).unwrap_or_default();
 
-        // What no round has added to is not carried.
+        // Gradients that no iteration adds to are not carried.
         for place in (0..outside.len()).rev() {
-            if back.results[carried.len() + place] == summed[place] {
-                back.results.remove(carried.len() + place);
-                back.params.remove(1 + carried.len() + place);
+            if backward.results[carried.len() + place] == summed[place] {
+                backward.results.remove(carried.len() + place);
+                backward.params.remove(1 + carried.len() + place);
                 outside.remove(place);
             }
         }
 
         let mut before = Vec::new();
-        let count = self.counted(node);
-        let stacks = self.stacks(node, &mut back, &mut before);
-        self.indexed(node, &mut back);
+        let count = self.iteration_count(node);
+        let stacks = self.stacks(node, &mut backward, &mut before);
+        self.recompute_index(node, &mut backward);
         let last = self.emit.scalar(Scalar::Sub, vec![count, 1.into()]);
         let mut operands = vec![last, (-1).into(), (-1).into()];
         let ends: Vec<Value> = places.iter().map(|place| node.outputs[*place]).collect();
@@ -82,27 +86,27 @@ impl Reverse<'_> {
         }
         operands.extend(stacks.into_iter().map(Operand::Value));
 
-        let types = back.params[1..].iter().map(|param| self.emit.builder.ty(*param).clone()).collect();
-        let gradients = self.emit.builder.emit(Op::For, operands, types, vec![back], &circumstances);
+        let types = backward.params[1..].iter().map(|param| self.emit.builder.ty(*param).clone()).collect();
+        let gradients = self.emit.builder.emit(Op::For, operands, types, vec![backward], &attrs);
         let (ends, sums) = gradients.split_at(places.len());
         for (value, gradient) in outside.iter().zip(sums) {
             adjoints.set(*value, (*gradient).into());
         }
         for (place, gradient) in places.iter().zip(ends) {
-            self.yielded(adjoints, &node.operands[start + place], (*gradient).into());
+            self.add_to_result(adjoints, &node.operands[start + place], (*gradient).into());
         }
         Ok(before)
     }
 
-    /// How many rounds were made.
-    fn counted(&mut self, node: &mut Node) -> Operand {
+    /// The number of iterations of the forward loop.
+    fn iteration_count(&mut self, node: &mut Node) -> Operand {
         if node.op == Op::For && node.regions.len() == 1 {
             let [start, stop, step] = [0, 1, 2].map(|index| node.operands[index].clone());
             // ceil((stop - start) / step)
             let distance = self.emit.scalar(Scalar::Sub, vec![start, stop]);
-            let rounds = self.emit.scalar(Scalar::FloorDiv, vec![distance, step]);
-            let rounds = self.emit.scalar(Scalar::Neg, vec![rounds]);
-            return self.emit.scalar(Scalar::Max, vec![rounds, 0.into()]);
+            let count = self.emit.scalar(Scalar::FloorDiv, vec![distance, step]);
+            let count = self.emit.scalar(Scalar::Neg, vec![count]);
+            return self.emit.scalar(Scalar::Max, vec![count, 0.into()]);
         }
         let (count, total) = self.carry(node, &Type::Int, 0.into());
         let next = self.emit.builder.value(Type::Int, None);
@@ -111,11 +115,12 @@ impl Reverse<'_> {
         total.into()
     }
 
-    /// Stacks of what the way back needs of each round; it takes its items off at its beginning.
-    fn stacks(&mut self, node: &mut Node, back: &mut Region, before: &mut Vec<Node>) -> Vec<Value> {
-        let (body, first, _) = parts(node);
+    /// Stacks of the values that the backward loop needs of each iteration. It pops them at the start of its
+    /// body.
+    fn stacks(&mut self, node: &mut Node, backward: &mut Region, before: &mut Vec<Node>) -> Vec<Value> {
+        let (body, first, _) = loop_layout(node);
         let index = node.regions[body].params.first().copied().filter(|_| first == 1);
-        let needed = saved::needed(&mut self.emit, &node.regions[body], index, back);
+        let needed = saved::needed(&mut self.emit, &node.regions[body], index, backward);
         let mut pops = Vec::new();
         let mut popped = HashMap::new();
         let mut stacks = Vec::new();
@@ -132,42 +137,42 @@ impl Reverse<'_> {
             let found = self.emit.builder.value(item, None);
             let mut pop =
                 saved::node(Op::ListPop, vec![stack.into(), (-1).into()], vec![shorter, found], node);
-            pop.grad = !self.emit.circumstances.no_grad;
+            pop.grad = !self.emit.attrs.no_grad;
             pops.push(pop);
-            back.params.push(stack);
-            back.results.push(shorter.into());
+            backward.params.push(stack);
+            backward.results.push(shorter.into());
             popped.insert(value, found);
         }
-        saved::replace(back, &popped);
-        back.nodes.splice(0..0, pops);
+        saved::replace(backward, &popped);
+        backward.nodes.splice(0..0, pops);
         stacks
     }
 
-    /// The index of a `for`, where the way back uses it, from the number of the round.
-    fn indexed(&mut self, node: &Node, back: &mut Region) {
+    /// If the backward body uses the index of a `for`, recomputes it from the iteration number.
+    fn recompute_index(&mut self, node: &Node, backward: &mut Region) {
         let Some(index) = node.regions[0].params.first().copied().filter(|_| node.op == Op::For) else {
             return;
         };
         let mut is_used = false;
-        back.used(&mut |used| is_used |= *used == index);
+        backward.used(&mut |used| is_used |= *used == index);
         if !is_used {
             return;
         }
         self.emit.builder.open(Vec::new());
-        let round = Operand::Value(back.params[0]);
+        let iteration = Operand::Value(backward.params[0]);
         let [start, step] = [0, 2].map(|place| node.operands[place].clone());
-        let offset = self.emit.scalar(Scalar::Mul, vec![round, step]);
+        let offset = self.emit.scalar(Scalar::Mul, vec![iteration, step]);
         let again = self.emit.scalar(Scalar::Add, vec![start, offset]);
         let region = self.emit.builder.open.pop().unwrap_or_default();
-        back.nodes.splice(0..0, region.nodes);
+        backward.nodes.splice(0..0, region.nodes);
         if let Operand::Value(again) = again {
-            saved::replace(back, &HashMap::from([(index, again)]));
+            saved::replace(backward, &HashMap::from([(index, again)]));
         }
     }
 
-    /// One more value that a loop carries: the parameter of its body, and what comes out at its end.
+    /// Adds a carried value to a loop: returns the parameter of its body and the result of the loop.
     fn carry(&mut self, node: &mut Node, ty: &Type, start: Operand) -> (Value, Value) {
-        let (body, ..) = parts(node);
+        let (body, ..) = loop_layout(node);
         let params: Vec<Value> = node
             .regions
             .iter_mut()
@@ -184,9 +189,9 @@ impl Reverse<'_> {
     }
 }
 
-/// At the end of a loop's body, what is carried on.
+/// Appends a node to a loop's body that computes the next value of `carried`.
 fn push(node: &mut Node, last: Node, carried: Value) {
-    let (body, ..) = parts(node);
+    let (body, ..) = loop_layout(node);
     node.regions[body].nodes.push(last);
     node.regions[body].results.push(carried.into());
 }
