@@ -181,7 +181,7 @@ pub(super) enum Step {
         index: TensorReg,
         b: TensorReg,
     },
-    /// ObjectReg other operator: an index into the table of operators.
+    /// Any other operator: an index into the table of operators.
     Operator {
         call: u32,
     },

@@ -1,4 +1,4 @@
-//! SavedModel models. A model is a folder with `graph.txt`, the text of a graph including its version, and
+//! Saved models. A model is a folder with `graph.txt`, the text of a graph including its version, and
 //! `captures.safetensors`, one tensor per capture, named by its number. Both files are untrusted.
 
 use std::path::Path;

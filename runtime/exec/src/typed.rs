@@ -117,7 +117,7 @@ pub(super) fn typed(name: &str, forms: &[Form<'_>], literals: &[Operand]) -> Opt
         [Form::Tensor, Form::Ints] if name == "expand.default" => {
             Some(Typed::WithInts(|a, ints| a.f_expand(ints, false)))
         }
-        // The last operand says whether the expansion is implicit, which has no effect.
+        // The last operand, whether the expansion is implicit, has no effect.
         [Form::Tensor, Form::Ints, Form::Bool] if name == "expand.default" => {
             Some(Typed::WithInts(|a, ints| a.f_expand(&ints[..ints.len() - 1], false)))
         }

@@ -5,7 +5,7 @@ use ag_graph::ir::text::parse;
 
 /// A million iterations over tensors, scalars and a list of constant length take no more memory than a few.
 #[test]
-fn a_million_rounds_in_constant_memory() {
+fn million_iterations_in_constant_memory() {
     let program = r#"graph 1
 func @main(%x.0: f32[64] = argument "x", %n.1: int = argument "n") -> (f32[64], int, list[f32[64]]) {
   %2: list[f32[64]] = list.new(%x.0)

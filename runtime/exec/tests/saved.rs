@@ -1,4 +1,4 @@
-//! SavedModel models: a saved model runs again without Python; a damaged one is rejected with one line.
+//! Saved models: a saved model runs again without Python; a damaged one is rejected with one line.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -55,27 +55,27 @@ fn a_saved_model_runs_from_the_command_line() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_a_line() {
+fn errors_are_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     saved(&path.join("model"));
     Tensor::ones([1, 3], (Kind::Float, Device::Cpu)).write_npy(path.join("x.npy")).unwrap();
-    let says = |arguments: &[&str], message: &str| {
+    let fails_with = |arguments: &[&str], message: &str| {
         let text = refusal(path, arguments);
         assert!(text.contains(message) && text.lines().count() == 1, "{text}");
     };
-    says(&["--input", "x.npy", "--input", "1"], "`x` has shape [1, 3], which does not match f32[?,2]");
-    says(&["--input", "x.npy"], "argument \"n\" is missing: int");
-    says(&["--input", "none.npy"], "none.npy");
-    says(&["--input", "x.npy", "--input", "1", "--input", "2"], "the model takes 2 arguments");
+    fails_with(&["--input", "x.npy", "--input", "1"], "`x` has shape [1, 3], which does not match f32[?,2]");
+    fails_with(&["--input", "x.npy"], "argument \"n\" is missing: int");
+    fails_with(&["--input", "none.npy"], "none.npy");
+    fails_with(&["--input", "x.npy", "--input", "1", "--input", "2"], "the model takes 2 arguments");
     if tch::Cuda::device_count() == 0 {
-        says(&["--device", "cuda:3"], "device cuda:3 is not available");
+        fails_with(&["--device", "cuda:3"], "device cuda:3 is not available");
     }
 }
 
 /// Bytes are lost, duplicated or changed in both files: the model either runs or is rejected.
 #[test]
-fn damaged_models_are_refused_or_run() {
+fn damaged_models_run_or_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     saved(folder.path());
     let mut random = fastrand::Rng::with_seed(5);

@@ -56,7 +56,7 @@ func @down(%n.0: int) -> (int) {
 "#;
 
 #[test]
-fn a_graph_reads_back() {
+fn printed_graph_parses_back() {
     let graph = parse(RNN).unwrap();
     let text = print(&graph);
     same_lines(&text, RNN);
@@ -72,7 +72,7 @@ fn same_lines(found: &str, wanted: &str) {
 
 /// Each line of the graph is replaced by an invalid one.
 #[test]
-fn what_is_no_graph_is_refused() {
+fn invalid_graphs_are_rejected() {
     let refused = [
         ("graph 1", "graph 2", "line 1: unsupported format version 2; expected 1"),
         ("yield %15, %16", "yield %15", "yielded value: expected 2, found 1"),
@@ -109,7 +109,7 @@ fn what_is_no_graph_is_refused() {
 
 /// Damaged texts are parsed or rejected, and what is parsed prints and parses back.
 #[test]
-fn damaged_texts_are_read_or_refused() {
+fn damaged_texts_parse_or_are_rejected() {
     let seed = 20;
     let mut random = fastrand::Rng::with_seed(seed);
     let mut read = 0;

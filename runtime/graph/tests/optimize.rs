@@ -21,7 +21,7 @@ fn body(pass: Pass, body: &str) -> Vec<String> {
 }
 
 #[test]
-fn registers_that_are_known_are_computed() {
+fn constant_scalars_are_folded() {
     let known = [
         ("scalar.floordiv(-7, 2)", "-4"),
         ("scalar.mod(-7, 2)", "1"),
@@ -46,7 +46,7 @@ fn registers_that_are_known_are_computed() {
 }
 
 #[test]
-fn branches_and_loops_that_are_known_are_opened() {
+fn constant_branches_and_empty_loops_are_folded() {
     let found = body(
         Pass::ConstantFolding,
         "%3: bool = scalar.lt(1, 2)
@@ -69,7 +69,7 @@ fn branches_and_loops_that_are_known_are_opened() {
 }
 
 #[test]
-fn what_changes_nothing_goes() {
+fn identity_operators_are_removed() {
     let found = body(
         Pass::AlgebraicSimplification,
         "%3: f32[2] = aten.detach.default(%x.0)
@@ -93,7 +93,7 @@ fn what_changes_nothing_goes() {
 
 /// Slices that leave zeros are kept, and so are tables with fewer rows than indices.
 #[test]
-fn gradients_of_parts_are_joined_and_added_where_they_belong() {
+fn gradients_of_slices_and_rows_are_accumulated() {
     let text = r#"graph 1
         func @main(%a.0: f32[2,3] = argument "a", %b.1: f32[2,1] = argument "b", %t.2: f32[5,4] = argument "t",
                    %g.3: f32[3,4] = argument "g", %i.4: i64[3] = argument "i", %h.5: f32[9,4] = argument "h",
@@ -127,7 +127,7 @@ fn gradients_of_parts_are_joined_and_added_where_they_belong() {
 /// A branch sees what was computed before it; nothing after it sees its nodes. Random numbers are never
 /// merged.
 #[test]
-fn what_is_computed_twice_is_computed_once() {
+fn common_subexpressions_are_merged() {
     let found = body(
         Pass::CommonSubexpressionElimination,
         "%3: f32[2] = aten.sin.default(%x.0)
@@ -156,7 +156,7 @@ fn what_is_computed_twice_is_computed_once() {
 
 /// What may raise stays in the loop, which may run zero iterations.
 #[test]
-fn what_is_the_same_in_every_round_leaves_the_loop() {
+fn loop_invariant_nodes_are_hoisted() {
     let found = body(
         Pass::LoopInvariantCodeMotion,
         "%3: f32[2] = for(0, %n.1, 1, %x.0)
@@ -186,7 +186,7 @@ fn what_is_the_same_in_every_round_leaves_the_loop() {
 
 /// Nodes with effects, and nodes that may raise, are kept.
 #[test]
-fn what_nobody_uses_goes() {
+fn dead_code_is_removed() {
     let found = body(
         Pass::DeadCodeElimination,
         "%3: f32[2] = aten.sin.default(%x.0)
@@ -232,7 +232,7 @@ fn what_nobody_uses_goes() {
 /// A returned tensor is distinct from every other returned tensor and from every argument: the caller may
 /// modify it in place.
 #[test]
-fn what_is_returned_stays_apart() {
+fn returned_tensors_stay_distinct() {
     let lines = "%3: f32[2] = aten.detach.default(%x.0)
          %4: list[f32[2]] = list.new()
          %5: list[f32[2]] = for(0, %n.1, 1, %4)

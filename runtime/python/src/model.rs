@@ -1,4 +1,4 @@
-//! SavedModel models: `Graph.save` and the class `Model`.
+//! Saved models: `Graph.save` and the class `Model`.
 
 use std::path::{Path, PathBuf};
 

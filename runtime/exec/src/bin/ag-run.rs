@@ -27,7 +27,7 @@ struct Arguments {
     /// Device: cpu, cuda or cuda:N
     #[arg(long, default_value = "cpu", value_parser = device)]
     device: Device,
-    /// TypedScalar of threads that one operator may use
+    /// Number of threads that one operator may use
     #[arg(long, default_value_t = 1)]
     threads: i32,
 }

@@ -10,7 +10,7 @@ pub(super) struct RegisterAllocator {
     pub(super) scalars: Bank,
     pub(super) tensors: Bank,
     pub(super) objects: Bank,
-    /// RegisterAllocator of loop-carried values, which are kept until the loop ends.
+    /// Registers of loop-carried values, which are kept until the loop ends.
     held: Vec<Register>,
     /// For each open `if`, the outer registers that a branch has released. They stay allocated until the `if`
     /// is closed, because the other branch still reads them.

@@ -32,7 +32,7 @@ fn example() -> Tensor {
 }
 
 #[test]
-fn the_dispatcher_calls_what_the_typed_functions_call() {
+fn dispatched_calls_match_tch() {
     let x = example();
     let y = x.f_cos().unwrap();
     let index = Tensor::from_slice(&[2_i64, 0]);
@@ -154,7 +154,7 @@ fn the_dispatcher_calls_what_the_typed_functions_call() {
 /// A number passed as a tensor does not promote: `int64 * 2.5` is float, `float32 * float64 number` is
 /// float32.
 #[test]
-fn numbers_in_the_place_of_tensors_promote_as_numbers() {
+fn numbers_as_tensors_promote_as_numbers() {
     let ints = Tensor::from_slice(&[1_i64, 2]);
     let halves = ints.to_kind(Kind::Half);
     let kind = |tensor: &Tensor, number| one("aten.mul.Tensor", &[Argument::tensor(tensor), number]).kind();
@@ -196,7 +196,7 @@ fn several_results_and_lists_of_them() {
 /// Each line compiles to a direct binding or a dispatched call, with values, numbers and lists from
 /// registers.
 #[test]
-fn plans_call_what_the_typed_functions_call() {
+fn plans_match_tch() {
     let x = example();
     let y = x.cos();
     let index = Tensor::from_slice(&[1_i64, 3]);
@@ -275,7 +275,7 @@ func @main(%x.0: f32[3,4] = argument "x", %y.1: f32[3,4] = argument "y", %i.2: i
 
 /// Inputs that require gradients, such as a model's parameters, produce results that do not.
 #[test]
-fn nothing_is_recorded_for_autograd() {
+fn autograd_records_nothing() {
     let program = r#"
 func @main(%w.0: f32[2] = capture 0) -> (f32[2], f32[1]) {
   %1: f32[2] = aten.mul.Tensor(%w.0, %w.0)

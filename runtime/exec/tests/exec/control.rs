@@ -22,7 +22,7 @@ func @main(%x.0: f32[2] = argument "x", %n.1: int = argument "n") -> (f32[2], in
 
 /// `a, b = b, a` with tensors, scalars and lists is simultaneous.
 #[test]
-fn what_is_carried_may_change_places() {
+fn carried_values_may_be_swapped() {
     let program = r#"
 func @main(%a.0: f32[1] = argument "a", %b.1: f32[1] = argument "b", %n.2: int = argument "n") -> (f32[1], f32[1], int, int, list[int], list[int]) {
   %3: list[int] = list.new(1)
@@ -40,7 +40,7 @@ func @main(%a.0: f32[1] = argument "a", %b.1: f32[1] = argument "b", %n.2: int =
 
 /// `a, b = a + b, a`, and one value returned twice.
 #[test]
-fn a_value_may_be_handed_on_twice() {
+fn value_may_be_carried_twice() {
     let program = r#"
 func @main(%x.0: f64[1] = argument "x") -> (f64[1], f64[1], f64[1]) {
   %1: f64[1], %2: f64[1], %3: f64[1] = for(0, 10, 1, %x.0, %x.0, %x.0)
@@ -55,7 +55,7 @@ func @main(%x.0: f64[1] = argument "x") -> (f64[1], f64[1], f64[1]) {
 }
 
 #[test]
-fn a_while_asks_before_each_round_and_a_for_stops_at_its_test() {
+fn loop_conditions_run_before_each_iteration() {
     let program = r#"
 func @main(%x.0: f32[] = argument "x") -> (f32[], int, int) {
   %1: f32[], %2: int = while(%x.0, 0)
@@ -86,7 +86,7 @@ func @main(%x.0: f32[] = argument "x") -> (f32[], int, int) {
 
 /// Values that only one branch uses, defines or needs are neither lost nor leaked.
 #[test]
-fn branches_use_what_is_around_them() {
+fn branches_use_outer_values() {
     let program = r#"
 func @main(%x.0: f32[1] = argument "x", %y.1: f32[1] = argument "y", %n.2: int = argument "n") -> (f32[1], f32[1]) {
   %a.3: f32[1] = aten.mul.Tensor(%x.0, 10.0)
@@ -148,7 +148,7 @@ func @main(%x.0: f32[1] = argument "x") -> (f32[1], list[f32[1]]) {
 
 /// A value that is undefined on the path taken raises an error only when it is used.
 #[test]
-fn a_tensor_may_be_absent_until_it_is_used() {
+fn undefined_tensor_raises_when_used() {
     let program = r#"
 func @main(%x.0: f32[1] = argument "x", %c.1: bool = argument "c") -> (f32[1]) {
   %2: f32[1] = if(%c.1)

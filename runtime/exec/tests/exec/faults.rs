@@ -8,7 +8,7 @@ use ag_exec::{Fault, Host, Plan, StandaloneHost, Value};
 use ag_graph::ir::text::parse;
 
 #[test]
-fn an_operator_that_refuses_names_the_users_line() {
+fn operator_error_names_the_source_line() {
     let program = r#"
 func @main(%x.0: f32[*] = argument "x", %y.1: f32[*] = argument "y") -> (f32[*]) {
   %2: f32[*] = call @inner(%x.0, %y.1) at 0:9:11-9:22
@@ -30,7 +30,7 @@ func @inner(%x.0: f32[*], %y.1: f32[*]) -> (f32[*]) {
 }
 
 #[test]
-fn the_dispatcher_says_which_exception() {
+fn dispatcher_errors_have_python_classes() {
     let program = r#"
 func @main(%x.0: f32[*] = argument "x", %i.1: i64[*] = argument "i") -> (f32[*]) {
   %2: f32[*] = aten.index.Tensor(%x.0, [%i.1])
@@ -43,7 +43,7 @@ func @main(%x.0: f32[*] = argument "x", %i.1: i64[*] = argument "i") -> (f32[*])
 }
 
 #[test]
-fn inputs_are_what_the_graph_was_made_for() {
+fn mismatched_inputs_are_rejected() {
     let program = r#"
 func @main(%x.0: f32[?,3] = argument "x") -> (f32[?,3]) {
   return %x.0
@@ -60,7 +60,7 @@ func @main(%x.0: f32[?,3] = argument "x") -> (f32[?,3]) {
 }
 
 #[test]
-fn a_graph_that_cannot_run_is_refused() {
+fn uncompilable_graphs_are_rejected() {
     for (line, message) in [
         ("aten.no_such.default(%0)", "aten.no_such.default: torch has no operator aten::no_such"),
         ("aten.add_.Tensor(%0, %0, 1)", "aten.add_.Tensor: aten::add_ modifies its operands"),
@@ -79,7 +79,7 @@ fn a_graph_that_cannot_run_is_refused() {
 
 /// The type of a hole's value is checked when the call runs.
 #[test]
-fn a_register_of_another_type_is_refused_when_it_comes() {
+fn wrong_type_is_rejected_at_run_time() {
     let program = r#"
 func @main(%x.0: f32[2] = argument "x") -> (f32[*]) {
   %1: f32[*] = aten.stack.default(%x.0, 0)
@@ -117,7 +117,7 @@ func @main(%n.0: int = argument "n") -> () {
 
 /// Prints and callbacks happen in program order.
 #[test]
-fn the_host_is_asked_in_order() {
+fn host_is_called_in_program_order() {
     #[derive(Default)]
     struct Recorder(Rc<RefCell<Vec<String>>>);
     impl Host for Recorder {

@@ -13,7 +13,7 @@ fn list(operations: &str) -> String {
 }
 
 #[test]
-fn operations_give_new_lists_and_leave_the_old() {
+fn list_operations_do_not_modify_their_operand() {
     let kept = "[1, 2, 3, 4, 5]";
     for (operation, wanted) in [
         ("list.append(%0, 6)", "[1, 2, 3, 4, 5, 6]"),
@@ -40,7 +40,7 @@ fn operations_give_new_lists_and_leave_the_old() {
 }
 
 #[test]
-fn items_are_got_and_popped() {
+fn get_and_pop() {
     let program = r#"
 func @main(%l.0: list[int] = argument "l") -> (int, int, int, list[int]) {
   %1: int = list.get(%l.0, -2)

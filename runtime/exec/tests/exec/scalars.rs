@@ -3,7 +3,7 @@
 use super::{run, shown};
 
 #[test]
-fn arithmetic_is_pythons() {
+fn arithmetic_has_python_semantics() {
     for (expression, wanted) in [
         ("int = scalar.floordiv(-7, 2)", "-4"),
         ("int = scalar.floordiv(7, -2)", "-4"),
@@ -50,7 +50,7 @@ fn arithmetic_is_pythons() {
 }
 
 #[test]
-fn what_python_raises_is_raised() {
+fn arithmetic_errors_are_those_of_python() {
     for (expression, class, message) in [
         ("int = scalar.floordiv(1, 0)", "ZeroDivisionError", "integer division or modulo by zero"),
         ("int = scalar.mod(1, 0)", "ZeroDivisionError", "integer modulo by zero"),

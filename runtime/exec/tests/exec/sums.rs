@@ -15,7 +15,7 @@ fn inputs() -> Vec<Value> {
 }
 
 #[test]
-fn what_is_seen_elsewhere_stays_as_it_is() {
+fn shared_tensors_are_not_modified() {
     for (results, body, wanted) in [
         // A view of the operand exists.
         (
@@ -75,7 +75,7 @@ fn what_is_seen_elsewhere_stays_as_it_is() {
 
 /// Inputs owned by the caller, and memory not allocated by torch, are never overwritten.
 #[test]
-fn inputs_stay_as_they_are() {
+fn inputs_are_not_modified() {
     let body = "%2: f32[2] = aten.add.Tensor(%x.0, %x.0, 1)
          %3: f32[2] = aten.add.Tensor(%x.0, %2, 1)
          return %3, %2";
@@ -95,7 +95,7 @@ fn inputs_stay_as_they_are() {
 }
 
 #[test]
-fn a_loop_sums_up() {
+fn loop_accumulates_in_place() {
     let body = "%2: f32[2] = for(0, 3, 1, %x.0)
            body(%3: int, %4: f32[2]) {
              %5: f32[2] = aten.add.Tensor(%4, %x.0, 1)

@@ -4,7 +4,7 @@ use super::{numbers, plan, tensor};
 use ag_exec::{StandaloneHost, Value};
 
 #[test]
-fn threads_run_one_plan_without_knowing_of_each_other() {
+fn threads_share_one_plan() {
     let program = r#"
 func @main(%x.0: f32[2] = argument "x", %n.1: int = argument "n") -> (f32[2], list[f32[2]]) {
   %2: list[f32[2]] = list.new()

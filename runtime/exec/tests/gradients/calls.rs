@@ -46,7 +46,7 @@ const CHAIN: &str = r#"graph 1
     }"#;
 
 #[test]
-fn a_recursion_is_walked_back() {
+fn gradient_of_a_recursion() {
     for depth in [0, 1, 4] {
         agrees(CHAIN, &[row(&[0.3, -0.7]), row(&[0.9, 1.2]), Value::Int(depth)]);
     }
@@ -54,7 +54,7 @@ fn a_recursion_is_walked_back() {
 
 /// Fibonacci: inner nodes are a loop over two calls; leaves are taken from a list.
 #[test]
-fn calls_in_rounds_and_of_lists_are_walked_back() {
+fn gradient_of_calls_in_loops() {
     let text = r#"graph 1
         func @main(%x.0: f64[2] = argument "x", %y.1: f64[2] = argument "y", %n.2: int = argument "n") -> (f64[]) {
           %3: list[f64[2]] = list.new(%x.0, %y.1)
@@ -94,7 +94,7 @@ fn calls_in_rounds_and_of_lists_are_walked_back() {
 
 /// Two mutually recursive functions, one of which passes its parameter to a non-differentiable operand.
 #[test]
-fn functions_that_call_each_other_are_walked_back() {
+fn gradient_of_mutual_recursion() {
     let text = r#"graph 1
         func @main(%x.0: f64[2] = argument "x", %n.1: int = argument "n") -> (f64[]) {
           %2: f64[2] = call @even(%x.0, %n.1)
@@ -126,7 +126,7 @@ fn functions_that_call_each_other_are_walked_back() {
 
 /// Each level of a recursion is computed once: the forward function returns the saved values.
 #[test]
-fn what_is_needed_is_kept() {
+fn forward_function_saves_values() {
     let graph = differentiated(CHAIN, &[0, 1], &mut NoFormulas).unwrap();
     let names: Vec<&str> = graph.functions.iter().map(|function| &*function.name).collect();
     assert_eq!(names, ["main", "down", "down.forward", "down.backward"], "{}", print(&graph));
@@ -145,7 +145,7 @@ fn calls(region: &Region) -> Vec<u32> {
 
 /// A second derivative recomputes the function, which would draw other random numbers.
 #[test]
-fn random_numbers_are_not_drawn_again() {
+fn random_functions_have_no_second_derivative() {
     let text = r#"graph 1
         func @main(%x.0: f64[2] = argument "x") -> (f64[]) {
           %1: f64[2] = call @noisy(%x.0)

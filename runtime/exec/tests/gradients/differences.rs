@@ -33,7 +33,7 @@ pub(crate) fn compare(text: &str, order: u32, arguments: &[Value]) -> Result<(),
     optimize(&mut optimized, Pass::ALL);
     same(&found, &Program::new(optimized)?.run(arguments)?)?;
     for (place, input) in inputs.iter().enumerate() {
-        let base = arguments[*input].tensor().ok_or("an input is no tensor")?;
+        let base = arguments[*input].tensor().ok_or("an input is not a tensor")?;
         let wanted = differences(base, |moved| {
             let mut arguments = arguments.to_vec();
             arguments[*input] = moved.into();
@@ -51,7 +51,7 @@ pub(crate) fn compare(text: &str, order: u32, arguments: &[Value]) -> Result<(),
         if error.is_nan() || error > TOLERANCE {
             let (found, wanted) =
                 (found.to_string(60).unwrap_or_default(), wanted.to_string(60).unwrap_or_default());
-            return Err(format!("input {input}: {found}but differences say {wanted}{}", print(&slope.graph)));
+            return Err(format!("input {input}: {found}expected {wanted}{}", print(&slope.graph)));
         }
     }
     Ok(())
@@ -86,7 +86,7 @@ fn number(results: &[Value]) -> Result<f64, String> {
         .first()
         .and_then(Value::tensor)
         .map(|loss| loss.double_value(&[]))
-        .ok_or("there is no result".into())
+        .ok_or("the graph has no result".into())
 }
 
 /// Passes preserve results, up to the order of summation.

@@ -14,7 +14,7 @@ const ROWS: &str = "list[f64[3]]";
 const PAIR: &str = "tuple[f64[3], int, f64[3]]";
 
 #[test]
-fn programs_agree_with_differences() {
+fn random_programs_match_finite_differences() {
     let mut failed = Vec::new();
     for seed in 0..300 {
         let mut random = Rng::with_seed(seed);

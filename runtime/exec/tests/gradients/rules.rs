@@ -42,7 +42,7 @@ const ONCE: &[&str] = &[
 ];
 
 #[test]
-fn rules_agree_with_differences() {
+fn rules_match_finite_differences() {
     let seed = 5;
     let mut random = fastrand::Rng::with_seed(seed);
     let mut failed = Vec::new();

@@ -29,7 +29,7 @@ fn same_lines(found: &str, wanted: &str) {
 
 /// `x ** 3`: the factors of each iteration are saved on a stack.
 #[test]
-fn a_loop_is_walked_back() {
+fn gradient_of_a_loop() {
     let graph = differentiated(
         r#"graph 1
         func @main(%x.0: f32[] = argument "x") -> (f32[]) {
@@ -49,7 +49,7 @@ fn a_loop_is_walked_back() {
 
 /// The backward pass takes the same branch; the other branch contributes nothing.
 #[test]
-fn a_branch_is_walked_back() {
+fn gradient_of_a_branch() {
     let graph = differentiated(
         r#"graph 1
         func @main(%x.0: f32[] = argument "x", %c.1: bool = argument "c") -> (f32[]) {
@@ -74,7 +74,7 @@ fn a_branch_is_walked_back() {
 }
 
 #[test]
-fn an_operator_without_a_rule_has_the_formula_of_torch() {
+fn operator_without_a_rule_uses_the_formula() {
     let graph = differentiated(
         r#"graph 1
         func @main(%x.0: f32[2] = argument "x") -> (f32[]) {
@@ -91,7 +91,7 @@ fn an_operator_without_a_rule_has_the_formula_of_torch() {
 
 /// `no_grad`, `detach`, integers and scalars stop a gradient.
 #[test]
-fn nothing_goes_through_what_has_no_gradient() {
+fn gradient_stops_at_non_differentiable_nodes() {
     let ends = [
         "%1: f32[2] = aten.exp.default(%x.0) nograd",
         "%1: f32[2] = aten.detach.default(%x.0)",
@@ -116,7 +116,7 @@ fn nothing_goes_through_what_has_no_gradient() {
 }
 
 #[test]
-fn what_has_no_gradient_is_said_with_its_place() {
+fn missing_derivative_is_reported_with_its_span() {
     let refused = [
         (
             "%1: f32[] = aten.i0.default(%x.0) at 0:3:4-3:9",
@@ -147,7 +147,7 @@ fn what_has_no_gradient_is_said_with_its_place() {
 
 /// After an error the function is unchanged, except for values that loops and branches carry in addition.
 #[test]
-fn an_error_leaves_the_function_whole() {
+fn failed_gradient_leaves_the_function_unchanged() {
     let text = r#"graph 1
         func @main(%x.0: f32[] = argument "x") -> (f32[]) {
           %1: f32[] = aten.i0.default(%x.0)
