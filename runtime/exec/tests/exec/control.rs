@@ -165,7 +165,7 @@ func @main(%x.0: f32[1] = argument "x", %c.1: bool = argument "c") -> (f32[1]) {
     let error = run(program, vec![tensor(&[1.0]), Value::Bool(false)]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "TypeError: a tensor is used that was not bound on the way that was taken\n  \
+        "TypeError: a tensor is used that is undefined on the path taken\n  \
          model.py:7:5: aten.neg.default in @main"
     );
 }
