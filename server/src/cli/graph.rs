@@ -27,8 +27,9 @@ pub(crate) struct Graph {
     #[arg(long, short, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     input: Vec<OsString>,
 
-    /// Show the graph after these passes of the optimizer: `all`, or some of constants, identities, common,
-    /// invariants, dead.
+    /// Optimizer passes to run before printing: `all`, or a comma-separated list of constant-folding,
+    /// algebraic-simplification, gradient-accumulation, common-subexpression-elimination,
+    /// loop-invariant-code-motion, dead-code-elimination.
     #[arg(long, value_name = "PASSES")]
     passes: Option<String>,
 

@@ -1,0 +1,443 @@
+//! ATen operators by name, through c10's dispatcher: any operator of the loaded libraries, prepared once and
+//! called many times. This is the only module that calls C++.
+
+#![allow(unsafe_code)]
+
+mod raw;
+
+use std::ffi::CString;
+use std::marker::PhantomData;
+use std::ptr::{self, NonNull};
+
+use ag_graph::ir::{DType, Device};
+use tch::Tensor;
+
+/// A failed operator call, with a message of one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AtenError {
+    pub kind: ErrorKind,
+    pub message: String,
+}
+
+/// The Python exception class that corresponds to a libtorch error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    Runtime,
+    Index,
+    Type,
+    Value,
+    NotImplemented,
+    OutOfMemory,
+}
+
+/// A node of an argument tree: a literal, a borrowed tensor, or the length of a list whose items follow.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Argument<'a> {
+    raw: raw::Value,
+    borrowed: PhantomData<&'a ()>,
+}
+
+impl<'a> Argument<'a> {
+    pub const NONE: Self = Self::integer(raw::Tag::None, 0);
+    /// Filled in by `Call::run`.
+    pub const HOLE: Self = Self::integer(raw::Tag::Hole, 0);
+
+    const fn new(tag: raw::Tag, length: u64, payload: raw::Payload) -> Self {
+        let raw = raw::Value { tag: tag as i32, index: 0, length, payload };
+        Self { raw, borrowed: PhantomData }
+    }
+
+    const fn integer(tag: raw::Tag, integer: i64) -> Self {
+        Self::new(tag, 0, raw::Payload { integer })
+    }
+
+    pub fn tensor(tensor: &'a Tensor) -> Self {
+        Self::new(raw::Tag::Tensor, 0, raw::Payload { tensor: tensor.as_ptr().cast_mut() })
+    }
+
+    pub const fn int(value: i64) -> Self {
+        Self::integer(raw::Tag::Int, value)
+    }
+
+    pub const fn float(real: f64) -> Self {
+        Self::new(raw::Tag::Float, 0, raw::Payload { real })
+    }
+
+    pub const fn bool(value: bool) -> Self {
+        Self::integer(raw::Tag::Bool, value as i64)
+    }
+
+    pub const fn str(text: &'a str) -> Self {
+        Self::new(raw::Tag::String, text.len() as u64, raw::Payload { text: text.as_ptr().cast() })
+    }
+
+    /// The items are the trees that follow.
+    pub const fn list(length: usize) -> Self {
+        Self::new(raw::Tag::List, length as u64, raw::Payload { integer: 0 })
+    }
+
+    pub fn dtype(dtype: DType) -> Self {
+        Self::integer(raw::Tag::DType, dtype_number(dtype))
+    }
+
+    pub fn device(device: Device) -> Self {
+        // Constants from `c10/core/DeviceType.h`.
+        let (number, index) = match device {
+            Device::Cpu => (0, -1),
+            Device::Cuda(index) => (1, i32::from(index)),
+            Device::Meta => (14, -1),
+        };
+        let mut device = Self::integer(raw::Tag::Device, number);
+        device.raw.index = index;
+        device
+    }
+
+    /// By its name, without `torch.`.
+    pub fn layout(name: &str) -> Option<Self> {
+        const NAMES: [&str; 8] = [
+            "strided",
+            "sparse_coo",
+            "sparse_csr",
+            "_mkldnn",
+            "sparse_csc",
+            "sparse_bsr",
+            "sparse_bsc",
+            "jagged",
+        ];
+        let number = NAMES.iter().position(|known| *known == name)?;
+        Some(Self::integer(raw::Tag::Layout, number as i64))
+    }
+
+    /// By its name, without `torch.`.
+    pub fn memory_format(name: &str) -> Option<Self> {
+        const NAMES: [&str; 4] =
+            ["contiguous_format", "preserve_format", "channels_last", "channels_last_3d"];
+        let number = NAMES.iter().position(|known| *known == name)?;
+        Some(Self::integer(raw::Tag::MemoryFormat, number as i64))
+    }
+}
+
+/// Constants from `c10/core/ScalarType.h`.
+fn dtype_number(dtype: DType) -> i64 {
+    match dtype {
+        DType::U8 => 0,
+        DType::I8 => 1,
+        DType::I16 => 2,
+        DType::I32 => 3,
+        DType::I64 => 4,
+        DType::F16 => 5,
+        DType::F32 => 6,
+        DType::F64 => 7,
+        DType::C32 => 8,
+        DType::C64 => 9,
+        DType::C128 => 10,
+        DType::Bool => 11,
+        DType::BF16 => 15,
+        DType::F8E5M2 => 23,
+        DType::F8E4M3 => 24,
+        DType::F8E5M2Z => 25,
+        DType::F8E4M3Z => 26,
+        DType::U16 => 27,
+        DType::U32 => 28,
+        DType::U64 => 29,
+    }
+}
+
+/// The dtype of a tensor; `None` if graphs do not support it.
+pub fn dtype(tensor: &Tensor) -> Option<DType> {
+    // SAFETY: the tensor is alive.
+    let number = i64::from(unsafe { torch_sys::at_scalar_type(tensor.as_ptr().cast_mut()) });
+    DType::ALL.iter().copied().find(|dtype| dtype_number(*dtype) == number)
+}
+
+/// A result of an operator.
+#[derive(Debug)]
+pub enum Output {
+    /// No value, or an undefined tensor.
+    None,
+    Tensor(Tensor),
+    Int(i64),
+    Float(f64),
+    Bool(bool),
+    List(Vec<Output>),
+}
+
+/// A prepared operator call, with the arguments known so far. It may run on any thread.
+#[derive(Debug)]
+pub struct Call {
+    raw: NonNull<raw::Call>,
+    holes: usize,
+    returns: usize,
+}
+
+// SAFETY: a call is immutable after `ag_call_prepare`. Running it copies tensor handles, whose reference
+// counts are atomic, and only reads their data: operators that modify an operand are rejected.
+unsafe impl Send for Call {}
+// SAFETY: as above.
+unsafe impl Sync for Call {}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        // SAFETY: the pointer comes from `ag_call_prepare` and is freed once.
+        unsafe { raw::ag_call_free(self.raw.as_ptr()) }
+    }
+}
+
+impl Call {
+    /// Prepares `aten.add.Tensor` with its argument trees in schema order. Missing trailing arguments take
+    /// their defaults.
+    pub fn prepare(operator: &str, arguments: &[Argument<'_>]) -> Result<Self, AtenError> {
+        let unknown = || AtenError {
+            kind: ErrorKind::NotImplemented,
+            message: format!("unknown torch operator `{operator}`"),
+        };
+        let mut parts = operator.splitn(3, '.');
+        let (Some(namespace), Some(name)) = (parts.next(), parts.next()) else { return Err(unknown()) };
+        let overload = parts.next().filter(|overload| *overload != "default").unwrap_or("");
+        let name = CString::new(format!("{namespace}::{name}")).map_err(|_| unknown())?;
+        let overload = CString::new(overload).map_err(|_| unknown())?;
+        if !are_trees(arguments) {
+            return Err(AtenError {
+                kind: ErrorKind::Type,
+                message: "a list has fewer items than its length".into(),
+            });
+        }
+        let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };
+        // SAFETY: the strings are zero-terminated; `Argument` has the layout of `raw::Value`, and its lists
+        // were just checked to be complete. The C++ side copies what it keeps.
+        let raw = unsafe {
+            raw::ag_call_prepare(
+                name.as_ptr(),
+                overload.as_ptr(),
+                arguments.as_ptr().cast(),
+                arguments.len(),
+                &raw mut failure,
+            )
+        };
+        let raw = NonNull::new(raw).ok_or_else(|| failed(failure))?;
+        let holes = arguments.iter().filter(|argument| argument.raw.tag == raw::Tag::Hole as i32).count();
+        // SAFETY: the call was just created.
+        let returns = unsafe { raw::ag_call_returns(raw.as_ptr()) };
+        Ok(Self { raw, holes, returns })
+    }
+
+    /// The number of results.
+    pub fn returns(&self) -> usize {
+        self.returns
+    }
+
+    /// Runs the call with one tree per hole and appends the results.
+    pub fn run(&self, fillings: &[Argument<'_>], outputs: &mut Vec<Output>) -> Result<(), AtenError> {
+        if trees(fillings) != Some(self.holes) {
+            return Err(AtenError { kind: ErrorKind::Type, message: "a hole has no value".into() });
+        }
+        const FEW: usize = 8;
+        let none = Argument::NONE.raw;
+        let mut few = [none; FEW];
+        let mut many = Vec::new();
+        let results = if self.returns <= FEW {
+            &mut few[..]
+        } else {
+            many.resize(self.returns, none);
+            &mut many[..]
+        };
+        let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };
+        // SAFETY: there is a complete tree for each hole, whose tensors outlive this call, and room for every
+        // result. The results are owned by us.
+        unsafe {
+            let fillings = fillings.as_ptr().cast();
+            if !raw::ag_call_run(self.raw.as_ptr(), fillings, results.as_mut_ptr(), &raw mut failure) {
+                return Err(failed(failure));
+            }
+            outputs.extend(results[..self.returns].iter().map(|result| output(*result)));
+        }
+        Ok(())
+    }
+}
+
+/// The number of trees; `None` if a list is incomplete or a hole is filled with a hole.
+fn trees(nodes: &[Argument<'_>]) -> Option<usize> {
+    let (mut trees, mut open) = (0_usize, 0_u64);
+    for node in nodes {
+        match open.checked_sub(1) {
+            Some(rest) => open = rest,
+            None => trees += 1,
+        }
+        if node.raw.tag == raw::Tag::List as i32 {
+            open = open.checked_add(node.raw.length)?;
+        } else if node.raw.tag == raw::Tag::Hole as i32 {
+            return None;
+        }
+    }
+    (open == 0).then_some(trees)
+}
+
+fn are_trees(nodes: &[Argument<'_>]) -> bool {
+    let closed: Vec<_> = nodes
+        .iter()
+        .map(|node| if node.raw.tag == raw::Tag::Hole as i32 { Argument::NONE } else { *node })
+        .collect();
+    trees(&closed).is_some()
+}
+
+/// # Safety
+/// The value must be a result of `ag_call_run` that has not been converted before.
+unsafe fn output(value: raw::Value) -> Output {
+    let is = |tag: raw::Tag| value.tag == tag as i32;
+    // SAFETY: the tag determines the payload; a tensor and the items of a list are owned by us.
+    unsafe {
+        if is(raw::Tag::Tensor) {
+            Output::Tensor(Tensor::from_ptr(value.payload.tensor))
+        } else if is(raw::Tag::Int) {
+            Output::Int(value.payload.integer)
+        } else if is(raw::Tag::Float) {
+            Output::Float(value.payload.real)
+        } else if is(raw::Tag::Bool) {
+            Output::Bool(value.payload.integer != 0)
+        } else if is(raw::Tag::List) {
+            let items = value.payload.items;
+            let list = (0..value.length as usize).map(|index| output(*items.add(index))).collect();
+            raw::ag_items_free(items);
+            Output::List(list)
+        } else {
+            Output::None
+        }
+    }
+}
+
+fn failed(failure: raw::Failure) -> AtenError {
+    let message = match NonNull::new(failure.text) {
+        None => String::from("libtorch is out of memory"),
+        // SAFETY: the message of a failure is zero-terminated and owned by us.
+        Some(text) => unsafe {
+            let message = std::ffi::CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned();
+            raw::ag_text_free(text.as_ptr());
+            message
+        },
+    };
+    let kind = match failure.kind {
+        1 => ErrorKind::Index,
+        2 => ErrorKind::Type,
+        3 => ErrorKind::Value,
+        4 => ErrorKind::NotImplemented,
+        5 => ErrorKind::OutOfMemory,
+        _ => ErrorKind::Runtime,
+    };
+    AtenError { kind, message }
+}
+
+/// The single element of a tensor.
+pub fn item(tensor: &Tensor) -> Result<Output, AtenError> {
+    let mut value = Argument::NONE.raw;
+    let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };
+    // SAFETY: the tensor is alive, and the output is a number.
+    unsafe {
+        if raw::ag_item(tensor.as_ptr(), &raw mut value, &raw mut failure) {
+            Ok(output(value))
+        } else {
+            Err(failed(failure))
+        }
+    }
+}
+
+/// A number as a tensor operand, which is promoted as a number.
+/// `beside` is the dtype of the other operand, to avoid a conversion.
+pub fn number(number: Argument<'_>, beside: DType) -> Result<Tensor, AtenError> {
+    let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };
+    let beside = i32::try_from(dtype_number(beside)).unwrap_or(-1);
+    // SAFETY: `Argument` has the layout of `raw::Value`; the returned tensor is owned by us.
+    unsafe {
+        let made = raw::ag_number((&raw const number).cast(), beside, &raw mut failure);
+        if made.is_null() { Err(failed(failure)) } else { Ok(Tensor::from_ptr(made)) }
+    }
+}
+
+/// The size of a dimension; negative dimensions count from the last.
+pub fn size(tensor: &Tensor, dimension: i64) -> Result<i64, AtenError> {
+    let mut size = 0;
+    let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };
+    // SAFETY: the tensor is alive.
+    if unsafe { raw::ag_size(tensor.as_ptr(), dimension, &raw mut size, &raw mut failure) } {
+        Ok(size)
+    } else {
+        Err(failed(failure))
+    }
+}
+
+/// Whether an in-place write to the tensor is unobservable: the tensor and its storage have a single owner,
+/// and torch allocated the storage.
+pub fn is_uniquely_owned(tensor: &Tensor) -> bool {
+    // SAFETY: the tensor is alive.
+    unsafe { raw::ag_is_sole(tensor.as_ptr()) }
+}
+
+/// Whether both tensors have the same dtype, sizes and device.
+pub fn same_type_and_shape(a: &Tensor, b: &Tensor) -> bool {
+    // SAFETY: the tensors are alive.
+    unsafe { raw::ag_are_alike(a.as_ptr(), b.as_ptr()) }
+}
+
+/// Loads the CUDA kernels into a program that was not linked with them. `false` if there are none.
+pub fn load_cuda() -> bool {
+    // SAFETY: loads a library of torch.
+    unsafe { raw::ag_load_cuda() }
+}
+
+/// While this guard lives, operators on this thread bypass autograd: a graph computes gradients with its own
+/// nodes.
+#[derive(Debug)]
+pub struct NoAutogradGuard {
+    raw: NonNull<raw::Mode>,
+    /// The guard belongs to its thread.
+    thread: PhantomData<*const ()>,
+}
+
+impl NoAutogradGuard {
+    pub fn enter() -> Option<Self> {
+        // SAFETY: the mode is left on the same thread, because the guard is not `Send`.
+        let raw = NonNull::new(unsafe { raw::ag_mode_enter() })?;
+        Some(Self { raw, thread: PhantomData })
+    }
+}
+
+impl Drop for NoAutogradGuard {
+    fn drop(&mut self) {
+        // SAFETY: the mode comes from `ag_mode_enter` on this thread, and is left once.
+        unsafe { raw::ag_mode_leave(self.raw.as_ptr()) }
+    }
+}
+
+/// A tensor that several threads may hold. It is never modified.
+#[derive(Debug)]
+pub struct Shared(Tensor);
+
+// SAFETY: reference counts are atomic, and a tensor with two owners is never modified, so that threads may
+// read it concurrently.
+unsafe impl Sync for Shared {}
+
+impl Clone for Shared {
+    fn clone(&self) -> Self {
+        Self(self.0.shallow_clone())
+    }
+}
+
+impl From<Tensor> for Shared {
+    fn from(tensor: Tensor) -> Self {
+        Self(tensor)
+    }
+}
+
+impl From<Shared> for Tensor {
+    fn from(shared: Shared) -> Self {
+        shared.0
+    }
+}
+
+impl std::ops::Deref for Shared {
+    type Target = Tensor;
+
+    fn deref(&self) -> &Tensor {
+        &self.0
+    }
+}

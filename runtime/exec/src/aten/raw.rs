@@ -1,0 +1,92 @@
+//! The C interface of `dispatch.cpp`.
+
+use std::ffi::c_char;
+
+use torch_sys::C_tensor;
+
+/// The same constants as in `dispatch.cpp`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i32)]
+pub(super) enum Tag {
+    None,
+    Tensor,
+    Int,
+    Float,
+    Bool,
+    String,
+    DType,
+    Device,
+    Layout,
+    MemoryFormat,
+    List,
+    Hole,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) union Payload {
+    pub(super) integer: i64,
+    pub(super) real: f64,
+    pub(super) text: *const c_char,
+    pub(super) tensor: *mut C_tensor,
+    pub(super) items: *mut Value,
+}
+
+/// A node of a tree in preorder.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) struct Value {
+    pub(super) tag: i32,
+    pub(super) index: i32,
+    pub(super) length: u64,
+    pub(super) payload: Payload,
+}
+
+#[repr(C)]
+pub(super) struct Failure {
+    pub(super) kind: i32,
+    pub(super) text: *mut c_char,
+}
+
+#[repr(C)]
+pub(super) struct Call {
+    _opaque: [u8; 0],
+}
+
+#[repr(C)]
+pub(super) struct Mode {
+    _opaque: [u8; 0],
+}
+
+unsafe extern "C" {
+    pub(super) fn ag_call_prepare(
+        name: *const c_char,
+        overload: *const c_char,
+        nodes: *const Value,
+        count: usize,
+        failure: *mut Failure,
+    ) -> *mut Call;
+    pub(super) fn ag_call_free(call: *mut Call);
+    pub(super) fn ag_call_returns(call: *const Call) -> usize;
+    pub(super) fn ag_call_run(
+        call: *const Call,
+        fillings: *const Value,
+        results: *mut Value,
+        failure: *mut Failure,
+    ) -> bool;
+    pub(super) fn ag_items_free(items: *mut Value);
+    pub(super) fn ag_text_free(text: *mut c_char);
+    pub(super) fn ag_mode_enter() -> *mut Mode;
+    pub(super) fn ag_mode_leave(mode: *mut Mode);
+    pub(super) fn ag_item(tensor: *const C_tensor, out: *mut Value, failure: *mut Failure) -> bool;
+    pub(super) fn ag_number(number: *const Value, beside: i32, failure: *mut Failure) -> *mut C_tensor;
+    pub(super) fn ag_size(
+        tensor: *const C_tensor,
+        dimension: i64,
+        out: *mut i64,
+        failure: *mut Failure,
+    ) -> bool;
+    pub(super) fn ag_is_sole(tensor: *const C_tensor) -> bool;
+    pub(super) fn ag_are_alike(a: *const C_tensor, b: *const C_tensor) -> bool;
+    pub(super) fn ag_load_cuda() -> bool;
+}

@@ -1,0 +1,278 @@
+//! Compiles a graph to a plan: assigns registers, flattens regions into steps and jumps.
+
+mod in_place;
+mod moves;
+mod node;
+mod operator;
+mod registers;
+
+use std::sync::Arc;
+
+use ag_graph::ir::{self, Graph, Node, Operand, Region, Span, text, verify};
+use thiserror::Error;
+
+use self::registers::RegisterAllocator;
+use super::liveness::{NodeLife, RegionLife, liveness};
+use super::plan::{Dead, Function, Origin, Plan, Register, ScalarInput, Slice, Source, Step, Target};
+use super::value::Value;
+
+/// Why a graph cannot be compiled.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[error("{message}")]
+pub struct CompileError {
+    pub message: String,
+    pub span: Option<Span>,
+}
+
+type Compiled<T = ()> = Result<T, String>;
+
+/// The default for the maximum depth of calls.
+const RECURSION_LIMIT: usize = 100_000;
+
+impl Plan {
+    pub fn compile(graph: &Graph) -> Result<Self, CompileError> {
+        verify::verify(graph)
+            .map_err(|fault| CompileError { message: fault.to_string(), span: fault.span })?;
+        let mut functions = Vec::with_capacity(graph.functions.len());
+        for function in &graph.functions {
+            functions.push(Compiler::new(graph, function).function()?);
+        }
+        let params = graph.entry().map_or_else(Vec::new, |entry| {
+            let named = |value: &ir::Value| {
+                let info = &entry.values[value.index()];
+                let name = info.name.clone().unwrap_or_else(|| format!("%{}", value.0).into());
+                (name, info.ty.clone())
+            };
+            entry.params().iter().map(named).collect()
+        });
+        let results = graph.entry().map_or(0, |entry| entry.results.len());
+        let files = graph.files.clone();
+        Ok(Self { functions, files, params, results, recursion_limit: RECURSION_LIMIT })
+    }
+}
+
+struct Compiler<'a> {
+    graph: &'a Graph,
+    function: &'a ir::Function,
+    plan: Function,
+    registers: RegisterAllocator,
+    /// The register of each value, once it is defined.
+    places: Vec<Option<Register>>,
+    /// Index of the origin that new steps get.
+    origin: u32,
+    span: Option<Span>,
+}
+
+impl<'a> Compiler<'a> {
+    fn new(graph: &'a Graph, function: &'a ir::Function) -> Self {
+        let plan = Function { name: Arc::from(&*function.name), ..Function::default() };
+        let places = vec![None; function.values.len()];
+        let registers = RegisterAllocator::default();
+        Self { graph, function, plan, registers, places, origin: 0, span: None }
+    }
+
+    fn function(mut self) -> Result<Function, CompileError> {
+        let life = liveness(self.function);
+        self.at("return", None);
+        let compiled = (|| {
+            for param in self.function.params() {
+                let place = self.define(*param);
+                self.plan.params.push(place);
+            }
+            self.region(&self.function.body, &life)?;
+            self.at("return", None);
+            let results = self.sources(&self.function.body.results, &life.results)?;
+            let results = Slice::add(&mut self.plan.tables.sources, results);
+            self.step(Step::Return { results });
+            Ok(())
+        })();
+        compiled.map_err(|message| CompileError { message, span: self.span })?;
+        self.plan.scalars = self.registers.scalars.count();
+        self.plan.tensors = self.registers.tensors.count();
+        self.plan.objects = self.registers.objects.count();
+        Ok(self.plan)
+    }
+
+    /// Compiles the nodes of a region; the caller handles its results.
+    fn region(&mut self, region: &Region, life: &RegionLife) -> Compiled {
+        self.drop_values(&life.entry);
+        for (node, life) in region.nodes.iter().zip(&life.nodes) {
+            self.at(&text::op_name(self.graph, &node.op), node.span);
+            let (origin, span) = (self.origin, self.span);
+            self.node(node, life)?;
+            (self.origin, self.span) = (origin, span);
+            self.drop_values(&life.after);
+        }
+        Ok(())
+    }
+
+    /// Sets the origin of the following steps.
+    fn at(&mut self, operation: &str, span: Option<Span>) {
+        self.span = span;
+        let known = |origin: &Origin| *origin.operation == *operation && origin.span == span;
+        if !self.plan.origins.last().is_some_and(known) {
+            self.plan.origins.push(Origin { operation: operation.into(), span });
+        }
+        self.origin = (self.plan.origins.len() - 1) as u32;
+    }
+
+    fn step(&mut self, step: Step) -> Target {
+        self.plan.steps.push(step);
+        self.plan.dead.push(Slice::add(&mut self.plan.tables.dead, None));
+        self.plan.origin.push(self.origin);
+        (self.plan.steps.len() - 1) as Target
+    }
+
+    fn next(&self) -> Target {
+        self.plan.steps.len() as Target
+    }
+
+    /// Makes a jump emitted earlier land at the next step.
+    fn patch_jump(&mut self, jump: Target) {
+        let here = self.next();
+        match &mut self.plan.steps[jump as usize] {
+            Step::Jump { to } | Step::JumpIfFalse { to, .. } | Step::ForTest { to, .. } => *to = here,
+            _ => {}
+        }
+    }
+
+    /// Allocates the register of a value.
+    fn define(&mut self, value: ir::Value) -> Register {
+        let place = self.registers.take(self.function.ty(value));
+        self.places[value.index()] = Some(place);
+        place
+    }
+
+    /// Releases dead values: clears their registers and frees them for reuse. `taken`: a step has already
+    /// moved them out.
+    fn release(&mut self, values: &[ir::Value], taken: bool) {
+        for value in values {
+            let Some(place) = self.places[value.index()] else { continue };
+            let dead = match place {
+                Register::Scalar(..) => None,
+                Register::Tensor(ten) => Some(Dead::Tensor(ten)),
+                Register::Object(any) => Some(Dead::Object(any)),
+            };
+            if !taken {
+                self.plan.tables.dead.extend(dead);
+            }
+            self.registers.release(place);
+        }
+    }
+
+    /// Releases values that die between two nodes.
+    fn drop_values(&mut self, values: &[ir::Value]) {
+        if values.iter().all(|value| matches!(self.places[value.index()], None | Some(Register::Scalar(..))))
+        {
+            self.release(values, true);
+            return;
+        }
+        self.step_releasing(Step::Release, values);
+    }
+
+    /// Emits a step and releases the values whose last use it is.
+    fn step_releasing(&mut self, step: Step, values: &[ir::Value]) -> Target {
+        let index = self.step(step);
+        let start = self.plan.tables.dead.len();
+        self.release(values, false);
+        let length = self.plan.tables.dead.len() - start;
+        self.plan.dead[index as usize] = Slice::new(start, length);
+        index
+    }
+
+    fn place(&self, value: ir::Value) -> Compiled<Register> {
+        self.places[value.index()].ok_or_else(|| format!("%{} has no register", value.0))
+    }
+
+    /// An operand that must be a scalar.
+    fn input(&self, operand: &Operand) -> Compiled<ScalarInput> {
+        match operand {
+            Operand::Int(value) => Ok(ScalarInput::Const(value.cast_unsigned())),
+            Operand::Float(value) => Ok(ScalarInput::Const(value.to_bits())),
+            Operand::Bool(value) => Ok(ScalarInput::Const(u64::from(*value))),
+            Operand::Value(value) => match self.place(*value)? {
+                Register::Scalar(num, _) => Ok(ScalarInput::Register(num)),
+                _ => Err("expected a number, found an operand of another or unknown type".into()),
+            },
+            _ => Err("expected a number".into()),
+        }
+    }
+
+    /// Sources for operands. A value that dies here is moved out of its register by its last use.
+    fn sources(&mut self, operands: &[Operand], dies: &[ir::Value]) -> Compiled<Vec<Source>> {
+        let mut left: Vec<ir::Value> = dies.to_vec();
+        let mut sources: Vec<Source> = Vec::with_capacity(operands.len());
+        for operand in operands.iter().rev() {
+            sources.push(self.source(operand, &mut left)?);
+        }
+        sources.reverse();
+        // Scalars are copied, but their registers are released too.
+        self.release(dies, true);
+        Ok(sources)
+    }
+
+    fn source(&self, operand: &Operand, left: &mut Vec<ir::Value>) -> Compiled<Source> {
+        Ok(match operand {
+            Operand::Value(value) => {
+                let last = left.iter().position(|dying| dying == value);
+                if let Some(index) = last {
+                    left.swap_remove(index);
+                }
+                match self.place(*value)? {
+                    Register::Scalar(num, kind) => {
+                        Source::Scalar(super::plan::TypedScalar { input: ScalarInput::Register(num), kind })
+                    }
+                    Register::Tensor(ten) => Source::Tensor(ten, last.is_some()),
+                    Register::Object(any) => Source::Object(any, last.is_some()),
+                }
+            }
+            Operand::None => Source::Const(Value::None),
+            Operand::Int(value) => Source::Const(Value::Int(*value)),
+            Operand::Float(value) => Source::Const(Value::Float(*value)),
+            Operand::Bool(value) => Source::Const(Value::Bool(*value)),
+            Operand::Str(text) => Source::Const(Value::str(text)),
+            Operand::List(items) => {
+                let mut sources: Vec<Source> = Vec::with_capacity(items.len());
+                for item in items.iter().rev() {
+                    sources.push(self.source(item, left)?);
+                }
+                sources.reverse();
+                Source::List(sources.into())
+            }
+            Operand::DType(dtype) => Source::Const(Value::str(dtype.torch())),
+            Operand::Device(device) => Source::Const(Value::str(&device.to_string())),
+            Operand::Layout(name) | Operand::MemoryFormat(name) => Source::Const(Value::str(name)),
+        })
+    }
+
+    fn source_slice(&mut self, operands: &[Operand], dies: &[ir::Value]) -> Compiled<Slice> {
+        let sources = self.sources(operands, dies)?;
+        Ok(Slice::add(&mut self.plan.tables.sources, sources))
+    }
+
+    fn output_slice(&mut self, outputs: &[ir::Value]) -> Slice {
+        let places: Vec<Register> = outputs.iter().map(|output| self.define(*output)).collect();
+        Slice::add(&mut self.plan.tables.places, places)
+    }
+
+    fn output_entry(&mut self, output: ir::Value) -> u32 {
+        let place = self.define(output);
+        self.plan.tables.places.push(place);
+        (self.plan.tables.places.len() - 1) as u32
+    }
+
+    fn source_entry(&mut self, source: Source) -> u32 {
+        self.plan.tables.sources.push(source);
+        (self.plan.tables.sources.len() - 1) as u32
+    }
+
+    fn node(&mut self, node: &Node, life: &NodeLife) -> Compiled {
+        match &node.op {
+            ir::Op::Operator(name) => self.operator(name, node, life),
+            ir::Op::If => self.branch(node, life),
+            ir::Op::While => self.while_loop(node, life),
+            ir::Op::For => self.for_loop(node, life),
+            _ => self.simple(node, life),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Executes graphs on libtorch: compiles a graph to a plan, a flat list of typed steps, and runs it.
+//!
+//! Only this crate and `ag-python` link libtorch; only the module `aten` calls C++.
+
+pub mod aten;
+mod compile;
+mod error;
+mod host;
+mod in_place;
+mod list;
+mod listing;
+mod liveness;
+mod machine;
+mod matmul;
+mod plan;
+pub mod saved;
+mod typed;
+mod value;
+
+pub use compile::CompileError;
+pub use error::{Error, Fault, Location};
+pub use host::{Host, StandaloneHost};
+pub use plan::Plan;
+pub use value::{Object, Value};
+
+/// The number of threads that one operator may use.
+pub fn threads() -> i32 {
+    tch::get_num_threads()
+}
+
+/// One thread is fastest for operators below about 50 µs.
+pub fn set_threads(count: i32) {
+    tch::set_num_threads(count.max(1));
+}

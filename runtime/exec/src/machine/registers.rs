@@ -1,0 +1,222 @@
+//! The registers of all active functions, one frame after the other.
+
+use ag_graph::ir::arithmetic::{Kind, float, widen};
+use tch::Tensor;
+
+use crate::aten::{Argument, AtenError, Output};
+use crate::error::Fault;
+use crate::list;
+use crate::plan::{Function, ObjectReg, Register, ScalarInput, ScalarReg, Source, TensorReg, TypedScalar};
+use crate::typed::MOST_INTS;
+use crate::value::Value;
+
+#[derive(Debug, Default)]
+pub(super) struct Registers {
+    scalars: Vec<u64>,
+    tensors: Vec<Option<Tensor>>,
+    objects: Vec<Value>,
+    frame: Frame,
+}
+
+/// The first register of a function in each bank.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Frame {
+    scalars: usize,
+    tensors: usize,
+    objects: usize,
+}
+
+impl Registers {
+    /// Opens a frame for a function and returns the caller's frame.
+    pub(super) fn open(&mut self, function: &Function) -> Frame {
+        let frame =
+            Frame { scalars: self.scalars.len(), tensors: self.tensors.len(), objects: self.objects.len() };
+        self.scalars.resize(frame.scalars + function.scalars as usize, 0);
+        self.tensors.resize_with(frame.tensors + function.tensors as usize, || None);
+        self.objects.resize_with(frame.objects + function.objects as usize, || Value::None);
+        std::mem::replace(&mut self.frame, frame)
+    }
+
+    /// Closes the current frame.
+    pub(super) fn close(&mut self, before: Frame) {
+        self.scalars.truncate(self.frame.scalars);
+        self.tensors.truncate(self.frame.tensors);
+        self.objects.truncate(self.frame.objects);
+        self.frame = before;
+    }
+
+    pub(super) fn scalar_mut(&mut self, num: ScalarReg) -> &mut u64 {
+        &mut self.scalars[self.frame.scalars + num.0 as usize]
+    }
+
+    pub(super) fn scalar(&self, input: ScalarInput) -> u64 {
+        match input {
+            ScalarInput::Const(bits) => bits,
+            ScalarInput::Register(num) => self.scalars[self.frame.scalars + num.0 as usize],
+        }
+    }
+
+    pub(super) fn tensor_mut(&mut self, ten: TensorReg) -> &mut Option<Tensor> {
+        &mut self.tensors[self.frame.tensors + ten.0 as usize]
+    }
+
+    pub(super) fn tensor(&self, ten: TensorReg) -> Result<&Tensor, Fault> {
+        self.tensors[self.frame.tensors + ten.0 as usize].as_ref().ok_or_else(unbound)
+    }
+
+    /// Moves the tensor out of its register.
+    pub(super) fn take(&mut self, ten: TensorReg) -> Result<Tensor, Fault> {
+        self.tensor_mut(ten).take().ok_or_else(unbound)
+    }
+
+    pub(super) fn object_mut(&mut self, any: ObjectReg) -> &mut Value {
+        &mut self.objects[self.frame.objects + any.0 as usize]
+    }
+
+    pub(super) fn ints(&self, inputs: &[ScalarInput]) -> ([i64; MOST_INTS], usize) {
+        let mut ints = [0; MOST_INTS];
+        for (int, input) in ints.iter_mut().zip(inputs) {
+            *int = self.scalar(*input).cast_signed();
+        }
+        (ints, inputs.len().min(MOST_INTS))
+    }
+
+    pub(super) fn fetch(&mut self, source: &Source) -> Value {
+        match source {
+            Source::Scalar(TypedScalar { input, kind }) => boxed(self.scalar(*input), *kind),
+            Source::Tensor(ten, true) => self.tensor_mut(*ten).take().map_or(Value::None, Value::from),
+            Source::Tensor(ten, false) => {
+                self.tensor_mut(*ten).as_ref().map_or(Value::None, |tensor| tensor.shallow_clone().into())
+            }
+            Source::Object(any, true) => std::mem::take(self.object_mut(*any)),
+            Source::Object(any, false) => self.object_mut(*any).clone(),
+            Source::Const(value) => value.clone(),
+            Source::List(items) => Value::list(items.iter().map(|item| self.fetch(item)).collect()),
+        }
+    }
+
+    pub(super) fn store(&mut self, place: Register, value: Value) -> Result<(), Fault> {
+        match (place, value) {
+            (Register::Object(any), value) => *self.object_mut(any) = value,
+            (Register::Tensor(ten), Value::Tensor(tensor)) => *self.tensor_mut(ten) = Some(tensor.into()),
+            (Register::Tensor(ten), Value::None) => *self.tensor_mut(ten) = None,
+            (Register::Tensor(_), value) => {
+                return Err(Fault::Type(format!("expected a Tensor, found {}", value.kind())));
+            }
+            (Register::Scalar(num, wanted), value) => {
+                let number = match value {
+                    Value::Int(value) => widen(value.cast_unsigned(), Kind::Int, wanted),
+                    Value::Float(value) => widen(value.to_bits(), Kind::Float, wanted),
+                    Value::Bool(value) => widen(u64::from(value), Kind::Bool, wanted),
+                    _ => None,
+                };
+                *self.scalar_mut(num) = number.ok_or_else(|| {
+                    Fault::Type(format!("expected {}, found {}", name(wanted), value.kind()))
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn store_output(&mut self, place: Register, output: Output) -> Result<(), Fault> {
+        match (place, output) {
+            (Register::Tensor(ten), Output::Tensor(tensor)) => *self.tensor_mut(ten) = Some(tensor),
+            (place, output) => self.store(place, output.into())?,
+        }
+        Ok(())
+    }
+
+    /// Calls `run` with the values for the holes of an operator call.
+    pub(super) fn with_hole_values(
+        &self,
+        holes: &[Source],
+        run: impl FnOnce(&[Argument<'_>]) -> Result<(), AtenError>,
+    ) -> Result<(), Fault> {
+        const FEW: usize = 12;
+        let mut few = [Argument::NONE; FEW];
+        let is_plain = holes.iter().all(|hole| matches!(hole, Source::Scalar(_) | Source::Tensor(..)));
+        if is_plain && holes.len() <= FEW {
+            for (argument, hole) in few.iter_mut().zip(holes) {
+                *argument = self.plain(hole);
+            }
+            return Ok(run(&few[..holes.len()])?);
+        }
+        let mut many = Vec::with_capacity(holes.len());
+        holes.iter().try_for_each(|hole| self.argument(hole, &mut many))?;
+        Ok(run(&many)?)
+    }
+
+    pub(super) fn argument_of(&self, number: TypedScalar) -> Argument<'static> {
+        let bits = self.scalar(number.input);
+        match number.kind {
+            Kind::Int => Argument::int(bits.cast_signed()),
+            Kind::Float => Argument::float(float(bits)),
+            Kind::Bool => Argument::bool(bits != 0),
+        }
+    }
+
+    fn plain(&self, source: &Source) -> Argument<'_> {
+        match source {
+            Source::Scalar(number) => self.argument_of(*number),
+            Source::Tensor(ten, _) => self.tensors[self.frame.tensors + ten.0 as usize]
+                .as_ref()
+                .map_or(Argument::NONE, Argument::tensor),
+            _ => Argument::NONE,
+        }
+    }
+
+    fn argument<'a>(&'a self, source: &'a Source, into: &mut Vec<Argument<'a>>) -> Result<(), Fault> {
+        match source {
+            Source::Object(any, _) => value(&self.objects[self.frame.objects + any.0 as usize], into),
+            Source::Const(constant) => value(constant, into),
+            Source::List(items) => {
+                into.push(Argument::list(items.len()));
+                items.iter().try_for_each(|item| self.argument(item, into))
+            }
+            plain => {
+                into.push(self.plain(plain));
+                Ok(())
+            }
+        }
+    }
+}
+
+fn value<'a>(from: &'a Value, into: &mut Vec<Argument<'a>>) -> Result<(), Fault> {
+    into.push(match from {
+        Value::None => Argument::NONE,
+        Value::Tensor(tensor) => Argument::tensor(tensor),
+        Value::Int(value) => Argument::int(*value),
+        Value::Float(value) => Argument::float(*value),
+        Value::Bool(value) => Argument::bool(*value),
+        Value::Str(text) => Argument::str(text),
+        Value::List(_) | Value::Tuple(_) => {
+            let items = list::items(from)?;
+            into.push(Argument::list(items.len()));
+            return items.iter().try_for_each(|item| value(item, into));
+        }
+        Value::Object(_) => {
+            return Err(Fault::Type("a Python object cannot be passed to a torch operator".into()));
+        }
+    });
+    Ok(())
+}
+
+fn boxed(bits: u64, kind: Kind) -> Value {
+    match kind {
+        Kind::Int => Value::Int(bits.cast_signed()),
+        Kind::Float => Value::Float(float(bits)),
+        Kind::Bool => Value::Bool(bits != 0),
+    }
+}
+
+fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Int => "an int",
+        Kind::Float => "a float",
+        Kind::Bool => "a bool",
+    }
+}
+
+fn unbound() -> Fault {
+    Fault::Type("a tensor is used that is undefined on the path taken".into())
+}

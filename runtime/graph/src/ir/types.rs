@@ -1,0 +1,266 @@
+//! Types of values and their text form: `f32[4,?]@cuda:0`, `int`, `list[f32[4]]`.
+
+use std::fmt;
+
+/// The element types of torch. The text form is a letter for the kind followed by the bits; booleans are
+/// `bool`.
+macro_rules! dtypes {
+    ($($name:ident $text:literal $torch:literal $bytes:literal),* $(,)?) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum DType { $($name),* }
+
+        impl DType {
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// The name in the text of a graph: `f32`.
+            pub fn text(self) -> &'static str {
+                match self { $(Self::$name => $text),* }
+            }
+
+            /// The name in Python, without `torch.`: `float32`.
+            pub fn torch(self) -> &'static str {
+                match self { $(Self::$name => $torch),* }
+            }
+
+            /// Bytes per element.
+            pub fn size(self) -> usize {
+                match self { $(Self::$name => $bytes),* }
+            }
+        }
+    };
+}
+
+dtypes! {
+    Bool "bool" "bool" 1,
+    U8 "u8" "uint8" 1, U16 "u16" "uint16" 2, U32 "u32" "uint32" 4, U64 "u64" "uint64" 8,
+    I8 "i8" "int8" 1, I16 "i16" "int16" 2, I32 "i32" "int32" 4, I64 "i64" "int64" 8,
+    F16 "f16" "float16" 2, BF16 "bf16" "bfloat16" 2, F32 "f32" "float32" 4, F64 "f64" "float64" 8,
+    C32 "c32" "complex32" 4, C64 "c64" "complex64" 8, C128 "c128" "complex128" 16,
+    F8E4M3 "f8e4m3" "float8_e4m3fn" 1, F8E5M2 "f8e5m2" "float8_e5m2" 1,
+    F8E4M3Z "f8e4m3z" "float8_e4m3fnuz" 1, F8E5M2Z "f8e5m2z" "float8_e5m2fnuz" 1,
+}
+
+impl DType {
+    pub fn from_text(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|dtype| dtype.text() == text)
+    }
+
+    pub fn from_torch(name: &str) -> Option<Self> {
+        let name = name.strip_prefix("torch.").unwrap_or(name);
+        Self::ALL.iter().copied().find(|dtype| dtype.torch() == name)
+    }
+
+    /// Whether tensors of this dtype have derivatives.
+    pub fn is_differentiable(self) -> bool {
+        self.is_floating() || matches!(self, Self::C32 | Self::C64 | Self::C128)
+    }
+
+    pub fn is_floating(self) -> bool {
+        matches!(
+            self,
+            Self::F16
+                | Self::BF16
+                | Self::F32
+                | Self::F64
+                | Self::F8E4M3
+                | Self::F8E5M2
+                | Self::F8E4M3Z
+                | Self::F8E5M2Z
+        )
+    }
+
+    /// The scalar type that `Tensor.item()` returns. `None` for complex numbers.
+    pub fn scalar(self) -> Option<Type> {
+        match self {
+            Self::Bool => Some(Type::Bool),
+            Self::C32 | Self::C64 | Self::C128 => None,
+            dtype if dtype.is_floating() => Some(Type::Float),
+            _ => Some(Type::Int),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Device {
+    #[default]
+    Cpu,
+    Cuda(u8),
+    /// Tensors with a shape and no data.
+    Meta,
+}
+
+impl Device {
+    /// `cpu`, `cuda`, `cuda:1`, `meta`.
+    pub fn from_text(text: &str) -> Option<Self> {
+        match text {
+            "cpu" => Some(Self::Cpu),
+            "cuda" => Some(Self::Cuda(0)),
+            "meta" => Some(Self::Meta),
+            _ => text.strip_prefix("cuda:")?.parse().ok().map(Self::Cuda),
+        }
+    }
+}
+
+/// One dimension of a shape, in elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Dim {
+    Known(u64),
+    /// The same size wherever this symbol occurs in a function.
+    Symbol(u32),
+    Unknown,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TensorType {
+    pub dtype: DType,
+    /// `None` if the rank is unknown.
+    pub shape: Option<Vec<Dim>>,
+    pub device: Device,
+}
+
+impl TensorType {
+    /// A CPU tensor with a fully known shape.
+    pub fn new(dtype: DType, shape: &[u64]) -> Self {
+        let shape = Some(shape.iter().copied().map(Dim::Known).collect());
+        Self { dtype, shape, device: Device::Cpu }
+    }
+
+    pub fn rank(&self) -> Option<usize> {
+        self.shape.as_ref().map(Vec::len)
+    }
+
+    /// The sizes, if all are known.
+    pub fn sizes(&self) -> Option<Vec<u64>> {
+        self.shape
+            .as_ref()?
+            .iter()
+            .map(|dim| if let Dim::Known(size) = dim { Some(*size) } else { None })
+            .collect()
+    }
+
+    fn accepts(&self, given: &Self) -> bool {
+        let dims = |wanted: &[Dim], given: &[Dim]| {
+            wanted.len() == given.len()
+                && wanted
+                    .iter()
+                    .zip(given)
+                    .all(|pair| !matches!(pair, (Dim::Known(a), Dim::Known(b)) if a != b))
+        };
+        self.dtype == given.dtype
+            && self.device == given.device
+            && match (&self.shape, &given.shape) {
+                (Some(wanted), Some(given)) => dims(wanted, given),
+                _ => true,
+            }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Type {
+    Tensor(TensorType),
+    /// A 64-bit scalar.
+    Int,
+    /// A 64-bit scalar.
+    Float,
+    Bool,
+    Str,
+    None,
+    List(Box<Type>),
+    Tuple(Vec<Type>),
+    /// An opaque Python object.
+    Object,
+    /// An unknown type, for example the element type of an empty list.
+    Any,
+}
+
+impl Type {
+    pub fn list(element: Self) -> Self {
+        Self::List(Box::new(element))
+    }
+
+    pub fn tensor(&self) -> Option<&TensorType> {
+        if let Self::Tensor(tensor) = self { Some(tensor) } else { None }
+    }
+
+    pub fn is_scalar(&self) -> bool {
+        matches!(self, Self::Int | Self::Float | Self::Bool)
+    }
+
+    /// Whether a value of type `given` may be used where this type is declared. Unknown sizes accept every
+    /// size.
+    pub fn accepts(&self, given: &Self) -> bool {
+        match (self, given) {
+            (Self::Any, _) | (_, Self::Any) => true,
+            (Self::Tensor(wanted), Self::Tensor(given)) => wanted.accepts(given),
+            (Self::List(wanted), Self::List(given)) => wanted.accepts(given),
+            (Self::Tuple(wanted), Self::Tuple(given)) => {
+                wanted.len() == given.len()
+                    && wanted.iter().zip(given).all(|(wanted, given)| wanted.accepts(given))
+            }
+            _ => self == given,
+        }
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cpu => f.write_str("cpu"),
+            Self::Cuda(index) => write!(f, "cuda:{index}"),
+            Self::Meta => f.write_str("meta"),
+        }
+    }
+}
+
+impl fmt::Display for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(size) => write!(f, "{size}"),
+            Self::Symbol(symbol) => write!(f, "s{symbol}"),
+            Self::Unknown => f.write_str("?"),
+        }
+    }
+}
+
+impl fmt::Display for TensorType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}[", self.dtype.text())?;
+        match &self.shape {
+            None => f.write_str("*")?,
+            Some(shape) => separated(f, shape, ",")?,
+        }
+        f.write_str("]")?;
+        if self.device == Device::Cpu { Ok(()) } else { write!(f, "@{}", self.device) }
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tensor(tensor) => tensor.fmt(f),
+            Self::Int => f.write_str("int"),
+            Self::Float => f.write_str("float"),
+            Self::Bool => f.write_str("bool"),
+            Self::Str => f.write_str("str"),
+            Self::None => f.write_str("none"),
+            Self::List(element) => write!(f, "list[{element}]"),
+            Self::Tuple(elements) => {
+                f.write_str("tuple[")?;
+                separated(f, elements, ", ")?;
+                f.write_str("]")
+            }
+            Self::Object => f.write_str("object"),
+            Self::Any => f.write_str("any"),
+        }
+    }
+}
+
+fn separated<T: fmt::Display>(f: &mut fmt::Formatter<'_>, items: &[T], between: &str) -> fmt::Result {
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            f.write_str(between)?;
+        }
+        item.fmt(f)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,4 @@
+//! Gradients as graphs: their text, and what is rejected.
+
+mod helpers;
+mod text;

@@ -1,0 +1,7 @@
+//! Sets where the installed extension finds the libraries of torch: `site-packages/autograph` beside
+//! `site-packages/torch`.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-link-arg-cdylib=-Wl,-rpath,$ORIGIN/../torch/lib");
+}

@@ -1,0 +1,52 @@
+//! `Callable`: a call without frames in tracebacks. Tracebacks should not show frames of this package; a
+//! native method has none.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTraceback, PyTuple};
+
+/// Calls the method `_call` of the subclass. The traceback of an exception starts at the user's code.
+#[pyclass(name = "Callable", subclass, module = "autograph._runtime")]
+pub(super) struct PyCallable;
+
+#[pymethods]
+impl PyCallable {
+    #[new]
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Self {
+        Self
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.call_method("_call", args, kwargs).map_err(|raised| {
+            without_package_frames(slf.py(), &raised).map_or_else(|_| raised, PyErr::from_value)
+        })
+    }
+}
+
+/// The exception, with the package's own frames removed from its traceback.
+fn without_package_frames<'py>(py: Python<'py>, raised: &PyErr) -> PyResult<Bound<'py, PyAny>> {
+    raised.value(py).call_method1("with_traceback", (skip_package_frames(py, raised.traceback(py))?,))
+}
+
+/// Skips leading frames of this package.
+fn skip_package_frames<'py>(
+    py: Python<'py>,
+    traceback: Option<Bound<'py, PyTraceback>>,
+) -> PyResult<Option<Bound<'py, PyTraceback>>> {
+    let package: String = py.import("autograph")?.getattr("__path__")?.get_item(0)?.extract()?;
+    let mut next = traceback;
+    while let Some(entry) = &next {
+        let code = entry.getattr("tb_frame")?.getattr("f_code")?;
+        if !code.getattr("co_filename")?.extract::<String>()?.starts_with(&package) {
+            break;
+        }
+        let after = entry.getattr("tb_next")?;
+        next = if after.is_none() { None } else { Some(after.downcast_into()?) };
+    }
+    Ok(next)
+}

@@ -1,0 +1,405 @@
+//! `Graph`: built node by node while Python traces.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ag_graph::autodiff::{Functions, Partition, differentiable_results, partition};
+use ag_graph::emit;
+use ag_graph::ir::build::NodeAttrs;
+use ag_graph::ir::text::{parse_type, print};
+use ag_graph::ir::verify::verify;
+use ag_graph::ir::{
+    Builder, Function, FunctionId, Graph, Op, Operand, Origin, Outcome, Region, Span, Type, Value,
+};
+use ag_graph::optimize::{Pass, optimize};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use pyo3_tch::PyTensor;
+
+use super::operand::{PyValue, operand};
+use super::plan::PyPlan;
+
+/// A graph, under construction or finished.
+#[pyclass(name = "Graph", module = "autograph._runtime")]
+pub(super) struct PyGraph {
+    state: State,
+}
+
+enum State {
+    Building(Box<GraphBuilder>),
+    /// Finished and verified.
+    Finished(Arc<Graph>),
+    /// Poisoned; the error was already reported.
+    Poisoned,
+}
+
+pub(super) struct GraphBuilder {
+    pub(super) builder: Builder,
+    origins: Vec<Origin>,
+    files: Vec<Arc<str>>,
+    /// All functions except the entry, whose slot is empty.
+    pub(super) functions: Functions,
+    /// Functions under construction, each with the builder that was active before it.
+    outer: Vec<(FunctionId, Builder)>,
+}
+
+/// A closed region, which the next node that takes it will own.
+#[pyclass(name = "Region", module = "autograph._runtime")]
+pub(super) struct PyRegion {
+    region: Option<Region>,
+}
+
+/// File, then line (from one) and column (from zero) of start and end.
+pub(super) type PySpan = (String, u32, u32, u32, u32);
+
+#[pymethods]
+impl PyGraph {
+    #[new]
+    #[pyo3(signature = (name = "main"))]
+    fn new(name: &str) -> Self {
+        let functions = Functions::beside(name, Vec::new());
+        let building = GraphBuilder {
+            builder: Builder::new(name),
+            origins: Vec::new(),
+            files: Vec::new(),
+            functions,
+            outer: Vec::new(),
+        };
+        Self { state: State::Building(Box::new(building)) }
+    }
+
+    /// Adds a parameter. The origin is `("argument", path)` or `("capture", number)`.
+    fn parameter(
+        &mut self,
+        ty: &str,
+        name: Option<&str>,
+        origin: (String, Bound<'_, PyAny>),
+    ) -> PyResult<PyValue> {
+        let building = self.building()?;
+        let ty = type_of(ty)?;
+        let origin = match origin.0.as_str() {
+            "argument" => Origin::Argument(origin.1.extract::<String>()?.into()),
+            "capture" => Origin::Capture(origin.1.extract()?),
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "invalid origin {other:?}; expected argument or capture"
+                )));
+            }
+        };
+        building.origins.push(origin);
+        let value = building.builder.parameter(ty, name);
+        Ok(building.value(value))
+    }
+
+    /// Declares a function and returns its id: `call 1` calls it, even before it is defined.
+    fn declare(&mut self) -> PyResult<u32> {
+        Ok(self.building()?.functions.declare().0)
+    }
+
+    /// Begins the body of a declared function. Nodes are added to it until `end`.
+    #[pyo3(signature = (function, name, types, names = Vec::new()))]
+    fn begin(
+        &mut self,
+        function: u32,
+        name: &str,
+        types: Vec<String>,
+        names: Vec<Option<String>>,
+    ) -> PyResult<Vec<PyValue>> {
+        let types = types.iter().map(|ty| type_of(ty)).collect::<PyResult<Vec<_>>>()?;
+        let building = self.building()?;
+        let mut names = names.into_iter();
+        let outer = std::mem::replace(&mut building.builder, Builder::new(name));
+        building.outer.push((FunctionId(function), outer));
+        let mut param = |ty| building.builder.parameter(ty, names.next().flatten().as_deref());
+        let params: Vec<Value> = types.into_iter().map(&mut param).collect();
+        Ok(params.into_iter().map(|value| building.value(value)).collect())
+    }
+
+    /// Ends the body begun last. `types` are the result types of calls.
+    fn end(&mut self, results: Vec<Bound<'_, PyAny>>, types: Vec<String>) -> PyResult<()> {
+        let results = results.iter().map(operand).collect::<PyResult<Vec<_>>>()?;
+        let types = types.iter().map(|ty| type_of(ty)).collect::<PyResult<Vec<_>>>()?;
+        let building = self.building()?;
+        let Some((id, outer)) = building.outer.pop() else { return Err(nothing_open()) };
+        let made = std::mem::replace(&mut building.builder, outer).finish(results);
+        building.functions.define(id, Function { results: types, ..made });
+        Ok(())
+    }
+
+    /// Appends a node to the innermost open region. Some operations have a parameter after the name: `call
+    /// 1`, `raise ValueError`, `python 3`, `tuple.get 0`.
+    #[pyo3(signature = (op, args, types, regions = Vec::new(), span = None, grad = true))]
+    fn emit(
+        &mut self,
+        op: &str,
+        args: Vec<Bound<'_, PyAny>>,
+        types: Vec<String>,
+        regions: Vec<Bound<'_, PyRegion>>,
+        span: Option<PySpan>,
+        grad: bool,
+    ) -> PyResult<Vec<PyValue>> {
+        let op = op_of(op)?;
+        let operands = args.iter().map(operand).collect::<PyResult<Vec<_>>>()?;
+        let types = types.iter().map(|ty| type_of(ty)).collect::<PyResult<Vec<_>>>()?;
+        let regions: PyResult<Vec<Region>> = regions
+            .iter()
+            .map(|region| {
+                let region = region.borrow_mut().region.take();
+                region.ok_or_else(|| PyRuntimeError::new_err("the region already belongs to another node"))
+            })
+            .collect();
+        let building = self.building()?;
+        let attrs = NodeAttrs { span: span.map(|span| building.span(span)), no_grad: !grad };
+        let outputs = building.builder.emit(op, operands, types, regions?, &attrs);
+        Ok(outputs.into_iter().map(|value| building.value(value)).collect())
+    }
+
+    /// Sets the user's name for a value.
+    fn name(&mut self, value: &PyValue, name: &str) -> PyResult<()> {
+        if let Some(info) = self.building()?.builder.values.get_mut(value.value.index()) {
+            info.name = Some(Arc::from(name));
+        }
+        Ok(())
+    }
+
+    /// Opens a region with parameters of these types; a name may be None.
+    #[pyo3(signature = (types, names = Vec::new()))]
+    fn open(&mut self, types: Vec<String>, names: Vec<Option<String>>) -> PyResult<Vec<PyValue>> {
+        let types = types.iter().map(|ty| type_of(ty)).collect::<PyResult<Vec<_>>>()?;
+        let building = self.building()?;
+        let params = building.builder.open(types);
+        for (param, name) in params.iter().zip(names) {
+            building.builder.values[param.index()].name = name.map(Arc::from);
+        }
+        Ok(params.into_iter().map(|value| building.value(value)).collect())
+    }
+
+    /// Closes the innermost region.
+    fn close(&mut self, results: Vec<Bound<'_, PyAny>>) -> PyResult<PyRegion> {
+        let results = results.iter().map(operand).collect::<PyResult<Vec<_>>>()?;
+        let region = self.building()?.builder.close(results);
+        region.map(|region| PyRegion { region: Some(region) }).ok_or_else(nothing_open)
+    }
+
+    /// Drops the innermost region and its contents.
+    fn abandon(&mut self) -> PyResult<()> {
+        if self.building()?.builder.abandon() { Ok(()) } else { Err(nothing_open()) }
+    }
+
+    /// The number of open regions, without the function body.
+    #[getter]
+    fn depth(&mut self) -> PyResult<usize> {
+        Ok(self.building()?.builder.open.len() - 1)
+    }
+
+    /// Appends the gradient of outputs with respect to inputs to the innermost region; `None` for an input
+    /// that no output depends on. A seed of `None` means one. `formula(op, args, types, result types)`
+    /// returns the graph of the derivative of an operator without a rule, as a function of its tensors and
+    /// the gradients of its results. With `create_graph`, the gradient can be differentiated again.
+    #[pyo3(signature = (outputs, seeds, inputs, formula, span = None, create_graph = false))]
+    #[expect(clippy::too_many_arguments, reason = "they are the arguments of torch.autograd.grad")]
+    fn gradient<'py>(
+        &mut self,
+        py: Python<'py>,
+        outputs: Vec<PyRef<'py, PyValue>>,
+        seeds: Vec<Option<Bound<'py, PyAny>>>,
+        inputs: Vec<PyRef<'py, PyValue>>,
+        formula: Bound<'py, PyAny>,
+        span: Option<PySpan>,
+        create_graph: bool,
+    ) -> PyResult<Vec<PyObject>> {
+        let building = self.building()?;
+        let values =
+            |values: Vec<PyRef<'py, PyValue>>| values.iter().map(|value| value.value).collect::<Vec<_>>();
+        let seeds: Vec<Option<Operand>> =
+            seeds.iter().map(|seed| seed.as_ref().map(operand).transpose()).collect::<PyResult<_>>()?;
+        let attrs = NodeAttrs { span: span.map(|span| building.span(span)), no_grad: !create_graph };
+        let (outputs, inputs) = (values(outputs), values(inputs));
+        super::gradient::gradient(py, building, &outputs, &seeds, &inputs, &attrs, &formula)
+    }
+
+    /// Finishes the graph. The outcomes are `("return", 0)` or `("write", parameter)`.
+    fn finish(&mut self, results: Vec<Bound<'_, PyAny>>, outcomes: Vec<(String, u32)>) -> PyResult<()> {
+        let results = results.iter().map(operand).collect::<PyResult<Vec<_>>>()?;
+        let outcomes: Vec<Outcome> = outcomes
+            .into_iter()
+            .map(|(kind, number)| if kind == "write" { Outcome::Write(number) } else { Outcome::Return })
+            .collect();
+        match std::mem::replace(&mut self.state, State::Poisoned) {
+            State::Building(building) => {
+                let GraphBuilder { builder, origins, files, functions, outer } = *building;
+                let others = functions.into_others();
+                let (Some(others), []) = (others, &outer[..]) else {
+                    return Err(PyRuntimeError::new_err("a declared function is not defined"));
+                };
+                let functions = [vec![builder.finish(results)], others].concat();
+                let graph = Graph { functions, origins, outcomes, files };
+                verify(&graph).map_err(|error| PyValueError::new_err(error.to_string()))?;
+                self.state = State::Finished(Arc::new(graph));
+                Ok(())
+            }
+            other => {
+                self.state = other;
+                Err(PyRuntimeError::new_err("the graph is already finished"))
+            }
+        }
+    }
+
+    /// Compiles the graph. `callbacks` are the functions that `python` nodes call by number, `exceptions` the
+    /// user's classes that `raise` nodes name, `passes` those of `optimized`.
+    #[pyo3(signature = (callbacks = Vec::new(), exceptions = None, passes = None))]
+    fn compile(
+        &self,
+        py: Python<'_>,
+        callbacks: Vec<PyObject>,
+        exceptions: Option<Bound<'_, PyDict>>,
+        passes: Option<Vec<String>>,
+    ) -> PyResult<PyPlan> {
+        let exceptions = exceptions.unwrap_or_else(|| PyDict::new(py)).unbind();
+        PyPlan::new(&self.rewritten(passes)?, callbacks, exceptions)
+    }
+
+    /// The graph after these optimizer passes, by default all: "constant-folding",
+    /// "algebraic-simplification", "gradient-accumulation", "common-subexpression-elimination",
+    /// "loop-invariant-code-motion", "dead-code-elimination".
+    #[pyo3(signature = (passes = None))]
+    fn optimized(&self, passes: Option<Vec<String>>) -> PyResult<Self> {
+        Ok(Self { state: State::Finished(Arc::new(self.rewritten(passes)?)) })
+    }
+
+    /// For each result, whether it has a gradient with respect to these parameters.
+    fn followed(&self, params: Vec<usize>) -> PyResult<Vec<bool>> {
+        let graph = self.finished()?;
+        let Some(entry) = graph.entry() else { return Ok(Vec::new()) };
+        let inputs: Vec<Value> =
+            params.iter().filter_map(|index| entry.params().get(*index).copied()).collect();
+        Ok(differentiable_results(entry, &inputs))
+    }
+
+    /// Partitions a graph whose last results are gradients and whose last parameters are their seeds into a
+    /// forward and a backward graph. Also returns the indices of the parameters that the backward graph may
+    /// share memory with.
+    fn halves(&self, results: usize, seeds: usize) -> PyResult<(Self, Self, Vec<usize>)> {
+        let Partition { forward, backward, shared_params } = partition(&*self.finished()?, results, seeds)
+            .ok_or_else(|| {
+                PyRuntimeError::new_err("the backward graph needs items of lists that are returned")
+            })?;
+        for graph in [&forward, &backward] {
+            verify(graph).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        }
+        let made = |graph| Self { state: State::Finished(Arc::new(graph)) };
+        Ok((made(forward), made(backward), shared_params))
+    }
+
+    /// As JSON, with the source line of each node.
+    fn json(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(emit::json(&*self.finished()?, &|file, line| source_line(py, file, line)))
+    }
+
+    /// As DOT, for Graphviz.
+    fn dot(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(emit::dot(&*self.finished()?, &|file, line| source_line(py, file, line)))
+    }
+
+    /// As SVG.
+    fn svg(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(emit::svg(&*self.finished()?, &|file, line| source_line(py, file, line)))
+    }
+
+    /// Writes the graph and its captured tensors to a folder, for `Model` and `ag-run`.
+    fn save(&self, folder: PathBuf, captures: Vec<(u32, PyTensor)>) -> PyResult<()> {
+        super::model::save(&*self.finished()?, &folder, captures)
+    }
+
+    /// The graph as text.
+    fn text(&self) -> PyResult<String> {
+        Ok(print(&*self.finished()?))
+    }
+}
+
+impl PyGraph {
+    /// The finished graph.
+    pub(super) fn finished(&self) -> PyResult<Arc<Graph>> {
+        match &self.state {
+            State::Finished(graph) => Ok(Arc::clone(graph)),
+            _ => Err(PyRuntimeError::new_err("the graph is not finished")),
+        }
+    }
+
+    fn rewritten(&self, passes: Option<Vec<String>>) -> PyResult<Graph> {
+        let named = |name: &String| {
+            Pass::from_name(name).ok_or_else(|| {
+                let known: Vec<_> = Pass::ALL.iter().map(|pass| pass.name()).collect();
+                let known = known.join(", ");
+                PyValueError::new_err(format!("unknown optimizer pass {name:?}; expected one of {known}"))
+            })
+        };
+        let passes = match passes {
+            Some(names) => names.iter().map(named).collect::<PyResult<Vec<_>>>()?,
+            None => Pass::ALL.to_vec(),
+        };
+        let mut graph = Graph::clone(&*self.finished()?);
+        optimize(&mut graph, &passes);
+        Ok(graph)
+    }
+
+    fn building(&mut self) -> PyResult<&mut GraphBuilder> {
+        match &mut self.state {
+            State::Building(building) => Ok(building),
+            _ => Err(PyRuntimeError::new_err("the graph is already finished")),
+        }
+    }
+}
+
+impl GraphBuilder {
+    pub(super) fn value(&self, value: Value) -> PyValue {
+        PyValue { value, ty: self.builder.ty(value).to_string() }
+    }
+
+    /// The inverse of `span`.
+    pub(super) fn place(&self, span: Span) -> PySpan {
+        let file = self.files.get(span.file as usize).map_or_else(String::new, ToString::to_string);
+        (file, span.start.0, span.start.1, span.end.0, span.end.1)
+    }
+
+    fn span(&mut self, (file, line, column, end_line, end_column): PySpan) -> Span {
+        let known = self.files.iter().position(|known| **known == *file);
+        let file = known.unwrap_or_else(|| {
+            self.files.push(Arc::from(file));
+            self.files.len() - 1
+        });
+        Span {
+            file: u32::try_from(file).unwrap_or(u32::MAX),
+            start: (line, column),
+            end: (end_line, end_column),
+        }
+    }
+}
+
+fn type_of(text: &str) -> PyResult<Type> {
+    parse_type(text).map_err(|error| {
+        PyValueError::new_err(format!("invalid type {text:?}: {}; expected e.g. f32[3]", error.message))
+    })
+}
+
+fn op_of(text: &str) -> PyResult<Op> {
+    let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
+    let unknown = || PyValueError::new_err(format!("unknown operation {text:?}"));
+    match name {
+        "raise" => Ok(Op::Raise(rest.into())),
+        "call" => rest.parse().map(|id| Op::Call(FunctionId(id))).map_err(|_| unknown()),
+        "python" => rest.parse().map(Op::Python).map_err(|_| unknown()),
+        "tuple.get" => rest.parse().map(Op::TupleGet).map_err(|_| unknown()),
+        name => Op::named(name).ok_or_else(unknown),
+    }
+}
+
+/// Python's `linecache` also knows the lines of notebook cells.
+fn source_line(py: Python<'_>, file: &str, line: u32) -> Option<String> {
+    py.import("linecache").ok()?.call_method1("getline", (file, line)).ok()?.extract().ok()
+}
+
+fn nothing_open() -> PyErr {
+    PyRuntimeError::new_err("no region is open")
+}

@@ -1,0 +1,33 @@
+//! The Python module `autograph._runtime`. The Python package traces the user's code and records nodes
+//! through this module; graphs are stored, differentiated and executed without Python.
+//!
+//! - [`graph`]: `Graph`, built node by node
+//! - [`operand`]: converts Python arguments to operands
+//! - [`callable`]: calls without frames in tracebacks
+//! - [`convert`]: converts the user's functions
+//! - [`plan`]: `Plan`, which executes a graph, and `Saved` values; [`value`]: its inputs and results
+//! - [`model`]: saved models
+//! - [`gradient`]: derivatives as nodes
+
+mod callable;
+mod convert;
+mod gradient;
+mod graph;
+mod model;
+mod operand;
+mod plan;
+mod value;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<callable::PyCallable>()?;
+    module.add_class::<graph::PyGraph>()?;
+    module.add_class::<graph::PyRegion>()?;
+    module.add_class::<operand::PyValue>()?;
+    module.add_class::<plan::PyPlan>()?;
+    module.add_class::<model::PyModel>()?;
+    module.add_function(wrap_pyfunction!(convert::convert, module)?)
+}
