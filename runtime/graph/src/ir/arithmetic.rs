@@ -161,7 +161,7 @@ fn domain(x: f64, holds: fn(f64) -> bool, f: fn(f64) -> f64) -> Result<u64, Arit
 }
 
 fn whole(value: f64) -> Result<u64, ArithmeticError> {
-    const BOUND: f64 = 9_223_372_036_854_775_808.0;
+    const BOUND: f64 = (1u64 << 63) as f64;
     if value.is_nan() {
         Err(ArithmeticError::Value("cannot convert float NaN to integer"))
     } else if value.is_infinite() {

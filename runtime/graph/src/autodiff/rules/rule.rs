@@ -145,7 +145,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         let target = self.operand(index);
         let (from, to) = (self.emit.tensor(&gradient), self.emit.tensor(&target));
         let wanted = to.shape.clone()?;
-        let ty = TensorType { shape: to.shape, ..from.clone() };
+        let ty = TensorType { shape: to.shape, ..from };
         if wanted.is_empty() {
             return Some(match from.rank() {
                 Some(0) => gradient,
@@ -177,7 +177,7 @@ impl<'a, 'b> Rule<'a, 'b> {
             let keeps = dims.len() > leading;
             let shape = given.iter().enumerate().filter(|(dim, _)| keeps || !dims.contains(dim));
             let shape = shape.map(|(dim, size)| if dims.contains(&dim) { Dim::Known(1) } else { *size });
-            let summed = TensorType { shape: Some(shape.collect()), ..ty.clone() };
+            let summed = TensorType { shape: Some(shape.collect()), ..ty };
             let operands = vec![sum.into(), int_list(&dims).into(), keeps.into(), Operand::None.into()];
             sum = self.put(Expr::typed("sum.dim_IntList", operands, summed));
             if keeps && leading > 0 {

@@ -213,10 +213,7 @@ impl Parser {
     }
 
     fn op(&mut self) -> Parsed<Op> {
-        let word = match self.next() {
-            Some(Token::Word(word)) => word,
-            _ => return Err(self.expected("an operation")),
-        };
+        let Some(Token::Word(word)) = self.next() else { return Err(self.expected("an operation")) };
         Ok(match word.as_str() {
             "call" => match self.next() {
                 Some(Token::Function(name)) => match self.functions.get(&name) {
@@ -377,10 +374,7 @@ impl Parser {
     }
 
     fn output(&mut self) -> Parsed<(String, Type)> {
-        let name = match self.next() {
-            Some(Token::Value(name)) => name,
-            _ => return Err(self.expected("a value")),
-        };
+        let Some(Token::Value(name)) = self.next() else { return Err(self.expected("a value")) };
         self.sign(':')?;
         Ok((name, self.ty()?))
     }
