@@ -63,7 +63,7 @@ fn list() {
 }
 
 fn missing(name: &Name, recorded: &Recorded) -> String {
-    let Name { file, line, owner, name, .. } = name;
+    let Name { file, line, owner, name } = name;
     match recorded.version(owner) {
         Some(version) => format!("{file}:{line}: {version} has no `{name}` in `{owner}`"),
         None => format!("{file}:{line}: nothing is recorded for the package of `{owner}`"),
