@@ -87,7 +87,7 @@ fn the_diagnostics_of_the_request_are_answered() {
     };
     assert_eq!(ask(json!([])).len(), 0);
     let offered = ask(json!([first]));
-    let fix = titled(&offered, "Remove what suppresses nothing");
+    let fix = titled(&offered, "Remove the unused suppression");
     assert_eq!(apply(IGNORED, &fix["edit"]["changes"][&uri]), "x = 1\ny = 2  # ag: ignore[AG102]\n");
     let mut foreign = first.clone();
     foreign["source"] = json!("ruff");
