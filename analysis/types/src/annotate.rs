@@ -39,8 +39,8 @@ pub(crate) fn view(
     asked: &Asked,
 ) -> String {
     let mut writer = Writer { module, edits: Vec::new(), imports: Vec::new(), values: Vec::new() };
-    let bodies = index.dispensable(&|function| match asked {
-        Asked::Some(asked) => !index.is_closed(function) || index.with_nested(function).any(asked),
+    let bodies = index.omittable_bodies(&|function| match asked {
+        Asked::Some(asked) => !index.is_self_contained(function) || index.with_nested(function).any(asked),
         Asked::Here(visible) => visible.has_body(function),
     });
     writer.edits.extend(bodies.into_iter().map(|body| (body.start(), body.len(), "pass".to_owned())));

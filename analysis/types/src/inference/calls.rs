@@ -13,7 +13,7 @@ use ag_index::callbacks::{Caller, Given};
 use ag_index::facts::{Alternative, TensorKind};
 use ag_index::index::FileIndex;
 use ag_index::lambdas;
-use ag_index::lambdas::{By, Called, LambdaTypes};
+use ag_index::lambdas::{Called, CalledBy, LambdaTypes};
 use ag_syntax::expressions::ExprId;
 
 impl Inference<'_> {
@@ -135,7 +135,7 @@ impl Inference<'_> {
     }
 
     pub(super) fn is_called(&self, called: &Called) -> bool {
-        let By::Dataset(receiver) = called.by else { return true };
+        let CalledBy::Dataset(receiver) = called.by else { return true };
         self.type_of(receiver).is_some_and(|ty| self.fact(ty).tensor_kind() == Some(TensorKind::Dataset))
     }
 
@@ -151,12 +151,12 @@ impl Inference<'_> {
             return;
         }
         let given = match called.by {
-            By::Caller(caller) => self.given(caller, call),
-            By::Dataset(receiver) => match self.type_of(receiver) {
+            CalledBy::Caller(caller) => self.given(caller, call),
+            CalledBy::Dataset(receiver) => match self.type_of(receiver) {
                 Some(receiver) => self.dataset_elements(receiver, call),
                 None => return,
             },
-            By::Wrapper(_) => Vec::new(),
+            CalledBy::Wrapper(_) => Vec::new(),
         };
         for lambda in &called.lambdas {
             let is_lambda = |expression: &&Expr| {
@@ -164,7 +164,7 @@ impl Inference<'_> {
             };
             let Some(distance) = inner.iter().position(is_lambda) else { continue };
             let parameters = match called.by {
-                By::Wrapper(dialect) => lambdas::parameters(lambda)
+                CalledBy::Wrapper(dialect) => lambdas::parameters(lambda)
                     .map(|name| match name.as_str() {
                         "training" => AssumedType::unknown(),
                         _ => dialect.assumed_argument(),
