@@ -1,4 +1,4 @@
-//! Finds the decisions of a function and gives each its binding time.
+//! Finds the decisions of a function and determines their binding times.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};

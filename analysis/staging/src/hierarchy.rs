@@ -87,7 +87,7 @@ impl Hierarchy {
         })
     }
 
-    /// The classes that derive from a class; none if there are more than [`MAX_DERIVED`].
+    /// The classes that derive from a class; none if there are too many (`MAX_DERIVED`).
     pub fn derived(&self, class: ClassId) -> Vec<ClassId> {
         let derived: Vec<_> = Self::reached(class, &self.derived).take(MAX_DERIVED + 1).collect();
         if derived.len() > MAX_DERIVED { Vec::new() } else { derived }
