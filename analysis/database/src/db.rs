@@ -10,7 +10,7 @@ use ruff_db::files::Files;
 use ruff_db::system::System;
 use ruff_db::vendored::VendoredFileSystem;
 
-/// How a query ends when an input is set while it runs.
+/// The payload with which a query unwinds when an input is set while it runs.
 pub use salsa::Cancelled;
 
 /// A file system that snapshots may share.

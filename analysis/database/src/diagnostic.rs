@@ -19,7 +19,7 @@ use crate::Document;
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Correct and worth knowing; does not affect the exit code.
+    /// Correct, but worth knowing. Does not affect the exit code.
     Info,
     /// Silently different from Python, or slower than intended.
     Warning,

@@ -11,20 +11,20 @@ use salsa::Durability;
 
 use crate::Db;
 
-/// A Python file, stub or notebook that is analyzed. Its text is that of an editor where one has it open
-/// ([`File::source_text_override`]), else that on disk.
+/// A Python file, stub or notebook that is analyzed. Its text is that of the editor in which it is open
+/// ([`File::source_text_override`]), or else that on disk.
 #[salsa::input(debug)]
 pub struct Document {
     #[returns(copy)]
     pub file: File,
-    /// An editor has it open: edits and requests are expected.
+    /// It is open in an editor: edits and requests are expected.
     #[returns(copy)]
     pub open: bool,
 }
 
 impl Document {
-    /// A document as it is on disk. Its durability is high: queries that depend on files on disk alone are
-    /// not validated again after an edit.
+    /// A document that is not open in an editor. Its durability is high: queries that depend only on files on
+    /// disk are not validated again after an edit.
     pub fn of(db: &dyn Db, file: File) -> Self {
         Self::builder(file, false).durability(Durability::HIGH).new(db)
     }
@@ -35,7 +35,7 @@ impl Document {
 pub struct Project {
     #[returns(ref)]
     pub root: SystemPathBuf,
-    /// The folders that module names count from; the first one that contains a file names its module.
+    /// The folders to which module names are relative; the first one that contains a file determines its name.
     #[returns(ref)]
     pub import_roots: Arc<[SystemPathBuf]>,
     #[returns(ref)]
@@ -47,7 +47,7 @@ pub fn text(db: &dyn Db, document: Document) -> SourceText {
     source_text(db, document.file(db))
 }
 
-/// Module, stub or notebook.
+/// The kind of a document: module, stub or notebook.
 pub fn source_type(db: &dyn Db, document: Document) -> PySourceType {
     document.file(db).source_type(db)
 }

@@ -1,4 +1,4 @@
-//! A finding at its place in a file, as reports and editors show it.
+//! Findings with their locations in files, for reports and editors.
 
 use ag_syntax::edits::Edit;
 use ruff_db::files::File;

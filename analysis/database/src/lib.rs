@@ -1,7 +1,7 @@
 //! The salsa database of a workspace and its inputs: documents with the user's text, and nothing else.
 //!
-//! Every query above this crate is a function of these inputs. Type inference is not one of them: the
-//! type oracle has a database of its own, so annotated source never reaches this one.
+//! Every query of the crates above is a function of these inputs. Type inference is not among them: the
+//! type oracle has a separate database, so this one never contains annotated source.
 
 mod db;
 pub mod diagnostic;

@@ -1,23 +1,23 @@
-//! A type as the fixpoint carries it from file to file: annotation texts, ordered, bounded.
+//! Types that the fixpoint propagates between files: a bounded, ordered set of annotations.
 //!
-//! An alternative is Python's notation with every class named by where it is defined:
-//! `list[{tensorflow:Tensor}]`, `int`, `{model.layers:Config.Mode}`. The ghost view of a file turns
-//! the braces into names that resolve there ([`ag_types::annotate`]).
+//! An alternative is an annotation in which every class is qualified by its module:
+//! `list[{tensorflow:Tensor}]`, `int`, `{model.layers:Config.Mode}`. Annotated source replaces the braces by
+//! names that resolve in the file (`ag-types`' `annotate`).
 
 use std::collections::BTreeSet;
 
 use ruff_python_ast::name::Name;
 
-/// More alternatives than this say nothing a person could follow.
+/// A type with more alternatives than this becomes unknown.
 const MAX_ALTERNATIVES: usize = 8;
-/// Longer notations grow without end (`tuple[tuple[…]]` built in a loop).
+/// The maximum length of an annotation. It bounds recursive types (`tuple[tuple[…]]`, built in a loop).
 const MAX_LENGTH: usize = 240;
 
 /// The types that a parameter or return value is assumed to have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AssumedType {
     alternatives: BTreeSet<Name>,
-    /// Something flows in whose type is not known.
+    /// Some values have an unknown type.
     pub unknown: bool,
 }
 
@@ -57,7 +57,7 @@ impl AssumedType {
         }
     }
 
-    /// Nothing at all is known.
+    /// There are no known alternatives.
     pub fn is_empty(&self) -> bool {
         self.alternatives.is_empty()
     }
@@ -70,7 +70,7 @@ impl AssumedType {
         self.alternatives.iter().any(|known| known == alternative)
     }
 
-    /// For people: `Tensor | None`, classes by their last name.
+    /// The type for display, with classes by their last names: `Tensor | None`.
     pub fn shown(&self) -> String {
         let mut shown = String::new();
         for alternative in &self.alternatives {
@@ -86,7 +86,7 @@ impl AssumedType {
     }
 }
 
-/// Replaces each `{module:qualname}`; `None` when `name` refuses one.
+/// Replaces each `{module:qualname}` by `name(module, qualname)`; `None` if that returns `None` for one of them.
 pub fn resolve_classes(
     alternative: &str,
     name: &mut dyn FnMut(&str, &str) -> Option<String>,

@@ -1,7 +1,7 @@
-//! What is assumed of a staged function: its dialect, how it is reached, and the types of its parameters.
+//! How a function is staged: its dialect, its root, and the assumed types of its parameters.
 //!
-//! Assumptions are inputs of the database. The fixpoint ([`ag_staging::fixpoint`]) moves them; nothing
-//! else does. Precedence: annotation > call sites > literal default > assumption.
+//! These are inputs of the database, and only the fixpoint (`ag-staging`'s `fixpoint`) sets them. Precedence of
+//! types: annotation > call sites > literal default > assumption.
 
 use ruff_python_ast::name::Name;
 
@@ -14,35 +14,35 @@ use ag_db::diagnostic::{Span, Why};
 pub struct Stage {
     pub dialect: Dialect,
     pub root: Option<RootKind>,
-    /// The kind of the root itself, or of the one that reaches it.
+    /// The kind of this root, or of the root that reaches the function.
     pub mode: RootKind,
-    /// What makes it a root (a decorator, a call), or the call that reaches it.
+    /// The decorator or call that makes it a root, or the call that reaches it.
     pub cause: Option<Span>,
-    /// AutoGraph converts it. False for the dialects that trace only, and where `unconverted` says why.
+    /// AutoGraph converts it. False in the dialects that only trace, and if `unconverted` is set.
     pub converts: bool,
-    /// It is reached where a method of a base class is called on `self`: perhaps on objects of this class.
+    /// Reached through a call of a base-class method on `self`, which this method overrides. The object may be
+    /// of another class.
     pub overriding: bool,
-    /// Why AutoGraph leaves it as it is, in a dialect that has AutoGraph: a Tensor that it tests is
-    /// an error.
+    /// Why AutoGraph does not convert it, in a dialect with AutoGraph. A test of a Tensor in it is an error.
     pub unconverted: Option<Unconverted>,
-    /// It is converted for some callers; why not for others.
+    /// Why it is not converted for some of its callers, if it is for others.
     pub also_unconverted: Option<Unconverted>,
-    /// Its types are asked for; in a large project not of functions that decide on nothing.
+    /// Its types are inferred. In a large project that is only done for functions that test values.
     pub typed: bool,
     pub parameters: Vec<Parameter>,
     pub options: RootOptions,
 }
 
-/// What keeps AutoGraph from converting a staged function.
+/// Why AutoGraph does not convert a staged function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unconverted {
     /// `autograph=False`.
     Option,
-    /// Keras 3 calls its methods as they are.
+    /// Keras 3 does not convert its methods.
     Keras,
-    /// A library calls it as it is: a body of `tf.cond`.
+    /// A library calls it without conversion: a body of `tf.cond`.
     Body,
-    /// `__init__`: objects are made by Python.
+    /// `__init__`: Python constructs objects.
     Constructor,
     /// Python calls it for a `with` or `for`: `__enter__`, `__next__`.
     Protocol,
@@ -50,13 +50,13 @@ pub enum Unconverted {
     DoNotConvert,
     /// `@functools.lru_cache`, `@functools.cache`.
     Cached,
-    /// Its text: see [`ag_syntax::unsupported`].
+    /// It contains unsupported syntax: see [`ag_syntax::unsupported`].
     Syntax,
     /// It is called from code that is not converted.
     Caller,
 }
 
-/// What a root's decorator or call says.
+/// The options in a root's decorator or call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RootOptions {
     /// `input_signature=` is given: no retracing.
@@ -65,7 +65,7 @@ pub struct RootOptions {
     pub features: Vec<Name>,
     /// `static_argnums` / `static_argnames` resolved to names.
     pub static_parameters: Vec<Name>,
-    /// The variable that names more of them; empty for any other expression.
+    /// A variable with more static parameters; empty for any other expression.
     pub more_static: Option<Name>,
     /// `fullgraph=True`: a graph break is an error.
     pub full_graph: bool,
@@ -79,7 +79,7 @@ pub enum Source {
     Annotation,
     CallSites,
     Default,
-    /// A root's parameter about which nothing speaks: a Tensor of its dialect.
+    /// A root's parameter without any other evidence: a Tensor of its dialect.
     Assumption,
     Unknown,
 }
@@ -90,7 +90,7 @@ pub struct Parameter {
     pub name: Name,
     pub source: Source,
     pub binding: Binding,
-    /// The assumed type in Python's notation; empty when nothing is known.
+    /// The assumed type in Python's notation; empty if unknown.
     pub shown: Name,
     pub why: Why,
 }

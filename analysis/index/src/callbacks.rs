@@ -1,22 +1,21 @@
-//! Library functions that call the user's: which arguments are functions, and what they are called with.
+//! Library functions that call functions of the user: which arguments are functions, and the arguments they get.
 //!
 //! `tf.while_loop(cond, body, loop_vars)` calls `cond(*loop_vars)`; `Dataset.map(f)` calls `f` with an
-//! element; `jax.lax.scan(f, init, xs)` calls `f(init, xs[0])`. In the words of the fixpoint these are
-//! call sites of `f`.
+//! element; `jax.lax.scan(f, init, xs)` calls `f(init, xs[0])`. The fixpoint treats these as call sites of `f`.
 
 use ruff_python_ast::{self as ast, Expr};
 
 use crate::dialect::Dialect;
 use crate::index::last_name;
 
-/// What the function given as an argument is called with.
+/// An argument with which a library calls the user's function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given {
-    /// The value of the argument at this position, or of this keyword.
+    /// The library function's own argument at this position, or with this keyword.
     Argument(usize, &'static str),
-    /// The elements of the sequence given there, spread: `*loop_vars`.
+    /// The elements of that argument, unpacked: `*loop_vars`.
     Spread(usize, &'static str),
-    /// All further positional arguments from this position: `lax.cond(p, f, g, *operands)`.
+    /// All positional arguments from this position on: `lax.cond(p, f, g, *operands)`.
     Rest(usize),
     /// One slice of the argument along its first axis: a Tensor for a Tensor, a tuple for a tuple.
     Slice(usize, &'static str),
@@ -30,10 +29,10 @@ pub struct Caller {
     /// The public name: `tensorflow.while_loop`.
     pub name: &'static str,
     pub dialect: Dialect,
-    /// Positions and keywords of the functions (a list or tuple of functions counts too).
+    /// Positions and keywords of the functions; each may also be a list, tuple or dict of functions.
     pub functions: &'static [(usize, &'static str)],
     pub given: &'static [Given],
-    /// Whether AutoGraph converts the function there (`tf.map_fn`), or it is traced as it is (`tf.cond`).
+    /// Whether AutoGraph converts the function (`tf.map_fn`), or only traces it (`tf.cond`).
     pub converts: bool,
 }
 
@@ -96,8 +95,8 @@ impl Caller {
     }
 }
 
-/// The function that a call lets run on the host, on values, where it is made on the spot:
-/// `io_callback(partial(log, name="x"), None, x)`. Packages wrap these calls, so they are known by their last name.
+/// The function that a host callback runs, if it is a lambda or a `partial`:
+/// `io_callback(partial(log, name="x"), None, x)`. Packages wrap these callbacks, so only the last name is matched.
 pub fn host_function(call: &ast::ExprCall) -> Option<&Expr> {
     let keyword = match last_name(&call.func)?.as_str() {
         "io_callback" | "pure_callback" | "debug_callback" => "callback",
@@ -111,7 +110,7 @@ pub fn host_function(call: &ast::ExprCall) -> Option<&Expr> {
     })
 }
 
-/// The argument at a position or keyword; nothing when a `*args` may stand there.
+/// The argument at a position or keyword; `None` if `*args` makes the position ambiguous.
 pub fn argument<'a>(call: &'a ast::ExprCall, position: usize, keyword: &str) -> Option<&'a Expr> {
     let before = call.arguments.args.get(..=position);
     if let Some(before) = before
@@ -122,7 +121,7 @@ pub fn argument<'a>(call: &'a ast::ExprCall, position: usize, keyword: &str) -> 
     call.arguments.find_keyword(keyword).map(|keyword| &keyword.value)
 }
 
-/// `dataset.map(f)` and its kin, recognised by the method's name; the receiver's type decides later.
+/// A call such as `dataset.map(f)`, recognized by the method's name; the receiver's type is checked later.
 pub struct DatasetMethod<'a> {
     pub receiver: &'a Expr,
     pub function: &'a Expr,

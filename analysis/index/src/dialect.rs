@@ -1,9 +1,9 @@
-//! The ways in which libraries stage Python: who starts staging, and what a staged condition means.
+//! Dialects: families of libraries with the same roots and the same meaning of a staged condition.
 
 use crate::assumed::AssumedType;
 use serde::{Deserialize, Serialize};
 
-/// A family of staging libraries that share roots and meaning.
+/// A family of libraries with the same roots and the same meaning of a staged condition.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -42,12 +42,12 @@ impl Dialect {
         Self::ALL.into_iter().find(|dialect| dialect.as_str() == name)
     }
 
-    /// Whether Python control flow on a Tensor is converted (AutoGraph), rather than refused.
+    /// Whether Python control flow on a Tensor is converted (AutoGraph) or an error.
     pub fn converts(self) -> bool {
         matches!(self, Self::Tensorflow | Self::Autograph | Self::Pennylane)
     }
 
-    /// The annotation for a parameter about which nothing else speaks: (module, name).
+    /// The Tensor class of the dialect, the type of a parameter without other evidence: (module, name).
     pub fn tensor_class(self) -> (&'static str, &'static str) {
         match self {
             Self::Tensorflow | Self::Keras => ("tensorflow", "Tensor"),
@@ -58,7 +58,7 @@ impl Dialect {
 }
 
 impl Dialect {
-    /// What an argument of staged code is taken for: a Tensor, or a structure of them.
+    /// The assumed type of an argument of staged code: a Tensor, or a structure of Tensors.
     pub fn assumed_argument(self) -> AssumedType {
         match self {
             Self::Tensorflow | Self::Keras => AssumedType::of("ag_argument_"),
@@ -70,7 +70,7 @@ impl Dialect {
     }
 }
 
-/// How a function comes to be staged.
+/// How a function becomes a root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RootKind {
@@ -82,7 +82,7 @@ pub enum RootKind {
     DatasetCallback,
     /// A body of `tf.cond`, `tf.while_loop`, `tf.map_fn`, `tf.scan`, `jax.lax.cond`, `scan`, …
     ControlFlowBody,
-    /// `Layer.call`, `Model.train_step`, `Loss.call`, … found by their class.
+    /// `Layer.call`, `Model.train_step`, `Loss.call`, …: methods that Keras traces.
     KerasMethod,
     /// `@torch.compile`, `torch.compile(f)`.
     TorchCompile,
@@ -92,7 +92,7 @@ pub enum RootKind {
     TorchScript,
     /// `@jax.jit`, `jax.jit(f)`, `partial(jax.jit, …)`, `pmap`.
     JaxJit,
-    /// `jax.vmap(f)`: only what depends on a mapped argument is traced.
+    /// `jax.vmap(f)`: traces only values that depend on a mapped argument.
     JaxVmap,
     /// `qjit(autograph=True)`.
     Qjit,

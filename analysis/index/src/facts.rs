@@ -1,14 +1,13 @@
-//! What is known of a value: our own words, without any type of the inference engine.
+//! What is known of a value, as plain data without types of the type engine.
 //!
-//! A [`Fact`] lists the alternatives a value may be at run time. Its [`Binding`] says in which
-//! time it lives: staged (the value is in the graph), python (it is known while tracing), mixed
-//! (now this, now that) or unknown.
+//! A [`Fact`] lists the alternatives for a value at run time. Its [`Binding`] is its binding time: staged (the
+//! value is in the graph), python (it is known while tracing), mixed (it depends on the caller) or unknown.
 
 use ruff_python_ast::name::Name;
 
 use crate::dialect::Dialect;
 
-/// In which time an expression is evaluated.
+/// A binding time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Binding {
@@ -28,7 +27,7 @@ impl Binding {
         }
     }
 
-    /// The binding of a value that may be either.
+    /// The binding time of a value that may have either.
     pub fn join(self, other: Self) -> Self {
         match (self, other) {
             (a, b) if a == b => a,
@@ -39,14 +38,14 @@ impl Binding {
     }
 }
 
-/// What kind of staged object.
+/// The kind of a staged object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TensorKind {
     Tensor,
     Variable,
     Ragged,
     Sparse,
-    /// `tf.data.Dataset`: a `for` over it is staged; a test of it is Python.
+    /// `tf.data.Dataset`: a `for` over it is staged, a test of it is Python.
     Dataset,
     /// An iterator over a Dataset.
     Iterator,
@@ -65,13 +64,13 @@ impl TensorKind {
     }
 }
 
-/// Whose Tensor it is.
+/// The library that a Tensor belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Library {
     Tensorflow,
     Torch,
     Jax,
-    /// Of a library that runs on several others, or has Tensors of its own.
+    /// A library that runs on several others, or has its own Tensors.
     Other,
 }
 
@@ -85,11 +84,12 @@ impl Library {
         }
     }
 
-    /// The others compute such a Tensor while they trace, as any host value.
+    /// Whether the library's Tensors are staged in a dialect. Otherwise they are host values, computed while
+    /// tracing.
     fn is_staged_in(self, dialect: Dialect) -> bool {
         match dialect {
             Dialect::Tensorflow => matches!(self, Self::Tensorflow | Self::Other),
-            // With the backend of JAX, Keras traces arrays.
+            // With the JAX backend, Keras traces JAX arrays.
             Dialect::Keras => self != Self::Torch,
             Dialect::Torch => matches!(self, Self::Torch | Self::Other),
             Dialect::Jax => matches!(self, Self::Jax | Self::Other),
@@ -98,7 +98,7 @@ impl Library {
     }
 }
 
-/// One thing a value may be.
+/// One alternative for a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Alternative {
     Tensor {
@@ -111,12 +111,12 @@ pub enum Alternative {
     Int(Option<i64>),
     Float,
     Str(Option<Name>),
-    /// `list`, `tuple`, `dict`, `set`, … `staged` when its type mentions Tensors.
+    /// `list`, `tuple`, `dict`, `set`, …; `staged` if its type mentions Tensors.
     Container {
         class: Name,
         staged: bool,
     },
-    /// A function, method or class of known definition: `tensorflow.cond`, `model.Net.step`.
+    /// A function, method or class with a known definition: `tensorflow.cond`, `model.Net.step`.
     Callable(Callee),
     Module(Name),
     /// An instance of a class: its module and name.
@@ -139,12 +139,12 @@ pub struct Callee {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CalleeKind {
     Function,
-    /// Bound: the first parameter is already given.
+    /// A bound method: the first parameter is already bound.
     Method,
     Class,
 }
 
-/// Element types of Tensors, as far as rules need them.
+/// Element types of Tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DType {
     Bool,
@@ -216,24 +216,24 @@ impl DType {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Fact {
     pub alternatives: Vec<Alternative>,
-    /// Something of the type could not be known.
+    /// The type is partly unknown.
     pub unknown: bool,
-    /// It is the argument of a root, taken for a Tensor: a loop over it counts as staged.
+    /// An argument of a root that is assumed to be a Tensor: a loop over it counts as staged.
     pub argument: bool,
-    /// The engine says that no value gets here (unreachable, or a contradiction).
+    /// The type engine infers `Never`: the code is unreachable, or the assumptions contradict each other.
     pub never: bool,
-    /// The type in Python's notation, for people: `Tensor[float32] | None`.
+    /// The type in Python's notation, for display: `Tensor[float32] | None`.
     pub shown: Name,
 }
 
 impl Fact {
-    /// Whether something of it is a Tensor of a library that does not stage in `dialect`.
+    /// Whether an alternative is a Tensor of a library that is not staged in `dialect`.
     pub fn is_foreign_to(&self, dialect: Dialect) -> bool {
         let foreign = |alternative: &Alternative| matches!(alternative, Alternative::Tensor { library, .. } if !library.is_staged_in(dialect));
         self.alternatives.iter().any(foreign)
     }
 
-    /// The same with the Tensors of other libraries as the host values that they are there.
+    /// A copy in which Tensors of libraries that are not staged in `dialect` are host values.
     pub fn seen_in(&self, dialect: Dialect) -> Self {
         let seen = |alternative: &Alternative| match alternative {
             Alternative::Tensor { library, .. } if !library.is_staged_in(dialect) => {
@@ -248,15 +248,15 @@ impl Fact {
         Self { unknown: true, shown: Name::new_static("Unknown"), ..Self::default() }
     }
 
-    /// The binding of a *test* of this value. A Dataset in an `if` is Python.
+    /// The binding time of a *test* of this value. A test of a Dataset is Python.
     pub fn binding(&self) -> Binding {
         self.binding_where(|kind| kind.is_tensor())
     }
 
-    /// The binding of a `for` over this value.
+    /// The binding time of a `for` over this value.
     pub fn iteration_binding(&self) -> Binding {
         match self.binding_where(TensorKind::stages_iteration) {
-            // `Tensor | Unknown` may as well be a list of Tensors.
+            // `Tensor | Unknown` may also be a list of Tensors.
             Binding::Staged if self.unknown && !self.argument => Binding::Unknown,
             binding => binding,
         }
@@ -272,7 +272,7 @@ impl Fact {
         }
         match (is_staged, is_python) {
             (true, true) => Binding::Mixed,
-            // `Tensor | Unknown`: what is known is staged.
+            // `Tensor | Unknown`: all known alternatives are staged.
             (true, false) => Binding::Staged,
             (false, _) if self.unknown || self.never => Binding::Unknown,
             (false, true) => Binding::Python,
@@ -280,7 +280,7 @@ impl Fact {
         }
     }
 
-    /// Certainly a Tensor, nothing else possible.
+    /// Certainly a Tensor.
     pub fn is_tensor(&self) -> bool {
         !self.unknown && self.binding() == Binding::Staged
     }
@@ -290,7 +290,7 @@ impl Fact {
         matches!(self.binding(), Binding::Staged | Binding::Mixed)
     }
 
-    /// The element type, when all Tensor alternatives agree on one.
+    /// The element type, if all Tensor alternatives have the same.
     pub fn dtype(&self) -> Option<DType> {
         let mut dtypes = self.alternatives.iter().filter_map(|alternative| match alternative {
             Alternative::Tensor { kind, dtype, .. } if kind.is_tensor() => Some(*dtype),
@@ -308,7 +308,7 @@ impl Fact {
         self.alternatives.contains(&Alternative::None)
     }
 
-    /// The kind of Tensor-like object, when there is exactly one alternative.
+    /// The kind of Tensor-like object, if it is the only alternative.
     pub fn tensor_kind(&self) -> Option<TensorKind> {
         match self.alternatives.as_slice() {
             [Alternative::Tensor { kind, .. }] if !self.unknown => Some(*kind),
@@ -316,7 +316,7 @@ impl Fact {
         }
     }
 
-    /// The definition this callable certainly is.
+    /// The definition of this callable, if it is the only alternative.
     pub fn callee(&self) -> Option<&Callee> {
         match self.alternatives.as_slice() {
             [Alternative::Callable(callee)] => Some(callee),

@@ -1,5 +1,5 @@
-//! What one file says before any types: its functions, imports, calls and roots. One walk, then the
-//! tree is dropped; a file that stages nothing costs its parse and this.
+//! The index of one file, from syntax alone: its functions, imports, calls and roots. It is built in one walk
+//! over the tree, which is dropped afterwards. A file without roots needs no further work.
 
 mod plain;
 mod signature;
@@ -23,7 +23,7 @@ use ag_syntax::functions::{Definitions, FunctionAst, FunctionPath};
 use ag_syntax::imports::Imports;
 use ag_syntax::nesting;
 
-/// The scope of code that belongs to no function.
+/// The scope of code outside all functions.
 pub const MODULE: u32 = u32::MAX;
 
 /// The builtins that AutoGraph overloads for Tensors or Datasets (autograph `SUPPORTED_BUILTINS`).
@@ -43,12 +43,12 @@ pub struct FileIndex {
     pub builtin_calls: Vec<(u32, TextRange)>,
     /// The lambdas that are arguments of calls, or have a name.
     pub lambdas: Vec<LambdaSyntax>,
-    /// Where the statements outside all functions start, in order.
+    /// The starts of the statements outside all functions, in order.
     pub statements: Vec<TextSize>,
     pub syntax_errors: Vec<(TextRange, String)>,
-    /// It names what only Keras 2 has, the Keras of TensorFlow before 2.16.
+    /// The file uses an API that exists only in Keras 2, the version of Keras in TensorFlow before 2.16.
     pub names_keras2: bool,
-    /// The text nests too deeply to be walked; everything else is empty.
+    /// The text is nested too deeply to walk its tree; all other fields are empty.
     pub too_deep: bool,
 }
 
@@ -60,7 +60,7 @@ pub fn file_index(db: &dyn Db, document: Document) -> Arc<FileIndex> {
     })
 }
 
-/// The tree of a document; `None` when it would be too deep to walk. That of an open document is kept.
+/// The tree of a document; `None` if it is too deep to walk. Trees of open documents are cached.
 pub fn tree(db: &dyn Db, document: Document) -> Option<Arc<Parsed<ModModule>>> {
     match document.open(db) {
         true => open_tree(db, document).clone(),
@@ -68,13 +68,13 @@ pub fn tree(db: &dyn Db, document: Document) -> Option<Arc<Parsed<ModModule>>> {
     }
 }
 
-/// Few documents are edited at a time; the trees of the others need not be kept.
+/// Few documents are edited at the same time, so a small cache suffices.
 #[salsa::tracked(returns(ref), no_eq, lru = 16)]
 fn open_tree(db: &dyn Db, document: Document) -> Option<Arc<Parsed<ModModule>>> {
     parse(text(db, document).as_str(), source_type(db, document)).map(Arc::new)
 }
 
-/// Parses a whole file; `None` when its tree would be too deep to walk.
+/// Parses a whole file; `None` if its tree is too deep to walk.
 pub fn parse(text: &str, source_type: PySourceType) -> Option<Parsed<ModModule>> {
     if nesting::is_too_deep(text) {
         return None;
@@ -83,7 +83,7 @@ pub fn parse(text: &str, source_type: PySourceType) -> Option<Parsed<ModModule>>
     ruff_python_parser::parse_unchecked(text, options).try_into_module()
 }
 
-/// A function of a document, by name: the key of all per-function queries.
+/// A function of a document, identified by its path: the key of all per-function queries.
 #[salsa::interned(debug)]
 pub struct FunctionId<'db> {
     #[returns(copy)]
@@ -92,8 +92,8 @@ pub struct FunctionId<'db> {
     pub path: FunctionPath,
 }
 
-/// The firewall: the text of one function, from `def` to its end. Positions elsewhere in the file
-/// do not enter it.
+/// The text of one function, from `def` to its end. It is the firewall of the per-function queries: it does not
+/// depend on positions elsewhere in the file.
 #[salsa::tracked(returns(ref))]
 pub fn function_slice<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Arc<str>> {
     let document = function.document(db);
@@ -130,7 +130,7 @@ impl FileIndex {
         index
     }
 
-    /// The index of the function or class method that a reference in `scope` names, within this file.
+    /// The index of the function or method of this file that a reference in `scope` names.
     pub fn lookup(&self, reference: &Reference, scope: u32) -> Option<u32> {
         match reference {
             Reference::Name(name) => self.lookup_name(name, scope),
@@ -146,7 +146,7 @@ impl FileIndex {
         }
     }
 
-    /// Python's scoping: nested functions of the enclosing functions, then the module's.
+    /// Resolves a name by Python's scoping: functions nested in the enclosing functions, then the module's.
     fn lookup_name(&self, name: &str, scope: u32) -> Option<u32> {
         let mut current = scope;
         loop {
@@ -166,7 +166,7 @@ impl FileIndex {
         }
     }
 
-    /// The class whose method `scope` is, or is nested in.
+    /// The class that `scope` is a method of, or is nested in a method of.
     pub fn class_around(&self, scope: u32) -> Option<u32> {
         let mut current = scope;
         while current != MODULE {

@@ -1,17 +1,17 @@
-//! Lambdas, by what they are called with: by libraries (`dataset.map(lambda x: …)`, `jax.vmap(lambda row: …)`), by the
-//! function that they are given to, and by the name that they have.
+//! Lambdas and the types of their parameters. Lambdas are called by libraries (`dataset.map(lambda x: …)`,
+//! `jax.vmap(lambda row: …)`), by the function that they are passed to, and through the name that they are bound to.
 //!
-//! The parameters of a lambda cannot be annotated. So in the ghost view each use of one is replaced by a name
-//! that the end of the file declares:
+//! The parameters of a lambda cannot be annotated. So annotated source replaces each use of a parameter by a name
+//! that is declared at the end of the file:
 //!
 //! ```python
-//! ds.map(lambda x: x + 1 if x > 0 else x)                 # the real text
-//! ds.map(lambda x: ag_v0 + 1 if ag_v0 > 0 else ag_v0)     # the ghost view
+//! ds.map(lambda x: x + 1 if x > 0 else x)                 # the user's text
+//! ds.map(lambda x: ag_v0 + 1 if ag_v0 > 0 else ag_v0)     # annotated source
 //! ag_v0: "ag_m0.Tensor"
 //! ```
 //!
-//! A lambda has no name to be staged under: its decisions count to the function around it, and what it calls
-//! is staged as the library stages it.
+//! The decisions of a lambda belong to the enclosing function. The functions that it calls are staged in the way
+//! that the library stages the lambda.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -26,19 +26,19 @@ use crate::roots;
 use ag_syntax::expressions::ExprId;
 use ag_syntax::imports::Imports;
 
-/// A lambda that a library calls, and where its body uses its parameters.
+/// A lambda, and the uses of its parameters in its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LambdaSyntax {
-    /// The function around it, or [`crate::index::MODULE`].
+    /// The enclosing function, or [`crate::index::MODULE`].
     pub scope: u32,
     pub id: ExprId,
-    /// (Position of the parameter, place of the name.)
+    /// (Position of the parameter, range of the name.)
     pub uses: Vec<(usize, TextRange)>,
-    /// What it calls is staged by the library.
+    /// A library stages the functions that it calls.
     pub stages: bool,
 }
 
-/// What a lambda is called with.
+/// The argument types of a lambda.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LambdaTypes {
     pub id: ExprId,
@@ -53,20 +53,20 @@ pub struct LambdaStage {
     pub converts: bool,
 }
 
-/// Who calls the lambdas of a call.
-pub enum By<'a> {
+/// The library function that calls the lambdas of a call.
+pub enum CalledBy<'a> {
     /// `lax.scan(lambda carry, x: …, init, xs)`
     Caller(&'static Caller),
-    /// `dataset.map(lambda x: …)`, if this is a Dataset.
+    /// `dataset.map(lambda x: …)`, if the receiver is a Dataset.
     Dataset(&'a Expr),
     /// `jax.vmap(lambda x: …)`: with Tensors.
     Wrapper(Dialect),
 }
 
-/// The lambdas of a call that a library will call.
+/// The lambdas in a call that a library will call.
 pub struct Called<'a> {
     pub lambdas: Vec<&'a ast::ExprLambda>,
-    pub by: By<'a>,
+    pub by: CalledBy<'a>,
     /// `jax.grad(lambda x: …)` alone does not stage.
     pub stage: Option<LambdaStage>,
 }
@@ -82,9 +82,9 @@ impl<'a> Called<'a> {
                     caller.functions_of(call).into_iter().filter_map(Expr::as_lambda_expr).collect();
                 let kind = RootKind::ControlFlowBody;
                 let stage = LambdaStage { dialect: caller.dialect, kind, converts: caller.converts };
-                // `tf.cond` in eager code runs its bodies eagerly.
+                // In eager code, `tf.cond` runs its bodies eagerly.
                 let stage = Some(stage).filter(|stage| stage.dialect != Dialect::Tensorflow);
-                return Some(Self { lambdas, by: By::Caller(caller), stage });
+                return Some(Self { lambdas, by: CalledBy::Caller(caller), stage });
             }
             let (dialect, kind) = roots::wrapper(&name)?;
             let is_static = |keyword: &ast::Keyword| {
@@ -98,13 +98,13 @@ impl<'a> Called<'a> {
             }
             let lambda = call.arguments.args.first()?.as_lambda_expr()?;
             let stage = kind.map(|kind| LambdaStage { dialect, kind, converts: dialect.converts() });
-            return Some(Self { lambdas: vec![lambda], by: By::Wrapper(dialect), stage });
+            return Some(Self { lambdas: vec![lambda], by: CalledBy::Wrapper(dialect), stage });
         }
         let method = callbacks::dataset_method(call).filter(|_| imports.uses("tensorflow"))?;
         let (dialect, kind) = (Dialect::Tensorflow, RootKind::DatasetCallback);
         Some(Self {
             lambdas: vec![method.function.as_lambda_expr()?],
-            by: By::Dataset(method.receiver),
+            by: CalledBy::Dataset(method.receiver),
             stage: Some(LambdaStage { dialect, kind, converts: true }),
         })
     }
@@ -120,7 +120,7 @@ fn holds_lambda(argument: &Expr) -> bool {
     }
 }
 
-/// The parameters that calls by position fill.
+/// The parameters that receive positional arguments.
 pub fn parameters(lambda: &ast::ExprLambda) -> impl Iterator<Item = &Name> {
     let parameters = lambda.parameters.iter().flat_map(|list| list.posonlyargs.iter().chain(&list.args));
     parameters
@@ -128,7 +128,7 @@ pub fn parameters(lambda: &ast::ExprLambda) -> impl Iterator<Item = &Name> {
         .map(|parameter| &parameter.parameter.name.id)
 }
 
-/// Where the body of a lambda uses its parameters.
+/// The uses of a lambda's parameters in its body: (position of the parameter, range).
 pub fn uses(lambda: &ast::ExprLambda) -> Vec<(usize, TextRange)> {
     let mut uses = Uses { names: parameters(lambda).collect(), found: Vec::new() };
     uses.visit_expr(&lambda.body);
@@ -148,7 +148,7 @@ impl Uses<'_> {
 
 impl<'a> SourceOrderVisitor<'a> for Uses<'_> {
     fn visit_expr(&mut self, expression: &'a Expr) {
-        // What binds a name of its own, and anew, is left as it is.
+        // Inner scopes that rebind a parameter's name are skipped.
         let generators = match expression {
             Expr::Name(name) => {
                 if name.ctx.is_load()

@@ -1,15 +1,16 @@
-//! What each file declares by itself, and the interface through which types are asked for.
+//! The index of each file by itself, and the interface of the type oracle.
 //!
 //! ```text
 //! index       functions, classes, imports, calls and roots of one file, from one walk over its tree
 //! roots       what makes a function a root: decorators, calls, base classes
-//! assumed     the types that the analysis assumes; what is assumed of a function
+//! assumed     the representation of assumed types
+//! assumptions how a function is staged, with the assumed types of its parameters
 //! facts       what is known of an expression
-//! answers     what the type oracle says of a function
+//! answers     the type oracle's answer for a function
 //! oracle      the interface of the type oracle
 //! ```
 //!
-//! This crate knows neither the analysis over files (`ag-staging`) nor the type engine (`ag-types`).
+//! This crate depends neither on the analysis across files (`ag-staging`) nor on the type engine (`ag-types`).
 
 pub mod answers;
 pub mod assumed;

@@ -1,4 +1,4 @@
-//! Converts spans, which count from a function or statement, to locations in a file.
+//! Converts spans, which are relative to a function or statement, to locations in a file.
 
 use ag_db::Db;
 use ag_db::diagnostic::{Anchor, Span, Step};
@@ -23,7 +23,7 @@ pub fn locate(db: &dyn Db, span: &Span) -> Option<Location> {
     let index = file_index(db, span.document);
     let start = match &span.anchor {
         Anchor::File => TextSize::default(),
-        Anchor::Statement(number) => *index.statements.get(*number as usize)?,
+        Anchor::Statement(statement) => *index.statements.get(*statement as usize)?,
         Anchor::Function(path) => index.definitions.find(path)?.1.range.start(),
     };
     Some(Location { file, range: span.range + start })

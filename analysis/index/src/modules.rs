@@ -5,7 +5,7 @@ use ruff_db::system::{SystemPath, SystemPathBuf};
 use ruff_python_ast::name::Name;
 use ruff_python_stdlib::identifiers::is_identifier;
 
-/// The dotted name of a document; `None` for a file outside all import roots, and for one whose path is no
+/// The dotted name of a document; `None` for a file outside all import roots, and for one whose path is not a
 /// module name (`train-model.py`, a notebook).
 #[salsa::tracked(returns(ref))]
 pub fn module_name(db: &dyn Db, document: Document) -> Option<Name> {
@@ -13,8 +13,8 @@ pub fn module_name(db: &dyn Db, document: Document) -> Option<Name> {
     name_of(path, Project::try_get(db)?.import_roots(db))
 }
 
-/// `package/models/net.py` -> `package.models.net`, `package/__init__.py` -> `package`; the first root that
-/// contains the file names it.
+/// `package/models/net.py` -> `package.models.net`, `package/__init__.py` -> `package`; relative to the first
+/// root that contains the file.
 fn name_of(path: &SystemPath, roots: &[SystemPathBuf]) -> Option<Name> {
     let relative = roots.iter().find_map(|root| path.strip_prefix(root).ok())?;
     if !matches!(relative.extension(), Some("py" | "pyi")) {

@@ -1,7 +1,7 @@
-//! The interface of the type oracle: assumptions about functions in, facts about their expressions out.
+//! The interface of the type oracle: from assumptions about functions it infers facts about their expressions.
 //!
-//! The oracle sees a document with the assumed types of its functions written in as annotations. That
-//! annotated source stays behind this interface, in a database of the oracle's own.
+//! The oracle inserts the assumed types into a copy of each document, as annotations. This annotated source is not
+//! visible through the interface; the oracle keeps it in a separate database.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,24 +18,24 @@ use crate::lambdas::LambdaTypes;
 /// A function of a document by its position in the file index, or the module's own code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scope {
-    /// Position in the list of documents.
+    /// The position in the list of documents.
     pub document: u32,
     pub function: u32,
 }
 
-/// What is assumed of one function.
+/// The assumptions about one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assumption {
-    /// By parameter position; `None` where nothing is inserted.
+    /// The assumed types, by parameter position; `None` if no annotation is inserted.
     pub parameters: Vec<Option<AssumedType>>,
     pub returns: Option<AssumedType>,
-    /// What its lambdas are called with.
+    /// The parameter types of its lambdas.
     pub lambdas: Vec<LambdaTypes>,
     /// AutoGraph converts the function: `range(t)`, `int(t)`, … are overloaded in it.
     pub converts: bool,
 }
 
-/// What is assumed, by document and function.
+/// Assumptions by document and function.
 pub type Assumptions = BTreeMap<u32, BTreeMap<u32, Assumption>>;
 
 /// A document with its text and index.
@@ -45,17 +45,17 @@ pub struct Source {
     pub path: FilePath,
     pub text: SourceText,
     pub index: Arc<FileIndex>,
-    /// The text is an editor's, and may differ from that on disk.
+    /// The text comes from an editor, and may differ from that on disk.
     pub edited: bool,
 }
 
-/// The types of some scopes under some assumptions.
+/// A query for the types of some scopes under some assumptions.
 pub struct Question<'a> {
     pub assumptions: &'a Assumptions,
-    /// In order.
+    /// The queried scopes, sorted.
     pub scopes: &'a [Scope],
-    /// All scopes are functions of one document, and no file that this document imports, directly or not,
-    /// imports it. So the oracle need not annotate what these functions cannot see.
+    /// All scopes are functions of one document outside import cycles. So the oracle may omit the code of that
+    /// document on which these functions do not depend.
     pub acyclic: bool,
 }
 
@@ -64,13 +64,14 @@ pub trait TypeOracle: Send {
     /// Sets the documents; scopes and assumptions refer to them by position.
     fn set_sources(&mut self, sources: Vec<Source>);
 
-    /// Looks only into the modules of these documents; what is imported from any other module of the project
-    /// is of unknown type. `None` looks into all.
+    /// Limits inference to the modules of these documents: imports from other modules of the project have
+    /// unknown types. `None` removes the limit.
     fn restrict(&mut self, documents: Option<&[u32]>);
 
-    /// The types of the scopes, one answer each. Equal questions about equal sources have equal answers.
+    /// The types of the scopes, one answer per scope. Deterministic: equal questions about equal sources have
+    /// equal answers.
     fn ask(&mut self, question: &Question<'_>) -> Vec<Arc<ScopeTypes>>;
 
-    /// A file has changed on disk, has been created or deleted.
+    /// Must be called when a file has been changed, created or deleted on disk.
     fn sync(&mut self, path: &FilePath);
 }

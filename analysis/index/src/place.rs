@@ -1,27 +1,27 @@
-//! Places that stay the same while text elsewhere moves.
+//! Locations that are stable under edits elsewhere in the file.
 
 use ruff_text_size::{TextRange, TextSize};
 
 use crate::index::FileIndex;
 
-/// A place inside a scope: in a function it counts from the `def`, in the module's own code from the
-/// start of the statement around it. So an edit inside one function moves no place outside of it.
+/// A location in a scope: relative to the `def` in a function, and to the start of the enclosing statement in
+/// module code. So an edit inside one function changes no location outside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// The number of the statement, for module code.
+    /// The index of the statement, for module code.
     pub statement: u32,
     pub range: TextRange,
 }
 
 impl Place {
-    /// A place in a function, from its `def`.
+    /// A location in a function, relative to its `def`.
     pub fn in_function(range: TextRange) -> Self {
         Self { statement: 0, range }
     }
 }
 
 impl FileIndex {
-    /// The place of a range of the file in the scope that it lies in.
+    /// Converts a range of the file to a location in `scope`, which contains it.
     pub fn place(&self, scope: u32, range: TextRange) -> Place {
         let (statement, start) = match self.definitions.functions.get(scope as usize) {
             Some(entry) => (0, entry.range.start()),

@@ -1,4 +1,4 @@
-//! Where staging starts: decorators, calls and Keras methods, found from syntax and imports.
+//! Roots: decorators, calls and Keras methods that start staging, found from syntax and imports.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr};
@@ -11,11 +11,11 @@ use crate::index::FileIndex;
 use ag_syntax::expressions::ExprId;
 use ag_syntax::imports::Imports;
 
-/// A place that makes a function a root.
+/// A decorator, call or method that makes a function a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RootSite {
     pub target: RootTarget,
-    /// The function around it, or [`crate::index::MODULE`].
+    /// The enclosing function, or [`crate::index::MODULE`].
     pub scope: u32,
     pub dialect: Dialect,
     pub kind: RootKind,
@@ -24,9 +24,9 @@ pub struct RootSite {
     /// AutoGraph converts the function.
     pub converts: bool,
     pub options: RootOptions,
-    /// The number of the expression that refers to the function, within `scope`.
+    /// The id of the expression in `scope` that refers to the function.
     pub expression: Option<ExprId>,
-    /// The number of the expression that must be a Dataset for this to be a root.
+    /// The id of the receiver, which must be a Dataset for this to be a root.
     pub receiver: Option<ExprId>,
 }
 
@@ -35,11 +35,11 @@ pub struct RootSite {
 pub enum RootTarget {
     /// A function of the same file, by index.
     Own(u32),
-    /// What the expression refers to: by name when it is one, else by its type.
+    /// The function that an expression refers to: resolved by name if possible, else by type.
     Reference(Reference),
 }
 
-/// What an expression that should be a function spells.
+/// The syntax of an expression that refers to a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
     Name(Name),
@@ -48,7 +48,7 @@ pub enum Reference {
     Other,
 }
 
-/// A root site whose expressions have no numbers yet.
+/// A root site whose expressions have no ids yet.
 pub struct Found {
     pub site: RootSite,
     pub function: Option<*const Expr>,
@@ -56,7 +56,7 @@ pub struct Found {
     is_lambda: bool,
 }
 
-/// How a public name makes roots.
+/// A public function or decorator that makes its argument a root.
 struct RootMaker {
     name: &'static str,
     dialect: Dialect,
@@ -71,7 +71,7 @@ const fn maker(name: &'static str, dialect: Dialect, kind: RootKind) -> RootMake
 const TFF_COMPUTATION: &str =
     "tensorflow_federated.python.core.environments.tensorflow_frontend.tensorflow_computation.tf_computation";
 
-/// Usable as decorators and as calls whose first argument is the function.
+/// They are decorators, or calls whose first argument is the function.
 static MAKERS: &[RootMaker] = &[
     maker("tensorflow.function", Dialect::Tensorflow, RootKind::Function),
     maker("tensorflow.autograph.to_graph", Dialect::Tensorflow, RootKind::Convert),
@@ -106,7 +106,8 @@ fn maker_of(imports: &Imports, expression: &Expr) -> Option<&'static RootMaker> 
     maker_named(&imports.resolve(expression)?)
 }
 
-/// The dialect of a function that wraps another one, and how it stages it: not at all, if it is transparent.
+/// The dialect of a function that wraps another one, and the kind of root it makes; `None` for a transparent
+/// wrapper, which does not stage.
 pub fn wrapper(name: &str) -> Option<(Dialect, Option<RootKind>)> {
     match maker_named(name) {
         Some(maker) if maker.dialect != Dialect::Torch => Some((maker.dialect, Some(maker.kind))),
@@ -139,7 +140,7 @@ pub fn of_decorator(
 /// `tf.function(f)`, `jax.jit(partial(f, …))`, `tf.function(jit_compile=True)(f)`, `lax.scan(f, …)`,
 /// `dataset.map(f)`.
 ///
-/// A lambda has no name to be staged under; its decisions count to the function around it.
+/// Lambdas are no roots; their decisions belong to the enclosing function.
 pub fn of_call(imports: &Imports, call: &ast::ExprCall, scope: u32) -> Vec<Found> {
     let mut found = all_of_call(imports, call, scope);
     found.retain(|found| !found.is_lambda);
@@ -238,7 +239,7 @@ fn is_partial(imports: &Imports, callee: &Expr) -> bool {
     imports.resolve(callee).is_some_and(|name| name == "functools.partial" || name == "jax.tree_util.Partial")
 }
 
-/// Transformations that stage what they are given only when staged themselves: `jax.jit(jax.grad(f))`.
+/// Transformations that do not stage by themselves, only as arguments of a root: `jax.jit(jax.grad(f))`.
 const TRANSPARENT: [&str; 8] = [
     "jax.grad",
     "jax.value_and_grad",
@@ -286,7 +287,7 @@ fn site(
         }
     }
     if maker.name == "equinox.filter_jit" {
-        // Whatever is no array stays as it is.
+        // Only arrays are traced; other arguments stay Python values.
         options.more_static = Some(Name::empty());
     }
     if maker.kind == RootKind::JaxVmap
@@ -296,7 +297,7 @@ fn site(
     }
     match maker.kind {
         RootKind::Qjit => {
-            // Without `autograph=True` qjit traces Python as it is.
+            // Without `autograph=True` qjit does not convert.
             converts = autograph == Some(true);
         }
         _ if autograph == Some(false) => converts = false,
@@ -319,8 +320,8 @@ fn boolean(value: &Expr) -> Option<bool> {
     value.as_boolean_literal_expr().map(|literal| literal.value)
 }
 
-/// `Feature.ALL`, `[Feature.LISTS, Feature.ASSERT_STATEMENTS]` -> the last names; a variable stays for
-/// [`name_features`].
+/// `Feature.ALL`, `[Feature.LISTS, Feature.ASSERT_STATEMENTS]` -> the last names. [`name_features`] resolves
+/// variables.
 fn attribute_names(value: &Expr) -> Vec<Name> {
     let elements: &[Expr] = match value {
         Expr::List(list) => &list.elts,
@@ -337,8 +338,8 @@ fn attribute_names(value: &Expr) -> Vec<Name> {
     elements.iter().map(name).collect()
 }
 
-/// Puts in the features that the module gives a name, `OPTIONAL = tf.autograph.experimental.Feature.LISTS`;
-/// any other variable may hold all of them.
+/// Resolves features that the module assigns to a variable, `OPTIONAL = tf.autograph.experimental.Feature.LISTS`.
+/// Any other variable may contain all features.
 pub fn name_features(index: &mut FileIndex, body: &[ast::Stmt]) {
     const FEATURES: [&str; 7] = [
         "ALL",
@@ -359,7 +360,7 @@ pub fn name_features(index: &mut FileIndex, body: &[ast::Stmt]) {
     }
 }
 
-/// Puts in the static arguments that the module gives a name, `STATIC = ("mode",)`.
+/// Resolves static arguments that the module assigns to a variable, `STATIC = ("mode",)`.
 pub fn name_static_parameters(index: &mut FileIndex, body: &[ast::Stmt]) {
     for options in index.roots.iter_mut().map(|site| &mut site.options) {
         let constant = options.more_static.as_ref().filter(|name| !name.is_empty());
@@ -370,7 +371,7 @@ pub fn name_static_parameters(index: &mut FileIndex, body: &[ast::Stmt]) {
     }
 }
 
-/// What the module gives a name last.
+/// The last value that the module assigns to a name.
 fn assigned<'a>(body: &'a [ast::Stmt], name: &Name) -> Option<&'a Expr> {
     let mut assignments = body.iter().rev().filter_map(ast::Stmt::as_assign_stmt);
     assignments.find_map(|assign| match assign.targets.as_slice() {
@@ -384,8 +385,8 @@ fn variable(value: &Expr) -> Name {
     value.as_name_expr().map_or_else(Name::empty, |name| name.id.clone())
 }
 
-/// Names and numbers of static arguments, numbers as text: `(0, "mode")` -> `0`, `mode`. None, where it
-/// takes more than the literals to tell.
+/// Names and positions of static arguments, as text: `(0, "mode")` -> `0`, `mode`. `None` if the value does not
+/// consist of literals.
 fn literals(value: &Expr) -> Option<Vec<Name>> {
     let elements: &[Expr] = match value {
         Expr::List(list) => &list.elts,
@@ -405,7 +406,7 @@ fn literals(value: &Expr) -> Option<Vec<Name>> {
     elements.iter().map(literal).collect()
 }
 
-/// The numbers of the arguments that `vmap` passes on as they are: `in_axes=(0, None)` -> `1`.
+/// The positions of the arguments that `vmap` does not map: `in_axes=(0, None)` -> `1`.
 fn unmapped(value: &Expr) -> Vec<Name> {
     let elements: &[Expr] = match value {
         Expr::List(list) => &list.elts,
@@ -430,8 +431,8 @@ const KERAS_METHODS: &[(&str, &[&str])] = &[
     ("Cell", &["call"]),
 ];
 
-/// Adds the methods of the file's Keras classes; bases are followed within the file, and from file to file by
-/// [`ag_staging::hierarchy`].
+/// Adds the methods of the file's Keras classes. Bases in the same file are resolved here, bases in other files by
+/// `ag-staging`'s `hierarchy`.
 pub fn add_methods(index: &mut FileIndex) {
     if index.definitions.classes.is_empty()
         || !(index.imports.uses("keras")
@@ -445,14 +446,14 @@ pub fn add_methods(index: &mut FileIndex) {
         let Some(keras) = keras_base(index, class, 0) else { continue };
         sites.extend(keras_methods(index, class, keras));
     }
-    // A `@tf.function` on the method itself is said before and wins.
+    // A `@tf.function` on the method itself comes earlier in the list and takes precedence.
     index.roots.extend(sites);
 }
 
 /// The Keras library and the methods of a class that Keras calls while tracing.
 pub type KerasClass = (&'static str, &'static [&'static str]);
 
-/// The sites of a class's methods.
+/// The root sites of a Keras class's methods.
 pub fn keras_methods(
     index: &FileIndex,
     class: usize,

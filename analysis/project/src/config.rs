@@ -90,7 +90,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What the analysis of staging needs to know.
+    /// The options of the staging analysis.
     pub fn staging(&self) -> StagingOptions {
         StagingOptions {
             dialects: self.dialects.clone(),

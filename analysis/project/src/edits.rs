@@ -1,4 +1,4 @@
-//! What an editor and a file watcher tell an engine: texts are let go of, files change, come and go.
+//! Edits from editors and file watchers: texts are replaced, files are changed, added and removed.
 
 use ag_index::oracle::TypeOracle;
 use ruff_db::Db as _;
@@ -12,7 +12,7 @@ use crate::engine::{Engine, EngineError};
 use ag_db::Document;
 
 impl Engine {
-    /// Replaces the text of a file by an editor's, as a whole; a notebook's by its cells, joined.
+    /// Replaces the whole text of a file by that of an editor; for a notebook, by its code cells joined.
     pub fn set_editor_text(&mut self, path: &SystemPath, text: String) {
         let Some(plain) = self.blank() else { return };
         let plain = plain.with_text(text, &ruff_diagnostics::SourceMap::default());
@@ -24,8 +24,8 @@ impl Engine {
         self.set_open(document, true);
     }
 
-    /// Looks at files anew: their texts are those on disk again, those that are new are added (`wanted`
-    /// says which of them belong to the project), and those that are gone are let go of.
+    /// Reloads files from disk, discarding editors' texts. Adds new files for which `wanted` is true, and
+    /// removes files that no longer exist.
     pub fn reload(
         &mut self,
         paths: &[SystemPathBuf],

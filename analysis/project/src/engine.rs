@@ -1,7 +1,7 @@
-//! A project's files in, findings and stages out.
+//! The engine of a project: computes findings and stages from files.
 //!
-//! An [`Engine`] owns the database. Files are added, [`Engine::analyze`] runs the analysis, then every
-//! question is a query. A clone is a snapshot for another thread; drop it before the next edit.
+//! An [`Engine`] owns the database. After files have been added, [`Engine::analyze`] runs the analysis; queries
+//! then use its results. A clone is a snapshot for another thread; drop it before the next edit.
 
 use std::panic::RefUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +25,7 @@ use salsa::{Durability, Setter};
 use crate::config::Settings;
 use crate::import_roots;
 
-/// Why an engine could not be opened.
+/// An error while opening an engine.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     #[error("the import search paths cannot be used: {0}")]
@@ -40,13 +40,13 @@ pub struct Engine {
     /// The project's documents, ordered by path.
     documents: Arc<[Document]>,
     environment: Environment,
-    /// One for all clones: it is asked by runs of the analysis alone.
+    /// Shared by all clones; only runs of the analysis query it.
     pub(crate) oracle: Arc<Mutex<Oracle>>,
     cache: Arc<RunCache>,
 }
 
 impl Engine {
-    /// An engine without files. `root` is what relative settings and module names count from.
+    /// An engine without files. Relative settings and module names are relative to `root`.
     pub fn open(
         system: impl System + Clone + RefUnwindSafe + 'static,
         root: &SystemPath,
@@ -82,7 +82,7 @@ impl Engine {
     }
 
     /// Runs the analysis after texts were set. `progress` is called from any thread with the number of files
-    /// indexed so far, and of all.
+    /// indexed so far and the number of all files.
     pub fn analyze(&mut self, progress: &(dyn Fn(usize, usize) + Sync)) {
         let mut oracle = self.oracle.lock().unwrap_or_else(PoisonError::into_inner);
         let run = Run {
@@ -98,7 +98,7 @@ impl Engine {
         results.publish(&mut self.db);
     }
 
-    /// Adds files to be analysed. Unreadable ones become findings, not errors.
+    /// Adds files to be analyzed. Unreadable files are reported as findings, not as errors.
     pub fn add_files(&mut self, paths: impl IntoIterator<Item = SystemPathBuf>) -> Result<(), EngineError> {
         let paths: Vec<_> = paths.into_iter().collect();
         self.set_import_roots(&paths)?;
@@ -119,7 +119,7 @@ impl Engine {
         self.project.set_documents(&mut self.db).to(Arc::new(documents));
     }
 
-    /// Replaces the text of a file, as an editor or standard input has it.
+    /// Replaces the text of a file by that of an editor or of standard input.
     pub fn set_text(&mut self, path: &SystemPath, text: String) {
         let absolute = SystemPath::absolute(path, self.db.system().current_directory());
         let document = self.document(&absolute).unwrap_or_else(|| self.add_virtual(&absolute));
@@ -128,13 +128,13 @@ impl Engine {
         self.set_source(document, before.with_text(text, &ruff_diagnostics::SourceMap::default()));
     }
 
-    /// A text that was read without error, to make others of: an error would go on to them.
+    /// A source without a read error, from which other sources are derived; derived sources keep a read error.
     pub(crate) fn blank(&self) -> Option<SourceText> {
         let model = system_path_to_file(&self.db, stubs::builtins()).ok()?;
         Some(source_text(&self.db, model))
     }
 
-    /// Replaces the text of a document by one made from [`Self::text`], so that a notebook keeps its cells.
+    /// Replaces the source of a document by one derived from [`Self::text`], so that a notebook keeps its cells.
     pub fn set_source(&mut self, document: Document, source: SourceText) {
         let file = document.file(&self.db);
         file.set_source_text_override(&mut self.db).with_durability(Durability::LOW).to(Some(source));
@@ -185,7 +185,7 @@ impl Engine {
         document.file(&self.db)
     }
 
-    /// The path of a file, for people; that of a bundled model for library code.
+    /// The path of a file for display; for library code, that of the bundled model.
     pub fn path(&self, file: File) -> SystemPathBuf {
         SystemPathBuf::from(file.path(&self.db).as_str())
     }
@@ -195,13 +195,13 @@ impl Engine {
         source_text(&self.db, file)
     }
 
-    /// The text of a document with what is assumed as annotations, for debugging an assumption.
+    /// The annotated source of a document, for debugging assumptions.
     pub fn annotated(&self, document: Document) -> SourceText {
         let oracle = self.oracle.lock().unwrap_or_else(PoisonError::into_inner);
         oracle.annotated(document).unwrap_or_else(|| text(&self.db, document))
     }
 
-    /// All findings of a document by the settings, in source order.
+    /// The findings of a document under the settings, in source order.
     pub fn findings(&self, document: Document) -> Vec<Finding> {
         let file = self.path(document.file(&self.db));
         let path = file.strip_prefix(self.project.root(&self.db)).unwrap_or(&file);
@@ -209,12 +209,12 @@ impl Engine {
         findings::findings(&self.db, &rules, document)
     }
 
-    /// The staged functions of a document with all decisions.
+    /// The staged functions of a document with their decisions.
     pub fn stages(&self, document: Document) -> Vec<StagedFunction> {
         staged::stages(&self.db, document)
     }
 
-    /// How many functions of the project are roots.
+    /// The number of roots in the project.
     pub fn root_count(&self) -> usize {
         self.documents()
             .iter()
@@ -232,7 +232,7 @@ impl Engine {
         &self.db
     }
 
-    /// How many scopes of all kinds the files have; for progress and statistics.
+    /// The number of functions in all files, for progress and statistics.
     pub fn function_count(&self) -> usize {
         self.documents()
             .iter()

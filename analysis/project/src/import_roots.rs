@@ -1,15 +1,15 @@
-//! The folders that the module names of a project count from.
+//! The import roots of a project: the folders to which module names are relative.
 
 use ruff_db::system::{System, SystemPath, SystemPathBuf};
 
 use crate::config::Settings;
 
-/// More import roots than this slow every import down.
+/// The maximum number of import roots; each one slows down the resolution of every import.
 const MAX_ROOTS: usize = 64;
 
-/// The import roots of a project: configured ones, or the root and `src/`; and for every file the
-/// folder above its outermost package, so that files given by hand find their neighbours. The first root
-/// that a file lies in names its module: the project's root comes last.
+/// The import roots of a project: the configured ones, or `src/`; for every file the folder above its
+/// outermost package, so that files given explicitly can import their neighbors; and the project's root. The
+/// first root that contains a file determines its module name, so the project's root comes last.
 pub(crate) fn of(
     system: &dyn System,
     root: &SystemPath,

@@ -1,7 +1,6 @@
-//! The engine of a project: files and settings in, findings and stages out.
+//! The engine of a project: computes findings and stages from files and settings.
 //!
-//! It joins what the other crates keep apart: the user's database, the type oracle, and the settings. Start
-//! reading at [`Engine`].
+//! It connects the user's database, the type oracle and the settings. Start reading at [`Engine`].
 
 pub mod config;
 mod edits;

@@ -1,8 +1,8 @@
 //! A run of the analysis: index all documents, find the roots, and iterate assumptions and types to a fixpoint.
 //!
-//! The result of a run is a function of texts and options alone. A run may reuse the answers of the run
-//! before ([`RunCache`]): under equal assumptions, a scope that no edit has touched ([`crate::difference`])
-//! has the same types.
+//! The result of a run is a function of texts and options alone. A run may reuse the answers of the previous
+//! run ([`RunCache`]): under equal assumptions, a scope that no edit has changed ([`crate::difference`]) has
+//! the same types.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,10 +26,10 @@ use crate::options::StagingOptions;
 use crate::results::Results;
 use crate::stages;
 
-/// What a run leaves to the next one.
+/// The state that the next run may reuse.
 #[derive(Default)]
 pub struct RunCache {
-    /// Each document with its text and index as they were.
+    /// Each document with its text and index in this run.
     documents: Vec<(Document, SourceText, Arc<FileIndex>)>,
     /// The documents that the oracle was restricted to.
     restricted: Option<Vec<u32>>,
@@ -43,7 +43,7 @@ struct Round {
     answers: Answers,
 }
 
-/// What was edited since the run before.
+/// The scopes that were edited since the previous run.
 #[derive(Default)]
 struct Edited {
     scopes: FxHashSet<Scope>,
@@ -60,7 +60,7 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs to the fixpoint. Returns what the queries of functions start from, and the cache of the next run.
+    /// Runs to the fixpoint. Returns the results and the cache for the next run.
     pub fn analyze(mut self, cache: &RunCache) -> (Results, RunCache) {
         self.index();
         let edited = self.edited(cache);
@@ -74,7 +74,7 @@ impl Run<'_> {
         };
         let mut rounds = Vec::new();
         let answers = loop {
-            let last = rounds.len() >= fixpoint.horizon.rounds;
+            let last = rounds.len() >= fixpoint.limits.rounds;
             let round = self.round(&fixpoint, known, &edited, last);
             let is_stable = last || fixpoint.is_idle() || !fixpoint.absorb(self.db, &round.answers);
             rounds.push(round);
@@ -115,13 +115,13 @@ impl Run<'_> {
         self.documents.iter().map(source).collect()
     }
 
-    /// The scopes that were edited since the run of `cache`; `None` when everything may be different.
+    /// The scopes that were edited since the run of `cache`; `None` if an edit may affect other scopes.
     fn edited(&self, cache: &RunCache) -> Option<Edited> {
         if cache.documents.len() != self.documents.len() {
             return None;
         }
         let mut edited = Edited::default();
-        for (number, (document, (known, before, index))) in
+        for (position, (document, (known, before, index))) in
             (0u32..).zip(self.documents.iter().zip(&cache.documents))
         {
             if document != known {
@@ -134,16 +134,16 @@ impl Run<'_> {
             let before = Version { text: before.as_str(), index };
             let after = Version { text: now.as_str(), index: file_index(self.db, *document) };
             let functions = difference::between(before, after)?;
-            let scopes = functions.iter().map(|function| Scope { document: number, function: *function });
+            let scopes = functions.iter().map(|function| Scope { document: position, function: *function });
             edited.scopes.extend(scopes);
         }
         Some(edited)
     }
 
-    /// In a large project types are followed into the modules of the fixpoint's scopes only. Otherwise a few
-    /// roots would pull in the whole project, import by import.
+    /// With selective limits, types are inferred only in the modules of the fixpoint's scopes. Otherwise a few
+    /// roots would require the whole project through transitive imports.
     fn restriction(&self, fixpoint: &Fixpoint) -> Option<Vec<u32>> {
-        if !fixpoint.horizon.selective {
+        if !fixpoint.limits.selective {
             return None;
         }
         let mut documents: Vec<u32> =
@@ -152,8 +152,8 @@ impl Run<'_> {
         (!documents.is_empty()).then_some(documents)
     }
 
-    /// Answers the fixpoint's scopes under its present assumptions; the `last` time only those that are
-    /// reported on.
+    /// Infers the types of the fixpoint's scopes under the current assumptions; in the `last` round only of
+    /// staged functions, the only ones that are reported on.
     fn round(&mut self, fixpoint: &Fixpoint, known: &[Round], edited: &Edited, last: bool) -> Round {
         let assumptions = fixpoint.assumptions(self.db);
         let known = known.iter().find(|round| round.assumptions == assumptions);
@@ -179,7 +179,7 @@ impl Run<'_> {
         Round { assumptions, answers }
     }
 
-    /// Whether the scopes are functions of one document that is in no import cycle.
+    /// Whether the scopes are functions of one document outside import cycles.
     fn is_acyclic(&self, scopes: &[Scope], assumptions: &Assumptions) -> bool {
         let Some(document) = scopes.first().map(|scope| scope.document) else { return false };
         let is_plain = |scope: &Scope| scope.document == document && scope.function != MODULE;
@@ -189,7 +189,7 @@ impl Run<'_> {
             && import_cycles::is_outside(self.db, self.documents, document, assumptions)
     }
 
-    /// Gives calls their places in the user's text.
+    /// Sets the locations of calls in the user's text.
     fn located(&self, scopes: &[Scope], types: Vec<Arc<ScopeTypes>>) -> Vec<Arc<ScopeTypes>> {
         let mut scoped: Vec<_> = scopes.iter().copied().zip(types).collect();
         scoped.par_iter_mut().for_each_with(self.db.clone(), |db, (scope, types)| {
@@ -202,7 +202,7 @@ impl Run<'_> {
     }
 }
 
-/// The places of all expressions of a scope, in the order of their numbers.
+/// The locations of all expressions of a scope, by their ids.
 fn places(db: &Database, document: Document, function: u32) -> Vec<Place> {
     fn all(expressions: &[&Expr], place: impl Fn(TextRange) -> Place) -> Vec<Place> {
         expressions.iter().map(|expression| place(expression.range())).collect()

@@ -1,13 +1,13 @@
-//! The binding time of a test: a type checker's answer, corrected where staging differs from Python.
+//! The binding time of a test: the type checker's answer, corrected where staging differs from Python.
 //!
-//! To a type checker `not t`, `a and t` and `t in xs` are `bool`s. AutoGraph rewrites them into
-//! operators on Tensors, and the eager libraries test their operands: so they are judged by those.
+//! A type checker infers `bool` for `not t` and `a and t`. AutoGraph rewrites them into operators on Tensors,
+//! and the other libraries evaluate `bool(t)`, so their binding time is that of their operands.
 
 use ruff_python_ast::{self as ast, CmpOp, Expr};
 
 use ag_index::facts::{Binding, Fact};
 
-/// Looks up what is known of an expression.
+/// Looks up the fact of an expression.
 pub type Lookup<'a> = &'a dyn Fn(&Expr) -> Option<&'a Fact>;
 
 /// The binding of the value of `expression` when it is tested.
@@ -29,7 +29,7 @@ pub fn of_test(expression: &Expr, fact: Lookup) -> Binding {
     }
 }
 
-/// What every library keeps beside a Tensor's values, on the host: `x.dtype`, `leaf.ndim`, `y.shape[0]`.
+/// Metadata of a Tensor, which every library keeps on the host: `x.dtype`, `leaf.ndim`, `y.shape[0]`.
 fn is_metadata(expression: &Expr) -> bool {
     match expression {
         Expr::Attribute(attribute) => {
@@ -61,7 +61,8 @@ fn is_metadata(expression: &Expr) -> bool {
                 }
                 _ => false,
             },
-            // `x.shape.as_list()`, and what torch and strings answer on the host: `x.dim()`, `x.size(0)`.
+            // `x.shape.as_list()`; methods of torch's Tensors and of strings that return host values:
+            // `x.dim()`, `x.size(0)`.
             Expr::Attribute(method) => {
                 const ANSWERED: &[&str] = &[
                     "dim",
@@ -106,7 +107,7 @@ fn of_bool_op(operation: &ast::ExprBoolOp, expression: &Expr, fact: Lookup) -> B
     if last == Binding::Python {
         return Binding::Python;
     }
-    // `flag and t`: `False` or a Tensor. The type tells when `flag` is known.
+    // `flag and t` is `False` or a Tensor. Its type is decisive when `flag` is known.
     match fact(expression) {
         Some(known) if !known.unknown && !known.never && known.binding() == Binding::Staged => {
             Binding::Staged
@@ -119,7 +120,7 @@ fn of_bool_op(operation: &ast::ExprBoolOp, expression: &Expr, fact: Lookup) -> B
     }
 }
 
-/// An operand before the last is known to end the evaluation: `None is not None and …`.
+/// Whether an operand before the last always ends the evaluation: `None is not None and …`.
 fn always_short(operation: &ast::ExprBoolOp, fact: Lookup) -> bool {
     use ag_index::facts::Alternative;
     let ends = operation.op == ast::BoolOp::Or;
@@ -147,8 +148,8 @@ pub fn of_chain(compare: &ast::ExprCompare, fact: Lookup) -> Binding {
 }
 
 fn of_compare(compare: &ast::ExprCompare, expression: &Expr, fact: Lookup) -> Binding {
-    // A staged result is believed. `bool` is believed of Python operands only: it is what an unknown
-    // operand gives as well, and `Never` is how the engine spells some comparisons of Tensors.
+    // A staged result is reliable. `bool` is reliable for Python operands only: the type engine also infers
+    // it for unknown operands, and `Never` for some comparisons of Tensors.
     let believed = compare.ops.len() == 1 && !pairs(compare).any(compares_with_none);
     if believed && fact(expression).is_some_and(|known| known.binding() == Binding::Staged) {
         return Binding::Staged;
@@ -163,7 +164,7 @@ fn of_compare(compare: &ast::ExprCompare, expression: &Expr, fact: Lookup) -> Bi
 }
 
 fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
-    // A dtype or device is compared with one, a string with a string, whatever the other side's type.
+    // A dtype or device is compared with its like, a string with a string, whatever the other side's type.
     let names_no_value = |side: &Expr| {
         side.as_attribute_expr().is_some_and(|side| matches!(side.attr.as_str(), "dtype" | "device"))
             || matches!(side, Expr::StringLiteral(_) | Expr::FString(_) | Expr::Tuple(_) | Expr::List(_))
@@ -183,7 +184,7 @@ fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
     }
 }
 
-/// `t == None` is `False` in every library, at once.
+/// `t == None` is `False` in every library, immediately and in Python.
 fn compares_with_none((left, op, right): (&Expr, CmpOp, &Expr)) -> bool {
     matches!(op, CmpOp::Eq | CmpOp::NotEq) && (left.is_none_literal_expr() || right.is_none_literal_expr())
 }

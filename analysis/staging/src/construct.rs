@@ -1,4 +1,4 @@
-//! The decisions of a function: every place where Python or the graph chooses.
+//! The decisions of a function: every construct that branches or iterates, in Python or in the graph.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::TextRange;
@@ -46,7 +46,7 @@ impl ConstructKind {
     }
 }
 
-/// A decision with its verdict; ranges count from the function's `def`.
+/// A decision with its binding time; ranges are relative to the function's `def`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Construct {
     pub kind: ConstructKind,
@@ -65,7 +65,7 @@ pub struct Construct {
 /// The syntax of a construct.
 #[derive(Clone, Copy, Debug)]
 pub enum ConstructNode<'a> {
-    /// The statement, and which of its clauses: 0 is the `if`, 1 the first `elif` …
+    /// The statement and the index of a clause: 0 is the `if`, 1 the first `elif`, …
     If(&'a ast::StmtIf, usize),
     While(&'a ast::StmtWhile),
     For(&'a ast::StmtFor),
@@ -74,12 +74,12 @@ pub enum ConstructNode<'a> {
     Not(&'a ast::ExprUnaryOp),
     Compare(&'a ast::ExprCompare),
     Assert(&'a ast::StmtAssert),
-    /// The comprehension clause, and which of its conditions.
+    /// The comprehension clause, and the index of a condition.
     ComprehensionIf(&'a ast::Comprehension, usize),
 }
 
 impl<'a> ConstructNode<'a> {
-    /// The expression whose value decides. For `and`, `or` and `not` it is the expression itself.
+    /// The tested or iterated expression; `None` for `and`, `or`, `not` and comparisons, which have several.
     pub fn test(self) -> Option<&'a Expr> {
         match self {
             Self::If(node, 0) => Some(&node.test),
@@ -93,8 +93,8 @@ impl<'a> ConstructNode<'a> {
         }
     }
 
-    /// The statements run when the test holds, and otherwise (the rest of the `elif` chain is not
-    /// a list of statements of its own, so `None` stands for it).
+    /// The statements that run when the test is true, and those that run when it is false. The latter are
+    /// `None` if an `elif` follows.
     pub fn branches(self) -> Option<(&'a [Stmt], Option<&'a [Stmt]>)> {
         match self {
             Self::If(node, clause) => {

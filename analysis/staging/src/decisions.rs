@@ -1,4 +1,4 @@
-//! Finds the decisions of a function and gives each its binding time.
+//! Finds the decisions of a function and determines their binding times.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -19,7 +19,7 @@ pub fn nodes(def: &ast::StmtFunctionDef) -> Vec<(ConstructNode<'_>, Option<u32>)
     collector.nodes
 }
 
-/// The decisions with their verdicts; `why` is filled in by [`crate::why`].
+/// The decisions with their binding times; [`crate::why`] fills in `why`.
 pub fn constructs(nodes: &[(ConstructNode<'_>, Option<u32>)], fact: Lookup) -> Vec<Construct> {
     nodes.iter().map(|(node, parent)| construct(*node, *parent, fact)).collect()
 }
@@ -84,11 +84,11 @@ fn construct(node: ConstructNode, parent: Option<u32>, fact: Lookup) -> Construc
     }
 }
 
-/// The binding of a `for`: by what is iterated.
+/// The binding time of a `for`, determined by its iterable.
 fn of_iteration(iterated: &Expr, fact: Lookup) -> Binding {
     match iterated {
         Expr::Named(named) => of_iteration(&named.value, fact),
-        // A literal list is a Python list, whatever is in it.
+        // A list literal is a Python list, whatever its elements.
         Expr::List(_) | Expr::Tuple(_) | Expr::Dict(_) | Expr::Set(_) => Binding::Python,
         Expr::ListComp(_) | Expr::Generator(_) | Expr::SetComp(_) | Expr::DictComp(_) => Binding::Python,
         _ => fact(iterated).map_or(Binding::Unknown, Fact::iteration_binding),
@@ -127,28 +127,28 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'a> {
                 }
             }
             Stmt::If(node) => {
-                let mut number = self.add(ConstructNode::If(node, 0));
+                let mut index = self.add(ConstructNode::If(node, 0));
                 self.visit_expr(&node.test);
-                self.within(number, |this| this.visit_body(&node.body));
+                self.within(index, |this| this.visit_body(&node.body));
                 for (clause, elif) in node.elif_else_clauses.iter().enumerate() {
                     if let Some(test) = &elif.test {
-                        number = self.add(ConstructNode::If(node, clause + 1));
+                        index = self.add(ConstructNode::If(node, clause + 1));
                         self.visit_expr(test);
                     }
-                    self.within(number, |this| this.visit_body(&elif.body));
+                    self.within(index, |this| this.visit_body(&elif.body));
                 }
             }
             Stmt::While(node) => {
-                let number = self.add(ConstructNode::While(node));
+                let index = self.add(ConstructNode::While(node));
                 self.visit_expr(&node.test);
-                self.within(number, |this| this.visit_body(&node.body));
+                self.within(index, |this| this.visit_body(&node.body));
                 self.visit_body(&node.orelse);
             }
             Stmt::For(node) => {
-                let number = self.add(ConstructNode::For(node));
+                let index = self.add(ConstructNode::For(node));
                 self.visit_expr(&node.target);
                 self.visit_expr(&node.iter);
-                self.within(number, |this| this.visit_body(&node.body));
+                self.within(index, |this| this.visit_body(&node.body));
                 self.visit_body(&node.orelse);
             }
             Stmt::Assert(node) => {

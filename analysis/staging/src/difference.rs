@@ -1,4 +1,4 @@
-//! What an edit can have changed for the inference engine: some functions, or anything.
+//! The effect of an edit on inferred types: confined to some functions, or unbounded.
 
 use ruff_python_ast::token::TokenKind;
 use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
@@ -6,15 +6,15 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use ag_index::index::FileIndex;
 
-/// A state of a file.
+/// One version of a file.
 #[derive(Clone, Copy)]
 pub struct Version<'a> {
     pub text: &'a str,
     pub index: &'a FileIndex,
 }
 
-/// The functions whose types may be others than before, by their position in the file index, which is the
-/// same in both; `None` when others may have changed, too, here or in other files.
+/// The functions whose types an edit may change, by their position in the file index (equal in both
+/// versions); `None` if the types of other functions, here or in other files, may change as well.
 pub fn between(before: Version, after: Version) -> Option<Vec<u32>> {
     let (old, new) = (before.index, after.index);
     let same_outline = old.too_deep == new.too_deep
@@ -32,10 +32,11 @@ pub fn between(before: Version, after: Version) -> Option<Vec<u32>> {
     }
     let mut changed = Vec::new();
     let (mut old_end, mut new_end) = (TextSize::default(), TextSize::default());
-    for (number, (old, new)) in old.definitions.functions.iter().zip(&new.definitions.functions).enumerate() {
+    for (position, (old, new)) in old.definitions.functions.iter().zip(&new.definitions.functions).enumerate()
+    {
         if let Some(parent) = old.parent {
             if changed.contains(&parent) {
-                changed.push(number as u32);
+                changed.push(position as u32);
             }
             continue;
         }
@@ -45,15 +46,15 @@ pub fn between(before: Version, after: Version) -> Option<Vec<u32>> {
             return None;
         }
         if before.slice(old.range) != after.slice(new.range) {
-            let is_local = same_code(before.header(number), after.header(number))
+            let is_local = same_code(before.header(position), after.header(position))
                 && (same_code(before.slice(old.range), after.slice(new.range))
-                    || before.index.is_closed(number as u32)
-                        && after.index.is_closed(number as u32)
-                        && before.is_generator(number) == after.is_generator(number));
+                    || before.index.is_self_contained(position as u32)
+                        && after.index.is_self_contained(position as u32)
+                        && before.is_generator(position) == after.is_generator(position));
             if !is_local {
                 return None;
             }
-            changed.push(number as u32);
+            changed.push(position as u32);
         }
         (old_end, new_end) = (old.range.end(), new.range.end());
     }
@@ -87,7 +88,7 @@ impl<'a> Version<'a> {
     }
 }
 
-/// The same but for blanks and comments.
+/// Whether two texts differ in white space and comments only.
 fn same_code(before: &str, after: &str) -> bool {
     before == after || tokens(before) == tokens(after)
 }
@@ -95,10 +96,10 @@ fn same_code(before: &str, after: &str) -> bool {
 fn tokens(text: &str) -> Vec<(TokenKind, String)> {
     let parsed = parse_unchecked(text, ParseOptions::from(Mode::Module));
     let code = parsed.tokens().iter().filter(|token| !token.kind().is_trivia());
-    let said = |range: TextRange| text.get(std::ops::Range::<usize>::from(range)).unwrap_or_default();
+    let text_of = |range: TextRange| text.get(std::ops::Range::<usize>::from(range)).unwrap_or_default();
     code.map(|token| match token.kind() {
         kind @ (TokenKind::Newline | TokenKind::Indent | TokenKind::Dedent) => (kind, String::new()),
-        kind => (kind, said(token.range()).to_owned()),
+        kind => (kind, text_of(token.range()).to_owned()),
     })
     .collect()
 }

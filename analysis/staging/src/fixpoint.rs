@@ -1,15 +1,15 @@
 //! The fixpoint of assumptions: what every staged function is called with, over the whole project.
 //!
-//! 1. Roots are staged, and so is what they call.
-//! 2. Around them lies *evidence*: code that calls a staged function (or constructs its class), code
-//!    that calls that code, a few steps far. It is never reported on, but its arguments speak.
-//! 3. Each round asks the types of all these scopes, moves arguments into parameters and returns into
-//!    results, and rewrites the ghost views. It stops when nothing changes.
+//! 1. Roots are staged, and so are the functions that they call.
+//! 2. *Evidence* is code near staged functions: callers of a staged function (or of its class), their
+//!    callers, and so on, up to a few steps. It is never reported on; the types of its arguments are used.
+//! 3. Each round infers the types of all these scopes, propagates arguments to parameters and returned
+//!    values to results, and updates the assumptions. The fixpoint is reached when nothing changes.
 //!
-//! The result is a function of the project's texts and settings alone: every run starts from nothing.
+//! The result is a function of the project's texts and settings alone: every run starts from scratch.
 
 mod evidence;
-mod horizon;
+mod limits;
 mod parameters;
 mod roots;
 
@@ -33,102 +33,102 @@ use ag_index::oracle::{Assumption, Assumptions, Scope};
 use ag_index::place::Place;
 use ag_syntax::expressions::ExprId;
 
-pub use horizon::Horizon;
+pub use limits::AnalysisLimits;
 
 use crate::options::StagingOptions;
 
-/// How a function comes to be staged.
+/// How a function is staged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Staged {
-    /// Calls from the nearest root.
+    /// The length of the call chain from the root.
     pub depth: u8,
     pub dialect: Dialect,
     pub root: Option<RootKind>,
-    /// The kind of the root that it is, or that reaches it.
+    /// The kind of this root, or of the root that reaches the function.
     pub mode: RootKind,
     pub converts: bool,
-    /// It is reached where a method of a base class is called on `self`.
+    /// Reached through a call of a base-class method on `self`, which this method overrides.
     pub overriding: bool,
-    /// Why it is not converted, where its dialect would.
+    /// Why it is not converted although its dialect converts.
     pub unconverted: Option<Unconverted>,
-    /// Where the root is declared, or the call that reaches the function.
+    /// The declaration of the root, or the call that reaches the function.
     pub cause: Cause,
     pub options: RootOptions,
 }
 
-/// A place inside a scope.
+/// A location in a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
     pub scope: Scope,
     pub place: Place,
 }
 
-/// The types of scopes, as they were told.
+/// The types of scopes, as reported by the oracle.
 pub type Answers = BTreeMap<Scope, Arc<ScopeTypes>>;
 
-/// What one call gives to one parameter.
+/// The argument of one call for one parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contribution {
     pub cause: Cause,
-    /// Bound before the call (`partial(f, fast=False)`): stays as it is when the rest is traced.
+    /// Bound before the call (`partial(f, fast=False)`): not traced, unlike the other arguments.
     pub bound: bool,
-    /// It is made by staged code.
+    /// The call is in staged code.
     pub staged: bool,
     pub assumed: AssumedType,
 }
 
-/// What is assumed of a parameter, and on whose word.
+/// The assumed type of a parameter, and its source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParameterAssumption {
     pub source: Option<Source>,
     pub assumed: AssumedType,
-    /// The call sites that spoke, in source order.
+    /// The call sites that pass an argument, in source order.
     pub sites: Vec<Contribution>,
 }
 
 /// The state of a run.
 pub struct Fixpoint {
     documents: Vec<Document>,
-    numbers: FxHashMap<Document, u32>,
+    positions: FxHashMap<Document, u32>,
     options: StagingOptions,
-    pub horizon: Horizon,
-    /// Empty where the horizon is selective.
+    pub limits: AnalysisLimits,
+    /// Empty when the limits are selective.
     hierarchy: Hierarchy,
     has_keras2: bool,
-    /// Functions and classes by their last name: who may be meant by a call of that name.
+    /// The scopes that call a function or class of a given last name.
     callers: FxHashMap<Name, Vec<Scope>>,
     pub staged: BTreeMap<Scope, Staged>,
     evidence: BTreeMap<Scope, u8>,
     contributions: BTreeMap<Scope, Vec<(Scope, u32, Contribution)>>,
     pub parameters: BTreeMap<Scope, Vec<ParameterAssumption>>,
     returns: BTreeMap<Scope, AssumedType>,
-    /// Recursive functions that return something unknown for another reason.
-    doubtful: BTreeSet<Scope>,
+    /// Recursive functions whose result is unknown for a reason other than the recursion.
+    unknown_recursive: BTreeSet<Scope>,
     lambdas: BTreeMap<Scope, Vec<LambdaTypes>>,
-    /// The types of defaults that are no literals: [`ScopeTypes::defaults`].
+    /// The types of defaults that are not literals: [`ScopeTypes::defaults`].
     defaults: BTreeMap<Scope, Vec<(u32, AssumedType)>>,
-    /// What functions call their parameters with: [`ScopeTypes::applied`].
+    /// The arguments with which functions call their own parameters: [`ScopeTypes::applied`].
     applied: BTreeMap<Scope, Vec<(u32, Vec<AssumedType>)>>,
-    /// The lambdas that a scope gives to functions: which one, to whom, as which parameter.
+    /// The lambdas that a scope passes to functions: (lambda, callee, parameter).
     given_lambdas: BTreeMap<Scope, Vec<(ExprId, Scope, u32)>>,
-    /// Functions that code calls which is not converted, and why; of no matter to types.
-    pub called_as_they_are: BTreeMap<Scope, Unconverted>,
-    /// Parameters that the body binds to something else; once seen, for good.
+    /// Functions that unconverted code calls, and why it does not convert them. Types do not depend on it.
+    pub called_unconverted: BTreeMap<Scope, Unconverted>,
+    /// The other types that a body binds its parameters to. Monotone: a type is never removed.
     rebound: BTreeMap<(Scope, Name), AssumedType>,
 }
 
 impl Fixpoint {
     pub fn new(db: &dyn Db, documents: Vec<Document>, options: StagingOptions) -> Self {
-        let numbers =
-            documents.iter().enumerate().map(|(number, document)| (*document, number as u32)).collect();
-        let horizon = Horizon::of(documents.len(), options.thorough);
-        let hierarchy = if horizon.selective { Hierarchy::default() } else { Hierarchy::of(db, &documents) };
+        let positions =
+            documents.iter().enumerate().map(|(position, document)| (*document, position as u32)).collect();
+        let limits = AnalysisLimits::of(documents.len(), options.thorough);
+        let hierarchy = if limits.selective { Hierarchy::default() } else { Hierarchy::of(db, &documents) };
         let mut fixpoint = Self {
             hierarchy,
             has_keras2: documents.iter().any(|document| file_index(db, *document).names_keras2),
             documents,
-            numbers,
-            horizon,
+            positions,
+            limits,
             options,
             callers: FxHashMap::default(),
             staged: BTreeMap::new(),
@@ -137,11 +137,11 @@ impl Fixpoint {
             parameters: BTreeMap::new(),
             returns: BTreeMap::new(),
             lambdas: BTreeMap::new(),
-            doubtful: BTreeSet::new(),
+            unknown_recursive: BTreeSet::new(),
             defaults: BTreeMap::new(),
             applied: BTreeMap::new(),
             given_lambdas: BTreeMap::new(),
-            called_as_they_are: BTreeMap::new(),
+            called_unconverted: BTreeMap::new(),
             rebound: BTreeMap::new(),
         };
         fixpoint.find_roots(db);
@@ -153,12 +153,12 @@ impl Fixpoint {
         fixpoint
     }
 
-    /// Nothing is staged anywhere, and nothing needs types to tell.
+    /// No function is staged, and no root depends on types.
     pub fn is_idle(&self) -> bool {
         self.staged.is_empty() && self.evidence.is_empty()
     }
 
-    /// All scopes whose types matter, in order.
+    /// All scopes whose types are inferred, in order.
     pub fn scopes(&self, db: &dyn Db) -> Vec<Scope> {
         let staged = self.staged.keys().filter(|scope| self.is_typed(db, **scope));
         let mut scopes: Vec<_> = staged.chain(self.evidence.keys()).copied().collect();
@@ -171,7 +171,7 @@ impl Fixpoint {
         file_index(db, self.documents[scope.document as usize])
     }
 
-    /// All documents, by number.
+    /// All documents, in the order of their indices.
     pub fn documents(&self) -> &[Document] {
         &self.documents
     }
@@ -180,9 +180,9 @@ impl Fixpoint {
         self.documents[scope.document as usize]
     }
 
-    /// Whether the types of a staged function are asked for.
+    /// Whether the types of a staged function are inferred.
     pub fn is_typed(&self, db: &dyn Db, scope: Scope) -> bool {
-        !self.horizon.selective
+        !self.limits.selective
             || self
                 .index(db, scope)
                 .signatures
@@ -190,16 +190,16 @@ impl Fixpoint {
                 .is_some_and(|signature| signature.tests_values)
     }
 
-    /// Takes the answers of a round in. Returns whether they change what is assumed.
+    /// Updates the assumptions from the answers of a round. Returns whether anything changed.
     pub fn absorb(&mut self, db: &dyn Db, answers: &Answers) -> bool {
         let mut changed = false;
-        self.called_as_they_are.clear();
+        self.called_unconverted.clear();
         for (scope, types) in answers {
             changed |= self.absorb_roots(db, *scope, types);
             changed |= self.absorb_calls(db, *scope, types);
-            changed |= learn(&mut self.lambdas, *scope, &types.lambdas);
-            changed |= learn(&mut self.applied, *scope, &types.applied);
-            changed |= learn(&mut self.defaults, *scope, &types.defaults);
+            changed |= replace_answer(&mut self.lambdas, *scope, &types.lambdas);
+            changed |= replace_answer(&mut self.applied, *scope, &types.applied);
+            changed |= replace_answer(&mut self.defaults, *scope, &types.defaults);
             for (name, others) in &types.rebound {
                 let known = self.rebound.entry((*scope, name.clone())).or_default();
                 let before = known.clone();
@@ -209,10 +209,10 @@ impl Fixpoint {
             if scope.function != MODULE {
                 let mut returns = types.returns.clone();
                 if returns.unknown && !returns.is_empty() && self.is_recursive(db, *scope, types) {
-                    returns.unknown = self.is_doubtful(*scope, &returns);
+                    returns.unknown = self.is_unknown_without_recursion(*scope, &returns);
                 }
                 if returns.unknown {
-                    changed |= self.ask_nested(db, *scope);
+                    changed |= self.add_nested_evidence(db, *scope);
                 }
                 if self.returns.get(scope) != Some(&returns) {
                     self.returns.insert(*scope, returns);
@@ -230,16 +230,16 @@ impl Fixpoint {
         targets.any(|target| self.scope_of(db, target) == Some(scope))
     }
 
-    /// What a function returns may be a function in it, or come from one.
-    fn ask_nested(&mut self, db: &dyn Db, scope: Scope) -> bool {
-        if self.horizon.selective || self.evidence.len() >= self.horizon.evidence {
+    /// Adds nested functions to the evidence: the function may return one of them, or the result of one.
+    fn add_nested_evidence(&mut self, db: &dyn Db, scope: Scope) -> bool {
+        if self.limits.selective || self.evidence.len() >= self.limits.evidence_scopes {
             return false;
         }
         let distance = self.evidence.get(&scope).copied().unwrap_or_default();
         let functions = &file_index(db, self.documents[scope.document as usize]).definitions.functions;
         let mut changed = false;
-        for (number, entry) in functions.iter().enumerate() {
-            let nested = Scope { document: scope.document, function: number as u32 };
+        for (position, entry) in functions.iter().enumerate() {
+            let nested = Scope { document: scope.document, function: position as u32 };
             if entry.parent == Some(scope.function)
                 && entry.class.is_none()
                 && !self.staged.contains_key(&nested)
@@ -252,20 +252,21 @@ impl Fixpoint {
         changed
     }
 
-    /// What a recursive function returns is at first not known because it is not known. It is taken to
-    /// return what the rest of it does; if something stays unknown then, that is of another cause.
-    fn is_doubtful(&mut self, scope: Scope, returns: &AssumedType) -> bool {
+    /// In the first round the result of a recursive function is unknown because of the recursion itself. It
+    /// is assumed to be the union of the other returned values; if part of it is still unknown after that,
+    /// the cause is not the recursion.
+    fn is_unknown_without_recursion(&mut self, scope: Scope, returns: &AssumedType) -> bool {
         let tried = self
             .returns
             .get(&scope)
             .is_some_and(|known| !known.unknown && known.alternatives().eq(returns.alternatives()));
         if tried {
-            self.doubtful.insert(scope);
+            self.unknown_recursive.insert(scope);
         }
-        self.doubtful.contains(&scope)
+        self.unknown_recursive.contains(&scope)
     }
 
-    /// AutoGraph converts a function together with the functions nested in it, whoever calls them.
+    /// AutoGraph converts a function together with its nested functions, independent of their callers.
     fn convert_nested(&mut self, db: &dyn Db) -> bool {
         let nested: Vec<Scope> = self
             .staged
@@ -292,7 +293,7 @@ impl Fixpoint {
     }
 
     fn scope_of(&self, db: &dyn Db, target: &Target) -> Option<Scope> {
-        let document = *self.numbers.get(&target.document)?;
+        let document = *self.positions.get(&target.document)?;
         let (function, _) = file_index(db, target.document).definitions.find(&target.path)?;
         Some(Scope { document, function })
     }
@@ -322,7 +323,7 @@ impl Fixpoint {
             let caller = match (&staged, call.lambda) {
                 (Some(staged), None) => Some(staged.clone()),
                 (Some(staged), Some(lambda)) => Some(Staged {
-                    // In converted code TensorFlow maps a lambda as it is.
+                    // In converted code TensorFlow does not convert the lambda of `Dataset.map`.
                     converts: staged.converts && lambda.kind != RootKind::DatasetCallback,
                     ..staged.clone()
                 }),
@@ -347,8 +348,8 @@ impl Fixpoint {
                 {
                     changed |= self.reach(db, scope, caller, callee, call);
                 } else if let Some(distance) = distance
-                    && distance < self.horizon.distance
-                    && self.evidence.len() < self.horizon.evidence
+                    && distance < self.limits.evidence_distance
+                    && self.evidence.len() < self.limits.evidence_scopes
                     && !self.staged.contains_key(&callee)
                     && !self.evidence.contains_key(&callee)
                 {
@@ -370,7 +371,7 @@ impl Fixpoint {
         changed
     }
 
-    /// The library that calls a lambda, as a caller of what the lambda calls.
+    /// Represents the library that calls a lambda as the caller of the functions called in the lambda.
     fn staged_by(&self, lambda: LambdaStage, cause: Cause) -> Option<Staged> {
         let dialects = &self.options.dialects;
         (dialects.is_empty() || dialects.contains(&lambda.dialect)).then(|| Staged {
@@ -398,7 +399,7 @@ impl Fixpoint {
         }
         let document = self.documents[callee.document as usize];
         let own = is_of_framework(db, document, caller.dialect);
-        if caller.depth >= self.horizon.reach || own || is_foreign(index, caller.dialect) {
+        if caller.depth >= self.limits.call_depth || own || is_foreign(index, caller.dialect) {
             return false;
         }
         let decorated =
@@ -427,12 +428,12 @@ impl Fixpoint {
             options: RootOptions { full_graph: caller.options.full_graph, ..RootOptions::default() },
         };
         if let Some(reason @ (Unconverted::Caller | Unconverted::Protocol)) = unconverted {
-            self.called_as_they_are.insert(callee, reason);
+            self.called_unconverted.insert(callee, reason);
         }
         self.stage(db, callee, staged)
     }
 
-    /// What the ghost views should say, by document and function.
+    /// The current assumptions, by document and function.
     pub fn assumptions(&self, db: &dyn Db) -> Assumptions {
         let mut assumptions = Assumptions::new();
         for (scope, parameters) in &self.parameters {
@@ -441,11 +442,11 @@ impl Fixpoint {
             };
             let assumed = |(parameter, syntax): (&ParameterAssumption, &ParameterSyntax)| {
                 let mut assumed = parameter.assumed.clone();
-                // TorchScript holds a name to its annotation.
-                let is_held = syntax.annotated
+                // TorchScript does not allow a name to change its annotated type.
+                let is_fixed = syntax.annotated
                     && self.staged.get(scope).is_some_and(|staged| staged.mode == RootKind::TorchScript);
                 if let Some(others) = self.rebound.get(&(*scope, syntax.name.clone()))
-                    && !is_held
+                    && !is_fixed
                 {
                     assumed.join(others);
                 }
@@ -477,16 +478,20 @@ impl Fixpoint {
     }
 }
 
-/// `backend.add` with a module for each backend: the functions of one name in several files are
-/// implementations, of which a run uses one.
+/// `backend.add` with one module per backend: functions of the same name in several files are alternative
+/// implementations, and a run uses one of them.
 fn is_chosen_at_run_time(targets: &[Target]) -> bool {
     let [first, rest @ ..] = targets else { return false };
     let name = |target: &Target| target.path.qualname.rsplit('.').next().unwrap_or_default().to_owned();
     rest.iter().any(|target| target.document != first.document && name(target) == name(first))
 }
 
-/// Puts what a scope answers in the place of what it answered before. Returns whether it is something else.
-fn learn<T: Clone + PartialEq>(known: &mut BTreeMap<Scope, Vec<T>>, scope: Scope, answer: &[T]) -> bool {
+/// Replaces the previous answer of a scope. Returns whether the new one differs.
+fn replace_answer<T: Clone + PartialEq>(
+    known: &mut BTreeMap<Scope, Vec<T>>,
+    scope: Scope,
+    answer: &[T],
+) -> bool {
     let differs = known.get(&scope).map_or(&[][..], Vec::as_slice) != answer;
     if differs {
         known.insert(scope, answer.to_vec());
@@ -494,15 +499,16 @@ fn learn<T: Clone + PartialEq>(known: &mut BTreeMap<Scope, Vec<T>>, scope: Scope
     differs
 }
 
-/// The framework's own code, where it is the project: AutoGraph leaves TensorFlow as it is, Dynamo and TorchScript have
-/// `torch.save` built in, and JAX knows its tracers.
+/// Whether the document belongs to the framework itself (when the project is TensorFlow, PyTorch or JAX). The
+/// framework does not stage its own code: AutoGraph does not convert it, and Dynamo and TorchScript treat it
+/// as builtin.
 fn is_of_framework(db: &dyn Db, document: Document, dialect: Dialect) -> bool {
     let (package, _) = dialect.tensor_class();
     module_name(db, document).as_ref().is_some_and(|module| module.split('.').next() == Some(package))
 }
 
-/// The file works with another framework and not with that of the dialect: a call that seems to lead
-/// there is of a module that was chosen at run time.
+/// Whether the file uses another framework and not that of the dialect. A call that resolves to such a file
+/// goes to a module that is selected at run time.
 fn is_foreign(index: &FileIndex, dialect: Dialect) -> bool {
     let uses = |packages: &[&str]| packages.iter().any(|package| index.imports.uses(package));
     const TENSORFLOW: &[&str] = &["tensorflow", "tf_keras", "keras"];

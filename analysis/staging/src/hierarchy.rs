@@ -1,7 +1,8 @@
-//! Which class derives from which, over the whole project, by the names that the files spell.
+//! The class hierarchy of the project, resolved by name.
 //!
-//! A type checker tells the bases of a class it is asked about; nobody asks it who derives *from* a class.
-//! Two things need that: a layer whose base is the project's own layer is a Keras layer, and
+//! A type checker determines the bases of a class, but not its derived classes. They are needed for two
+//! purposes: a class derived from a layer of the project is itself a Keras layer, and a call on `self` may
+//! run a method of a derived class:
 //!
 //! ```python
 //! class Trainer:
@@ -23,10 +24,10 @@ use ag_syntax::imports;
 
 /// Longer chains of bases or re-exports are not followed.
 const MAX_STEPS: usize = 8;
-/// A class with more descendants is an interface of a library; what is called on it says little of each.
+/// Classes with more descendants are ignored: a call on such an interface gives little evidence for each.
 const MAX_DERIVED: usize = 64;
 
-/// A class by its document and its position in the file index.
+/// A class: its document, and its position in the file index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClassId {
     pub document: u32,
@@ -66,7 +67,7 @@ impl Hierarchy {
         hierarchy
     }
 
-    /// Everything along `edges`, nearest first, without the start.
+    /// The classes reachable along `edges` in breadth-first order, without the start.
     fn reached<'a>(
         start: ClassId,
         edges: &'a FxHashMap<ClassId, Vec<ClassId>>,
@@ -86,13 +87,13 @@ impl Hierarchy {
         })
     }
 
-    /// The classes that derive from a class; none where there are too many.
+    /// The classes that derive from a class; none if there are too many (`MAX_DERIVED`).
     pub fn derived(&self, class: ClassId) -> Vec<ClassId> {
         let derived: Vec<_> = Self::reached(class, &self.derived).take(MAX_DERIVED + 1).collect();
         if derived.len() > MAX_DERIVED { Vec::new() } else { derived }
     }
 
-    /// The roots that are Keras methods by a base in another file of the project.
+    /// The Keras methods of classes whose Keras base is inherited through another file of the project.
     pub fn keras_roots(&self, db: &dyn Db, documents: &[Document]) -> Vec<(u32, RootSite)> {
         let mut sites = Vec::new();
         let mut classes: Vec<_> = self.bases.keys().copied().collect();
@@ -115,12 +116,12 @@ impl Hierarchy {
     }
 }
 
-/// The documents by the names under which they are imported.
+/// The documents by their module names.
 struct Modules<'db> {
     indices: Vec<&'db FileIndex>,
     names: Vec<Option<Name>>,
     packages: Vec<bool>,
-    numbers: FxHashMap<Name, u32>,
+    positions: FxHashMap<Name, u32>,
 }
 
 impl<'db> Modules<'db> {
@@ -129,17 +130,18 @@ impl<'db> Modules<'db> {
             .iter()
             .map(|document| module_name(db, *document).as_ref().map(|name| imports::canonical(name)))
             .collect();
-        let numbers = names.iter().zip(0u32..).filter_map(|(name, number)| Some((name.clone()?, number)));
+        let positions =
+            names.iter().zip(0u32..).filter_map(|(name, position)| Some((name.clone()?, position)));
         let is_package = |document: &Document| document.file(db).path(db).as_str().ends_with("__init__.py");
         Self {
             indices: documents.iter().map(|document| &**file_index(db, *document)).collect(),
             packages: documents.iter().map(is_package).collect(),
-            numbers: numbers.collect(),
+            positions: positions.collect(),
             names,
         }
     }
 
-    /// A base that stands in the same file, before the class.
+    /// A base that is defined in the same file, before the class.
     fn own(&self, class: ClassId, base: &str) -> Option<ClassId> {
         let classes = &self.indices.get(class.document as usize)?.definitions.classes;
         let found = classes.get(..class.class as usize)?.iter().rposition(|known| known.qualname == base)?;
@@ -176,7 +178,7 @@ impl<'db> Modules<'db> {
         }
         dotted.rmatch_indices('.').find_map(|(at, _)| {
             let (module, qualname) = (&dotted[..at], &dotted[at + 1..]);
-            let document = *self.numbers.get(module)?;
+            let document = *self.positions.get(module)?;
             let classes = &self.indices.get(document as usize)?.definitions.classes;
             match classes.iter().position(|class| class.qualname == qualname) {
                 Some(class) => Some(ClassId { document, class: class as u32 }),

@@ -1,14 +1,14 @@
-//! Which files are outside of import cycles: no file that they import, directly or not, imports them.
+//! Files outside import cycles: no file that they import, directly or indirectly, imports them.
 //!
-//! Modules are told apart by their last names, so more files are taken to import another than do.
+//! Conservative: modules are compared by their last names only, so some files count as imported that are not.
 
 use ag_db::{Db, Document};
 use ag_index::index::file_index;
 use ag_index::oracle::{Assumption, Assumptions};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Whether the types in a document depend on no file that depends on the document. Annotated source imports
-/// the modules of assumed types, too.
+/// Whether a document is outside import cycles. The modules of assumed types count as imported, because
+/// annotated source imports them.
 pub(crate) fn is_outside(
     db: &dyn Db,
     documents: &[Document],
@@ -19,8 +19,8 @@ pub(crate) fn is_outside(
         return true;
     }
     let mut by_name: FxHashMap<&str, Vec<u32>> = FxHashMap::default();
-    for (number, document) in (0u32..).zip(documents) {
-        by_name.entry(last_name(db, *document)).or_default().push(number);
+    for (position, document) in (0u32..).zip(documents) {
+        by_name.entry(last_name(db, *document)).or_default().push(position);
     }
     let mut seen = FxHashSet::from_iter([document]);
     let mut queue = vec![document];
@@ -60,7 +60,7 @@ fn last_name(db: &dyn Db, document: Document) -> &str {
     }
 }
 
-/// The words of the modules whose classes are assumed: `{model.layers:Gate}` -> `model`, `layers`.
+/// The names in the module paths of assumed classes: `{model.layers:Gate}` -> `model`, `layers`.
 fn modules(assumption: &Assumption) -> impl Iterator<Item = &str> {
     let types = assumption.parameters.iter().flatten().chain(&assumption.returns);
     let classes = types.flat_map(|assumed| assumed.alternatives()).flat_map(|name| name.split('{').skip(1));

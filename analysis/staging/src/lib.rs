@@ -1,11 +1,11 @@
-//! Binding times: what is evaluated now, in Python, and what later, in a graph; and why.
+//! Binding times: what is evaluated in Python while tracing and what in the graph, and why.
 //!
 //! ```text
-//! analysis      a run: index, roots, rounds of questions to the type oracle
-//!   fixpoint    which functions are staged, and what their parameters are assumed to be
+//! analysis      a run: index, roots, rounds of type inference
+//!   fixpoint    which functions are staged, and the assumed types of their parameters
 //!   results     the results, as inputs of the queries below
 //! queries       per function: facts, decisions, control flow
-//!   effects     what staged statements do to facts: the state of a staged loop comes out as Tensors
+//!   transfer    transfer functions: variables carried through a staged loop become Tensors
 //!   binding     the binding time of a decision
 //!   why         the reasons
 //! ```
@@ -15,7 +15,7 @@ pub mod binding;
 pub mod construct;
 pub mod decisions;
 pub mod difference;
-pub mod effects;
+
 pub mod fixpoint;
 pub mod hierarchy;
 mod import_cycles;
@@ -24,4 +24,5 @@ pub mod queries;
 pub mod results;
 pub mod staged;
 pub mod stages;
+pub mod transfer;
 pub mod why;

@@ -1,16 +1,16 @@
-//! What the settings of a project say about staging.
+//! The settings that the staging analysis depends on.
 
 use ag_index::dialect::Dialect;
 
 /// The options of an analysis run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StagingOptions {
-    /// The dialects that are looked for; none stands for all.
+    /// The enabled dialects; empty means all.
     pub dialects: Vec<Dialect>,
     /// Functions that are roots by configuration: `pkg.module.function`, `pkg.module.Class.method`.
     pub roots: Vec<String>,
     /// Every function is a root.
     pub all_roots: bool,
-    /// Types are followed through a large project as through a small one.
+    /// Infer types in all files of a large project.
     pub thorough: bool,
 }

@@ -1,11 +1,10 @@
-//! The per-function queries: each depends on its function's slice, its stage and its facts, and on
-//! nothing else of the file.
+//! The per-function queries. Each depends only on the function's slice, its stage and its facts.
 
 use std::sync::Arc;
 
 use crate::construct::Construct;
 use crate::results::{stages_of, types_of};
-use crate::{decisions, effects, why};
+use crate::{decisions, transfer, why};
 use ag_db::Db;
 use ag_db::Document;
 use ag_flow::Flow;
@@ -21,8 +20,8 @@ pub fn stage<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Stage> {
     stages_of(db, function.document(db)).get(function.path(db)).cloned()
 }
 
-/// The types of a function as the last run left them, by value: edits elsewhere in the file do not
-/// change them. None for a function that the run did not ask about.
+/// The types of a function from the last run, by value: edits elsewhere in the file do not change them.
+/// Empty for a function whose types the run did not infer.
 #[salsa::tracked(returns(ref))]
 pub fn types<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Arc<ScopeTypes> {
     let Some(types) = types_of(db, function.document(db)).get(function.path(db)) else {
@@ -40,7 +39,7 @@ pub fn flow<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Flow> {
     Some(Flow::build(ast.def()))
 }
 
-/// What is known of every expression, with the effects of staged statements.
+/// The facts of every expression, after the transfer functions of staged statements.
 #[salsa::tracked(returns(ref))]
 pub fn facts<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Facts {
     let (Some(ast), Some(flow), Some(stage)) =
@@ -52,7 +51,7 @@ pub fn facts<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Facts {
         return Facts::default();
     }
     let facts = &types(db, function).facts;
-    if stage.converts { effects::apply(ast.def(), flow, facts) } else { facts.clone() }
+    if stage.converts { transfer::apply(ast.def(), flow, facts) } else { facts.clone() }
 }
 
 /// The imports of a file, by value.

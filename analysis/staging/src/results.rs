@@ -1,4 +1,4 @@
-//! The results of a run, as the inputs that the queries of functions start from.
+//! The results of a run, as inputs of the per-function queries.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub type Stages = FxHashMap<FunctionPath, Stage>;
 /// The types of its functions.
 pub type Types = FxHashMap<FunctionPath, Arc<ScopeTypes>>;
 
-/// What a run found out.
+/// The results of a run.
 pub struct Results {
     /// Every document that was analyzed.
     pub stages: Vec<(Document, Stages)>,
@@ -34,7 +34,7 @@ struct DocumentResults {
     types: Arc<Types>,
 }
 
-/// The results of all documents. It changes only when documents come and go.
+/// The results of all documents. It changes only when documents are added or removed.
 #[salsa::input(singleton)]
 struct AllResults {
     #[returns(ref)]
@@ -47,7 +47,7 @@ pub fn stages_of(db: &dyn Db, document: Document) -> &Arc<Stages> {
     of(db, document).map_or(&*NONE, |results| results.stages(db))
 }
 
-/// The types of the functions of a document that the last run asked for.
+/// The types of a document's functions, as far as the last run inferred them.
 pub fn types_of(db: &dyn Db, document: Document) -> &Arc<Types> {
     static NONE: std::sync::LazyLock<Arc<Types>> = std::sync::LazyLock::new(Arc::default);
     of(db, document).map_or(&*NONE, |results| results.types(db))
@@ -58,7 +58,7 @@ fn of(db: &dyn Db, document: Document) -> Option<DocumentResults> {
 }
 
 impl Results {
-    /// Sets the inputs that differ from those set before.
+    /// Sets the inputs whose values have changed.
     pub fn publish(self, db: &mut Database) {
         let all = match AllResults::try_get(db) {
             Some(all) => all,
@@ -66,8 +66,8 @@ impl Results {
         };
         let mut by_document = FxHashMap::clone(all.by_document(db));
         let known = by_document.len();
-        for (number, (document, stages)) in (0u32..).zip(self.stages) {
-            let types = types(db, document, number, &self.answers);
+        for (position, (document, stages)) in (0u32..).zip(self.stages) {
+            let types = types(db, document, position, &self.answers);
             match by_document.get(&document) {
                 Some(results) => {
                     if **results.stages(db) != stages {
@@ -89,9 +89,9 @@ impl Results {
     }
 }
 
-fn types(db: &Database, document: Document, number: u32, answers: &Answers) -> Types {
+fn types(db: &Database, document: Document, position: u32, answers: &Answers) -> Types {
     let functions = &file_index(db, document).definitions.functions;
-    let scopes = Scope { document: number, function: 0 }..Scope { document: number, function: MODULE };
+    let scopes = Scope { document: position, function: 0 }..Scope { document: position, function: MODULE };
     let named = answers.range(scopes).filter_map(|(scope, types)| {
         Some((functions.get(scope.function as usize)?.path.clone(), Arc::clone(types)))
     });

@@ -1,4 +1,4 @@
-//! The outcome of the fixpoint, said in words: [`Stage`] with a why for every parameter.
+//! Converts the result of the fixpoint into a [`Stage`] per function, with a why-chain for every parameter.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use ag_index::place::Place;
 use ag_syntax::functions::FunctionPath;
 use ruff_python_ast::name::Name;
 
-/// Call sites named in a why; more do not help.
+/// The maximum number of call sites in a why-chain.
 const MAX_SITES: usize = 2;
 
 /// The stages of every document, documents without staged functions included.
@@ -64,8 +64,8 @@ pub fn of_documents(
             })
             .collect();
         let is_reached = staged.converts && staged.root.is_none();
-        let as_it_is = fixpoint.called_as_they_are.get(scope).filter(|_| is_reached);
-        // Nested functions are converted with the function around them.
+        let as_it_is = fixpoint.called_unconverted.get(scope).filter(|_| is_reached);
+        // Nested functions are converted together with their enclosing function.
         let nested = entry.parent.is_some_and(|function| {
             let parent = Scope { document: scope.document, function };
             entry.class.is_none() && fixpoint.staged.get(&parent).is_some_and(|parent| parent.converts)
@@ -93,7 +93,7 @@ pub fn of_documents(
     all
 }
 
-/// Called from eager code, the body of a `tf.while_loop` runs eagerly, and so does what it calls.
+/// When eager code calls `tf.while_loop`, its body runs eagerly, and so do the functions that it calls.
 fn runs_eagerly<'f>(fixpoint: &'f Fixpoint, mut staged: &'f Staged) -> bool {
     const MAX_CALLERS: usize = 16;
     for _ in 0..MAX_CALLERS {
@@ -117,7 +117,7 @@ fn span(db: &dyn Db, fixpoint: &Fixpoint, cause: &Cause) -> Span {
     Span { document, anchor, range: cause.place.range }
 }
 
-#[expect(clippy::too_many_arguments, reason = "one sentence is made of all of these")]
+#[expect(clippy::too_many_arguments, reason = "the steps of a why-chain depend on all of these")]
 fn why(
     db: &dyn Db,
     fixpoint: &Fixpoint,
@@ -174,7 +174,7 @@ fn why(
     Arc::from(steps)
 }
 
-/// One site for each type that was given, the first in source order.
+/// The first call site of each argument type, in source order.
 fn distinct(sites: &[Contribution]) -> Vec<&Contribution> {
     let mut seen: Vec<&AssumedType> = Vec::new();
     let mut distinct = Vec::new();
@@ -209,7 +209,7 @@ fn article(shown: &str) -> String {
     }
 }
 
-/// `a tf.function`, `a function staged by torch.compile`.
+/// `a tf.function`, `a torch.compile'd function`.
 pub fn root_name(root: Option<RootKind>) -> &'static str {
     match root {
         Some(RootKind::Function) => "a tf.function",

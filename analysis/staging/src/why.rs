@@ -1,7 +1,7 @@
-//! Why an expression has its binding time: the path of its value, at most five steps.
+//! Why-chains: why an expression has its binding time, as the path of its value in at most five steps.
 //!
-//! Reaching definitions give the path, facts give each step its word, and the assumption at the
-//! root gives the reason:
+//! Reaching definitions determine the path, facts describe each step, and the last step is the reason for the
+//! assumed type of a parameter:
 //!
 //! ```text
 //! `done` is a Tensor                        line 14   while not done:
@@ -27,12 +27,12 @@ use ag_syntax::expressions;
 use ag_syntax::functions::{FunctionAst, FunctionPath};
 use ag_syntax::qname::QName;
 
-/// A person follows no more.
+/// Longer chains are hard to follow.
 const MAX_STEPS: usize = 5;
-/// Longer expressions are cut in a step's text.
+/// Longer expressions are truncated in messages.
 const MAX_TEXT: usize = 48;
 
-/// What the reasons of one function are made from.
+/// The inputs of the why-chains of one function.
 pub struct Reasons<'a> {
     pub document: Document,
     pub path: &'a FunctionPath,
@@ -70,7 +70,7 @@ impl Reasons<'_> {
         Arc::from(steps)
     }
 
-    /// Goes from an expression to what its binding time comes from.
+    /// Follows an expression to the origin of its binding time.
     fn follow(&self, expression: &Expr, steps: &mut Vec<Step>) {
         if steps.len() >= MAX_STEPS {
             return;
@@ -98,15 +98,15 @@ impl Reasons<'_> {
             ),
             Expr::Name(_) | Expr::Attribute(_) | Expr::Subscript(_) => self.follow_place(expression, steps),
             Expr::Call(call) => {
-                let message = format!("`{}(…)` returns {}", self.text(&call.func), self.word(expression));
+                let message = format!("`{}(…)` returns {}", self.text(&call.func), self.describe(expression));
                 self.push(expression, message, steps);
             }
             _ if is_literal(expression) => {}
-            _ => self.push(expression, self.statement(expression), steps),
+            _ => self.push(expression, self.sentence(expression), steps),
         }
     }
 
-    /// Follows the operand that decides: the first with the binding of the whole; literals never.
+    /// Follows the decisive operand: the first staged one, else mixed, else unknown; literals last.
     fn follow_decisive<'e>(&self, operands: impl Iterator<Item = &'e Expr>, steps: &mut Vec<Step>) {
         let rank = |expression: &Expr| match binding::of_test(expression, self.lookup) {
             Binding::Staged => 0,
@@ -123,8 +123,8 @@ impl Reasons<'_> {
     /// A name, attribute or item: to the definition that bound it.
     fn follow_place(&self, expression: &Expr, steps: &mut Vec<Step>) {
         let Some(name) = QName::from_expr(expression) else {
-            // `x[i]`, `f(x).shape`: the value of its base decides.
-            self.push(expression, self.statement(expression), steps);
+            // `x[i]`, `f(x).shape`: determined by the value of the base.
+            self.push(expression, self.sentence(expression), steps);
             return;
         };
         let definitions = self.flow.definitions_of(expression.range(), &name);
@@ -140,7 +140,7 @@ impl Reasons<'_> {
             steps.extend(parameter.why.iter().cloned());
             return;
         }
-        self.push(expression, self.statement(expression), steps);
+        self.push(expression, self.sentence(expression), steps);
         for definition in definitions {
             if definition.name != name || steps.len() >= MAX_STEPS {
                 continue;
@@ -166,7 +166,7 @@ impl Reasons<'_> {
             let value = definition.value.and_then(|range| expressions::at(self.ast.def(), range));
             let message = match value {
                 Some(value) if matches!(definition.kind, DefKind::Assign | DefKind::Walrus) => {
-                    format!("`{name}` is bound to {} here: `{}`", self.word(value), self.text(value))
+                    format!("`{name}` is bound to {} here: `{}`", self.describe(value), self.text(value))
                 }
                 _ => how,
             };
@@ -186,8 +186,8 @@ impl Reasons<'_> {
     }
 
     /// "`x.shape[0]` is a Python int".
-    fn statement(&self, expression: &Expr) -> String {
-        let shape = match self.word(expression) {
+    fn sentence(&self, expression: &Expr) -> String {
+        let shape = match self.describe(expression) {
             word if self.mentions_shape(expression) && !word.contains("Tensor") => {
                 format!("{word}: shapes are known while tracing")
             }
@@ -206,7 +206,7 @@ impl Reasons<'_> {
         }
     }
 
-    fn word(&self, expression: &Expr) -> String {
+    fn describe(&self, expression: &Expr) -> String {
         let fact = (self.lookup)(expression);
         let shown = fact.map_or("", |fact| fact.shown.as_str());
         let shown = match shown.strip_prefix("Literal[") {

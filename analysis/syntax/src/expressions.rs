@@ -1,4 +1,4 @@
-//! The expressions of one function in pre-order: the common numbering of the real text and the ghost view.
+//! The expressions of one function in pre-order: their ids are the same in the user's text and in annotated source.
 //!
 //! Numbered: everything evaluated when the function runs; lambda bodies, comprehensions and class
 //! bodies included. Not numbered: annotations, and nested functions, save their decorators and

@@ -1,37 +1,37 @@
-//! The ghost view of a file: its text with assumed annotations, for the inference engine alone.
+//! Annotated source: the text of a file with assumed types as annotations, for the type engine only.
 //!
 //! ```python
-//! def step(x, training=False):                                   # the real text
-//! def step(x: "ag_m0.Tensor", training: "bool"=False) -> "…":    # the ghost view
+//! def step(x, training=False):                                   # the user's text
+//! def step(x: "ag_m0.Tensor", training: "bool"=False) -> "…":    # annotated source
 //! ```
 //!
-//! Annotations (and `__call__` methods of modules) are inserted, names of builtins are replaced by the
-//! names of AutoGraph's overloads in converted functions, and imports are put first. So both trees have the
-//! same expressions in the same order ([`ag_syntax::expressions`]) in all functions that keep their
-//! body; bodies that nobody asks for may be left out ([`ag_index::self_contained`]), and whatever else of the file is
-//! out of sight of those who ask ([`crate::dependency_slice`]).
+//! Annotations (and `__call__` methods of modules) are inserted, builtins in converted functions are replaced by
+//! AutoGraph's overloads, and imports are inserted at the start. So all functions that keep their body have the same
+//! expressions in the same order in both trees ([`ag_syntax::expressions`]). Code on which the queried functions do
+//! not depend may be omitted: bodies of self-contained functions ([`ag_index::self_contained`]), and everything
+//! outside the dependency slice ([`crate::dependency_slice`]).
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ruff_text_size::{TextRange, TextSize};
 
-use crate::dependency_slice::Visible;
+use crate::dependency_slice::DependencySlice;
 use ag_index::assumed::{AssumedType, resolve_classes};
 use ag_index::index::{FileIndex, MODULE, ParameterSyntax};
 use ag_index::oracle::Assumption;
 use ag_syntax::functions::ClassEntry;
 
-/// For whom a ghost view is written: what changes no type that they have may be left out.
+/// The functions whose types are queried. Code that does not affect their types may be omitted.
 pub(crate) enum Asked<'a> {
-    /// Functions of any file.
-    Some(&'a dyn Fn(u32) -> bool),
-    /// Functions of this file alone, which see nothing else of it.
-    Here(&'a Visible),
+    /// A predicate for the functions of this file; functions of other files may be queried, too.
+    Functions(&'a dyn Fn(u32) -> bool),
+    /// The dependency slice of functions of this file; no other file is queried.
+    Slice(&'a DependencySlice),
 }
 
-/// Writes the ghost view. `module` is the file's own dotted name (or path, outside import roots).
-pub(crate) fn view(
+/// Writes annotated source. `module` is the dotted name of the file, or its path if it is outside import roots.
+pub(crate) fn annotated_source(
     text: &str,
     index: &FileIndex,
     module: &str,
@@ -39,14 +39,16 @@ pub(crate) fn view(
     asked: &Asked,
 ) -> String {
     let mut writer = Writer { module, edits: Vec::new(), imports: Vec::new(), values: Vec::new() };
-    let bodies = index.dispensable(&|function| match asked {
-        Asked::Some(asked) => !index.is_closed(function) || index.with_nested(function).any(asked),
-        Asked::Here(visible) => visible.has_body(function),
+    let bodies = index.omittable_bodies(&|function| match asked {
+        Asked::Functions(asked) => {
+            !index.is_self_contained(function) || index.with_nested(function).any(asked)
+        }
+        Asked::Slice(slice) => slice.has_body(function),
     });
     writer.edits.extend(bodies.into_iter().map(|body| (body.start(), body.len(), "pass".to_owned())));
-    for (number, signature) in index.signatures.iter().enumerate() {
-        let Some(assumption) = assumptions.get(&(number as u32)) else { continue };
-        if matches!(asked, Asked::Here(visible) if !visible.has_header(number as u32)) {
+    for (position, signature) in index.signatures.iter().enumerate() {
+        let Some(assumption) = assumptions.get(&(position as u32)) else { continue };
+        if matches!(asked, Asked::Slice(slice) if !slice.has_header(position as u32)) {
             continue;
         }
         for (parameter, assumed) in signature.parameters.iter().zip(&assumption.parameters) {
@@ -54,7 +56,7 @@ pub(crate) fn view(
                 writer.parameter(parameter, assumed);
             }
         }
-        if matches!(asked, Asked::Here(visible) if !visible.has_result(number as u32)) {
+        if matches!(asked, Asked::Slice(slice) if !slice.has_result(position as u32)) {
             continue;
         }
         if let Some(annotation) = assumption.returns.as_ref().and_then(|assumed| writer.annotation(assumed))
@@ -63,22 +65,21 @@ pub(crate) fn view(
             writer.insert(signature.returns_at, format!(" -> \"{annotation}\""));
         }
     }
-    for (number, class) in index.definitions.classes.iter().enumerate() {
-        let number = number as u32;
+    for (position, class) in index.definitions.classes.iter().enumerate() {
+        let position = position as u32;
         match asked {
-            Asked::Here(visible) if !visible.has_class(number) => {
+            Asked::Slice(slice) if !slice.has_class(position) => {
                 if index.definitions.function_at(class.range.start()).is_none() {
                     writer.edits.push((class.range.start(), class.range.len(), "pass".to_owned()));
                 }
             }
-            Asked::Here(visible) if !visible.is_callable(number) => {}
+            Asked::Slice(slice) if !slice.is_callable(position) => {}
             _ => writer.callable(text, index, class, assumptions),
         }
     }
     for lambda in &index.lambdas {
         let outermost = (lambda.scope != MODULE).then(|| index.outermost(lambda.scope));
-        if matches!((asked, outermost), (Asked::Here(visible), Some(function)) if !visible.has_body(function))
-        {
+        if matches!((asked, outermost), (Asked::Slice(slice), Some(function)) if !slice.has_body(function)) {
             continue;
         }
         let types = assumptions.get(&lambda.scope).map(|assumption| assumption.lambdas.as_slice());
@@ -100,9 +101,9 @@ struct Writer<'a> {
     module: &'a str,
     /// (offset, length replaced, text).
     edits: Vec<(TextSize, TextSize, String)>,
-    /// Modules imported for annotations; the position is the alias's number.
+    /// Modules imported for annotations; the position determines the alias.
     imports: Vec<String>,
-    /// The annotations of the names that stand for parameters of lambdas.
+    /// The annotations of the names that replace parameters of lambdas.
     values: Vec<String>,
 }
 
@@ -111,7 +112,7 @@ impl Writer<'_> {
         self.edits.push((at, TextSize::default(), text));
     }
 
-    /// Gives a parameter its annotation, or the one that the user wrote what it lacks.
+    /// Annotates a parameter, or extends the annotation that the user wrote.
     fn parameter(&mut self, parameter: &ParameterSyntax, assumed: &AssumedType) {
         let annotation = self.annotation(assumed);
         match (parameter.annotation, annotation) {
@@ -136,7 +137,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Calling a module or layer runs its `forward` or `call`; the base class only says `Any`:
+    /// Calling a module or layer runs its `forward` or `call`, but the base class declares the result as `Any`:
     ///
     /// ```python
     /// class Gate(nn.Module):
@@ -144,7 +145,7 @@ impl Writer<'_> {
     ///     def __call__(self, *ag_args, **ag_kwargs) -> "ag_m0.Tensor": ...
     /// ```
     ///
-    /// Another method changes neither the numbering of expressions nor the paths of functions.
+    /// An inserted method changes neither the ids of expressions nor the paths of functions.
     fn callable(
         &mut self,
         text: &str,
@@ -163,7 +164,7 @@ impl Writer<'_> {
             Some(range) => text.get(std::ops::Range::<usize>::from(range)).map(ToOwned::to_owned),
             None => {
                 let assumed = assumptions.get(&run).and_then(|assumption| assumption.returns.as_ref());
-                // What is not known here is not what the base class says.
+                // An unknown result must override the declaration of the base class.
                 let annotation = match assumed.and_then(|assumed| self.annotation(assumed)) {
                     Some(annotation) => Some(annotation),
                     None => self.name("typing", "Any"),
@@ -214,48 +215,48 @@ impl Writer<'_> {
         if module == self.module {
             return (!qualname.is_empty()).then(|| qualname.to_owned());
         }
-        // A path: the class lives in a script that no other file can import.
+        // A path instead of a dotted name: no other file can import a class from this script.
         if module.contains(['/', '\\', '-', ' ']) {
             return None;
         }
-        let number = self.imports.iter().position(|known| known == module).unwrap_or_else(|| {
+        let position = self.imports.iter().position(|known| known == module).unwrap_or_else(|| {
             self.imports.push(module.to_owned());
             self.imports.len() - 1
         });
-        Some(if qualname.is_empty() { alias(number) } else { format!("{}.{qualname}", alias(number)) })
+        Some(if qualname.is_empty() { alias(position) } else { format!("{}.{qualname}", alias(position)) })
     }
 
-    /// Imports stand before everything else, where no half-written code can swallow them.
+    /// Applies the edits. Imports come first, where incomplete code cannot absorb them.
     fn finish(mut self, text: &str) -> String {
         self.edits.sort_by_key(|(offset, ..)| *offset);
-        let mut view = String::with_capacity(text.len() + 32 * (self.edits.len() + self.imports.len()));
+        let mut annotated = String::with_capacity(text.len() + 32 * (self.edits.len() + self.imports.len()));
         let code = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut position = text.len() - code.len();
-        view.push_str(&text[..position]);
-        for (number, module) in self.imports.iter().enumerate() {
-            let _ = writeln!(view, "import {module} as {}", alias(number));
+        annotated.push_str(&text[..position]);
+        for (position, module) in self.imports.iter().enumerate() {
+            let _ = writeln!(annotated, "import {module} as {}", alias(position));
         }
         for (offset, length, inserted) in &self.edits {
             let offset = offset.to_usize();
             if offset < position || offset > text.len() {
                 continue;
             }
-            view.push_str(text.get(position..offset).unwrap_or_default());
-            view.push_str(inserted);
+            annotated.push_str(text.get(position..offset).unwrap_or_default());
+            annotated.push_str(inserted);
             position = offset + length.to_usize();
         }
-        view.push_str(text.get(position..).unwrap_or_default());
-        // Their names are expressions, which may not come before the others.
-        for (number, annotation) in self.values.iter().enumerate() {
-            let _ = write!(view, "\nag_v{number}: \"{annotation}\"");
+        annotated.push_str(text.get(position..).unwrap_or_default());
+        // These declarations contain expressions, so they come last and leave the ids of the others unchanged.
+        for (position, annotation) in self.values.iter().enumerate() {
+            let _ = write!(annotated, "\nag_v{position}: \"{annotation}\"");
         }
         if !self.values.is_empty() {
-            view.push('\n');
+            annotated.push('\n');
         }
-        view
+        annotated
     }
 }
 
-fn alias(number: usize) -> String {
-    format!("ag_m{number}")
+fn alias(position: usize) -> String {
+    format!("ag_m{position}")
 }

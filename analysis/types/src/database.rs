@@ -42,14 +42,14 @@ impl Database {
         self.program = Arc::new(settings);
     }
 
-    /// Modules (globs, `!` for exceptions, the last match wins) whose contents are not looked into.
+    /// Sets the modules whose contents are not inferred (globs, `!` for exceptions, the last match wins).
     pub(crate) fn replace_imports_with_any(&mut self, modules: impl IntoIterator<Item = String>) {
         let replaced = ModuleGlobSet::from_patterns(modules).unwrap_or_else(|_| ModuleGlobSet::empty());
         if self.analysis.replace_imports_with_any != replaced {
             let settings =
                 AnalysisSettings { replace_imports_with_any: replaced, ..AnalysisSettings::default() };
             self.analysis = Arc::new(settings);
-            // The settings are no input: whatever was inferred under the old ones must go.
+            // The settings are not a salsa input, so results that depend on them must be invalidated explicitly.
             salsa::Database::synthetic_write(self, salsa::Durability::HIGH);
         }
     }

@@ -1,19 +1,19 @@
-//! What of its file a function can see, by names alone: the part of the ghost view that decides its types.
+//! The dependency slice of some functions: the code of their file on which their types may depend, by name.
 //!
 //! ```python
-//! class Gate(Layer):             # seen, for `step` says `Gate`
+//! class Gate(Layer):             # in the slice: `step` mentions `Gate`
 //!     def __init__(self):
-//!         self.scale = 2.0       # seen, for `step` says `scale`
+//!         self.scale = 2.0       # in the slice: `step` mentions `scale`
 //!     def reset(self):
-//!         self.count = 0         # not seen: no name of it is said
+//!         self.count = 0         # not in the slice: nothing mentions `reset` or `count`
 //!
 //! def step(x):
 //!     return Gate().scale * x
 //! ```
 //!
-//! The names that a function says lead to definitions, whose headers say other names, and so on. Where a name
-//! is bound is not asked, so more is taken for seen than is, and never less. It holds for one file: whoever
-//! uses it must know that no other file speaks back ([`ag_project`]).
+//! The names that a function mentions lead to definitions, whose headers mention further names, and so on.
+//! Names are compared without resolving their scope, so a slice may be too large, but never too small. It covers
+//! one file: it is valid only for a file outside import cycles (`ag-staging`'s `import_cycles`).
 
 use std::collections::BTreeMap;
 
@@ -25,36 +25,36 @@ use ag_index::index::{FileIndex, MODULE};
 use ag_index::oracle::Assumption;
 use ag_syntax::words::words;
 
-/// Called without being named.
+/// Methods that are called implicitly.
 const IMPLICIT: [&str; 2] = ["call", "forward"];
 
-/// The functions and classes of a file that are seen, by their positions in the file index.
+/// The functions and classes of a file in the slice, by their positions in the file index.
 #[derive(Debug, Default)]
-pub(crate) struct Visible {
-    /// Outermost functions whose bodies are seen.
+pub(crate) struct DependencySlice {
+    /// Outermost functions whose bodies are in the slice.
     bodies: FxHashSet<u32>,
-    /// Functions whose parameters are seen.
+    /// Functions whose parameters are in the slice.
     headers: FxHashSet<u32>,
-    /// Functions whose results are seen: not those that only ask.
+    /// Functions whose results are in the slice. A queried function's own result need not be.
     results: FxHashSet<u32>,
     classes: FxHashSet<u32>,
-    /// Classes whose objects may be called. The objects of the others are only known as `self`.
+    /// Classes whose instances may be called. Instances of the other classes occur only as `self`.
     callable: FxHashSet<u32>,
 }
 
-impl Visible {
-    /// What the `asked` functions see under some assumptions.
-    pub(crate) fn to(
+impl DependencySlice {
+    /// The slice of the `asked` functions under some assumptions.
+    pub(crate) fn of(
         asked: &[u32],
         text: &str,
         index: &FileIndex,
         assumptions: &BTreeMap<u32, Assumption>,
     ) -> Self {
         let mut search =
-            Search { text, index, assumptions, said: FxHashSet::default(), visible: Self::default() };
+            Search { text, index, assumptions, mentioned: FxHashSet::default(), slice: Self::default() };
         search.start(asked);
         while search.step() {}
-        search.visible
+        search.slice
     }
 
     pub(crate) fn has_body(&self, outermost: u32) -> bool {
@@ -87,132 +87,133 @@ struct Search<'a> {
     text: &'a str,
     index: &'a FileIndex,
     assumptions: &'a BTreeMap<u32, Assumption>,
-    /// Every name that is said by what is seen.
-    said: FxHashSet<&'a str>,
-    visible: Visible,
+    /// All names that the slice mentions.
+    mentioned: FxHashSet<&'a str>,
+    slice: DependencySlice,
 }
 
 impl<'a> Search<'a> {
-    /// The asked functions with all around them, and the module's own code.
+    /// Starts from the queried functions, their enclosing definitions, and the module's own code.
     fn start(&mut self, asked: &[u32]) {
         let (functions, classes) = (&self.index.definitions.functions, &self.index.definitions.classes);
         let whole = TextRange::up_to(TextSize::of(self.text));
         let outermost = classes.iter().map(|class| class.range);
         let outermost = outermost.chain(functions.iter().map(|function| function.range));
-        self.say_around(whole, outermost.collect());
-        self.say_lambdas(MODULE);
+        self.mention_outside(whole, outermost.collect());
+        self.mention_lambdas(MODULE);
         for function in asked {
             let Some(entry) = functions.get(*function as usize) else { continue };
-            // Functions of one name are told apart by counting them, so all classes of that name must stay.
+            // Functions with the same name are distinguished by their order, so all classes of that name are kept.
             let around = classes.iter().filter(|class| class.range.contains_range(entry.range));
             let around: Vec<_> = around.map(|class| &class.qualname).collect();
-            for (number, class) in classes.iter().enumerate() {
+            for (position, class) in classes.iter().enumerate() {
                 if around.contains(&&class.qualname) {
-                    self.see_class(number as u32);
+                    self.add_class(position as u32);
                 }
             }
-            self.see_body(self.index.outermost(*function));
+            self.add_body(self.index.outermost(*function));
         }
     }
 
-    /// Follows the names said so far; `false` when they lead to nothing new.
+    /// Adds the definitions of the names mentioned so far; `false` if the slice did not grow.
     fn step(&mut self) -> bool {
-        let before = self.visible.size();
-        for number in 0..self.index.definitions.classes.len() as u32 {
-            let class = &self.index.definitions.classes[number as usize];
-            if self.said.contains(last(&class.qualname)) {
-                self.see_class(number);
-                self.visible.callable.insert(number);
+        let before = self.slice.size();
+        for position in 0..self.index.definitions.classes.len() as u32 {
+            let class = &self.index.definitions.classes[position as usize];
+            if self.mentioned.contains(last(&class.qualname)) {
+                self.add_class(position);
+                self.slice.callable.insert(position);
             }
         }
-        for number in 0..self.index.definitions.functions.len() as u32 {
-            let entry = &self.index.definitions.functions[number as usize];
+        for position in 0..self.index.definitions.functions.len() as u32 {
+            let entry = &self.index.definitions.functions[position as usize];
             let name = last(&entry.path.qualname);
             let is_called = match entry.class {
-                Some(class) if name.starts_with("__") => self.visible.has_class(class),
-                Some(class) if IMPLICIT.contains(&name) => self.visible.is_callable(class),
+                Some(class) if name.starts_with("__") => self.slice.has_class(class),
+                Some(class) if IMPLICIT.contains(&name) => self.slice.is_callable(class),
                 _ => false,
             };
-            if is_called || self.said.contains(name) {
-                self.see_header(number);
-                self.see_result(number);
+            if is_called || self.mentioned.contains(name) {
+                self.add_header(position);
+                self.add_result(position);
             }
-            let in_sight = entry.class.is_none_or(|class| self.visible.has_class(class));
-            if entry.parent.is_none() && in_sight && self.binds_what_is_said(number) {
-                self.see_body(number);
+            let has_class = entry.class.is_none_or(|class| self.slice.has_class(class));
+            if entry.parent.is_none() && has_class && self.binds_mentioned_name(position) {
+                self.add_body(position);
             }
         }
-        before != self.visible.size()
+        before != self.slice.size()
     }
 
-    /// Whether an outermost function binds something outside of it under a name that is said.
-    fn binds_what_is_said(&self, outermost: u32) -> bool {
-        !self.visible.has_body(outermost)
+    /// Whether an outermost function binds a mentioned name that is visible outside the function.
+    fn binds_mentioned_name(&self, outermost: u32) -> bool {
+        !self.slice.has_body(outermost)
             && self.index.with_nested(outermost).any(|function| {
                 self.index.signatures.get(function as usize).is_some_and(|signature| {
-                    signature.rebinds || signature.stores.iter().any(|name| self.said.contains(name.as_str()))
+                    signature.rebinds
+                        || signature.stores.iter().any(|name| self.mentioned.contains(name.as_str()))
                 })
             })
     }
 
-    fn see_class(&mut self, class: u32) {
-        if self.visible.classes.insert(class)
+    fn add_class(&mut self, class: u32) {
+        if self.slice.classes.insert(class)
             && let Some(entry) = self.index.definitions.classes.get(class as usize)
         {
             let functions = self.index.definitions.functions.iter().map(|function| function.range);
-            self.say_around(entry.range, functions.collect());
+            self.mention_outside(entry.range, functions.collect());
         }
     }
 
-    fn see_header(&mut self, function: u32) {
+    fn add_header(&mut self, function: u32) {
         let functions = &self.index.definitions.functions;
-        if self.visible.headers.insert(function)
+        if self.slice.headers.insert(function)
             && let (Some(entry), Some(signature)) =
                 (functions.get(function as usize), self.index.signatures.get(function as usize))
         {
             let name_end = entry.name_range.end();
-            self.say(TextRange::new(name_end, signature.body_at.clamp(name_end, entry.range.end())));
+            self.mention(TextRange::new(name_end, signature.body_at.clamp(name_end, entry.range.end())));
             let assumption = self.assumptions.get(&function).into_iter();
-            self.say_types(assumption.flat_map(|assumption| &assumption.parameters).flatten());
-            self.say_lambdas(function);
+            self.mention_types(assumption.flat_map(|assumption| &assumption.parameters).flatten());
+            self.mention_lambdas(function);
         }
     }
 
-    fn see_result(&mut self, function: u32) {
-        if self.visible.results.insert(function) {
+    fn add_result(&mut self, function: u32) {
+        if self.slice.results.insert(function) {
             let assumption = self.assumptions.get(&function).into_iter();
-            self.say_types(assumption.flat_map(|assumption| &assumption.returns));
+            self.mention_types(assumption.flat_map(|assumption| &assumption.returns));
         }
     }
 
-    fn say_lambdas(&mut self, scope: u32) {
+    fn mention_lambdas(&mut self, scope: u32) {
         let assumption = self.assumptions.get(&scope).into_iter();
-        self.say_types(assumption.flat_map(|it| &it.lambdas).flat_map(|lambda| &lambda.parameters));
+        self.mention_types(assumption.flat_map(|it| &it.lambdas).flat_map(|lambda| &lambda.parameters));
     }
 
-    fn say_types(&mut self, types: impl Iterator<Item = &'a AssumedType>) {
-        self.said.extend(types.flat_map(AssumedType::alternatives).flat_map(|name| words(name)));
+    fn mention_types(&mut self, types: impl Iterator<Item = &'a AssumedType>) {
+        self.mentioned.extend(types.flat_map(AssumedType::alternatives).flat_map(|name| words(name)));
     }
 
-    fn see_body(&mut self, outermost: u32) {
-        if self.visible.bodies.insert(outermost)
+    fn add_body(&mut self, outermost: u32) {
+        if self.slice.bodies.insert(outermost)
             && let Some(entry) = self.index.definitions.functions.get(outermost as usize)
         {
-            // Its own name is not said by itself.
-            self.say(TextRange::new(entry.name_range.end(), entry.range.end()));
+            // A definition does not mention its own name.
+            self.mention(TextRange::new(entry.name_range.end(), entry.range.end()));
             for function in self.index.with_nested(outermost).collect::<Vec<_>>() {
-                self.see_header(function);
+                self.add_header(function);
             }
             if let Some(class) = entry.class
-                && self.hands_itself_on(outermost)
+                && self.receiver_escapes(outermost)
             {
-                self.visible.callable.insert(class);
+                self.slice.callable.insert(class);
             }
         }
     }
 
-    /// Whether a method uses its object for more than its attributes: `self(x)`, `map(self, xs)`.
-    fn hands_itself_on(&self, method: u32) -> bool {
+    /// Whether a method uses its receiver other than for attribute access: `self(x)`, `map(self, xs)`.
+    fn receiver_escapes(&self, method: u32) -> bool {
         let (Some(entry), Some(signature)) = (
             self.index.definitions.functions.get(method as usize),
             self.index.signatures.get(method as usize),
@@ -229,23 +230,23 @@ impl<'a> Search<'a> {
         })
     }
 
-    fn say(&mut self, range: TextRange) {
+    fn mention(&mut self, range: TextRange) {
         let text = self.text.get(std::ops::Range::<usize>::from(range)).unwrap_or_default();
-        self.said.extend(words(text));
+        self.mentioned.extend(words(text));
     }
 
-    /// The names in `range` but outside of `holes`.
-    fn say_around(&mut self, range: TextRange, mut holes: Vec<TextRange>) {
+    /// Mentions the names in `range`, except those in `holes`.
+    fn mention_outside(&mut self, range: TextRange, mut holes: Vec<TextRange>) {
         holes.retain(|hole| *hole != range && range.contains_range(*hole));
         holes.sort_unstable_by_key(|hole| hole.start());
         let mut start = range.start();
         for hole in holes {
             if start < hole.start() {
-                self.say(TextRange::new(start, hole.start()));
+                self.mention(TextRange::new(start, hole.start()));
             }
             start = start.max(hole.end());
         }
-        self.say(TextRange::new(start.min(range.end()), range.end()));
+        self.mention(TextRange::new(start.min(range.end()), range.end()));
     }
 }
 

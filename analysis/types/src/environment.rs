@@ -23,8 +23,8 @@ pub enum EnvironmentError {
     NotAnEnvironment { path: SystemPathBuf, reason: String },
 }
 
-/// The environment to use: `python` (a virtual environment or an interpreter) when given, else the
-/// active one (`VIRTUAL_ENV`, conda), else `.venv` under `root`; nothing installed when there is none.
+/// The environment to use: `python` (a virtual environment or an interpreter) if given, else the
+/// active one (`VIRTUAL_ENV`, conda), else `.venv` under `root`, else one without packages.
 /// No interpreter is run.
 pub fn discover(
     system: &dyn System,
@@ -41,7 +41,7 @@ pub fn discover(
     };
     let mut environment = Environment::default();
     let Some(found) = found else { return Ok(environment) };
-    // The system's own Python is not the project's environment unless somebody says so.
+    // The system's Python is used only if it is configured explicitly.
     if python.is_none() && !found.is_virtual() {
         return Ok(environment);
     }

@@ -1,4 +1,4 @@
-//! Where ty looks for imports: the project's own roots, the models of libraries, the installed packages.
+//! ty's search paths for imports: the project's own roots, the models of libraries, the installed packages.
 
 use ruff_db::system::{System, SystemPathBuf};
 use ruff_db::vendored::VendoredFileSystem;
@@ -19,15 +19,15 @@ pub(super) fn program(
     use ruff_db::Db as _;
     let system = db.system();
     let vendored: &VendoredFileSystem = db.vendored();
-    // A library that is installed and typed speaks for itself; else our model of it comes first.
+    // An installed library with type information is used directly; otherwise its bundled model takes precedence.
     let mut packages: Vec<SystemPathBuf> = stubs::models()
         .into_iter()
-        .filter(|model| *model != stubs::GHOST && !is_typed(system, environment, model))
+        .filter(|model| *model != stubs::ANNOTATIONS && !is_typed(system, environment, model))
         .map(stubs::root_of)
         .collect();
     packages.extend(environment.site_packages.iter().cloned());
     let search_paths = SearchPathSettings {
-        extra_paths: vec![stubs::root_of(stubs::GHOST)],
+        extra_paths: vec![stubs::root_of(stubs::ANNOTATIONS)],
         src_roots: roots.to_vec(),
         site_packages_paths: packages,
         ..SearchPathSettings::empty()

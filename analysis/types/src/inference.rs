@@ -1,7 +1,6 @@
-//! Asks ty about annotated source, and turns what it knows into plain data.
+//! Queries ty about annotated source, and converts the answers to plain data.
 //!
-//! Everything returned is free of ty's types and of positions, so that it can be compared and kept
-//! across edits.
+//! The results contain neither ty's types nor positions, so they can be compared and reused across edits.
 
 mod calls;
 mod classify;
@@ -72,7 +71,8 @@ impl<'db> Inference<'db> {
         expression.inferred_type(&self.model)
     }
 
-    /// To the type engine an inserted annotation is a declaration, which outlasts such an assignment.
+    /// The parameters that the body rebinds to another type. For the type engine an inserted annotation is a
+    /// declaration, which remains in effect after such an assignment.
     fn rebound(&self, def: &ast::StmtFunctionDef) -> Vec<(Name, AssumedType)> {
         use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
         struct Assignments<'a>(Vec<(&'a Name, &'a Expr)>);
@@ -167,19 +167,19 @@ impl<'db> Inference<'db> {
         let mut seen: FxHashMap<Type<'db>, u32> = FxHashMap::default();
         let index = &*self.source.index;
         types.facts.table.push(Fact::unknown());
-        // The lambdas that libraries stage, outer ones first.
+        // Lambdas that libraries stage, outer ones first.
         let mut staged: Vec<(TextRange, LambdaStage)> = Vec::new();
-        // What runs on the host is not called here.
+        // Functions of host callbacks: calls in them are not part of the staged code.
         let mut host: Vec<TextRange> = Vec::new();
         for (position, expression) in expressions.iter().enumerate() {
-            let number = match self.type_of(expression) {
+            let fact = match self.type_of(expression) {
                 Some(ty) => *seen.entry(ty).or_insert_with(|| {
                     types.facts.table.push(self.fact(ty));
                     types.facts.table.len() as u32 - 1
                 }),
                 None => 0,
             };
-            types.facts.index.push(number);
+            types.facts.index.push(fact);
             if let Expr::Call(call) = expression
                 && !host.iter().any(|range| range.contains_range(call.range()))
             {
@@ -338,7 +338,7 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// The functions that root sites of this scope refer to, where the name alone does not tell.
+    /// The functions that root sites of this scope refer to, if they cannot be resolved by name.
     fn roots(&self, scope: u32, expressions: &[&Expr], types: &mut ScopeTypes) {
         let index = &*self.source.index;
         let expression = |id: Option<ExprId>| expressions.get(id?.0 as usize).copied();
@@ -367,7 +367,7 @@ impl<'db> Inference<'db> {
     }
 }
 
-/// The lambdas that a body binds to a name, once.
+/// The lambdas that a body binds to a name that has no other binding.
 fn named_lambdas<'a>(expressions: &[&Expr], body: &'a [Stmt]) -> FxHashMap<&'a Name, ExprId> {
     use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
     #[derive(Default)]
@@ -387,15 +387,15 @@ fn named_lambdas<'a>(expressions: &[&Expr], body: &'a [Stmt]) -> FxHashMap<&'a N
     }
     let mut bound = Bound::default();
     bound.visit_body(body);
-    let number = |value: &Expr| expressions.iter().position(|expression| std::ptr::eq(*expression, value));
+    let position = |value: &Expr| expressions.iter().position(|expression| std::ptr::eq(*expression, value));
     let lambdas = bound.0.into_iter().filter_map(|(name, values)| match values.as_slice() {
-        [value @ Expr::Lambda(_)] => Some((name, ExprId(number(value)? as u32))),
+        [value @ Expr::Lambda(_)] => Some((name, ExprId(position(value)? as u32))),
         _ => None,
     });
     lambdas.collect()
 }
 
-/// The lambda that an argument is, or names; `inner` are the expressions from the call on.
+/// The lambda that an argument is or refers to; `inner` are the expressions from the call on.
 fn lambda_of(
     argument: &Expr,
     named: &FxHashMap<&Name, ExprId>,
@@ -411,7 +411,7 @@ fn lambda_of(
     }
 }
 
-/// The base classes of a class that are written in Python: (file, range of the class's name).
+/// The base classes of a class: (file, range of the class's name).
 #[salsa::tracked(returns(ref), no_eq)]
 fn bases(db: &dyn Db, file: File, class: u32) -> Vec<(File, TextRange)> {
     let model = SemanticModel::new(db, db.program_file(file));
@@ -438,8 +438,8 @@ pub(crate) fn module_name(db: &dyn Db, file: File) -> Option<Name> {
     file_to_module(db, resolver).map(|module| Name::new(module.name(db).as_str()))
 }
 
-/// The name by which [`AssumedType`]s refer to a file: dotted; for a script outside all import roots, its
-/// path (usable in the file itself only).
+/// The name that [`AssumedType`]s use for a file: its dotted module name, or for a script outside all import roots
+/// its path, which is valid in that file only.
 pub(crate) fn module_key(db: &dyn Db, file: File) -> Name {
     module_name(db, file).unwrap_or_else(|| Name::new(file.path(db).as_str().replace([':', '{', '}'], "_")))
 }

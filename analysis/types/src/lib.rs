@@ -1,12 +1,12 @@
-//! ty behind the interface of the type oracle ([`ag_index::oracle`]); no other crate knows it.
+//! ty behind the interface of the type oracle ([`ag_index::oracle`]); no other crate depends on ty.
 //!
 //! ```text
-//! oracle             questions in, answers out; the documents with their annotated source
-//!   annotate         writes assumed types into a document's text, as annotations
-//!     dependency_slice   which part of a document some of its functions can see
-//!   inference        asks ty about the annotated source, and turns its types into plain data
-//! database           ty's salsa database; it holds annotated source, and the user's never does
-//! stubs, imports     models of libraries; where imports are looked for
+//! oracle             answers questions; owns the documents and their annotated source
+//!   annotate         inserts assumed types into a document's text, as annotations
+//!     dependency_slice   the code of a document on which some of its functions depend
+//!   inference        queries ty about annotated source, and converts its types to plain data
+//! database           ty's salsa database, the only one that contains annotated source
+//! stubs, imports     models of libraries; the search paths of imports
 //! ```
 
 mod annotate;

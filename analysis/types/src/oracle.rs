@@ -1,4 +1,4 @@
-//! The type oracle: annotates documents with what is assumed, and infers the types of their functions.
+//! The type oracle: annotates documents with assumed types, and infers the types of their functions.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use std::collections::BTreeMap;
 
 use crate::annotate::{self, Asked};
 use crate::database::Database;
-use crate::dependency_slice::Visible;
+use crate::dependency_slice::DependencySlice;
 use crate::environment::Environment;
 use crate::{imports, inference};
 
-/// A document has different assumptions in the rounds of a run; so many of its annotated texts are kept.
-const MAX_VIEWS: usize = 12;
+/// The number of annotated texts cached per document. Its assumptions differ between the rounds of a run.
+const MAX_CACHED: usize = 12;
 
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -32,23 +32,23 @@ pub struct Oracle {
     db: Database,
     workspace: Arc<Workspace>,
     import_roots: Vec<SystemPathBuf>,
-    views: FxHashMap<Document, Vec<View>>,
+    cached: FxHashMap<Document, Vec<AnnotatedSource>>,
 }
 
-/// The documents, and the files of ty's database that show them.
+/// The documents, and their files in ty's database.
 #[derive(Default)]
 pub(crate) struct Workspace {
     pub(crate) sources: Vec<Source>,
-    /// Those of `sources`; `None` for a document that is neither on disk nor in an editor.
+    /// The files of `sources`; `None` for a document that is neither on disk nor in an editor.
     files: Vec<Option<File>>,
-    numbers: FxHashMap<File, u32>,
+    positions: FxHashMap<File, u32>,
 }
 
-/// Annotated source, and what it was made from.
-struct View {
+/// Annotated source, and the inputs that it was generated from.
+struct AnnotatedSource {
     source: Source,
     assumed: BTreeMap<u32, Assumption>,
-    /// The functions whose bodies it has, in order.
+    /// The functions whose bodies it contains, sorted.
     asked: Vec<u32>,
     text: SourceText,
 }
@@ -62,24 +62,24 @@ impl Workspace {
         self.files.get(document as usize).copied().flatten()
     }
 
-    /// The document that a file shows; `None` for the file of a library.
+    /// The document of a file; `None` for the file of a library.
     pub(crate) fn document_of(&self, file: File) -> Option<u32> {
-        self.numbers.get(&file).copied()
+        self.positions.get(&file).copied()
     }
 }
 
 impl Oracle {
-    /// An oracle without documents, whose file system has the models of libraries ([`crate::stubs`]).
+    /// An oracle without documents. The file system must contain the models of libraries ([`crate::stubs`]).
     pub fn new(system: SharedSystem) -> Self {
         Self {
             db: Database::new(system),
             workspace: Arc::default(),
             import_roots: Vec::new(),
-            views: FxHashMap::default(),
+            cached: FxHashMap::default(),
         }
     }
 
-    /// Sets where imports are looked for: the project's own roots, models of libraries, installed packages.
+    /// Sets the search paths of imports: the project's own roots, models of libraries, installed packages.
     pub fn set_search_paths(
         &mut self,
         roots: &[SystemPathBuf],
@@ -93,8 +93,8 @@ impl Oracle {
 
     /// The text that types are inferred from, for debugging an assumption.
     pub fn annotated(&self, document: Document) -> Option<SourceText> {
-        let number = self.workspace.sources.iter().position(|source| source.document == document)?;
-        Some(source_text(&self.db, self.workspace.file(number as u32)?))
+        let position = self.workspace.sources.iter().position(|source| source.document == document)?;
+        Some(source_text(&self.db, self.workspace.file(position as u32)?))
     }
 
     fn file_of(&self, path: &FilePath) -> Option<File> {
@@ -108,75 +108,80 @@ impl Oracle {
         }
     }
 
-    /// Lets ty see every document under the assumptions of a question, with the bodies of the functions that
-    /// are asked about; of the others only what other types need.
+    /// Sets the text of every document in ty's database to its annotated source under the question's assumptions.
+    /// It contains the bodies of the queried functions, and the other code that their types may depend on.
     fn annotate(&mut self, question: &Question<'_>) {
         let workspace = Arc::clone(&self.workspace);
-        let slice = if question.acyclic { visible(&workspace, question) } else { None };
+        let slice = if question.acyclic { dependency_slice(&workspace, question) } else { None };
         let mut scopes = question.scopes;
-        for (number, source) in (0u32..).zip(&workspace.sources) {
-            let here = scopes.iter().take_while(|scope| scope.document == number).count();
+        for (position, source) in (0u32..).zip(&workspace.sources) {
+            let here = scopes.iter().take_while(|scope| scope.document == position).count();
             let (asked, rest) = scopes.split_at(here);
             scopes = rest;
-            let Some(file) = workspace.file(number) else { continue };
-            let assumed = question.assumptions.get(&number);
+            let Some(file) = workspace.file(position) else { continue };
+            let assumed = question.assumptions.get(&position);
             let is_plain = assumed.is_none() && !source.index.too_deep && !source.edited;
             if is_plain && file.source_text_override(&self.db).is_none() {
                 continue;
             }
-            let view = match assumed {
+            let annotated = match assumed {
                 _ if source.index.too_deep => with_text(&self.base(source), String::new()),
                 None => source.text.clone(),
                 Some(assumed) => match &slice {
-                    Some((document, visible)) if *document == number => {
-                        self.view(source, file, assumed, &Asked::Here(visible))
+                    Some((document, slice)) if *document == position => {
+                        self.annotated_source(source, file, assumed, &Asked::Slice(slice))
                     }
-                    _ => self.cached_view(source, file, assumed, asked),
+                    _ => self.cached_source(source, file, assumed, asked),
                 },
             };
             let shown = source_text(&self.db, file);
-            if !std::ptr::eq(shown.as_str(), view.as_str()) && shown.as_str() != view.as_str() {
+            if !std::ptr::eq(shown.as_str(), annotated.as_str()) && shown.as_str() != annotated.as_str() {
                 let durability = if source.edited { Durability::LOW } else { Durability::MEDIUM };
-                file.set_source_text_override(&mut self.db).with_durability(durability).to(Some(view));
+                file.set_source_text_override(&mut self.db).with_durability(durability).to(Some(annotated));
             }
         }
     }
 
-    fn cached_view(
+    fn cached_source(
         &mut self,
         source: &Source,
         file: File,
         assumed: &BTreeMap<u32, Assumption>,
         asked: &[Scope],
     ) -> SourceText {
-        let views = self.views.entry(source.document).or_default();
-        views.retain(|view| Arc::ptr_eq(&view.source.index, &source.index));
-        let has = |view: &View| {
-            asked.iter().all(|scope| view.asked.binary_search(&scope.function).is_ok())
-                && view.assumed == *assumed
+        let cached = self.cached.entry(source.document).or_default();
+        cached.retain(|annotated| Arc::ptr_eq(&annotated.source.index, &source.index));
+        let has = |annotated: &AnnotatedSource| {
+            asked.iter().all(|scope| annotated.asked.binary_search(&scope.function).is_ok())
+                && annotated.assumed == *assumed
         };
-        if let Some(at) = views.iter().position(has) {
-            let view = views.remove(at);
-            let text = view.text.clone();
-            views.push(view);
+        if let Some(at) = cached.iter().position(has) {
+            let annotated = cached.remove(at);
+            let text = annotated.text.clone();
+            cached.push(annotated);
             return text;
         }
         let asked: Vec<u32> = asked.iter().map(|scope| scope.function).collect();
-        let text = self.view(
+        let text = self.annotated_source(
             source,
             file,
             assumed,
-            &Asked::Some(&|function| asked.binary_search(&function).is_ok()),
+            &Asked::Functions(&|function| asked.binary_search(&function).is_ok()),
         );
-        let views = self.views.entry(source.document).or_default();
-        if views.len() >= MAX_VIEWS {
-            views.remove(0);
+        let cached = self.cached.entry(source.document).or_default();
+        if cached.len() >= MAX_CACHED {
+            cached.remove(0);
         }
-        views.push(View { source: source.clone(), assumed: assumed.clone(), asked, text: text.clone() });
+        cached.push(AnnotatedSource {
+            source: source.clone(),
+            assumed: assumed.clone(),
+            asked,
+            text: text.clone(),
+        });
         text
     }
 
-    fn view(
+    fn annotated_source(
         &self,
         source: &Source,
         file: File,
@@ -184,11 +189,12 @@ impl Oracle {
         asked: &Asked<'_>,
     ) -> SourceText {
         let module = inference::module_key(&self.db, file);
-        let text = annotate::view(source.text.as_str(), &source.index, &module, assumed, asked);
+        let text = annotate::annotated_source(source.text.as_str(), &source.index, &module, assumed, asked);
         with_text(&self.base(source), text)
     }
 
-    /// What other texts of a document are made from: the cells of a notebook are at other places in them.
+    /// A source without notebook cells or read error, from which annotated source is derived. Its offsets differ
+    /// from those of the notebook's cells.
     fn base(&self, source: &Source) -> SourceText {
         if !source.text.is_notebook() && source.text.read_error().is_none() {
             return source.text.clone();
@@ -230,19 +236,19 @@ impl TypeOracle for Oracle {
                 before.get(&source.document).copied().flatten().or_else(|| self.file_of(&source.path))
             })
             .collect();
-        let numbers =
-            files.iter().zip(0u32..).filter_map(|(file, number)| Some(((*file)?, number))).collect();
+        let positions =
+            files.iter().zip(0u32..).filter_map(|(file, position)| Some(((*file)?, position))).collect();
         if sources.len() < before.len() {
             let kept: rustc_hash::FxHashSet<Document> =
                 sources.iter().map(|source| source.document).collect();
-            self.views.retain(|document, _| kept.contains(document));
+            self.cached.retain(|document, _| kept.contains(document));
         }
-        self.workspace = Arc::new(Workspace { sources, files, numbers });
+        self.workspace = Arc::new(Workspace { sources, files, positions });
     }
 
     fn restrict(&mut self, documents: Option<&[u32]>) {
         let documents = documents.unwrap_or_default().iter();
-        let files = documents.filter_map(|number| self.workspace.file(*number));
+        let files = documents.filter_map(|position| self.workspace.file(*position));
         let mut near: Vec<String> = files
             .filter_map(|file| inference::module_name(&self.db, file))
             .map(|module| format!("!{module}"))
@@ -274,14 +280,14 @@ impl TypeOracle for Oracle {
     }
 }
 
-/// What of their document the scopes of a question can see.
-fn visible(workspace: &Workspace, question: &Question<'_>) -> Option<(u32, Visible)> {
+/// The document of a question's scopes, and their dependency slice.
+fn dependency_slice(workspace: &Workspace, question: &Question<'_>) -> Option<(u32, DependencySlice)> {
     let document = question.scopes.first()?.document;
     let source = workspace.source(document)?;
     let functions: Vec<u32> = question.scopes.iter().map(|scope| scope.function).collect();
     debug_assert!(question.scopes.iter().all(|scope| scope.document == document && scope.function != MODULE));
     let assumed = question.assumptions.get(&document)?;
-    Some((document, Visible::to(&functions, source.text.as_str(), &source.index, assumed)))
+    Some((document, DependencySlice::of(&functions, source.text.as_str(), &source.index, assumed)))
 }
 
 fn with_text(source: &SourceText, text: String) -> SourceText {

@@ -1,7 +1,7 @@
 //! The bundled models of library APIs, served from memory beside the real file system.
 //!
-//! Each folder of `analysis/types/stubs/` is an import root of its own, so that a library that is
-//! installed and typed is used instead of our model, one library at a time.
+//! Each folder of `analysis/types/stubs/` is a separate import root, so that each model can be replaced by
+//! the installed library, if that has type information.
 
 use std::io::Result;
 use std::panic::RefUnwindSafe;
@@ -16,14 +16,14 @@ use ruff_python_ast::PySourceType;
 
 static STUBS: Dir = include_dir!("$CARGO_MANIFEST_DIR/stubs");
 
-/// The table of the modules that only pass on the names of others, in `STUBS`.
+/// The table of modules that only re-export the names of others, in `STUBS`.
 const PASSTHROUGH: &str = "passthrough.txt";
 
 /// The path prefix of the models. No real path starts with it.
 const ROOT: &str = "/ag-lsp-stubs";
 
-/// The model whose `__builtins__.pyi` declares the names that ghost views use.
-pub const GHOST: &str = "ghost";
+/// The model whose `__builtins__.pyi` declares the names used in annotated source.
+pub const ANNOTATIONS: &str = "annotations";
 
 /// The import root of a model: `tensorflow` -> `/ag-lsp-stubs/tensorflow`.
 pub fn root_of(model: &str) -> SystemPathBuf {
@@ -32,17 +32,17 @@ pub fn root_of(model: &str) -> SystemPathBuf {
 
 /// The file that declares the names used in annotated source.
 pub fn builtins() -> SystemPathBuf {
-    root_of(GHOST).join("__builtins__.pyi")
+    root_of(ANNOTATIONS).join("__builtins__.pyi")
 }
 
-/// Whether a path lies in the bundled models.
+/// Whether a path belongs to the bundled models.
 pub fn is_stub_path(path: &SystemPath) -> bool {
     path.starts_with(ROOT)
 }
 
 /// Every bundled stub: its path below the root of the models, and its text.
 ///
-/// Panics on a malformed row of the table, which is compiled in and read by a test.
+/// Panics on a malformed row of the table, which is embedded at compile time and checked by a test.
 pub fn files() -> Vec<(String, String)> {
     let mut files = Vec::new();
     let mut folders = vec![&STUBS];
@@ -62,7 +62,7 @@ fn passthrough_rows() -> impl Iterator<Item = &'static str> {
     table.lines().filter(|row| !row.is_empty() && !row.starts_with('#'))
 }
 
-/// The path and the text of the stub that a row of the table stands for.
+/// The path and the text of the stub for a row of the table.
 fn passthrough_stub(row: &str) -> (String, String) {
     let columns: Vec<_> = row.split_whitespace().collect();
     let [model, module, source, kind] = columns[..] else {
@@ -93,7 +93,7 @@ fn has_files(dir: &Dir) -> bool {
     dir.files().next().is_some() || dir.dirs().any(has_files)
 }
 
-/// A file system with the bundled models in it.
+/// A file system that also contains the bundled models.
 #[derive(Debug)]
 pub struct WithStubs<S> {
     inner: S,
@@ -104,7 +104,7 @@ impl<S: System> WithStubs<S> {
     pub fn new(inner: S) -> Self {
         let stubs = MemoryFileSystem::with_current_directory(ROOT);
         for (path, text) in files() {
-            // The memory file system refuses only paths that name a folder; ours are unique.
+            // Writing fails only if the path is an existing folder, which is never the case here.
             let _ = stubs.write_file_all(SystemPath::new(ROOT).join(path), text);
         }
         Self { inner, stubs }

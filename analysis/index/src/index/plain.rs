@@ -1,4 +1,4 @@
-//! What is Python on its face: uses and tests that no Tensor can stand in, whatever the types.
+//! Uses and tests that are Python by their syntax alone, because a Tensor cannot occur in them.
 
 use ruff_python_ast::{self as ast, Expr};
 
@@ -34,7 +34,7 @@ pub(super) fn names_python_class(classes: &Expr) -> bool {
     }
 }
 
-/// Tests that decide on configuration and structure, whatever the types: `x is None`, `self.use_bias`,
+/// Whether a test depends on configuration or structure, by its syntax alone: `x is None`, `self.use_bias`,
 /// `training`, `len(shape) == 2`, `mode == "train"`, `for i in range(3)`.
 pub(super) fn is_plainly_python(test: &Expr) -> bool {
     match test {

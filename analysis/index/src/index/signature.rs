@@ -1,4 +1,4 @@
-//! How a function is called, and what its body does to the outside: from syntax alone.
+//! The signature of a function, and the side effects of its body on other code, from syntax alone.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr};
@@ -6,28 +6,28 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use crate::index::last_name;
 
-/// How a function is called and what its body does to the outside, from syntax alone.
+/// The signature of a function, and the side effects of its body on other code, from syntax alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signature {
     pub parameters: Vec<ParameterSyntax>,
-    /// Where ` -> T` is inserted: after the closing parenthesis.
+    /// The offset at which ` -> T` is inserted: after the closing parenthesis.
     pub returns_at: TextSize,
-    /// The annotation that the user wrote there.
+    /// The user's return annotation.
     pub return_annotation: Option<TextRange>,
-    /// Where the body starts.
+    /// The start of the body.
     pub body_at: TextSize,
     pub is_generator: bool,
     pub is_static: bool,
     pub is_property: bool,
     /// `self.x = …` occurs in it.
     pub sets_attributes: bool,
-    /// The attributes that its own code sets or deletes.
+    /// The attributes that its own code sets or deletes, nested functions excluded.
     pub stores: Vec<Name>,
-    /// Its own code imports, or says `global` or `nonlocal`.
+    /// Its own code contains an import, `global` or `nonlocal`.
     pub rebinds: bool,
-    /// It decides on a value that may be a Tensor: see `plain::is_plainly_python`.
+    /// It tests or iterates a value that may be a Tensor: see `plain::is_plainly_python`.
     pub tests_values: bool,
-    /// It stands under a test of a constant of the file that is `False`: nobody ever defines it.
+    /// Never defined: it is in the body of an `if` on a module constant that is `False`.
     pub is_dead: bool,
     /// Names of decorators that stop conversion: `do_not_convert`, `lru_cache`, …
     pub decorators: Vec<Name>,
@@ -39,11 +39,11 @@ pub struct ParameterSyntax {
     pub name_range: TextRange,
     pub kind: ParameterKind,
     pub annotated: bool,
-    /// The annotation, if an assumption may stand in its place.
+    /// The annotation, if an assumption may extend or replace it.
     pub annotation: Option<Annotation>,
     pub default: DefaultValue,
-    /// The body uses it as no Tensor can be used, or as a flag: `x["key"]`, `x.items()`, `x == "sum"`,
-    /// `isinstance(x, dict)`, `if x:`.
+    /// The body uses it in a way that a Tensor does not support, or as a flag: `x["key"]`, `x.items()`,
+    /// `x == "sum"`, `isinstance(x, dict)`, `if x:`.
     pub used_as_python: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct Annotation {
     pub range: TextRange,
     /// `"Tensor"`, within quotes.
     pub quoted: bool,
-    /// It leaves open what calls may tell: `dict[str, Any]`, `Callable`, `list`.
+    /// Imprecise, so that call sites may determine a more precise type: `dict[str, Any]`, `Callable`, `list`.
     pub vague: bool,
 }
 
@@ -66,20 +66,21 @@ pub enum ParameterKind {
     VarKeywords,
 }
 
-/// The type of a default value as far as the literal tells; a fact of every call that omits the argument.
+/// The type of a default value, from its literal. It is the type of the argument in every call that omits it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DefaultValue {
     Absent,
     None,
     Bool(bool),
-    /// Its annotation: `int`, `str`, `tuple[int, ...]`.
+    /// The type as an annotation: `int`, `str`, `tuple[int, ...]`.
     Literal(Name),
     Other,
 }
 
 impl Signature {
-    /// Its own code binds names or attributes that other code can see: see [`crate::self_contained`].
-    pub fn reaches_out(&self) -> bool {
+    /// Whether its own code binds names or attributes that are visible to other code: see
+    /// [`crate::self_contained`].
+    pub fn binds_outside(&self) -> bool {
         self.rebinds || !self.stores.is_empty()
     }
 }
@@ -198,7 +199,7 @@ impl DefaultValue {
         }
     }
 
-    /// The annotation of its type.
+    /// The type as an annotation.
     pub fn annotation(&self) -> Option<&str> {
         match self {
             Self::None => Some("None"),

@@ -1,4 +1,4 @@
-//! The one walk over a file's tree that fills its index.
+//! The walk over a file's tree that fills its index.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -14,7 +14,7 @@ use crate::lambdas::{Called, LambdaSyntax};
 use crate::roots;
 use ag_syntax::expressions::ExprId;
 
-/// Modules of Keras with names that went with version 3, or raise there.
+/// Names of Keras modules that version 3 removed, or that raise in it.
 const ONLY_KERAS2: [(&str, &str); 4] = [
     ("keras.optimizers", "legacy"),
     ("keras.backend", "learning_phase"),
@@ -22,16 +22,16 @@ const ONLY_KERAS2: [(&str, &str); 4] = [
     ("keras", "experimental"),
 ];
 
-/// Fills an index that has the file's definitions and imports.
+/// Fills an index that already contains the file's definitions and imports.
 pub(super) fn fill(index: FileIndex, body: &[Stmt]) -> FileIndex {
     let mut walk = Walk {
         index,
         scope: MODULE,
         next: 0,
         counters: FxHashMap::default(),
-        awaited: FxHashMap::default(),
+        pending: FxHashMap::default(),
         called: FxHashMap::default(),
-        switched_off: FxHashSet::default(),
+        false_constants: FxHashSet::default(),
         dead: Vec::new(),
     };
     walk.visit_body(body);
@@ -42,21 +42,21 @@ struct Walk {
     index: FileIndex,
     scope: u32,
     next: u32,
-    /// How many expressions of each scope have been met: the numbering of
+    /// The number of expressions visited so far in each scope; it determines their ids, as in
     /// [`ag_syntax::expressions`].
     counters: FxHashMap<u32, u32>,
-    /// Expressions that root sites refer to and that are not numbered yet.
-    awaited: FxHashMap<*const Expr, Vec<(usize, Awaited)>>,
-    /// Lambdas that libraries call and that are not met yet; whether what they call is staged.
+    /// Expressions that root sites refer to and that have no id yet.
+    pending: FxHashMap<*const Expr, Vec<(usize, Pending)>>,
+    /// Lambdas that are called and not visited yet; whether a library stages the functions that they call.
     called: FxHashMap<*const ast::ExprLambda, bool>,
-    /// Names of the file that are `False` so far: `JAX_MODE = False`.
-    switched_off: FxHashSet<Name>,
-    /// The bodies of `if JAX_MODE:`.
+    /// Module constants whose latest value is `False`: `JAX_MODE = False`.
+    false_constants: FxHashSet<Name>,
+    /// The bodies of `if` statements on such a constant: `if JAX_MODE:`.
     dead: Vec<TextRange>,
 }
 
 #[derive(Clone, Copy)]
-enum Awaited {
+enum Pending {
     Function,
     Receiver,
 }
@@ -128,22 +128,22 @@ impl Walk {
         for found in roots::of_call(&self.index.imports, call, self.scope) {
             let site = self.index.roots.len();
             if let Some(function) = found.function {
-                self.awaited.entry(function).or_default().push((site, Awaited::Function));
+                self.pending.entry(function).or_default().push((site, Pending::Function));
             }
             if let Some(receiver) = found.receiver {
-                self.awaited.entry(receiver).or_default().push((site, Awaited::Receiver));
+                self.pending.entry(receiver).or_default().push((site, Pending::Receiver));
             }
             self.index.roots.push(found.site);
         }
     }
 
-    fn switch(&mut self, assign: &ast::StmtAssign) {
+    fn track_constant(&mut self, assign: &ast::StmtAssign) {
         let is_false = assign.value.as_boolean_literal_expr().is_some_and(|literal| !literal.value);
         for name in assign.targets.iter().filter_map(Expr::as_name_expr) {
             if is_false {
-                self.switched_off.insert(name.id.clone());
+                self.false_constants.insert(name.id.clone());
             } else {
-                self.switched_off.remove(&name.id);
+                self.false_constants.remove(&name.id);
             }
         }
     }
@@ -156,7 +156,7 @@ impl Walk {
         }
     }
 
-    /// `name` is used in a way that only Python objects allow.
+    /// Records a use of `name` that only Python objects support.
     fn python_use(&mut self, name: &Expr) {
         let Some(name) = name.as_name_expr() else { return };
         if let Some(signature) = self.signature() {
@@ -166,7 +166,7 @@ impl Walk {
         }
     }
 
-    /// A bare name that is tested is a flag as often as a Tensor.
+    /// A bare name as a test may be a flag, so it does not count as evidence for a Tensor.
     fn flag_use(&mut self, test: &Expr) {
         match test {
             Expr::Name(_) => self.python_use(test),
@@ -221,7 +221,7 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
             Stmt::Assign(assign) => {
                 self.targets(&assign.targets);
                 if self.scope == MODULE {
-                    self.switch(assign);
+                    self.track_constant(assign);
                 }
                 if let Expr::Lambda(lambda) = &*assign.value {
                     self.called.entry(std::ptr::from_ref(lambda)).or_insert(false);
@@ -230,7 +230,7 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
             }
             Stmt::If(node) => {
                 self.test(&node.test);
-                if node.test.as_name_expr().is_some_and(|name| self.switched_off.contains(&name.id))
+                if node.test.as_name_expr().is_some_and(|name| self.false_constants.contains(&name.id))
                     && let (Some(first), Some(last)) = (node.body.first(), node.body.last())
                 {
                     self.dead.push(TextRange::new(first.start(), last.end()));
@@ -268,10 +268,10 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
         let counter = self.counters.entry(self.scope).or_default();
         let id = ExprId(*counter);
         *counter += 1;
-        for (site, awaited) in self.awaited.remove(&std::ptr::from_ref(expression)).unwrap_or_default() {
-            match awaited {
-                Awaited::Function => self.index.roots[site].expression = Some(id),
-                Awaited::Receiver => self.index.roots[site].receiver = Some(id),
+        for (site, pending) in self.pending.remove(&std::ptr::from_ref(expression)).unwrap_or_default() {
+            match pending {
+                Pending::Function => self.index.roots[site].expression = Some(id),
+                Pending::Receiver => self.index.roots[site].receiver = Some(id),
             }
         }
         match expression {

@@ -1,4 +1,4 @@
-//! Code around the staged functions whose calls say what they are called with.
+//! Evidence: code near staged functions that calls them, and so determines the types of their parameters.
 
 use crate::fixpoint::Fixpoint;
 use ag_db::Db;
@@ -7,9 +7,9 @@ use ag_index::oracle::Scope;
 
 impl Fixpoint {
     pub(super) fn index_callers(&mut self, db: &dyn Db) {
-        for number in 0..self.documents.len() as u32 {
-            for (function, name) in &file_index(db, self.documents[number as usize]).calls {
-                let scope = Scope { document: number, function: *function };
+        for document in 0..self.documents.len() as u32 {
+            for (function, name) in &file_index(db, self.documents[document as usize]).calls {
+                let scope = Scope { document, function: *function };
                 self.callers.entry(name.clone()).or_default().push(scope);
             }
         }
@@ -26,14 +26,14 @@ impl Fixpoint {
         let mut at = 0;
         while let Some((scope, distance)) = frontier.get(at).copied() {
             at += 1;
-            if distance >= self.horizon.distance {
+            if distance >= self.limits.evidence_distance {
                 continue;
             }
             for neighbour in self.neighbours(db, scope) {
                 if self.staged.contains_key(&neighbour) || self.evidence.contains_key(&neighbour) {
                     continue;
                 }
-                if self.evidence.len() >= self.horizon.evidence {
+                if self.evidence.len() >= self.limits.evidence_scopes {
                     return;
                 }
                 self.evidence.insert(neighbour, distance + 1);
@@ -50,13 +50,13 @@ impl Fixpoint {
         let mut neighbours = Vec::new();
         let mut called = |name: &str| {
             if let Some(callers) = self.callers.get(name)
-                && callers.len() <= self.horizon.callers
+                && callers.len() <= self.limits.callers
             {
                 neighbours.extend(callers.iter().copied());
             }
         };
         let name = index.short_name(scope.function);
-        // `x.call(…)` and `x.forward(…)` are rarely spelled, and mean any of a hundred classes.
+        // `x.call(…)` and `x.forward(…)` are rarely written out, and match many classes.
         if !matches!(name, "call" | "forward" | "__call__" | "__init__") {
             called(name);
         }

@@ -1,4 +1,4 @@
-//! What calls, defaults and roots together say about parameters.
+//! Derives the assumed types of parameters from call sites, defaults and roots.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use ag_index::oracle::Scope;
 use ag_index::place::Place;
 use ag_syntax::expressions::ExprId;
 
-/// What every library calls an argument that is no Tensor.
+/// Parameter names that every library uses for Python values.
 const NAMES_OF_PYTHON_VALUES: [&str; 6] = ["axis", "axes", "dtype", "name", "data_format", "padding"];
 
 impl Fixpoint {
-    /// `staged` tells whether the call is made while staging.
-    #[expect(clippy::too_many_arguments, reason = "a call, its two ends, and what it adds to")]
+    /// Adds the arguments of a call to `contributions`. `staged`: the call is in staged code.
+    #[expect(clippy::too_many_arguments, reason = "a call, its caller and callee, and the output")]
     pub(super) fn contribute(
         &self,
         db: &dyn Db,
@@ -73,7 +73,7 @@ impl Fixpoint {
         }
     }
 
-    /// The lambdas that a call gives to the parameters of a function.
+    /// The lambdas that a call passes to the parameters of a function.
     pub(super) fn lambdas_of(
         &self,
         db: &dyn Db,
@@ -91,7 +91,7 @@ impl Fixpoint {
         given.collect()
     }
 
-    /// What `callee` calls one of its parameters with, for the function that it is given there.
+    /// `callee` calls its own parameter: adds these arguments to the function that is passed for it.
     fn contribute_applied(
         &self,
         db: &dyn Db,
@@ -130,7 +130,7 @@ impl Fixpoint {
             .map(|(_, assumed)| assumed.clone())
     }
 
-    /// What `callee` calls the function with that it has in a parameter.
+    /// The arguments with which `callee` calls one of its parameters.
     pub(super) fn applied_to(&self, callee: Scope, parameter: usize) -> Vec<AssumedType> {
         let mut arguments: Vec<AssumedType> = Vec::new();
         let calls = self.applied.get(&callee).into_iter().flatten();
@@ -145,7 +145,7 @@ impl Fixpoint {
         arguments
     }
 
-    /// Derives the parameters' types from all that is known now.
+    /// Derives the types of all parameters from the current state.
     pub(super) fn recompute(&mut self, db: &dyn Db) {
         let mut sites: BTreeMap<(Scope, u32), Vec<Contribution>> = BTreeMap::new();
         for contributions in self.contributions.values() {
@@ -170,27 +170,27 @@ impl Fixpoint {
                     if position == 0 && is_method && !signature.is_static {
                         return ParameterAssumption { source: Some(Source::Receiver), ..Default::default() };
                     }
-                    let mut spoken = sites.get(&(scope, position as u32)).cloned().unwrap_or_default();
+                    let mut contributions = sites.get(&(scope, position as u32)).cloned().unwrap_or_default();
                     let is_vague = parameter.annotation.is_some_and(|annotation| annotation.vague);
-                    let is_said = || {
-                        spoken
+                    let is_known = || {
+                        contributions
                             .iter()
                             .any(|contribution| !contribution.bound && !contribution.assumed.is_empty())
-                            && spoken.iter().all(|contribution| !contribution.assumed.unknown)
+                            && contributions.iter().all(|contribution| !contribution.assumed.unknown)
                     };
-                    if parameter.annotated && !(is_vague && is_said()) {
+                    if parameter.annotated && !(is_vague && is_known()) {
                         return ParameterAssumption {
                             source: Some(Source::Annotation),
                             ..Default::default()
                         };
                     }
-                    // What calls at other times give does not matter while staging, but for what is
-                    // kept in attributes.
+                    // Calls outside staged code are irrelevant for a staged function, unless it stores
+                    // its arguments in attributes.
                     if staged.is_some_and(|staged| staged.root.is_none())
                         && !signature.sets_attributes
-                        && spoken.iter().any(|contribution| contribution.staged)
+                        && contributions.iter().any(|contribution| contribution.staged)
                     {
-                        spoken.retain(|contribution| contribution.staged);
+                        contributions.retain(|contribution| contribution.staged);
                     }
                     let static_parameter = staged.is_some_and(|staged| {
                         staged
@@ -200,7 +200,7 @@ impl Fixpoint {
                             .any(|name| *name == parameter.name || name.parse() == Ok(position))
                     });
                     let assumable = !static_parameter
-                        // Whatever it is used for, `jax.jit` traces what is not static.
+                        // `jax.jit` traces all non-static arguments, however they are used.
                         && (!parameter.used_as_python
                             || staged.is_some_and(|staged| staged.root == Some(RootKind::JaxJit)))
                         && !matches!(parameter.kind, ParameterKind::VarArgs | ParameterKind::VarKeywords)
@@ -211,7 +211,7 @@ impl Fixpoint {
                     let assumption = assume(
                         &parameter.default,
                         &parameter.name,
-                        spoken,
+                        contributions,
                         staged,
                         static_parameter,
                         assumable,
@@ -230,14 +230,14 @@ impl Fixpoint {
     }
 }
 
-/// Whether the receiver of a method fills its first parameter.
+/// The number of leading parameters that the receiver of a method call fills: 0 or 1.
 fn skipped(index: &FileIndex, callee: Scope, target: &Target, signature: &Signature) -> usize {
     let entry = index.definitions.functions.get(callee.function as usize);
     let is_method = entry.is_some_and(|entry| entry.class.is_some());
     usize::from(target.bound && is_method && !signature.is_static)
 }
 
-/// The parameter that an argument fills.
+/// The index of the parameter that receives an argument.
 pub(super) fn parameter_at(signature: &Signature, skip: usize, place: &ArgumentPlace) -> Option<usize> {
     let of_kind = |kind| signature.parameters.iter().position(|parameter| parameter.kind == kind);
     match place {
@@ -245,7 +245,7 @@ pub(super) fn parameter_at(signature: &Signature, skip: usize, place: &ArgumentP
             let position = *position as usize + skip;
             match signature.parameters.get(position).map(|parameter| parameter.kind) {
                 Some(ParameterKind::PositionalOnly | ParameterKind::Positional) => Some(position),
-                // The rest goes to `*args`.
+                // Excess positional arguments go to `*args`.
                 _ => of_kind(ParameterKind::VarArgs),
             }
         }
@@ -260,7 +260,7 @@ pub(super) fn parameter_at(signature: &Signature, skip: usize, place: &ArgumentP
 fn assume(
     default: &DefaultValue,
     name: &str,
-    spoken: Vec<Contribution>,
+    contributions: Vec<Contribution>,
     staged: Option<&Staged>,
     is_static: bool,
     assumable: bool,
@@ -270,9 +270,9 @@ fn assume(
         staged.dialect == Dialect::Tensorflow && staged.root == Some(RootKind::Function)
     });
     let mut assumed = AssumedType::default();
-    // Of a wrapper that is given many functions, what some of them return says nothing about the others.
-    let is_open = spoken.iter().any(|contribution| contribution.assumed.unknown);
-    for contribution in &spoken {
+    // A wrapper is passed many functions: the known result of some of them does not hold for the others.
+    let is_open = contributions.iter().any(|contribution| contribution.assumed.unknown);
+    for contribution in &contributions {
         for alternative in contribution.assumed.alternatives() {
             if is_open && alternative.starts_with("{typing:Callable}") {
                 continue;
@@ -284,20 +284,20 @@ fn assume(
         }
     }
     if !assumed.is_empty() {
-        // `jax.jit` turns every number that is not static into a tracer.
+        // `jax.jit` replaces every non-static number by a tracer.
         if let Some(staged) = root
             && staged.dialect == Dialect::Jax
             && staged.root == Some(RootKind::JaxJit)
             && !is_static
             && staged.options.more_static.is_none()
         {
-            assumed = traced(&spoken);
+            assumed = traced(&contributions);
         }
-        // A parameter that is only ever None where we look is not None everywhere.
+        // If all known calls pass None, other calls may still pass something else.
         if assumed.alternatives().all(|alternative| alternative == "None") {
             assumed.unknown = true;
         }
-        return ParameterAssumption { source: Some(Source::CallSites), assumed, sites: spoken };
+        return ParameterAssumption { source: Some(Source::CallSites), assumed, sites: contributions };
     }
     if let Some(text) = default.annotation() {
         let mut assumed = AssumedType::of(text);
@@ -340,11 +340,11 @@ fn assume(
     ParameterAssumption { source: Some(Source::Unknown), ..Default::default() }
 }
 
-/// The arguments of a jitted call as they arrive: numbers, alone or in containers, are tracers.
-fn traced(spoken: &[Contribution]) -> AssumedType {
+/// The types of a jitted function's arguments inside it: numbers, alone or in containers, become tracers.
+fn traced(contributions: &[Contribution]) -> AssumedType {
     const NUMBERS: [&str; 4] = ["int", "float", "bool", "complex"];
     let mut assumed = AssumedType::default();
-    for contribution in spoken {
+    for contribution in contributions {
         // An omitted argument keeps its default, a Python value.
         let omitted = contribution.bound;
         for alternative in contribution.assumed.alternatives() {
@@ -381,7 +381,7 @@ fn traced(spoken: &[Contribution]) -> AssumedType {
     assumed
 }
 
-/// The arrays of NumPy that a root is called with arrive as Tensors, alone or in containers:
+/// Replaces NumPy arrays, alone or in containers, by Tensors, as a root does with its arguments:
 /// `list[{numpy:ndarray}[Any, Any]]` -> `list[{tensorflow:Tensor}]`.
 fn with_arrays_as(alternative: &str, tensor: &str) -> String {
     let mut text = String::with_capacity(alternative.len());

@@ -1,4 +1,4 @@
-//! Where staging starts: the roots of all files, and when a function counts as staged.
+//! The roots of all files, and the rules by which a function is marked as staged.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use ag_index::oracle::Scope;
 use ag_index::roots::{Reference, RootSite, RootTarget};
 use ag_syntax::unsupported;
 
-/// Whether AutoGraph refuses a function for its text, without optional features.
+/// Whether a function contains syntax that AutoGraph does not support, without optional features.
 #[salsa::tracked(returns(ref))]
 fn is_unsupported<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
     let imports = &file_index(db, function.document(db)).imports;
@@ -46,8 +46,8 @@ impl Staged {
 
 impl Fixpoint {
     pub(super) fn find_roots(&mut self, db: &dyn Db) {
-        for number in 0..self.documents.len() as u32 {
-            let index = file_index(db, self.documents[number as usize]);
+        for document in 0..self.documents.len() as u32 {
+            let index = file_index(db, self.documents[document as usize]);
             for site in &index.roots {
                 let site = &self.with_library(site);
                 if !self.options.dialects.is_empty() && !self.options.dialects.contains(&site.dialect) {
@@ -60,8 +60,8 @@ impl Fixpoint {
                     }
                     RootTarget::Reference(_) => None,
                 };
-                let declared = Scope { document: number, function: site.scope };
-                if self.horizon.selective
+                let declared = Scope { document, function: site.scope };
+                if self.limits.selective
                     && site.dialect == Dialect::Keras
                     && let Some(function) = function
                     && !index
@@ -81,19 +81,19 @@ impl Fixpoint {
                                 self.stage(db, method, staged.clone());
                             }
                         }
-                        self.stage(db, Scope { document: number, function }, staged);
+                        self.stage(db, Scope { document, function }, staged);
                     }
-                    None if self.is_worth_asking(index, site) => {
+                    None if self.needs_inference(index, site) => {
                         self.evidence.insert(declared, 0);
                     }
                     None => {}
                 }
             }
-            let lambdas = index.lambdas.iter().filter(|lambda| lambda.stages && !self.horizon.selective);
+            let lambdas = index.lambdas.iter().filter(|lambda| lambda.stages && !self.limits.selective);
             for lambda in lambdas {
-                self.evidence.insert(Scope { document: number, function: lambda.scope }, 0);
+                self.evidence.insert(Scope { document, function: lambda.scope }, 0);
             }
-            self.find_configured_roots(db, number, index);
+            self.find_configured_roots(db, document, index);
         }
         for (document, site) in self.hierarchy.keras_roots(db, &self.documents) {
             let RootTarget::Own(function) = site.target else { continue };
@@ -110,7 +110,7 @@ impl Fixpoint {
         }
     }
 
-    /// The site of a Keras method as the Keras of the project has it: version 2 converts.
+    /// Adapts the site of a Keras method to the version of Keras that the project uses: version 2 converts.
     fn with_library<'s>(&self, site: &'s RootSite) -> Cow<'s, RootSite> {
         if site.dialect != Dialect::Keras || !self.has_keras2 {
             return Cow::Borrowed(site);
@@ -118,7 +118,7 @@ impl Fixpoint {
         Cow::Owned(RootSite { dialect: Dialect::Tensorflow, converts: true, ..site.clone() })
     }
 
-    /// The methods that may run instead of the one that `self.method()` in `scope` names.
+    /// The overriding methods that `self.method()` in `scope` may call.
     pub(super) fn overriding(&self, db: &dyn Db, scope: Scope, name: &str) -> Vec<Scope> {
         let Some(class) = self.index(db, scope).class_around(scope.function) else { return Vec::new() };
         let derived = self.hierarchy.derived(ClassId { document: scope.document, class });
@@ -131,11 +131,11 @@ impl Fixpoint {
         methods.collect()
     }
 
-    /// A root whose function the types must tell. In a large project only where a name leads to a
-    /// function that decides on values.
-    pub(super) fn is_worth_asking(&self, index: &FileIndex, site: &RootSite) -> bool {
+    /// Whether type inference should resolve the function of a root. With selective limits only if the name
+    /// refers to a function that tests values.
+    pub(super) fn needs_inference(&self, index: &FileIndex, site: &RootSite) -> bool {
         let RootTarget::Reference(reference) = &site.target else { return false };
-        !self.horizon.selective
+        !self.limits.selective
             || index
                 .lookup(reference, site.scope)
                 .and_then(|function| index.signatures.get(function as usize))
@@ -143,19 +143,19 @@ impl Fixpoint {
     }
 
     /// Roots named in the configuration, and `--roots all`.
-    pub(super) fn find_configured_roots(&mut self, db: &dyn Db, number: u32, index: &FileIndex) {
+    pub(super) fn find_configured_roots(&mut self, db: &dyn Db, document: u32, index: &FileIndex) {
         if self.options.roots.is_empty() && !self.options.all_roots {
             return;
         }
-        let document = self.documents[number as usize];
-        let module = module_name(db, document).clone().unwrap_or_default();
+
+        let module = module_name(db, self.documents[document as usize]).clone().unwrap_or_default();
         for (function, entry) in index.definitions.functions.iter().enumerate() {
             let named = self.options.roots.iter().any(|root| {
                 root.strip_prefix(module.as_str())
                     .and_then(|rest| rest.strip_prefix('.'))
                     .is_some_and(|qualname| qualname == entry.path.qualname)
             });
-            let scope = Scope { document: number, function: function as u32 };
+            let scope = Scope { document, function: function as u32 };
             if !named && !self.options.all_roots {
                 continue;
             }
@@ -172,7 +172,7 @@ impl Fixpoint {
                     overriding: false,
                     unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
                     cause: Cause {
-                        scope: Scope { document: number, function: MODULE },
+                        scope: Scope { document, function: MODULE },
                         place: index.place(MODULE, entry.name_range),
                     },
                     options: RootOptions::default(),
@@ -181,7 +181,7 @@ impl Fixpoint {
         }
     }
 
-    /// The dialect of a file that does not say: the configured one, else what it imports.
+    /// The default dialect of a file: the only configured one, else the one whose framework it imports.
     pub(super) fn dialect_of(&self, index: &FileIndex) -> Dialect {
         if let [only] = self.options.dialects.as_slice() {
             return *only;
@@ -201,8 +201,8 @@ impl Fixpoint {
             .map_or(Dialect::Tensorflow, |(_, dialect)| *dialect)
     }
 
-    /// Marks a scope staged; the first root wins, a root wins over being reached, being converted
-    /// over not being.
+    /// Marks a scope as staged. Of several causes the first root takes precedence, then any root over a
+    /// call, then a converted function over an unconverted one.
     pub(super) fn stage(&mut self, db: &dyn Db, scope: Scope, mut staged: Staged) -> bool {
         let signature = self.index(db, scope).signatures.get(scope.function as usize);
         if signature.is_some_and(|signature| signature.is_dead) {
@@ -221,7 +221,7 @@ impl Fixpoint {
                 *known = staged;
                 true
             }
-            // `tf.function(layer.call)` converts what Keras alone would not.
+            // `tf.function(layer.call)` converts a method that Keras alone does not convert.
             Some(known)
                 if known.unconverted == Some(Unconverted::Keras)
                     && staged.converts
@@ -254,7 +254,7 @@ impl Fixpoint {
         }
     }
 
-    /// Whether AutoGraph refuses the function for its text.
+    /// Whether the function contains syntax that AutoGraph does not support.
     pub(super) fn is_unsupported(&self, db: &dyn Db, scope: Scope, options: &RootOptions) -> bool {
         let index = self.index(db, scope);
         let Some(entry) = index.definitions.functions.get(scope.function as usize) else { return false };

@@ -1,5 +1,5 @@
-//! What the calls of a scope give to the functions of the project: the calls that are written, and
-//! those that libraries and Python make for them.
+//! The calls of a scope with the types of their arguments: explicit calls, and the calls that libraries and
+//! Python make in turn.
 
 use ruff_db::parsed::parsed_module;
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -13,11 +13,11 @@ use ag_index::callbacks::{Caller, Given};
 use ag_index::facts::{Alternative, TensorKind};
 use ag_index::index::FileIndex;
 use ag_index::lambdas;
-use ag_index::lambdas::{By, Called, LambdaTypes};
+use ag_index::lambdas::{Called, CalledBy, LambdaTypes};
 use ag_syntax::expressions::ExprId;
 
 impl Inference<'_> {
-    /// The call itself, and the calls that a library function will make for it.
+    /// Adds a call, or the calls that the called library function makes.
     pub(super) fn call(
         &self,
         call: &ast::ExprCall,
@@ -110,7 +110,7 @@ impl Inference<'_> {
         calls.push(site);
     }
 
-    /// `f.defvjp(forward, backward)`: `forward` is called with what `f` is called with.
+    /// `f.defvjp(forward, backward)`: `forward` is called with the arguments of `f`.
     fn derivative_rule(&self, call: &ast::ExprCall, expression: ExprId) -> Option<CallSite> {
         let method = call.func.as_attribute_expr().filter(|method| method.attr.as_str() == "defvjp")?;
         let forward = callbacks::argument(call, 0, "fwd")?;
@@ -135,11 +135,11 @@ impl Inference<'_> {
     }
 
     pub(super) fn is_called(&self, called: &Called) -> bool {
-        let By::Dataset(receiver) = called.by else { return true };
+        let CalledBy::Dataset(receiver) = called.by else { return true };
         self.type_of(receiver).is_some_and(|ty| self.fact(ty).tensor_kind() == Some(TensorKind::Dataset))
     }
 
-    /// What a library calls the lambdas of a call with; `inner` are the expressions from the call on.
+    /// Adds the parameter types of lambdas that a library calls; `inner` are the expressions from the call on.
     pub(super) fn lambdas(
         &self,
         called: &Called,
@@ -151,12 +151,12 @@ impl Inference<'_> {
             return;
         }
         let given = match called.by {
-            By::Caller(caller) => self.given(caller, call),
-            By::Dataset(receiver) => match self.type_of(receiver) {
+            CalledBy::Caller(caller) => self.given(caller, call),
+            CalledBy::Dataset(receiver) => match self.type_of(receiver) {
                 Some(receiver) => self.dataset_elements(receiver, call),
                 None => return,
             },
-            By::Wrapper(_) => Vec::new(),
+            CalledBy::Wrapper(_) => Vec::new(),
         };
         for lambda in &called.lambdas {
             let is_lambda = |expression: &&Expr| {
@@ -164,7 +164,7 @@ impl Inference<'_> {
             };
             let Some(distance) = inner.iter().position(is_lambda) else { continue };
             let parameters = match called.by {
-                By::Wrapper(dialect) => lambdas::parameters(lambda)
+                CalledBy::Wrapper(dialect) => lambdas::parameters(lambda)
                     .map(|name| match name.as_str() {
                         "training" => AssumedType::unknown(),
                         _ => dialect.assumed_argument(),
@@ -176,7 +176,7 @@ impl Inference<'_> {
         }
     }
 
-    /// What `with` and `for` call of the project's objects.
+    /// Adds the implicit method calls of `with` and `for` on objects of the project.
     pub(super) fn implicit_calls(
         &self,
         body: &[Stmt],
@@ -245,7 +245,7 @@ impl Inference<'_> {
             .collect()
     }
 
-    /// An operand of staged control flow: numbers become Tensors on the way in.
+    /// The type of an operand of staged control flow, where numbers become Tensors.
     fn staged_operand(&self, caller: &Caller, expression: &Expr) -> AssumedType {
         let (module, tensor) = caller.dialect.tensor_class();
         let fact = self.type_of(expression).map(|ty| self.fact(ty));

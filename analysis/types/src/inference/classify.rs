@@ -1,4 +1,4 @@
-//! ty's types in our words ([`Fact`]).
+//! Converts ty's types to plain data ([`Fact`]).
 
 use ruff_python_ast::name::Name;
 use ty_python_semantic::types::{Type, TypeDefinition};
@@ -6,7 +6,7 @@ use ty_python_semantic::types::{Type, TypeDefinition};
 use super::{Inference, module_name};
 use ag_index::facts::{Alternative, Callee, CalleeKind, DType, Fact, Library, TensorKind};
 
-/// Notations longer than this are cut for people.
+/// Longer types are truncated for display.
 const MAX_SHOWN: usize = 120;
 
 impl<'db> Inference<'db> {
@@ -53,7 +53,7 @@ impl<'db> Inference<'db> {
             Type::Never => fact.never = true,
             Type::TypeAlias(alias) => self.add(alias.value_type(self.db), fact),
             _ => {
-                // A Tensor by assumption, but perhaps a structure of them.
+                // Assumed to be a Tensor, but possibly a structure of Tensors.
                 fact.unknown |= self.is_assumed(ty);
                 fact.argument |= self.is_class(ty, &["ag_argument_"]);
                 if let Some(alternative) = self.alternative(ty)
@@ -113,7 +113,8 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// A Tensor that an `isinstance` test says is a list is a list.
+    /// Whether a type is a host value. It is decisive in an intersection: a Tensor after
+    /// `isinstance(x, list)` is a list.
     fn is_host_value(&self, ty: Type<'db>) -> bool {
         const HOST: &[&str] = &["list", "tuple", "dict", "set", "str", "int", "float", "bool", "ndarray"];
         self.is_class(ty, HOST)
@@ -189,7 +190,7 @@ impl<'db> Inference<'db> {
     }
 }
 
-/// The names under which libraries call their Tensors.
+/// The kind of Tensor by the name of its class.
 fn tensor_kind(class: &str) -> Option<TensorKind> {
     Some(match class {
         "Tensor" | "EagerTensor" | "SymbolicTensor" | "KerasTensor" | "Array" | "ArrayImpl" | "Tracer" => {

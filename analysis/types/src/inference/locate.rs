@@ -1,4 +1,4 @@
-//! Functions and classes of the ghost view: where they stand, and which real ones they are.
+//! Locates functions and classes in annotated source.
 
 use ruff_db::files::File;
 use ruff_db::parsed::{ParsedModuleRef, parsed_module};
@@ -10,7 +10,7 @@ use ruff_text_size::{Ranged, TextRange};
 use ag_syntax::functions::{Definitions, FunctionPath};
 use ty_python_semantic::Db;
 
-/// The definitions of a file as ty sees it: the same as the real ones, at other places.
+/// The definitions of a file in ty's database: those of the user's text, at other offsets.
 #[salsa::tracked(returns(ref), no_eq)]
 pub(super) fn definitions(db: &dyn Db, file: File) -> Definitions {
     let program_file = db.program_file(file);
@@ -18,7 +18,7 @@ pub(super) fn definitions(db: &dyn Db, file: File) -> Definitions {
     Definitions::collect(source_text(db, file).as_str(), module.suite())
 }
 
-/// A function in the tree that ty sees.
+/// A function in the tree of annotated source.
 pub(super) fn function<'a>(
     db: &dyn Db,
     file: File,
@@ -37,7 +37,7 @@ pub(super) fn class(module: &ParsedModuleRef, name: TextRange) -> Option<&ast::S
     finder.class
 }
 
-/// Descends only into what contains the name.
+/// Descends only into statements that contain the name.
 struct Finder<'a> {
     name: TextRange,
     function: Option<&'a ast::StmtFunctionDef>,

@@ -1,8 +1,8 @@
-//! ty's types as annotations that another file can write: [`AssumedType`].
+//! Converts ty's types to annotations that are valid in other files: [`AssumedType`].
 //!
-//! ty prints a type with the definition of every class in it; the print is parsed as an expression,
-//! each class is replaced by its full name, literals are widened to their classes, and what cannot
-//! be written as an annotation becomes `Any`, or nothing.
+//! ty displays a type together with the definition of every class in it. The displayed text is parsed as an
+//! expression, each class is replaced by its full name, and literals are widened to their classes. A type without
+//! an annotation becomes `Any` or unknown.
 
 use ruff_db::files::File;
 use ruff_python_ast::name::Name;
@@ -22,7 +22,7 @@ impl<'db> Inference<'db> {
     pub(super) fn assumed(&self, expression: &Expr) -> AssumedType {
         let mut assumed = AssumedType::default();
         if let Expr::Lambda(lambda) = expression {
-            return self.callable_by(lambda);
+            return self.callable_of_lambda(lambda);
         }
         if self.negates_tensor(expression) {
             return AssumedType::class("tensorflow", "Tensor");
@@ -39,7 +39,7 @@ impl<'db> Inference<'db> {
     }
 
     /// `lambda x: x > 0` -> `Callable[..., Tensor]`.
-    fn callable_by(&self, lambda: &ast::ExprLambda) -> AssumedType {
+    fn callable_of_lambda(&self, lambda: &ast::ExprLambda) -> AssumedType {
         let result = self.assumed(&lambda.body);
         match result.is_empty() {
             true => AssumedType::unknown(),
@@ -47,8 +47,8 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// What a declaration says of a dictionary (`options: dict[str, Any]`) ty believes of the literal that
-    /// is given for it; the literal may tell more.
+    /// The type of a dictionary literal, from its items. For an argument, ty infers the declared type of the
+    /// parameter (`options: dict[str, Any]`), which may be less precise.
     fn dict_of(&self, dict: &ast::ExprDict) -> Option<AssumedType> {
         let (mut keys, mut values) = (AssumedType::default(), AssumedType::default());
         for item in &dict.items {
@@ -60,7 +60,7 @@ impl<'db> Inference<'db> {
             .then(|| AssumedType::of(format!("dict[{}, {}]", union_of(&keys), union_of(&values))))
     }
 
-    /// `not t`, which AutoGraph makes an operator on Tensors.
+    /// Whether an expression is `not t` on a Tensor, which AutoGraph converts to an operator.
     fn negates_tensor(&self, expression: &Expr) -> bool {
         let Expr::UnaryOp(ast::ExprUnaryOp { op: ast::UnaryOp::Not, operand, .. }) = expression else {
             return false;
@@ -90,17 +90,17 @@ impl<'db> Inference<'db> {
                 }
             }
             Type::Dynamic(_) | Type::Divergent(_) | Type::TypeVar(_) => assumed.unknown = true,
-            // Not reached yet in this round, or a contradiction: says nothing.
+            // Unreachable in this round, or contradictory: no evidence.
             Type::Never => {}
             Type::TypeAlias(alias) => self.add_assumed(alias.value_type(self.db), assumed),
             Type::TypeIs(_) | Type::TypeGuard(_) => assumed.insert("bool"),
             Type::FunctionLiteral(_) | Type::ClassLiteral(_) | Type::ModuleLiteral(_) => {
-                match self.type_of_definition(ty).or_else(|| self.callable_giving(ty)) {
+                match self.type_of_definition(ty).or_else(|| self.callable_returning(ty)) {
                     Some(text) => assumed.insert(text),
                     None => assumed.unknown = true,
                 }
             }
-            Type::BoundMethod(_) | Type::Callable(_) => match self.callable_giving(ty) {
+            Type::BoundMethod(_) | Type::Callable(_) => match self.callable_returning(ty) {
                 Some(text) => assumed.insert(text),
                 None => assumed.unknown = true,
             },
@@ -111,7 +111,7 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// `TypeOf[module.function]`: the one way to write the type of a function or class object.
+    /// `TypeOf[module.function]`: the annotation for the type of a function or class object.
     pub(super) fn type_of_definition(&self, ty: Type<'db>) -> Option<String> {
         let definition = ty.definition(self.db, &self.env)?;
         let name = match definition {
@@ -135,7 +135,7 @@ impl<'db> Inference<'db> {
         Some(format!("{{{}:{qualname}}}", module_key(self.db, file)))
     }
 
-    /// The dotted name of the definition whose name stands at `range`; not for what is local to a function.
+    /// The dotted name of the definition whose name is at `range`; `None` if it is local to a function.
     fn qualname(&self, file: File, range: TextRange) -> Option<Name> {
         let definitions = super::locate::definitions(self.db, file);
         let within_function = |range: TextRange| {
@@ -155,22 +155,22 @@ impl<'db> Inference<'db> {
         Some(function.path.qualname.clone())
     }
 
-    /// `Callable[..., T]`, of a function that cannot be named from outside: it is local to another.
-    fn callable_giving(&self, ty: Type<'db>) -> Option<String> {
-        let result = self.written(ty, |label| {
+    /// `Callable[..., T]`, for a local function, which other code cannot name.
+    fn callable_returning(&self, ty: Type<'db>) -> Option<String> {
+        let result = self.annotation_of_part(ty, |label| {
             let arrow = after_parameters(label)?;
-            // Places in the text stay what they are.
+            // Padding keeps the offsets in the text unchanged.
             Some(format!("({:1$}{2})", "", arrow.saturating_sub(1), label.get(arrow..)?))
         })?;
         Some(format!("{{typing:Callable}}[..., {result}]"))
     }
 
     fn annotation(&self, ty: Type<'db>) -> Option<String> {
-        self.written(ty, |label| Some(label.to_owned()))
+        self.annotation_of_part(ty, |label| Some(label.to_owned()))
     }
 
-    /// The part of the notation of `ty` that `part` takes, as an annotation.
-    fn written(&self, ty: Type<'db>, part: impl Fn(&str) -> Option<String>) -> Option<String> {
+    /// The annotation for the part of the displayed type that `part` selects.
+    fn annotation_of_part(&self, ty: Type<'db>, part: impl Fn(&str) -> Option<String>) -> Option<String> {
         let details = ty.display(self.db, &self.env).to_string_parts();
         let mut names: FxHashMap<TextRange, Type<'db>> = FxHashMap::default();
         for (range, detail) in details.targets.iter().zip(&details.details) {
@@ -178,7 +178,7 @@ impl<'db> Inference<'db> {
                 names.entry(*range).or_insert(*ty);
             }
         }
-        // `float*` is how ty writes a float that is no int. One blank keeps the other places.
+        // ty displays a float that is not an int as `float*`. The blank keeps the offsets unchanged.
         let label = details.label.replace("float*", "float ").replace("complex*", "complex ");
         let parsed = ruff_python_parser::parse_expression(&part(&label)?).ok()?;
         let text = self.rewrite(parsed.expr(), &names)?;
@@ -259,7 +259,7 @@ fn union_of(assumed: &AssumedType) -> String {
     parts.join(" | ")
 }
 
-/// Where the result begins in `def step(x: int) -> bool` or `(x: int) -> bool`.
+/// The start of the result in `def step(x: int) -> bool` or `(x: int) -> bool`.
 fn after_parameters(label: &str) -> Option<usize> {
     let mut depth = 0usize;
     for (position, c) in label.char_indices() {
@@ -280,7 +280,7 @@ fn after_parameters(label: &str) -> Option<usize> {
     None
 }
 
-/// `Literal[1, 2]` -> `int`: a value seen at one call is not a promise about the next.
+/// `Literal[1, 2]` -> `int`: other calls may pass other values.
 fn widened(slice: &Expr) -> Option<String> {
     let first = match slice {
         Expr::Tuple(tuple) => tuple.elts.first()?,

@@ -1,4 +1,4 @@
-//! Which functions of the project an expression may call.
+//! Resolves the functions of the project that an expression may call.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
@@ -11,7 +11,7 @@ use ag_index::assumed::AssumedType;
 use ag_syntax::imports::Imports;
 use ruff_db::files::FileRange;
 
-/// How far base classes are followed.
+/// The maximum number of classes visited to find a method.
 const MAX_BASES: usize = 12;
 
 impl<'db> Inference<'db> {
@@ -23,14 +23,14 @@ impl<'db> Inference<'db> {
         if let Some(ty) = ty {
             self.add_targets(ty, &mut targets);
         }
-        // A decorator may have hidden the function from its type; its name still tells.
+        // The type may be that of a decorator's result. Then the name still refers to the function.
         if targets.is_empty() && !matches!(ty, Some(Type::FunctionLiteral(_) | Type::BoundMethod(_))) {
             self.add_named(expression, &mut targets);
         }
         targets
     }
 
-    /// The functions that `expression` is and that only the function around them can name.
+    /// The local function that `expression` refers to, if any.
     pub(super) fn local_functions(&self, expression: &Expr) -> Vec<Target> {
         let mut targets = Vec::new();
         if let Some(ty @ Type::FunctionLiteral(_)) = self.type_of(expression)
@@ -41,7 +41,7 @@ impl<'db> Inference<'db> {
         targets
     }
 
-    /// The method of that name of an object of the project.
+    /// The method `name` of an object whose class is in the project.
     pub(super) fn methods(&self, object: &Expr, name: &str) -> Vec<Target> {
         let mut targets = Vec::new();
         if let Some(ty @ Type::NominalInstance(_)) = self.type_of(object)
@@ -97,7 +97,7 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// The place of a class's name.
+    /// The location of a class's name.
     fn class_of(&self, ty: Type<'db>) -> Option<FileRange> {
         match ty.definition(self.db, &self.env)? {
             definition @ TypeDefinition::StaticClass(_) => definition.focus_range(self.db),
@@ -105,7 +105,7 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// The first of `names` that the class or a base of it in the project defines.
+    /// Adds the first of `names` that the class, or one of its bases in the project, defines.
     fn add_method(&self, class: FileRange, names: &[&str], targets: &mut Vec<Target>) {
         let mut queue = vec![class];
         let mut seen = 0;
@@ -116,7 +116,7 @@ impl<'db> Inference<'db> {
             }
             let Some(document) = self.workspace.document_of(place.file()) else { continue };
             let definitions = locate::definitions(self.db, place.file());
-            let Some((number, entry)) =
+            let Some((position, entry)) =
                 definitions.classes.iter().enumerate().find(|(_, class)| class.name_range == place.range())
             else {
                 continue;
@@ -132,7 +132,7 @@ impl<'db> Inference<'db> {
                 return;
             }
             queue.extend(
-                super::bases(self.db, place.file(), number as u32)
+                super::bases(self.db, place.file(), position as u32)
                     .iter()
                     .rev()
                     .map(|base| FileRange::new(base.0, base.1)),
@@ -162,7 +162,7 @@ impl<'db> Inference<'db> {
             let place = definition.focus_range(self.db, &module);
             let before = targets.len();
             self.add_function_at(place, bound, targets);
-            // `module.function(x)` binds nothing.
+            // `module.function(x)` is not bound.
             if let Some(target) = targets.get_mut(before)
                 && bound
             {
@@ -191,7 +191,7 @@ impl<'db> Inference<'db> {
         elements
     }
 
-    /// What `Dataset.map` and its kin call their function with.
+    /// The arguments with which `Dataset.map` and similar methods call their function.
     pub(super) fn dataset_elements(
         &self,
         receiver: Type<'db>,
@@ -207,7 +207,7 @@ impl<'db> Inference<'db> {
             })
             .collect();
         let [element] = elements.as_slice() else { return Vec::new() };
-        // A tuple element is spread over the function's parameters.
+        // A tuple element is unpacked into the function's parameters.
         let spread =
             element.strip_prefix("tuple[").and_then(|rest| rest.strip_suffix(']')).map(split_arguments);
         let mut types = match spread {
@@ -234,8 +234,8 @@ impl<'db> Inference<'db> {
     }
 }
 
-/// The function that a builtin applies to the elements of what it is given: `map(f, xs, ys)`,
-/// `sorted(xs, key=f)`. In ghost views they have the names of AutoGraph's overloads.
+/// The function that a builtin applies to the elements of its arguments, and these arguments: `map(f, xs, ys)`,
+/// `sorted(xs, key=f)`. In annotated source the builtin may have the name of AutoGraph's overload.
 pub(super) fn applied_by_builtin(call: &ast::ExprCall) -> Option<(&Expr, &[Expr])> {
     let name = call.func.as_name_expr()?.id.as_str();
     let name = name.strip_prefix("ag_").and_then(|name| name.strip_suffix('_')).unwrap_or(name);
@@ -268,8 +268,8 @@ fn split_arguments(text: &str) -> Vec<String> {
     parts
 }
 
-/// The function that a wrapper call applies to its arguments, and how many of the call's positional
-/// arguments come before the function's own:
+/// The function that a wrapper call applies to its arguments, and the number of positional arguments of the
+/// call that precede those of the function:
 ///
 /// ```python
 /// jax.jit(f)(x, y)        tf.function(f)(x)        # f, 0

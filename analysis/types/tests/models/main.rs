@@ -1,6 +1,6 @@
 //! Every public name in the models of libraries exists in the real library.
 //!
-//! What the real libraries have is recorded in `tests/conformance/models/`, so that no library is needed here.
+//! The names of the real libraries are recorded in `tests/conformance/models/`, so the test needs no library.
 
 mod modelled;
 mod recorded;
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use modelled::Name;
 use recorded::Recorded;
 
-/// Names that the recorded version does not have, and why they are modelled anyway.
+/// Modelled names that do not exist in the recorded version, with the reason.
 /// A row is: the owner (`torch.nn`, `torch.Tensor`, `torch.save()`), the name, the reason.
 const ALLOWED: &str = include_str!("allowed.txt");
 
@@ -53,7 +53,7 @@ fn sources_are_modelled() {
     assert!(missing.is_empty(), "imports from modules without a stub:\n{}", missing.join("\n"));
 }
 
-/// Prints what `tests/conformance/models/record.py` reads.
+/// Prints the input of `tests/conformance/models/record.py`.
 #[test]
 #[ignore = "a list for record.py, not a test"]
 fn list() {

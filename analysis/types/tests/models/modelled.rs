@@ -1,7 +1,7 @@
 //! The public names of the models: modules, their attributes, members of classes, parameters of functions.
 //!
-//! A name of a helper module (`torch/_functions.pyi`) counts where a public module takes it over, and a
-//! member of a helper class counts for the public classes below it.
+//! A name of a helper module (`torch/_functions.pyi`) belongs to the public modules that import it, and a
+//! member of a helper class belongs to the public classes that derive from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +11,15 @@ use ruff_python_parser::parse_module;
 use ruff_source_file::LineIndex;
 use ruff_text_size::{Ranged, TextRange};
 
-/// A model of no library.
-const INTERNAL: &str = stubs::GHOST;
+/// The model that represents no library.
+const INTERNAL: &str = stubs::ANNOTATIONS;
 
-/// Modules of a library that begin with an underscore as the helper modules of the models do.
+/// Modules of a real library whose names begin with an underscore, as those of the models' helper modules do.
 const REAL_PRIVATE_MODULES: &[&str] = &["torch._dynamo"];
 
 /// One modelled name.
 pub(crate) struct Name {
-    /// The stub that models it, and the line there.
+    /// The stub that models it, and the line in the stub.
     pub(crate) file: String,
     pub(crate) line: usize,
     /// The module (`torch.nn`), class (`torch.nn.Linear`) or function (`torch.save()`) that has the name.
@@ -50,7 +50,7 @@ pub(crate) fn modules() -> Vec<String> {
     stubs::files().iter().map(|(path, _)| module_of(path)).collect()
 }
 
-/// What stubs import from modules that no stub models, though another module of the package is modelled.
+/// Imports in stubs from modules that are not modelled, although another module of the package is.
 pub(crate) fn missing_sources() -> Vec<String> {
     let models = Models::parse();
     let packages: BTreeSet<_> = models.stubs.keys().filter_map(|module| module.split('.').next()).collect();
@@ -73,7 +73,7 @@ struct Stub {
     body: Vec<Stmt>,
 }
 
-/// Where a class or function is defined: its module and its name there.
+/// The definition of a class or function: its module and its name.
 type Definition = (String, String);
 
 /// The public path of each public class.
@@ -107,7 +107,7 @@ impl Models {
         names
     }
 
-    /// The public names of a module: name, where it is written, and where it is defined.
+    /// The public names of a module: name, its location, and its definition.
     fn exports(&self, module: &str) -> Vec<(String, (String, TextRange), Definition)> {
         let mut exports = Vec::new();
         for statement in &self.stubs[module].body {
@@ -138,7 +138,7 @@ impl Models {
         exports
     }
 
-    /// Follows imports from `name` in `module` to the place of its definition.
+    /// Follows imports from `name` in `module` to its definition.
     fn definition(&self, module: &str, name: &str) -> Definition {
         let here = (module.to_owned(), name.to_owned());
         let Some(stub) = self.stubs.get(module) else { return here };
@@ -240,7 +240,7 @@ impl Stub {
     }
 }
 
-/// The parameters of a function that can be given by name.
+/// The parameters of a function that can be passed by keyword.
 pub(crate) fn keywords(function: &StmtFunctionDef) -> impl Iterator<Item = &Parameter> {
     let named = function.parameters.args.iter().chain(&function.parameters.kwonlyargs);
     named
@@ -284,7 +284,7 @@ fn is_public(name: &str) -> bool {
     !name.starts_with('_') || name == "__version__"
 }
 
-/// Whether a member of a class is part of its interface. Every class has the special methods left out here.
+/// Whether a member of a class is part of its interface. Special methods that every class has are excluded.
 fn is_member(name: &str) -> bool {
     is_public(name) || (name.starts_with("__") && !matches!(name, "__init__" | "__new__" | "__getattr__"))
 }

@@ -1,4 +1,4 @@
-//! The recorded names of the real libraries, a file per package.
+//! The recorded names of the real libraries, one file per package.
 //!
 //! The first line is `# PACKAGE VERSION`. A line that is not indented is an owner (a module, a class,
 //! a function with `()`), and the indented lines after it are its names.

@@ -3,14 +3,14 @@
 //! This module depends on the graph and executes nothing. A gradient consists of ordinary nodes, so it can be
 //! differentiated again.
 //!
-//! - [`activity`]: which values a gradient flows through
-//! - [`reverse`]: the backward walk over nodes
-//! - [`branch`], [`loops`], [`call`]: control flow and functions; [`saved`]: which forward values are saved
+//! - `activity`: which values a gradient flows through
+//! - `reverse`: the backward walk over nodes
+//! - `branch`, `loops`, `call`: control flow and functions; `saved`: which forward values are saved
 //!   or recomputed
-//! - [`adjoint`]: gradients of tensors, lists and tuples; [`list`]: operations on lists
-//! - [`partition`]: splits a graph into a forward and a backward graph
-//! - [`rules`]: derivatives of operators, one file per family; [`formula`]: operators without a rule
-//! - [`emit`], [`expression`], [`shape`]: emit nodes with inferred types
+//! - `adjoint`: gradients of tensors, lists and tuples; `list`: operations on lists
+//! - `partition`: splits a graph into a forward and a backward graph
+//! - `rules`: derivatives of operators, one file per family; `formula`: operators without a rule
+//! - `emit`, `expression`, `shape`: emit nodes with inferred types
 
 mod activity;
 mod adjoint;

@@ -5,12 +5,12 @@
 //! verify afterwards. Gradients are computed before optimization, so passes may merge nodes with and without
 //! a gradient.
 //!
-//! - [`constant_folding`]: known scalars, branches with a constant condition
-//! - [`algebraic_simplification`]: operators that return their operand
-//! - [`gradient_accumulation`]: sums of gradients of slices and rows
-//! - [`common_subexpression_elimination`]: nodes computed twice
-//! - [`loop_invariant_code_motion`]: nodes computed again in each iteration
-//! - [`dead_code_elimination`]: unused nodes
+//! - `constant_folding`: known scalars, branches with a constant condition
+//! - `algebraic_simplification`: operators that return their operand
+//! - `gradient_accumulation`: sums of gradients of slices and rows
+//! - `common_subexpression_elimination`: nodes computed twice
+//! - `loop_invariant_code_motion`: nodes computed again in each iteration
+//! - `dead_code_elimination`: unused nodes
 //!
 //! Values that [`escape`](crate::ir::escape) are neither merged nor moved.
 

@@ -1,4 +1,4 @@
-//! What staging does to Python values: the state of a staged `if` or loop comes out as Tensors.
+//! Transfer functions of staged statements: the variables that a staged `if` or loop carries become Tensors.
 //!
 //! ```python
 //! count = 0
@@ -7,8 +7,8 @@
 //!     if count > 5: ...           # so this is staged too
 //! ```
 //!
-//! To a type checker `count` is an `int` throughout. Here the facts of such expressions are raised to
-//! Tensors, by the definitions that reach them, until nothing changes.
+//! A type checker infers `int` for each use of `count`. This module promotes the facts of such expressions
+//! to Tensors along reaching definitions, until a fixpoint.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -26,16 +26,16 @@ use ag_syntax::expressions;
 use ag_syntax::expressions::ExprId;
 use ag_syntax::qname::QName;
 
-/// Nested staged statements raise each other; deeper chains are left as the type checker sees them.
-const MAX_ROUNDS: usize = 6;
+/// Promotions in nested statements depend on each other. Longer chains keep the type checker's facts.
+const MAX_ITERATIONS: usize = 6;
 
-/// The facts of a converted function with the effects of its staged statements.
+/// Applies the transfer functions of a converted function's staged statements to its facts.
 pub fn apply(def: &ast::StmtFunctionDef, flow: &Flow, facts: &Facts) -> Facts {
     let nodes = decisions::nodes(def);
     if flow.is_opaque() || !nodes.iter().any(|(node, _)| node.branches().is_some()) {
         return facts.clone();
     }
-    let mut raised = Raised {
+    let mut promotion = Promotion {
         flow,
         facts,
         tensor: tensor(),
@@ -43,18 +43,18 @@ pub fn apply(def: &ast::StmtFunctionDef, flow: &Flow, facts: &Facts) -> Facts {
         expressions: FxHashSet::default(),
         values: FxHashSet::default(),
     };
-    for _ in 0..MAX_ROUNDS {
-        raised.regions = raised.find_regions(&nodes);
-        let before = (raised.expressions.len(), raised.values.len());
-        raised.visit_body(&def.body);
-        if (raised.expressions.len(), raised.values.len()) == before {
+    for _ in 0..MAX_ITERATIONS {
+        promotion.regions = promotion.find_regions(&nodes);
+        let before = (promotion.expressions.len(), promotion.values.len());
+        promotion.visit_body(&def.body);
+        if (promotion.expressions.len(), promotion.values.len()) == before {
             break;
         }
     }
-    if raised.expressions.is_empty() {
+    if promotion.expressions.is_empty() {
         return facts.clone();
     }
-    facts.with(&raised.expressions, raised.tensor)
+    facts.with(&promotion.expressions, promotion.tensor)
 }
 
 fn tensor() -> Fact {
@@ -69,25 +69,25 @@ fn tensor() -> Fact {
     }
 }
 
-/// A staged statement and the names that it carries through the graph.
+/// A staged statement and the variables that it carries through the graph.
 struct Region {
     range: TextRange,
     is_loop: bool,
     carried: Vec<QName>,
 }
 
-struct Raised<'a> {
+struct Promotion<'a> {
     flow: &'a Flow,
     facts: &'a Facts,
     tensor: Fact,
     regions: Vec<Region>,
-    /// Expressions whose value is a Tensor by effect.
+    /// The promoted expressions.
     expressions: FxHashSet<ExprId>,
-    /// Where these expressions stand, and the targets of `+=` that become Tensors.
+    /// The ranges of these expressions, and of the targets of `+=` that become Tensors.
     values: FxHashSet<TextRange>,
 }
 
-impl Raised<'_> {
+impl Promotion<'_> {
     fn fact(&self, expression: &Expr) -> Option<&Fact> {
         let id = expressions::id(expression)?;
         if self.expressions.contains(&id) { Some(&self.tensor) } else { self.facts.get(id) }
@@ -111,11 +111,11 @@ impl Raised<'_> {
             .collect()
     }
 
-    /// Whether the value that `name` has at `range` came through a staged statement, or was computed
-    /// from one that did.
+    /// Whether the value of `name` at `range` was carried through a staged statement, or was computed
+    /// from such a value.
     fn is_carried(&self, name: &QName, range: TextRange) -> bool {
         let mut definitions = self.flow.definitions_of(range, name);
-        // What a loop of Python's leaves behind is taken to be there: `for i in range(3): …`, then `i`.
+        // The target of a Python loop counts as defined after it: `for i in range(3): …`, then `i`.
         if definitions
             .iter()
             .all(|definition| matches!(definition.kind, DefKind::ForTarget | DefKind::Undefined))
@@ -127,14 +127,14 @@ impl Raised<'_> {
         };
         let through = self.regions.iter().filter(|region| region.carried.contains(name)).any(|region| {
             if region.range.contains_range(range) {
-                // In the body of a loop: the value is of the round before, or from before the loop.
+                // In the body of a loop, the value comes from the previous iteration or from before the loop.
                 region.is_loop && definitions.iter().any(|definition| !within(region, definition))
             } else {
                 definitions.iter().any(|definition| within(region, definition))
             }
         });
         through
-            // Binding `x` gives another `x.shape`, which does not become what `x` becomes.
+            // A definition of `x` also defines `x.shape`, which is not promoted with `x`.
             || definitions.iter().filter(|definition| definition.name == *name).any(|definition| {
                 self.values.contains(&definition.range)
                     || definition.value.is_some_and(|value| {
@@ -143,13 +143,12 @@ impl Raised<'_> {
             })
     }
 
-    fn is_raised(&self, expression: &Expr) -> bool {
+    fn is_promoted(&self, expression: &Expr) -> bool {
         expressions::id(expression).is_some_and(|id| self.expressions.contains(&id))
     }
 
-    /// Python numbers become Tensors on their way through the graph; Tensors stay what they are, with
-    /// their dtype, and objects too.
-    fn raise(&mut self, expression: &Expr) {
+    /// Promotes Python numbers to Tensors. Tensors keep their dtype, and other objects are not promoted.
+    fn promote(&mut self, expression: &Expr) {
         let Some(id) = expressions::id(expression) else { return };
         let Some(fact) = self.facts.get(id) else { return };
         let is_number = |alternative: &Alternative| {
@@ -166,7 +165,7 @@ impl Raised<'_> {
     }
 }
 
-impl<'a> SourceOrderVisitor<'a> for Raised<'_> {
+impl<'a> SourceOrderVisitor<'a> for Promotion<'_> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         if matches!(statement, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
             return;
@@ -174,7 +173,7 @@ impl<'a> SourceOrderVisitor<'a> for Raised<'_> {
         source_order::walk_stmt(self, statement);
         if let Stmt::AugAssign(assign) = statement
             && let Some(name) = QName::from_expr(&assign.target)
-            && (self.is_raised(&assign.value) || self.is_carried(&name, assign.target.range()))
+            && (self.is_promoted(&assign.value) || self.is_carried(&name, assign.target.range()))
         {
             self.values.insert(assign.target.range());
         }
@@ -182,31 +181,33 @@ impl<'a> SourceOrderVisitor<'a> for Raised<'_> {
 
     fn visit_expr(&mut self, expression: &'a Expr) {
         source_order::walk_expr(self, expression);
-        let raised = match expression {
+        let is_promoted = match expression {
             Expr::Name(_) | Expr::Attribute(_) | Expr::Subscript(_) => {
                 QName::from_expr(expression).is_some_and(|name| self.is_carried(&name, expression.range()))
             }
-            Expr::BinOp(operation) => self.is_raised(&operation.left) || self.is_raised(&operation.right),
-            // `not_` of AutoGraph gives a Tensor for one.
+            Expr::BinOp(operation) => self.is_promoted(&operation.left) || self.is_promoted(&operation.right),
+            // AutoGraph's `not_` of a Tensor is a Tensor.
             Expr::UnaryOp(ast::ExprUnaryOp { op: ast::UnaryOp::Not, operand, .. }) => {
                 let lookup = |expression: &Expr| self.fact(expression);
                 binding::of_test(operand, &lookup) == Binding::Staged
             }
-            Expr::UnaryOp(operation) => self.is_raised(&operation.operand),
+            Expr::UnaryOp(operation) => self.is_promoted(&operation.operand),
             Expr::Compare(compare) => {
                 compare
                     .ops
                     .iter()
                     .all(|op| !matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn))
-                    && (self.is_raised(&compare.left)
-                        || compare.comparators.iter().any(|comparator| self.is_raised(comparator)))
+                    && (self.is_promoted(&compare.left)
+                        || compare.comparators.iter().any(|comparator| self.is_promoted(comparator)))
             }
-            Expr::If(conditional) => self.is_raised(&conditional.body) || self.is_raised(&conditional.orelse),
-            Expr::Named(named) => self.is_raised(&named.value),
+            Expr::If(conditional) => {
+                self.is_promoted(&conditional.body) || self.is_promoted(&conditional.orelse)
+            }
+            Expr::Named(named) => self.is_promoted(&named.value),
             _ => false,
         };
-        if raised {
-            self.raise(expression);
+        if is_promoted {
+            self.promote(expression);
         }
     }
 

@@ -1,0 +1,61 @@
+//! The limits of an analysis, by the size of the project.
+
+/// The limits of an analysis around its roots. They keep the cost in proportion to the roots and not to the
+/// size of the project. Code closer to a root is analyzed first, so smaller limits find a subset.
+#[derive(Clone, Copy, Debug)]
+pub struct AnalysisLimits {
+    /// The number of rounds. Types propagate by one call per round.
+    pub rounds: usize,
+    /// The maximum length of a call chain from a root to a staged function.
+    pub(super) call_depth: u8,
+    /// The maximum distance of evidence from staged code, in calls.
+    pub(super) evidence_distance: u8,
+    /// The maximum number of evidence scopes.
+    pub(super) evidence_scopes: usize,
+    /// Callers of a name are ignored when there are more than this: the name is ambiguous.
+    pub(super) callers: usize,
+    /// Types are inferred only for functions that test values ([`ag_index::index::Signature::tests_values`]).
+    pub selective: bool,
+}
+
+impl AnalysisLimits {
+    pub(super) fn of(files: usize, thorough: bool) -> Self {
+        if thorough && files > 64 {
+            let (evidence_scopes, callers) = (20_000, 64);
+            return Self {
+                rounds: 8,
+                call_depth: 32,
+                evidence_distance: 3,
+                evidence_scopes,
+                callers,
+                selective: false,
+            };
+        }
+        match files {
+            0..=64 => Self {
+                rounds: 8,
+                call_depth: 32,
+                evidence_distance: 4,
+                evidence_scopes: 1_500,
+                callers: usize::MAX,
+                selective: false,
+            },
+            65..=256 => Self {
+                rounds: 5,
+                call_depth: 8,
+                evidence_distance: 2,
+                evidence_scopes: 300,
+                callers: 32,
+                selective: false,
+            },
+            _ => Self {
+                rounds: 1,
+                call_depth: 1,
+                evidence_distance: 1,
+                evidence_scopes: 16,
+                callers: 4,
+                selective: true,
+            },
+        }
+    }
+}
