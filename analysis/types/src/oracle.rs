@@ -1,5 +1,6 @@
 //! The type oracle: annotates documents with assumed types, and infers the types of their functions.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use ag_db::{Document, SharedSystem};
@@ -263,7 +264,7 @@ impl TypeOracle for Oracle {
     fn ask(&mut self, question: &Question<'_>) -> Vec<Arc<ScopeTypes>> {
         self.annotate(question);
         let workspace = &*self.workspace;
-        let types = |db: &mut Database, scope: &Scope| Arc::new(inference::types(db, workspace, *scope));
+        let types = |db: &mut Database, scope: &Scope| Arc::new(types_or_none(db, workspace, *scope));
         question.scopes.par_iter().map_with(self.db.clone(), types).collect()
     }
 
@@ -292,4 +293,17 @@ fn dependency_slice(workspace: &Workspace, question: &Question<'_>) -> Option<(u
 
 fn with_text(source: &SourceText, text: String) -> SourceText {
     source.with_text(text, &ruff_diagnostics::SourceMap::default())
+}
+
+/// The types of a scope. Without types where ty panics, so that a bug of ty costs one function its types and not
+/// the project its findings. The panic hook has reported the message.
+fn types_or_none(db: &Database, workspace: &Workspace, scope: Scope) -> ScopeTypes {
+    let types = || inference::types(db, workspace, scope);
+    std::panic::catch_unwind(AssertUnwindSafe(types)).unwrap_or_else(|payload| {
+        match payload.downcast_ref::<salsa::Cancelled>() {
+            // Another thread panicked in a query that this one waited for.
+            None | Some(salsa::Cancelled::PropagatedPanic) => ScopeTypes::default(),
+            Some(_) => std::panic::resume_unwind(payload),
+        }
+    })
 }
