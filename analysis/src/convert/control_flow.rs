@@ -31,39 +31,37 @@ use super::build;
 use super::keep;
 use super::notes::Note;
 use super::options::{Dialect, View};
-use super::scope::Scope;
 use super::snek;
 use super::state::{self, Facts};
 use super::tree::{self, blocks, docstring};
 use super::unit::Unit;
+use crate::flow::{BlockKind, Flow, NameSet, NodeKind, StmtId, Variables};
+use crate::syntax::qname::QName;
 
 pub(super) fn run(unit: &Unit, parameters: &ast::Parameters, body: &mut ast::Suite) {
     keep::deep(unit.notes, body, 0);
     if unit.options.dialect == Dialect::Snek {
         snek::keep_broken_loops(unit, body);
     }
-    let unreached = Scope::of_statements(&unit.notes.take_unreached());
-    let analysis = state::analyse(unit.source, unit.notes, parameters, body, &unreached);
-    {
-        let mut undefined = unit.maybe_undefined.borrow_mut();
-        let variables = analysis.facts.iter().flat_map(|facts| &facts.state);
-        let simple = variables.filter(|variable| variable.maybe_undefined && variable.place.is_none());
-        undefined.extend(simple.map(|variable| variable.name.clone()));
+    let unreached = unit.notes.take_unreached();
+    let flow = state::flow(unit, parameters, body, &unreached);
+    if flow.is_opaque() {
+        return keep_all(unit, body);
     }
-    let mut nested = nested_declarations(body);
-    nested.extend(declaration(&unreached.globals, build::global));
-    nested.extend(declaration(&unreached.nonlocals, build::nonlocal));
-    let mut facts = analysis.facts.into_iter();
-    let mut unbound = analysis.unbound.into_iter();
-    let mut emitter = Emitter { unit, facts: &mut facts, unbound: &mut unbound, globals: &analysis.globals };
-    emitter.block(body, false);
+    let declarations = nested_declarations(body, &unreached);
+    let lifted = flow.bound_in(flow.cfg.unreached());
+    let mut emitter = Emitter { unit, flow: &flow, own: flow.no_names(), lifted };
+    emitter.block(body, flow.cfg.body().start, false);
 
+    let lifted = emitter.lifted.difference(&emitter.own);
+    let is_liftable = |name: &Name| flow.scope().is_local(name) && !flow.scope().parameters.contains(name);
+    let lifted: Vec<Name> = state::names(&lifted).into_iter().filter(is_liftable).collect();
     let start = docstring(body);
     let is_plumbed = unit.options.view == View::Full || unit.options.dialect == Dialect::Snek;
-    if is_plumbed && !analysis.lifted.is_empty() {
-        body.insert(start, never_bound(&analysis.lifted));
+    if is_plumbed && !lifted.is_empty() {
+        body.insert(start, never_bound(&lifted));
     }
-    for declaration in nested {
+    for declaration in declarations {
         body.insert(start, declaration);
     }
 }
@@ -90,7 +88,7 @@ fn never_bound(names: &[Name]) -> Stmt {
 }
 
 /// The `global` and `nonlocal` statements in blocks: they concern the whole function.
-fn nested_declarations(body: &mut ast::Suite) -> Vec<Stmt> {
+fn nested_declarations(body: &mut ast::Suite, unreached: &[Stmt]) -> Vec<Stmt> {
     let mut found = Vec::new();
     for inner in body.iter_mut().flat_map(blocks) {
         for statement in crate::syntax::blocks::statements(inner) {
@@ -101,6 +99,9 @@ fn nested_declarations(body: &mut ast::Suite) -> Vec<Stmt> {
             }
         }
     }
+    let Variables { globals, nonlocals, .. } = Variables::of_statements(unreached);
+    found.extend(declaration(&globals, build::global));
+    found.extend(declaration(&nonlocals, build::nonlocal));
     found
 }
 
@@ -125,38 +126,80 @@ pub(super) struct Parts<'a> {
 
 pub(super) struct Emitter<'e, 'u> {
     pub(super) unit: &'e Unit<'u>,
-    facts: &'e mut dyn Iterator<Item = Facts>,
-    unbound: &'e mut dyn Iterator<Item = Vec<Name>>,
-    globals: &'e FxHashSet<Name>,
+    flow: &'e Flow,
+    /// Bound by statements that stay in the function itself.
+    own: NameSet<'e>,
+    /// Bound in blocks that become functions, or never reached.
+    lifted: NameSet<'e>,
 }
 
 impl Emitter<'_, '_> {
-    /// `moved`: the block is the body of a function that is made for it.
-    fn block(&mut self, suite: &mut ast::Suite, moved: bool) {
-        tree::rewrite(suite, |statement, out| self.statement(statement, moved, out));
+    /// `stmt`: the first statement of the block. `moved`: the block is the body of a function that is
+    /// made for it.
+    fn block(&mut self, suite: &mut ast::Suite, mut stmt: StmtId, moved: bool) {
+        tree::rewrite(suite, |statement, out| {
+            let next = self.flow.cfg.extent(stmt).end;
+            self.statement(statement, stmt, moved, out);
+            stmt = next;
+        });
     }
 
-    fn statement(&mut self, mut statement: Stmt, moved: bool, out: &mut ast::Suite) {
+    /// The blocks of a statement.
+    fn blocks(&mut self, statement: &mut Stmt, stmt: StmtId, moved: bool) {
+        for (kind, inner) in kinds(statement).into_iter().zip(blocks(statement)) {
+            if let Some(block) = self.flow.cfg.block(stmt, kind) {
+                self.block(inner, block.start, moved);
+            }
+        }
+    }
+
+    /// Notes what the steps of a statement bind: in the function itself, or in one that is made of a block.
+    fn place_names(&mut self, statement: &Stmt, stmt: StmtId, moved: bool, kept: bool) {
+        let is_loop = matches!(statement, Stmt::While(_) | Stmt::For(_));
+        // The iterable of a `for` is evaluated where the loop stands, its target bound in the body.
+        let in_body = |kind| is_loop && !kept && matches!(kind, NodeKind::Test | NodeKind::Target);
+        for moves in [false, true] {
+            let bound = self.flow.bound_by(stmt, |kind| in_body(kind) == moves);
+            let names = if moved || moves { &mut self.lifted } else { &mut self.own };
+            names.add(&bound);
+        }
+        if let Stmt::AnnAssign(node) = statement
+            && let Some(name) = node.target.as_name_expr()
+        {
+            let names = if moved { &mut self.lifted } else { &mut self.own };
+            names.insert(&QName::from(&name.id));
+        }
+    }
+
+    fn statement(&mut self, mut statement: Stmt, stmt: StmtId, moved: bool, out: &mut ast::Suite) {
         let origin = TextRange::empty(statement.start());
-        let unbound = self.unbound.next().unwrap_or_default();
-        if !unbound.is_empty() && self.unit.options.view == View::Full {
-            unbound::guard(&unbound, &mut statement, moved, out);
+        let facts = match &statement {
+            Stmt::If(_) | Stmt::While(_) | Stmt::For(_) => {
+                Some(state::facts(self.unit, self.flow, stmt, &statement))
+            }
+            _ => None,
+        };
+        if let Some(facts) = &facts {
+            let variables = facts.state.iter().filter(|variable| variable.maybe_undefined && variable.place.is_none());
+            let names = variables.map(|variable| variable.name.clone());
+            self.unit.maybe_undefined.borrow_mut().extend(names);
+        }
+        let unbound = self.flow.unbound_reads(stmt);
+        if self.unit.options.view == View::Full && !unbound.is_empty() {
+            unbound::guard(&state::names(&unbound), &mut statement, moved, out);
         }
         let (kept, head) = match &statement {
             Stmt::If(node) => (self.unit.notes.is_kept(node), node.test.end()),
             Stmt::While(node) => (self.unit.notes.is_kept(node), node.test.end()),
             Stmt::For(node) => (self.unit.notes.is_kept(node) || node.is_async, node.iter.end()),
-            Stmt::AnnAssign(_) if moved => return out.push(without_annotation(statement)),
-            _ => {
-                blocks(&mut statement).into_iter().for_each(|inner| self.block(inner, moved));
-                return out.push(statement);
-            }
+            _ => (true, origin.end()),
         };
-        let Some(facts) = self.facts.next() else { return out.push(statement) };
-        let moved_within = moved || !kept;
-        for inner in blocks(&mut statement) {
-            self.block(inner, moved_within);
-        }
+        self.place_names(&statement, stmt, moved, kept);
+        let Some(facts) = facts else {
+            self.blocks(&mut statement, stmt, moved);
+            return out.push(if moved { without_annotation(statement) } else { statement });
+        };
+        self.blocks(&mut statement, stmt, moved || !kept);
         if kept {
             stop_kept(self.unit, &mut statement);
             return out.push(statement);
@@ -222,13 +265,34 @@ impl Emitter<'_, '_> {
     /// `global` and `nonlocal` lines for names that a function binds for the one around it.
     fn declare(&self, names: &[Name], out: &mut ast::Suite) {
         let (globals, locals): (Vec<Name>, Vec<Name>) =
-            names.iter().cloned().partition(|name| self.globals.contains(name));
+            names.iter().cloned().partition(|name| self.flow.scope().globals.contains(name));
         if !globals.is_empty() {
             out.push(build::global(&globals));
         }
         if !locals.is_empty() {
             out.push(build::nonlocal(&locals));
         }
+    }
+}
+
+/// What the blocks of a statement are, in the order of [`blocks`].
+fn kinds(statement: &Stmt) -> Vec<BlockKind> {
+    use BlockKind::{Body, Case, Else, Finally, Handler};
+    match statement {
+        Stmt::Match(node) => (0..node.cases.len() as u32).map(Case).collect(),
+        Stmt::Try(node) => {
+            let handlers = (0..node.handlers.len() as u32).map(Handler);
+            std::iter::once(Body).chain(handlers).chain([Else, Finally]).collect()
+        }
+        _ => vec![Body, Else],
+    }
+}
+
+/// What is too large to be followed stays Python.
+fn keep_all(unit: &Unit, body: &mut ast::Suite) {
+    for statement in body {
+        blocks(statement).into_iter().for_each(|inner| keep_all(unit, inner));
+        stop_kept(unit, statement);
     }
 }
 

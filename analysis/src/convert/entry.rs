@@ -6,7 +6,7 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashSet;
 
-use super::scope::Scope;
+use crate::flow::Variables;
 use crate::syntax::functions::keyword_start;
 
 /// What can be converted on its own.
@@ -78,7 +78,7 @@ impl<'t> Collector<'t> {
         range: TextRange,
         name_range: TextRange,
         node: Node<'t>,
-        scope: &Scope,
+        scope: &Variables,
     ) {
         let mut qualname = String::new();
         for part in &self.path {
@@ -87,11 +87,13 @@ impl<'t> Collector<'t> {
         }
         qualname.push_str(name);
         let mut free: Vec<Name> = scope
-            .free()
+            .free
+            .iter()
             .filter(|name| self.enclosing.iter().any(|bound| bound.contains(*name)))
             .cloned()
             .collect();
-        if scope.needs_class && self.class.is_some() {
+        let needs_class = ["super", "__class__"].iter().any(|name| scope.free.contains(*name));
+        if needs_class && self.class.is_some() {
             free.push(Name::new_static("__class__"));
         }
         let start = match node {
@@ -108,7 +110,7 @@ impl<'t> Collector<'t> {
         });
     }
 
-    fn within(&mut self, name: Name, scope: Scope, walk: impl FnOnce(&mut Self)) {
+    fn within(&mut self, name: Name, scope: Variables, walk: impl FnOnce(&mut Self)) {
         self.path.push(name);
         self.enclosing.push(scope.bound);
         let is_class_body = std::mem::replace(&mut self.is_class_body, false);
@@ -125,7 +127,7 @@ impl<'t> SourceOrderVisitor<'t> for Collector<'t> {
             Stmt::FunctionDef(def) => {
                 def.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
                 self.visit_parameters(&def.parameters);
-                let scope = Scope::of_function(def);
+                let scope = Variables::of_function(def);
                 let kind = if self.is_class_body { Kind::Method } else { Kind::Function };
                 self.add(&def.name.id, kind, def.range, def.name.range, Node::Function(def), &scope);
                 self.within(def.name.id.clone(), scope, |collector| collector.visit_body(&def.body));
@@ -148,7 +150,7 @@ impl<'t> SourceOrderVisitor<'t> for Collector<'t> {
         match expression {
             Expr::Lambda(lambda) => {
                 lambda.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
-                let scope = Scope::of_lambda(lambda);
+                let scope = Variables::of_lambda(lambda);
                 let range = expression.range();
                 self.add("<lambda>", Kind::Lambda, range, range, Node::Lambda(lambda), &scope);
                 let name = Name::new_static("<lambda>");

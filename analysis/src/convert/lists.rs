@@ -15,15 +15,15 @@ use rustc_hash::FxHashSet;
 
 use super::build;
 use super::expressions::{self, Rewrite, Walk};
-use super::scope::Scope;
 use super::tree::{self, blocks, is_made};
 use super::unit::Unit;
+use crate::flow::Variables;
 
 pub(super) fn run(unit: &Unit, parameters: &ast::Parameters, body: &mut ast::Suite) {
     if !unit.options.features.lists {
         return;
     }
-    let mut own = Scope::of_statements(body).assigned();
+    let mut own = Variables::of_statements(body).assigned();
     own.extend(parameters.iter().map(|parameter| parameter.name().id.clone()));
     statements(unit, &own, body);
     expressions::rewrite(body, &Displays { unit });

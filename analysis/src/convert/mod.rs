@@ -37,8 +37,6 @@ mod options;
 mod printer;
 mod reason;
 mod returns;
-mod scope;
-mod set;
 mod slices;
 mod snek;
 mod standalone;

@@ -11,6 +11,7 @@ use std::mem::take;
 use ruff_python_ast::{self as ast, Expr, Identifier, Pattern, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
+use super::input::Input;
 use super::cfg::{
     Block, BlockKind, Cfg, Edge, EdgeKind, Node, NodeId, NodeKind, Statement, StatementKind, StmtId,
 };
@@ -32,6 +33,8 @@ pub(super) enum Syntax<'a> {
     Capture(&'a Pattern, &'a Expr),
     HandlerName(&'a Identifier),
     Unbind(&'a Identifier),
+    /// Asks the iterator of a `for` for an item.
+    Next(&'a ast::StmtFor),
 }
 
 #[derive(Default)]
@@ -42,6 +45,7 @@ pub(super) struct Builder<'a> {
     pub(super) syntax: Vec<Syntax<'a>>,
     pub(super) statements: Vec<Statement>,
     pub(super) copies: Vec<(StmtId, NodeId, NodeId)>,
+    pub(super) body_end: StmtId,
     pub(super) too_deep: bool,
     frontier: Vec<Pending>,
     frames: Vec<Frame>,
@@ -82,26 +86,26 @@ impl Jump {
 }
 
 impl<'a> Builder<'a> {
-    pub(super) fn run(def: &'a ast::StmtFunctionDef) -> Self {
-        let mut builder = Self::start(def);
-        builder.statements(&def.body);
-        if builder.too_deep {
-            return Self::opaque(def);
-        }
+    pub(super) fn run(input: &Input<'a>) -> Self {
+        let mut builder = Self::start(input);
+        builder.statements(input.body);
+        builder.connect(Cfg::EXIT);
+        builder.body_end = StmtId(builder.next);
+        builder.statements(input.unreached);
+        builder.frontier.clear();
+        if builder.too_deep { Self::opaque(input) } else { builder }
+    }
+
+    pub(super) fn opaque(input: &Input<'a>) -> Self {
+        let mut builder = Self { too_deep: true, ..Self::start(input) };
         builder.connect(Cfg::EXIT);
         builder
     }
 
-    pub(super) fn opaque(def: &'a ast::StmtFunctionDef) -> Self {
-        let mut builder = Self { too_deep: true, ..Self::start(def) };
-        builder.connect(Cfg::EXIT);
-        builder
-    }
-
-    fn start(def: &'a ast::StmtFunctionDef) -> Self {
+    fn start(input: &Input<'a>) -> Self {
         let mut builder = Self::default();
-        builder.detached(NodeKind::Entry, None, def.range, Syntax::Nothing);
-        builder.detached(NodeKind::Exit, None, def.range, Syntax::Nothing);
+        builder.detached(NodeKind::Entry, None, input.range, Syntax::Nothing);
+        builder.detached(NodeKind::Exit, None, input.range, Syntax::Nothing);
         builder.frontier.push((Cfg::ENTRY, EdgeKind::Normal));
         builder
     }
@@ -248,13 +252,15 @@ impl<'a> Builder<'a> {
     fn block(&mut self, stmt: StmtId, kind: BlockKind, body: &'a [Stmt]) {
         let start = StmtId(self.next);
         let parent = self.parent.replace(stmt);
-        self.nesting += 1;
+        // `else: if` is an `elif` that a pass has nested.
+        let is_elif = kind == BlockKind::Else && matches!(body, [Stmt::If(_)]);
+        self.nesting += u32::from(!is_elif);
         if self.nesting > MAX_NESTING {
             self.too_deep = true;
         } else {
             self.statements(body);
         }
-        self.nesting -= 1;
+        self.nesting -= u32::from(!is_elif);
         self.parent = parent;
         self.end_block(stmt, kind, start);
     }
@@ -319,6 +325,7 @@ fn may_raise(syntax: Syntax<'_>) -> bool {
         Syntax::Nothing
             | Syntax::HandlerName(_)
             | Syntax::Unbind(_)
+            | Syntax::Next(_)
             | Syntax::Statement(
                 Stmt::Pass(_) | Stmt::Break(_) | Stmt::Continue(_) | Stmt::Global(_) | Stmt::Nonlocal(_)
             )

@@ -57,7 +57,7 @@ impl<'a> Builder<'a> {
     pub(super) fn for_(&mut self, node: &'a ast::StmtFor) {
         let stmt = self.open(StatementKind::For, node.range);
         self.node(NodeKind::Iter, stmt, node.iter.range(), Syntax::Evaluate(&node.iter));
-        let exhausted = self.branch(NodeKind::Next, stmt, node.range, Syntax::Nothing);
+        let exhausted = self.branch(NodeKind::Next, stmt, node.range, Syntax::Next(node));
         // An iterator may raise when it is asked for the next item.
         self.raise_from(exhausted.0);
         let target = Syntax::Target(&node.target, &node.iter);
