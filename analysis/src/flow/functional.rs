@@ -4,6 +4,7 @@
 //! this is for those who rewrite one.
 
 use super::Flow;
+use super::accesses::DefKind;
 use super::block::{Definedness, judge};
 use super::cfg::{Block, BlockKind, NodeKind, StatementKind, StmtId};
 use super::names::{NameId, NameSet};
@@ -56,7 +57,7 @@ impl Flow {
         for id in bound.ids() {
             let name = self.activity.names.get(id);
             if bits::contains(&deleted, id.0)
-                || judge(self.reaching.among(&at_start, id)) != Definedness::Always
+                || !self.is_certain(&at_start, id)
                 || name.is_some_and(|name| self.scope().closure_written.contains(name.root()))
             {
                 bits::insert(&mut row, id.0);
@@ -85,7 +86,13 @@ impl Flow {
     pub fn is_defined_before_blocks(&self, stmt: StmtId, name: &QName) -> bool {
         let id = self.activity.tracked(name);
         let row = self.before_blocks(stmt);
-        id.is_some_and(|id| judge(self.reaching.among(&row, id)) == Definedness::Always)
+        id.is_some_and(|id| self.is_certain(&row, id))
+    }
+
+    /// Whether the function itself has given a name a value; a global may have none.
+    fn is_certain(&self, row: &[u64], id: NameId) -> bool {
+        let mut definitions = self.reaching.among(row, id);
+        definitions.all(|definition| definition.kind.defines() && definition.kind != DefKind::Outer)
     }
 
     /// The local variables that a step of a statement reads or deletes although they may have no
