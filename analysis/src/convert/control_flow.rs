@@ -23,6 +23,7 @@ mod simplified;
 mod unbound;
 
 use ruff_python_ast::name::Name;
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashSet;
@@ -44,11 +45,21 @@ pub(super) fn run(unit: &Unit, parameters: &ast::Parameters, body: &mut ast::Sui
         snek::keep_broken_loops(unit, body);
     }
     let unreached = unit.notes.take_unreached();
-    let flow = state::flow(unit, parameters, body, &unreached);
+    let declarations = nested_declarations(body, &unreached);
+    if makes_functions(body) || !unreached.is_empty() {
+        block_functions(unit, parameters, body, &unreached);
+    }
+    let start = docstring(body);
+    for declaration in declarations {
+        body.insert(start, declaration);
+    }
+}
+
+fn block_functions(unit: &Unit, parameters: &ast::Parameters, body: &mut ast::Suite, unreached: &[Stmt]) {
+    let flow = state::flow(unit, parameters, body, unreached);
     if flow.is_opaque() {
         return keep_all(unit, body);
     }
-    let declarations = nested_declarations(body, &unreached);
     let lifted = flow.bound_in(flow.cfg.unreached());
     let mut emitter = Emitter { unit, flow: &flow, own: flow.no_names(), lifted };
     emitter.block(body, flow.cfg.body().start, false);
@@ -61,8 +72,39 @@ pub(super) fn run(unit: &Unit, parameters: &ast::Parameters, body: &mut ast::Sui
     if is_plumbed && !lifted.is_empty() {
         body.insert(start, never_bound(&lifted));
     }
-    for declaration in declarations {
-        body.insert(start, declaration);
+}
+
+/// Whether functions or thunks are made of any part of a body: otherwise all names stay where they are.
+fn makes_functions(body: &[Stmt]) -> bool {
+    let mut search = Delayed { found: false };
+    search.visit_body(body);
+    search.found
+}
+
+struct Delayed {
+    found: bool,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Delayed {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        self.found |= matches!(statement, Stmt::If(_) | Stmt::While(_) | Stmt::For(_));
+        match statement {
+            _ if self.found => {}
+            Stmt::FunctionDef(def) => {
+                def.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
+                self.visit_parameters(&def.parameters);
+            }
+            _ => source_order::walk_stmt(self, statement),
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::BoolOp(_) | Expr::If(_) => self.found = true,
+            Expr::Compare(node) if node.ops.len() > 1 => self.found = true,
+            _ if self.found => {}
+            _ => source_order::walk_expr(self, expression),
+        }
     }
 }
 
