@@ -30,24 +30,24 @@ use rustc_hash::FxHashSet;
 
 use super::build;
 use super::keep;
+use super::lowering::LoweringContext;
 use super::notes::Note;
 use super::options::{Dialect, View};
 use super::snek;
 use super::state::{self, Facts};
 use super::tree::{self, blocks, docstring};
-use super::unit::Unit;
 use crate::flow::{BlockKind, Flow, NameSet, NodeKind, StmtId, Variables};
 use crate::syntax::qname::QName;
 
-pub(super) fn run(unit: &Unit, parameters: &ast::Parameters, body: &mut ast::Suite) {
-    keep::deep(unit.notes, body, 0);
-    if unit.options.dialect == Dialect::Snek {
-        snek::keep_broken_loops(unit, body);
+pub(super) fn run(ctx: &LoweringContext, parameters: &ast::Parameters, body: &mut ast::Suite) {
+    keep::deep(ctx.notes, body, 0);
+    if ctx.options.dialect == Dialect::Snek {
+        snek::keep_broken_loops(ctx, body);
     }
-    let unreached = unit.notes.take_unreached();
+    let unreached = ctx.notes.take_unreached();
     let declarations = nested_declarations(body, &unreached);
     if makes_functions(body) || !unreached.is_empty() {
-        block_functions(unit, parameters, body, &unreached);
+        block_functions(ctx, parameters, body, &unreached);
     }
     let start = docstring(body);
     for declaration in declarations {
@@ -55,20 +55,25 @@ pub(super) fn run(unit: &Unit, parameters: &ast::Parameters, body: &mut ast::Sui
     }
 }
 
-fn block_functions(unit: &Unit, parameters: &ast::Parameters, body: &mut ast::Suite, unreached: &[Stmt]) {
-    let flow = state::flow(unit, parameters, body, unreached);
+fn block_functions(
+    ctx: &LoweringContext,
+    parameters: &ast::Parameters,
+    body: &mut ast::Suite,
+    unreached: &[Stmt],
+) {
+    let flow = state::flow(ctx, parameters, body, unreached);
     if flow.is_opaque() {
-        return keep_all(unit, body);
+        return keep_all(ctx, body);
     }
     let lifted = flow.bound_in(flow.cfg.unreached());
-    let mut emitter = Emitter { unit, flow: &flow, own: flow.no_names(), lifted };
+    let mut emitter = Emitter { ctx, flow: &flow, own: flow.no_names(), lifted };
     emitter.block(body, flow.cfg.body().start, false);
 
     let lifted = emitter.lifted.difference(&emitter.own);
     let is_liftable = |name: &Name| flow.scope().is_local(name) && !flow.scope().parameters.contains(name);
     let lifted: Vec<Name> = state::names(&lifted).into_iter().filter(is_liftable).collect();
     let start = docstring(body);
-    let is_plumbed = unit.options.view == View::Full || unit.options.dialect == Dialect::Snek;
+    let is_plumbed = ctx.options.view == View::Full || ctx.options.dialect == Dialect::Snek;
     if is_plumbed && !lifted.is_empty() {
         body.insert(start, never_bound(&lifted));
     }
@@ -167,7 +172,7 @@ pub(super) struct Parts<'a> {
 }
 
 pub(super) struct Emitter<'e, 'u> {
-    pub(super) unit: &'e Unit<'u>,
+    pub(super) ctx: &'e LoweringContext<'u>,
     flow: &'e Flow,
     /// Bound by statements that stay in the function itself.
     own: NameSet<'e>,
@@ -217,23 +222,24 @@ impl Emitter<'_, '_> {
         let origin = TextRange::empty(statement.start());
         let facts = match &statement {
             Stmt::If(_) | Stmt::While(_) | Stmt::For(_) => {
-                Some(state::facts(self.unit, self.flow, stmt, &statement))
+                Some(state::facts(self.ctx, self.flow, stmt, &statement))
             }
             _ => None,
         };
         if let Some(facts) = &facts {
-            let variables = facts.state.iter().filter(|variable| variable.maybe_undefined && variable.place.is_none());
+            let variables =
+                facts.state.iter().filter(|variable| variable.maybe_undefined && variable.place.is_none());
             let names = variables.map(|variable| variable.name.clone());
-            self.unit.maybe_undefined.borrow_mut().extend(names);
+            self.ctx.maybe_undefined.borrow_mut().extend(names);
         }
         let unbound = self.flow.unbound_reads(stmt);
-        if self.unit.options.view == View::Full && !unbound.is_empty() {
+        if self.ctx.options.view == View::Full && !unbound.is_empty() {
             unbound::guard(&state::names(&unbound), &mut statement, moved, out);
         }
         let (kept, head) = match &statement {
-            Stmt::If(node) => (self.unit.notes.is_kept(node), node.test.end()),
-            Stmt::While(node) => (self.unit.notes.is_kept(node), node.test.end()),
-            Stmt::For(node) => (self.unit.notes.is_kept(node) || node.is_async, node.iter.end()),
+            Stmt::If(node) => (self.ctx.notes.is_kept(node), node.test.end()),
+            Stmt::While(node) => (self.ctx.notes.is_kept(node), node.test.end()),
+            Stmt::For(node) => (self.ctx.notes.is_kept(node) || node.is_async, node.iter.end()),
             _ => (true, origin.end()),
         };
         self.place_names(&statement, stmt, moved, kept);
@@ -243,12 +249,12 @@ impl Emitter<'_, '_> {
         };
         self.blocks(&mut statement, stmt, moved || !kept);
         if kept {
-            stop_kept(self.unit, &mut statement);
+            stop_kept(self.ctx, &mut statement);
             return out.push(statement);
         }
         let head = TextRange::new(origin.start(), head.max(origin.start()));
         let parts = Parts { facts: &facts, origin, head };
-        if self.unit.options.dialect == Dialect::Snek {
+        if self.ctx.options.dialect == Dialect::Snek {
             return match statement {
                 Stmt::If(node) => snek::if_stmt(self, &parts, node, out),
                 Stmt::While(node) => snek::while_stmt(self, &parts, node, out),
@@ -257,11 +263,11 @@ impl Emitter<'_, '_> {
             };
         }
         let note = match &statement {
-            Stmt::While(node) => self.unit.notes.take(node),
-            Stmt::For(node) => self.unit.notes.take(node),
+            Stmt::While(node) => self.ctx.notes.take(node),
+            Stmt::For(node) => self.ctx.notes.take(node),
             _ => Note::default(),
         };
-        match (statement, self.unit.options.view) {
+        match (statement, self.ctx.options.view) {
             (Stmt::If(node), View::Full) => full::if_stmt(self, &parts, node, out),
             (Stmt::If(node), View::Simplified) => simplified::if_stmt(self, &parts, node, out),
             (Stmt::While(node), View::Full) => full::while_stmt(self, &parts, node, note, out),
@@ -331,17 +337,17 @@ fn kinds(statement: &Stmt) -> Vec<BlockKind> {
 }
 
 /// What is too large to be followed stays Python.
-fn keep_all(unit: &Unit, body: &mut ast::Suite) {
+fn keep_all(ctx: &LoweringContext, body: &mut ast::Suite) {
     for statement in body {
-        blocks(statement).into_iter().for_each(|inner| keep_all(unit, inner));
-        stop_kept(unit, statement);
+        blocks(statement).into_iter().for_each(|inner| keep_all(ctx, inner));
+        stop_kept(ctx, statement);
     }
 }
 
 /// A loop that stays Python ends by a `break` when a flag is set.
-fn stop_kept(unit: &Unit, statement: &mut Stmt) {
+fn stop_kept(ctx: &LoweringContext, statement: &mut Stmt) {
     let Stmt::For(node) = statement else { return };
-    let flags = unit.notes.take(node).stop_flags;
+    let flags = ctx.notes.take(node).stop_flags;
     for flag in flags {
         let origin = TextRange::empty(node.range.end());
         let test = build::name(&flag, origin);

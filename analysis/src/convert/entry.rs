@@ -93,14 +93,7 @@ impl Enclosing<'_> {
 }
 
 impl<'t> Collector<'t> {
-    fn add(
-        &mut self,
-        name: &str,
-        kind: Kind,
-        range: TextRange,
-        name_range: TextRange,
-        node: Node<'t>,
-    ) {
+    fn add(&mut self, name: &str, kind: Kind, range: TextRange, name_range: TextRange, node: Node<'t>) {
         let mut qualname = String::new();
         for part in &self.path {
             qualname.push_str(part);
@@ -156,7 +149,9 @@ impl<'t> SourceOrderVisitor<'t> for Collector<'t> {
                 self.visit_parameters(&def.parameters);
                 let kind = if self.is_class_body { Kind::Method } else { Kind::Function };
                 self.add(&def.name.id, kind, def.range, def.name.range, Node::Function(def));
-                self.within(def.name.id.clone(), Node::Function(def), |collector| collector.visit_body(&def.body));
+                self.within(def.name.id.clone(), Node::Function(def), |collector| {
+                    collector.visit_body(&def.body)
+                });
             }
             Stmt::ClassDef(class) => {
                 class.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));

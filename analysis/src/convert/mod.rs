@@ -29,11 +29,13 @@ mod jumps;
 mod keep;
 mod lists;
 mod logical_expressions;
+mod lowering;
 mod map;
 mod module;
 mod names;
 mod notes;
 mod options;
+mod pipeline;
 mod printer;
 mod reason;
 mod returns;
@@ -43,7 +45,6 @@ mod standalone;
 mod state;
 pub mod template;
 mod tree;
-mod unit;
 mod variables;
 
 pub use characters::Characters;
@@ -98,7 +99,7 @@ impl<'a> Converter<'a> {
         Some(Reason::Syntax(error.error.to_string()))
     }
 
-    fn context(&self) -> unit::Context<'_> {
-        unit::Context { source: self.text, options: self.options, identifiers: &self.identifiers }
+    fn context(&self) -> lowering::Context<'_> {
+        lowering::Context { source: self.text, options: self.options, identifiers: &self.identifiers }
     }
 }

@@ -9,7 +9,7 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashSet;
 
-use super::unit::Unit;
+use super::lowering::LoweringContext;
 use crate::flow::{Activity, BlockKind, Flow, Input, NameSet, NodeKind, StmtId};
 use crate::syntax::blocks;
 use crate::syntax::qname::QName;
@@ -36,14 +36,19 @@ pub(super) struct Facts {
 }
 
 /// The flow of a function's variables.
-pub(super) fn flow(unit: &Unit, parameters: &ast::Parameters, body: &[Stmt], unreached: &[Stmt]) -> Flow {
-    let loop_conditions = |node: &ast::StmtFor| unit.notes.stop_flags(node);
+pub(super) fn flow(
+    ctx: &LoweringContext,
+    parameters: &ast::Parameters,
+    body: &[Stmt],
+    unreached: &[Stmt],
+) -> Flow {
+    let loop_conditions = |node: &ast::StmtFor| ctx.notes.stop_flags(node);
     let input = Input::variables(parameters, body);
     Flow::of(&Input { unreached, loop_conditions: &loop_conditions, ..input })
 }
 
 /// The facts of an `if`, `while` or `for`.
-pub(super) fn facts(unit: &Unit, flow: &Flow, stmt: StmtId, statement: &Stmt) -> Facts {
+pub(super) fn facts(ctx: &LoweringContext, flow: &Flow, stmt: StmtId, statement: &Stmt) -> Facts {
     let bound = flow.bound_in(Activity::extent(&flow.cfg, stmt));
     let (live_in, live_out) = (flow.live_before(stmt), flow.live_after(stmt));
     // What is declared `global` or `nonlocal` is live everywhere.
@@ -58,7 +63,7 @@ pub(super) fn facts(unit: &Unit, flow: &Flow, stmt: StmtId, statement: &Stmt) ->
     let mut state: Vec<Variable> = outputs.iter().map(variable).collect();
     let mut seen = FxHashSet::default();
     for place in places(statement) {
-        let name = Name::new(&unit.source[place.range()]);
+        let name = Name::new(&ctx.source[place.range()]);
         let is_alive = |root: &Name| {
             let root = QName::from(root);
             live_in.contains(&root) || flow.is_defined_before_blocks(stmt, &root)

@@ -204,6 +204,9 @@ impl<'a> Walker<'a> {
         if self.bound.iter().any(|(bound, _)| bound == name.root_name()) {
             return;
         }
+        if name.is_simple() {
+            return self.found.reads.push(name);
+        }
         self.found.reads.extend(name.key_names().map(QName::from));
         let mut parent = name.parent();
         self.found.reads.push(name);

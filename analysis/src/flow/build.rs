@@ -11,10 +11,10 @@ use std::mem::take;
 use ruff_python_ast::{self as ast, Expr, Identifier, Pattern, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::input::Input;
 use super::cfg::{
     Block, BlockKind, Cfg, Edge, EdgeKind, Node, NodeId, NodeKind, Statement, StatementKind, StmtId,
 };
+use super::input::Input;
 
 /// CPython refuses blocks nested deeper than this.
 const MAX_NESTING: u32 = 100;

@@ -256,7 +256,8 @@ impl Cfg {
     }
 
     fn assemble(builder: Builder<'_>) -> (Self, Vec<Syntax<'_>>) {
-        let Builder { nodes, edges, syntax, mut statements, mut copies, body_end, too_deep: opaque, .. } = builder;
+        let Builder { nodes, edges, syntax, mut statements, mut copies, body_end, too_deep: opaque, .. } =
+            builder;
         for statement in &mut statements {
             statement.blocks.shrink_to_fit();
         }

@@ -76,9 +76,8 @@ impl Flow {
             _ => return self.entering(stmt),
         };
         let nodes = self.cfg.nodes_of(stmt).iter().copied();
-        let nodes: Vec<_> = nodes
-            .filter(|&node| self.cfg.node(node).is_some_and(|node| node.kind == operand))
-            .collect();
+        let nodes: Vec<_> =
+            nodes.filter(|&node| self.cfg.node(node).is_some_and(|node| node.kind == operand)).collect();
         self.reaching.leaving(&nodes)
     }
 
