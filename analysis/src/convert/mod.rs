@@ -8,8 +8,8 @@
 //!
 //! A function goes through the passes in [`Pass::ALL`], a file each in this room (AutoGraph, §7.2):
 //! they rewrite ruff's tree, and the [`printer`] prints it with a [`SourceMap`]. For values that
-//! are not staged, converted code does exactly what the original does. This room knows syntax
-//! alone: no types, no database. [`template`] has the means to write passes of one's own (AutoGraph,
+//! are not staged, converted code does exactly what the original does. This module knows syntax
+//! and [`flow`](crate::flow): no types, no database. [`template`] has the means to write passes of one's own (AutoGraph,
 //! appendix C).
 
 mod asserts;
