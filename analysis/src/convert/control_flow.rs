@@ -205,10 +205,11 @@ impl Emitter<'_, '_> {
         let is_loop = matches!(statement, Stmt::While(_) | Stmt::For(_));
         // The iterable of a `for` is evaluated where the loop stands, its target bound in the body.
         let in_body = |kind| is_loop && !kept && matches!(kind, NodeKind::Test | NodeKind::Target);
-        for moves in [false, true] {
-            let bound = self.flow.bound_by(stmt, |kind| in_body(kind) == moves);
-            let names = if moved || moves { &mut self.lifted } else { &mut self.own };
-            names.add(&bound);
+        let (within, around) = (&mut self.lifted, &mut self.own);
+        let outside = if moved { &mut *within } else { around };
+        self.flow.add_bound_by(stmt, |kind| !in_body(kind), outside);
+        if is_loop && !kept {
+            self.flow.add_bound_by(stmt, in_body, within);
         }
         if let Stmt::AnnAssign(node) = statement
             && let Some(name) = node.target.as_name_expr()
@@ -232,9 +233,11 @@ impl Emitter<'_, '_> {
             let names = variables.map(|variable| variable.name.clone());
             self.ctx.maybe_undefined.borrow_mut().extend(names);
         }
-        let unbound = self.flow.unbound_reads(stmt);
-        if self.ctx.options.view == View::Full && !unbound.is_empty() {
-            unbound::guard(&state::names(&unbound), &mut statement, moved, out);
+        if self.ctx.options.view == View::Full {
+            let unbound = self.flow.unbound_reads(stmt);
+            if !unbound.is_empty() {
+                unbound::guard(&state::names(&unbound), &mut statement, moved, out);
+            }
         }
         let (kept, head) = match &statement {
             Stmt::If(node) => (self.ctx.notes.is_kept(node), node.test.end()),

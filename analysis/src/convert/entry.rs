@@ -114,8 +114,10 @@ impl<'t> Collector<'t> {
     }
 
     fn free_variables(&self, node: Node<'t>, range: TextRange) -> Vec<Name> {
-        let text = &self.text[range];
-        let asks_for_class = self.class.is_some() && (text.contains("super") || text.contains("__class__"));
+        let text = self.text[range].as_bytes();
+        let names = [b"super".as_slice(), b"__class__"];
+        let asks_for_class =
+            self.class.is_some() && names.iter().any(|name| memchr::memmem::find(text, name).is_some());
         if self.enclosing.is_empty() && !asks_for_class {
             return Vec::new();
         }

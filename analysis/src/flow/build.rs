@@ -49,6 +49,7 @@ pub(super) struct Builder<'a> {
     pub(super) too_deep: bool,
     frontier: Vec<Pending>,
     frames: Vec<Frame>,
+    with_may_suppress: bool,
     /// The number of the next statement; set back to walk a `finally` body again.
     next: u32,
     parent: Option<StmtId>,
@@ -61,9 +62,21 @@ type Pending = (NodeId, EdgeKind);
 
 /// What a jump meets on its way outwards.
 enum Frame {
-    Loop { head: NodeId, breaks: Vec<Pending> },
-    Handlers { dispatch: NodeId },
-    Finally { entries: Vec<Pending>, jumps: Vec<Jump> },
+    Loop {
+        head: NodeId,
+        breaks: Vec<Pending>,
+    },
+    Handlers {
+        dispatch: NodeId,
+    },
+    /// A `with` that may swallow exceptions, and those that it may.
+    With {
+        suppressed: Vec<Pending>,
+    },
+    Finally {
+        entries: Vec<Pending>,
+        jumps: Vec<Jump>,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -103,7 +116,7 @@ impl<'a> Builder<'a> {
     }
 
     fn start(input: &Input<'a>) -> Self {
-        let mut builder = Self::default();
+        let mut builder = Self { with_may_suppress: input.with_may_suppress, ..Self::default() };
         builder.detached(NodeKind::Entry, None, input.range, Syntax::Nothing);
         builder.detached(NodeKind::Exit, None, input.range, Syntax::Nothing);
         builder.frontier.push((Cfg::ENTRY, EdgeKind::Normal));
@@ -152,7 +165,7 @@ impl<'a> Builder<'a> {
     fn raise_from(&mut self, node: NodeId) {
         for frame in self.frames.iter_mut().rev() {
             match frame {
-                Frame::Loop { .. } => {}
+                Frame::Loop { .. } | Frame::With { .. } => {}
                 Frame::Handlers { dispatch } => {
                     self.edges.push(Edge { from: node, to: *dispatch, kind: EdgeKind::Exception });
                     return;
@@ -188,6 +201,7 @@ impl<'a> Builder<'a> {
                     self.edges.extend(pending.into_iter().map(leads_to(*head)));
                     return;
                 }
+                (Frame::With { suppressed }, Jump::Raise) => suppressed.extend(&pending),
                 (Frame::Handlers { dispatch }, Jump::Raise) => {
                     self.edges.extend(pending.into_iter().map(leads_to(*dispatch)));
                     return;
@@ -307,14 +321,29 @@ impl<'a> Builder<'a> {
         self.close(stmt, node);
         match jump {
             // Within a `try` the node already has the edge of a step that may raise.
-            Some(Jump::Raise) if self.catches() => self.frontier.clear(),
+            Some(Jump::Raise) if self.catches() => {
+                self.suppress(node);
+                self.frontier.clear();
+            }
             Some(jump) => self.jump(jump),
             None => {}
         }
     }
 
+    /// Whether a `try` is around.
     fn catches(&self) -> bool {
-        self.frames.iter().any(|frame| !matches!(frame, Frame::Loop { .. }))
+        self.frames.iter().any(|frame| matches!(frame, Frame::Handlers { .. } | Frame::Finally { .. }))
+    }
+
+    /// The exception of a node ends the `with`s around it, up to the innermost `try`.
+    fn suppress(&mut self, node: NodeId) {
+        for frame in self.frames.iter_mut().rev() {
+            match frame {
+                Frame::Loop { .. } => {}
+                Frame::With { suppressed } => suppressed.push((node, EdgeKind::Exception)),
+                Frame::Handlers { .. } | Frame::Finally { .. } => return,
+            }
+        }
     }
 }
 

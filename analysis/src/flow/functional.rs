@@ -33,14 +33,19 @@ impl Flow {
 
     /// What the steps of a statement that `is_asked` picks bind or delete, its blocks aside.
     pub fn bound_by(&self, stmt: StmtId, is_asked: impl Fn(NodeKind) -> bool) -> NameSet<'_> {
-        let mut row = self.activity.empty_row();
+        let mut names = self.no_names();
+        self.add_bound_by(stmt, is_asked, &mut names);
+        names
+    }
+
+    /// Adds the names of [`Flow::bound_by`] to a set.
+    pub fn add_bound_by(&self, stmt: StmtId, is_asked: impl Fn(NodeKind) -> bool, names: &mut NameSet<'_>) {
         for &node in self.cfg.nodes_of(stmt) {
             if self.cfg.node(node).is_some_and(|node| is_asked(node.kind)) {
-                bits::union(&mut row, self.activity.binds_row(node));
-                bits::union(&mut row, self.activity.deletes_row(node));
+                names.add_row(self.activity.binds_row(node));
+                names.add_row(self.activity.deletes_row(node));
             }
         }
-        self.activity.set(row)
     }
 
     /// The names bound in a statement that may have no value where its blocks start or end. Blocks

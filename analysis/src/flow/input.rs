@@ -18,6 +18,9 @@ pub struct Input<'a> {
     /// Whether attributes and items (`a.b`, `d['k']`) are names of their own. Otherwise only
     /// variables are followed.
     pub follows_paths: bool,
+    /// Whether a `raise` in a `with` may be followed by what follows the `with`, whose context manager
+    /// swallowed the exception.
+    pub with_may_suppress: bool,
     /// Of the whole function.
     pub range: TextRange,
 }
@@ -26,7 +29,7 @@ impl<'a> Input<'a> {
     /// A function as it is written.
     pub fn function(def: &'a ast::StmtFunctionDef) -> Self {
         let input = Self::variables(&def.parameters, &def.body);
-        Self { follows_paths: true, range: def.range, ..input }
+        Self { follows_paths: true, with_may_suppress: false, range: def.range, ..input }
     }
 
     /// A function of which only the variables are of interest.
@@ -37,6 +40,7 @@ impl<'a> Input<'a> {
             unreached: &[],
             loop_conditions: &|_| Vec::new(),
             follows_paths: false,
+            with_may_suppress: true,
             range: TextRange::default(),
         }
     }

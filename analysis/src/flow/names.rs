@@ -126,7 +126,11 @@ impl<'a> NameSet<'a> {
     }
 
     pub fn add(&mut self, other: &NameSet<'_>) {
-        bits::union(self.members.to_mut(), &other.members);
+        self.add_row(&other.members);
+    }
+
+    pub(super) fn add_row(&mut self, row: &[u64]) {
+        bits::union(self.members.to_mut(), row);
     }
 
     pub fn contains(&self, name: &QName) -> bool {

@@ -103,7 +103,15 @@ impl<'a> Builder<'a> {
         for (index, item) in node.items.iter().enumerate() {
             self.node(NodeKind::WithItem(index as u32), stmt, item.range, Syntax::WithItem(item));
         }
+        if self.with_may_suppress {
+            self.frames.push(Frame::With { suppressed: Vec::new() });
+        }
         self.block(stmt, BlockKind::Body, &node.body);
+        if self.with_may_suppress
+            && let Some(Frame::With { suppressed }) = self.frames.pop()
+        {
+            self.frontier.extend(suppressed);
+        }
         let join = self.join(stmt, node.range);
         self.close(stmt, join);
     }

@@ -58,3 +58,13 @@ fn a_global_may_have_no_value() {
         assert_eq!(Flow::of(&input).maybe_undefined(StmtId(1)).to_string(), "x");
     });
 }
+
+#[test]
+fn a_with_may_swallow_what_is_raised_in_it() {
+    let source = "def f(a):\n    x = 1\n    with a:\n        raise E\n    return x\n";
+    with_input(source, |input| {
+        assert_eq!(Flow::of(&input).live_after(StmtId(0)).to_string(), "E, a, x");
+        let flow = Flow::of(&Input { with_may_suppress: false, ..input });
+        assert_eq!(flow.live_after(StmtId(0)).to_string(), "E, a");
+    });
+}
