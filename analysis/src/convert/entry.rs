@@ -62,15 +62,23 @@ impl Node<'_> {
 
 /// All of a module, in the order in which they start.
 pub(super) fn collect<'t>(text: &'t str, body: &'t [Stmt]) -> Vec<Entry<'t>> {
-    let mut collector = Collector { text, ..Collector::default() };
+    let mut collector = Collector { text, mentions_class: mentions_class(text), ..Collector::default() };
     collector.visit_body(body);
     collector.entries.sort_by_key(|entry| entry.place.range.start());
     collector.entries
 }
 
+/// Whether a text may ask for the class around: `super()` does so by `__class__`.
+fn mentions_class(text: &str) -> bool {
+    let names = [b"super".as_slice(), b"__class__"];
+    names.iter().any(|name| memchr::memmem::find(text.as_bytes(), name).is_some())
+}
+
 #[derive(Default)]
 struct Collector<'t> {
     text: &'t str,
+    /// Of the whole text: most have none.
+    mentions_class: bool,
     entries: Vec<Entry<'t>>,
     path: Vec<Name>,
     /// The classes around, and `None` for a function.
@@ -114,10 +122,7 @@ impl<'t> Collector<'t> {
     }
 
     fn free_variables(&self, node: Node<'t>, range: TextRange) -> Vec<Name> {
-        let text = self.text[range].as_bytes();
-        let names = [b"super".as_slice(), b"__class__"];
-        let asks_for_class =
-            self.class.is_some() && names.iter().any(|name| memchr::memmem::find(text, name).is_some());
+        let asks_for_class = self.mentions_class && self.class.is_some() && mentions_class(&self.text[range]);
         if self.enclosing.is_empty() && !asks_for_class {
             return Vec::new();
         }

@@ -59,13 +59,14 @@ pub(super) fn contains(row: &[u64], column: u32) -> bool {
 }
 
 /// Adds `other` to `row`; whether that changed it.
+#[inline]
 pub(super) fn union(row: &mut [u64], other: &[u64]) -> bool {
-    let mut changed = false;
+    let mut added = 0;
     for (word, other) in row.iter_mut().zip(other) {
-        changed |= other & !*word != 0;
+        added |= other & !*word;
         *word |= other;
     }
-    changed
+    added != 0
 }
 
 /// The members, ascending.
