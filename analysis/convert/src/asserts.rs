@@ -5,13 +5,13 @@ use ruff_python_ast::{self as ast, Stmt};
 
 use super::build;
 use super::expressions::can_be_delayed;
-use super::unit::{self, Unit};
+use super::lowering::{self, LoweringContext};
 
-pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
-    if !unit.options.features.asserts {
+pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
+    if !ctx.options.features.asserts {
         return;
     }
-    unit::for_each(body, &mut |statement| {
+    lowering::for_each(body, &mut |statement| {
         let Stmt::Assert(node) = statement else { return };
         if node.msg.as_deref().is_some_and(|message| !can_be_delayed(message)) {
             return;

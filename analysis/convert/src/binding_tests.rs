@@ -13,17 +13,17 @@ use ruff_python_ast::{self as ast, BoolOp, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::build;
+use super::lowering::LoweringContext;
 use super::tree::is_made;
-use super::unit::Unit;
 
 /// Gives the loop a test that binds nothing; what has to stand before the loop goes to `out`.
-pub(super) fn lower(unit: &Unit, node: &mut ast::StmtWhile, out: &mut ast::Suite) {
+pub(super) fn lower(ctx: &LoweringContext, node: &mut ast::StmtWhile, out: &mut ast::Suite) {
     let mut search = Binds { found: false };
     search.visit_expr(&node.test);
     if !search.found {
         return;
     }
-    let flag = unit.names.fresh("test_");
+    let flag = ctx.names.fresh("test_");
     let (test, going_on) = take_test(&mut node.test, &flag);
     let origin = TextRange::empty(test.start());
     out.push(build::assign(&flag, test.clone(), origin));

@@ -16,33 +16,33 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::build;
 use super::jumps::{self, Jump, Lowering};
+use super::lowering::LoweringContext;
 use super::tree::{self, blocks};
-use super::unit::Unit;
 
-pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
-    jumps::move_rest(body, unit.notes, 0);
-    block(unit, body);
+pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
+    jumps::move_rest(body, ctx.notes, 0);
+    block(ctx, body);
 }
 
-fn block(unit: &Unit, suite: &mut ast::Suite) {
+fn block(ctx: &LoweringContext, suite: &mut ast::Suite) {
     tree::rewrite(suite, |mut statement, out| {
         for inner in blocks(&mut statement) {
-            block(unit, inner);
+            block(ctx, inner);
         }
         match &mut statement {
-            Stmt::While(node) if !unit.notes.is_kept(node) => {
+            Stmt::While(node) if !ctx.notes.is_kept(node) => {
                 let orelse = std::mem::take(&mut node.orelse);
-                let flag = lower(unit, &mut node.body);
+                let flag = lower(ctx, &mut node.body);
                 if let Some(flag) = &flag {
                     jumps::stop_while(node, flag);
                 }
                 finish(statement, flag, orelse, out);
             }
-            Stmt::For(node) if !unit.notes.is_kept(node) => {
+            Stmt::For(node) if !ctx.notes.is_kept(node) => {
                 let orelse = std::mem::take(&mut node.orelse);
-                let flag = lower(unit, &mut node.body);
+                let flag = lower(ctx, &mut node.body);
                 if let Some(flag) = &flag {
-                    unit.notes.add(&mut node.node_index, |note| note.stop_flags.push(flag.clone()));
+                    ctx.notes.add(&mut node.node_index, |note| note.stop_flags.push(flag.clone()));
                 }
                 finish(statement, flag, orelse, out);
             }
@@ -52,11 +52,11 @@ fn block(unit: &Unit, suite: &mut ast::Suite) {
 }
 
 /// Lowers the `break`s of a loop's body; the flag that they set.
-fn lower(unit: &Unit, body: &mut ast::Suite) -> Option<ast::name::Name> {
+fn lower(ctx: &LoweringContext, body: &mut ast::Suite) -> Option<ast::name::Name> {
     if !jumps::contains(body, Jump::Break) {
         return None;
     }
-    let flag = unit.names.fresh("break_");
+    let flag = ctx.names.fresh("break_");
     // Where the loop has `continue`s as well, a `break` is also one.
     let continues = jumps::contains(body, Jump::Continue);
     let set_flag = |statement: &Stmt| {
@@ -66,7 +66,7 @@ fn lower(unit: &Unit, body: &mut ast::Suite) -> Option<ast::name::Name> {
     if continues {
         replace_by_continue(body, &set_flag);
     } else {
-        let mut lowering = Lowering::new(Jump::Break, &flag, unit.notes);
+        let mut lowering = Lowering::new(Jump::Break, &flag, ctx.notes);
         lowering.block(body, false);
     }
     Some(flag)

@@ -12,16 +12,16 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::build;
 use super::expressions::{self, Rewrite, Walk};
+use super::lowering::LoweringContext;
 use super::options::View;
 use super::tree::is_made;
-use super::unit::Unit;
 
-pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
-    expressions::rewrite(body, &Calls { unit });
+pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
+    expressions::rewrite(body, &Calls { ctx });
 }
 
 struct Calls<'a> {
-    unit: &'a Unit<'a>,
+    ctx: &'a LoweringContext<'a>,
 }
 
 impl Rewrite for Calls<'_> {
@@ -32,14 +32,14 @@ impl Rewrite for Calls<'_> {
             return;
         }
         match Kind::of(call) {
-            Kind::Super => explicit_super(self.unit, call),
+            Kind::Super => explicit_super(self.ctx, call),
             Kind::Direct => {}
-            Kind::Print if !self.unit.options.features.builtins => {}
+            Kind::Print if !self.ctx.options.features.builtins => {}
             Kind::Print | Kind::Ordinary => {
                 let origin = expression.range();
                 let call = std::mem::replace(expression, build::none(origin));
                 if let Expr::Call(call) = call {
-                    *expression = converted_call(self.unit, call, walk, origin);
+                    *expression = converted_call(self.ctx, call, walk, origin);
                 }
             }
         }
@@ -72,33 +72,38 @@ impl Kind {
     }
 }
 
-fn converted_call(unit: &Unit, call: ast::ExprCall, walk: &Walk<'_>, origin: TextRange) -> Expr {
+fn converted_call(ctx: &LoweringContext, call: ast::ExprCall, walk: &Walk<'_>, origin: TextRange) -> Expr {
     let function = *call.func;
     let arguments = call.arguments.args.into_vec();
     let keywords: Vec<ast::Keyword> = call.arguments.keywords.into_iter().collect();
-    if unit.options.view == View::Simplified {
+    if ctx.options.view == View::Simplified {
         let arguments = std::iter::once(function).chain(arguments).collect();
         let name = build::operator_name("converted_call", origin);
         return build::call_with(name, arguments, keywords, origin);
     }
     let keywords =
-        if keywords.is_empty() { build::none(origin) } else { keyword_dict(unit, keywords, walk, origin) };
-    let scope = build::name(&unit.scope, origin);
+        if keywords.is_empty() { build::none(origin) } else { keyword_dict(ctx, keywords, walk, origin) };
+    let scope = build::name(&ctx.scope, origin);
     let arguments = vec![function, build::tuple(arguments, origin), keywords, scope];
     build::operator("converted_call", arguments, origin)
 }
 
 /// `dict(k=1, **rest)`, which refuses a name that is given twice; where `dict` means something
 /// else, its type is taken from a display.
-fn keyword_dict(unit: &Unit, keywords: Vec<ast::Keyword>, walk: &Walk<'_>, origin: TextRange) -> Expr {
-    if unit.identifiers.contains("dict") {
+fn keyword_dict(
+    ctx: &LoweringContext,
+    keywords: Vec<ast::Keyword>,
+    walk: &Walk<'_>,
+    origin: TextRange,
+) -> Expr {
+    if ctx.identifiers.contains("dict") {
         let key = |keyword: &ast::Keyword| walk.string(keyword.arg.as_deref()?, origin);
         if let Some(keys) = keywords.iter().map(key).collect::<Option<Vec<Expr>>>() {
             let values = keywords.into_iter().map(|keyword| keyword.value);
             return build::dict(keys.into_iter().map(Some).zip(values).collect(), origin);
         }
     }
-    let dict = if unit.identifiers.contains("dict") {
+    let dict = if ctx.identifiers.contains("dict") {
         build::attribute(build::dict(Vec::new(), origin), "__class__", origin)
     } else {
         build::name("dict", origin)
@@ -108,8 +113,8 @@ fn keyword_dict(unit: &Unit, keywords: Vec<ast::Keyword>, walk: &Walk<'_>, origi
 
 /// `super()` becomes `super(__class__, self)`: in a block that has become a function of its own it
 /// would find neither.
-fn explicit_super(unit: &Unit, call: &mut ast::ExprCall) {
-    let (Some(_), Some(first)) = (&unit.class, &unit.first_parameter) else { return };
+fn explicit_super(ctx: &LoweringContext, call: &mut ast::ExprCall) {
+    let (Some(_), Some(first)) = (&ctx.class, &ctx.first_parameter) else { return };
     let origin = call.arguments.range;
     call.arguments.args = Box::new([build::name("__class__", origin), build::name(first, origin)]);
     call.node_index = super::tree::made();

@@ -7,11 +7,11 @@ use ruff_text_size::Ranged;
 
 use super::build;
 use super::expressions::{self, Rewrite, Walk, can_be_delayed};
+use super::lowering::LoweringContext;
 use super::tree::is_made;
-use super::unit::Unit;
 
-pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
-    expressions::rewrite(body, &Conditionals { source: unit.source });
+pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
+    expressions::rewrite(body, &Conditionals { source: ctx.source });
 }
 
 struct Conditionals<'a> {

@@ -15,34 +15,34 @@ use ruff_python_ast::{self as ast, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::jumps::{self, Jump, Lowering};
+use super::lowering::LoweringContext;
 use super::tree::{self, blocks};
-use super::unit::Unit;
 use super::{binding_tests, build};
 
-pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
+pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     tree::rewrite(body, |mut statement, out| {
         for inner in blocks(&mut statement) {
-            run(unit, inner);
+            run(ctx, inner);
         }
         let start = statement.start();
         match &mut statement {
-            Stmt::While(node) if !unit.notes.is_kept(node) => {
-                lower(unit, &mut node.body, start);
-                binding_tests::lower(unit, node, out);
+            Stmt::While(node) if !ctx.notes.is_kept(node) => {
+                lower(ctx, &mut node.body, start);
+                binding_tests::lower(ctx, node, out);
             }
-            Stmt::For(node) if !unit.notes.is_kept(node) => lower(unit, &mut node.body, start),
+            Stmt::For(node) if !ctx.notes.is_kept(node) => lower(ctx, &mut node.body, start),
             _ => {}
         }
         out.push(statement);
     });
 }
 
-fn lower(unit: &Unit, body: &mut ast::Suite, start: ruff_text_size::TextSize) {
+fn lower(ctx: &LoweringContext, body: &mut ast::Suite, start: ruff_text_size::TextSize) {
     if !jumps::contains(body, Jump::Continue) {
         return;
     }
-    let flag = unit.names.fresh("continue_");
-    let mut lowering = Lowering::new(Jump::Continue, &flag, unit.notes);
+    let flag = ctx.names.fresh("continue_");
+    let mut lowering = Lowering::new(Jump::Continue, &flag, ctx.notes);
     lowering.block(body, true);
     if lowering.is_used {
         let origin = TextRange::empty(start);

@@ -23,48 +23,93 @@ mod simplified;
 mod unbound;
 
 use ruff_python_ast::name::Name;
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashSet;
 
 use super::build;
 use super::keep;
+use super::lowering::LoweringContext;
 use super::notes::Note;
 use super::options::{Dialect, View};
-use super::scope::Scope;
 use super::snek;
 use super::state::{self, Facts};
 use super::tree::{self, blocks, docstring};
-use super::unit::Unit;
+use ag_flow::{BlockKind, Flow, NameSet, NodeKind, StmtId, Variables};
+use ag_syntax::qname::QName;
 
-pub(super) fn run(unit: &Unit, parameters: &ast::Parameters, body: &mut ast::Suite) {
-    keep::deep(unit.notes, body, 0);
-    if unit.options.dialect == Dialect::Snek {
-        snek::keep_broken_loops(unit, body);
+pub(super) fn run(ctx: &LoweringContext, parameters: &ast::Parameters, body: &mut ast::Suite) {
+    keep::deep(ctx.notes, body, 0);
+    if ctx.options.dialect == Dialect::Snek {
+        snek::keep_broken_loops(ctx, body);
     }
-    let unreached = Scope::of_statements(&unit.notes.take_unreached());
-    let analysis = state::analyse(unit.source, unit.notes, parameters, body, &unreached);
-    {
-        let mut undefined = unit.maybe_undefined.borrow_mut();
-        let variables = analysis.facts.iter().flat_map(|facts| &facts.state);
-        let simple = variables.filter(|variable| variable.maybe_undefined && variable.place.is_none());
-        undefined.extend(simple.map(|variable| variable.name.clone()));
+    let unreached = ctx.notes.take_unreached();
+    let declarations = nested_declarations(body, &unreached);
+    if makes_functions(body) || !unreached.is_empty() {
+        block_functions(ctx, parameters, body, &unreached);
     }
-    let mut nested = nested_declarations(body);
-    nested.extend(declaration(&unreached.globals, build::global));
-    nested.extend(declaration(&unreached.nonlocals, build::nonlocal));
-    let mut facts = analysis.facts.into_iter();
-    let mut unbound = analysis.unbound.into_iter();
-    let mut emitter = Emitter { unit, facts: &mut facts, unbound: &mut unbound, globals: &analysis.globals };
-    emitter.block(body, false);
-
     let start = docstring(body);
-    let is_plumbed = unit.options.view == View::Full || unit.options.dialect == Dialect::Snek;
-    if is_plumbed && !analysis.lifted.is_empty() {
-        body.insert(start, never_bound(&analysis.lifted));
-    }
-    for declaration in nested {
+    for declaration in declarations {
         body.insert(start, declaration);
+    }
+}
+
+fn block_functions(
+    ctx: &LoweringContext,
+    parameters: &ast::Parameters,
+    body: &mut ast::Suite,
+    unreached: &[Stmt],
+) {
+    let flow = state::flow(ctx, parameters, body, unreached);
+    if flow.is_opaque() {
+        return keep_all(ctx, body);
+    }
+    let lifted = flow.bound_in(flow.cfg.unreached());
+    let mut emitter = Emitter { ctx, flow: &flow, own: flow.no_names(), lifted };
+    emitter.block(body, flow.cfg.body().start, false);
+
+    let lifted = emitter.lifted.difference(&emitter.own);
+    let is_liftable = |name: &Name| flow.scope().is_local(name) && !flow.scope().parameters.contains(name);
+    let lifted: Vec<Name> = state::names(&lifted).into_iter().filter(is_liftable).collect();
+    let start = docstring(body);
+    let is_plumbed = ctx.options.view == View::Full || ctx.options.dialect == Dialect::Snek;
+    if is_plumbed && !lifted.is_empty() {
+        body.insert(start, never_bound(&lifted));
+    }
+}
+
+/// Whether functions or thunks are made of any part of a body: otherwise all names stay where they are.
+fn makes_functions(body: &[Stmt]) -> bool {
+    let mut search = Delayed { found: false };
+    search.visit_body(body);
+    search.found
+}
+
+struct Delayed {
+    found: bool,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Delayed {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        self.found |= matches!(statement, Stmt::If(_) | Stmt::While(_) | Stmt::For(_));
+        match statement {
+            _ if self.found => {}
+            Stmt::FunctionDef(def) => {
+                def.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
+                self.visit_parameters(&def.parameters);
+            }
+            _ => source_order::walk_stmt(self, statement),
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::BoolOp(_) | Expr::If(_) => self.found = true,
+            Expr::Compare(node) if node.ops.len() > 1 => self.found = true,
+            _ if self.found => {}
+            _ => source_order::walk_expr(self, expression),
+        }
     }
 }
 
@@ -90,7 +135,7 @@ fn never_bound(names: &[Name]) -> Stmt {
 }
 
 /// The `global` and `nonlocal` statements in blocks: they concern the whole function.
-fn nested_declarations(body: &mut ast::Suite) -> Vec<Stmt> {
+fn nested_declarations(body: &mut ast::Suite, unreached: &[Stmt]) -> Vec<Stmt> {
     let mut found = Vec::new();
     for inner in body.iter_mut().flat_map(blocks) {
         for statement in ag_syntax::blocks::statements(inner) {
@@ -101,6 +146,9 @@ fn nested_declarations(body: &mut ast::Suite) -> Vec<Stmt> {
             }
         }
     }
+    let Variables { globals, nonlocals, .. } = Variables::of_statements(unreached);
+    found.extend(declaration(&globals, build::global));
+    found.extend(declaration(&nonlocals, build::nonlocal));
     found
 }
 
@@ -124,46 +172,92 @@ pub(super) struct Parts<'a> {
 }
 
 pub(super) struct Emitter<'e, 'u> {
-    pub(super) unit: &'e Unit<'u>,
-    facts: &'e mut dyn Iterator<Item = Facts>,
-    unbound: &'e mut dyn Iterator<Item = Vec<Name>>,
-    globals: &'e FxHashSet<Name>,
+    pub(super) ctx: &'e LoweringContext<'u>,
+    flow: &'e Flow,
+    /// Bound by statements that stay in the function itself.
+    own: NameSet<'e>,
+    /// Bound in blocks that become functions, or never reached.
+    lifted: NameSet<'e>,
 }
 
 impl Emitter<'_, '_> {
-    /// `moved`: the block is the body of a function that is made for it.
-    fn block(&mut self, suite: &mut ast::Suite, moved: bool) {
-        tree::rewrite(suite, |statement, out| self.statement(statement, moved, out));
+    /// `stmt`: the first statement of the block. `moved`: the block is the body of a function that is
+    /// made for it.
+    fn block(&mut self, suite: &mut ast::Suite, mut stmt: StmtId, moved: bool) {
+        tree::rewrite(suite, |statement, out| {
+            let next = self.flow.cfg.extent(stmt).end;
+            self.statement(statement, stmt, moved, out);
+            stmt = next;
+        });
     }
 
-    fn statement(&mut self, mut statement: Stmt, moved: bool, out: &mut ast::Suite) {
+    /// The blocks of a statement.
+    fn blocks(&mut self, statement: &mut Stmt, stmt: StmtId, moved: bool) {
+        for (kind, inner) in kinds(statement).into_iter().zip(blocks(statement)) {
+            if let Some(block) = self.flow.cfg.block(stmt, kind) {
+                self.block(inner, block.start, moved);
+            }
+        }
+    }
+
+    /// Notes what the steps of a statement bind: in the function itself, or in one that is made of a block.
+    fn place_names(&mut self, statement: &Stmt, stmt: StmtId, moved: bool, kept: bool) {
+        let is_loop = matches!(statement, Stmt::While(_) | Stmt::For(_));
+        // The iterable of a `for` is evaluated where the loop stands, its target bound in the body.
+        let in_body = |kind| is_loop && !kept && matches!(kind, NodeKind::Test | NodeKind::Target);
+        let (within, around) = (&mut self.lifted, &mut self.own);
+        let outside = if moved { &mut *within } else { around };
+        self.flow.add_bound_by(stmt, |kind| !in_body(kind), outside);
+        if is_loop && !kept {
+            self.flow.add_bound_by(stmt, in_body, within);
+        }
+        if let Stmt::AnnAssign(node) = statement
+            && let Some(name) = node.target.as_name_expr()
+        {
+            let names = if moved { &mut self.lifted } else { &mut self.own };
+            names.insert(&QName::from(&name.id));
+        }
+    }
+
+    fn statement(&mut self, mut statement: Stmt, stmt: StmtId, moved: bool, out: &mut ast::Suite) {
         let origin = TextRange::empty(statement.start());
-        let unbound = self.unbound.next().unwrap_or_default();
-        if !unbound.is_empty() && self.unit.options.view == View::Full {
-            unbound::guard(&unbound, &mut statement, moved, out);
+        let facts = match &statement {
+            Stmt::If(_) | Stmt::While(_) | Stmt::For(_) => {
+                Some(state::facts(self.ctx, self.flow, stmt, &statement))
+            }
+            _ => None,
+        };
+        if let Some(facts) = &facts {
+            let variables =
+                facts.state.iter().filter(|variable| variable.maybe_undefined && variable.place.is_none());
+            let names = variables.map(|variable| variable.name.clone());
+            self.ctx.maybe_undefined.borrow_mut().extend(names);
+        }
+        if self.ctx.options.view == View::Full {
+            let unbound = self.flow.unbound_reads(stmt);
+            if !unbound.is_empty() {
+                unbound::guard(&state::names(&unbound), &mut statement, moved, out);
+            }
         }
         let (kept, head) = match &statement {
-            Stmt::If(node) => (self.unit.notes.is_kept(node), node.test.end()),
-            Stmt::While(node) => (self.unit.notes.is_kept(node), node.test.end()),
-            Stmt::For(node) => (self.unit.notes.is_kept(node) || node.is_async, node.iter.end()),
-            Stmt::AnnAssign(_) if moved => return out.push(without_annotation(statement)),
-            _ => {
-                blocks(&mut statement).into_iter().for_each(|inner| self.block(inner, moved));
-                return out.push(statement);
-            }
+            Stmt::If(node) => (self.ctx.notes.is_kept(node), node.test.end()),
+            Stmt::While(node) => (self.ctx.notes.is_kept(node), node.test.end()),
+            Stmt::For(node) => (self.ctx.notes.is_kept(node) || node.is_async, node.iter.end()),
+            _ => (true, origin.end()),
         };
-        let Some(facts) = self.facts.next() else { return out.push(statement) };
-        let moved_within = moved || !kept;
-        for inner in blocks(&mut statement) {
-            self.block(inner, moved_within);
-        }
+        self.place_names(&statement, stmt, moved, kept);
+        let Some(facts) = facts else {
+            self.blocks(&mut statement, stmt, moved);
+            return out.push(if moved { without_annotation(statement) } else { statement });
+        };
+        self.blocks(&mut statement, stmt, moved || !kept);
         if kept {
-            stop_kept(self.unit, &mut statement);
+            stop_kept(self.ctx, &mut statement);
             return out.push(statement);
         }
         let head = TextRange::new(origin.start(), head.max(origin.start()));
         let parts = Parts { facts: &facts, origin, head };
-        if self.unit.options.dialect == Dialect::Snek {
+        if self.ctx.options.dialect == Dialect::Snek {
             return match statement {
                 Stmt::If(node) => snek::if_stmt(self, &parts, node, out),
                 Stmt::While(node) => snek::while_stmt(self, &parts, node, out),
@@ -172,11 +266,11 @@ impl Emitter<'_, '_> {
             };
         }
         let note = match &statement {
-            Stmt::While(node) => self.unit.notes.take(node),
-            Stmt::For(node) => self.unit.notes.take(node),
+            Stmt::While(node) => self.ctx.notes.take(node),
+            Stmt::For(node) => self.ctx.notes.take(node),
             _ => Note::default(),
         };
-        match (statement, self.unit.options.view) {
+        match (statement, self.ctx.options.view) {
             (Stmt::If(node), View::Full) => full::if_stmt(self, &parts, node, out),
             (Stmt::If(node), View::Simplified) => simplified::if_stmt(self, &parts, node, out),
             (Stmt::While(node), View::Full) => full::while_stmt(self, &parts, node, note, out),
@@ -222,7 +316,7 @@ impl Emitter<'_, '_> {
     /// `global` and `nonlocal` lines for names that a function binds for the one around it.
     fn declare(&self, names: &[Name], out: &mut ast::Suite) {
         let (globals, locals): (Vec<Name>, Vec<Name>) =
-            names.iter().cloned().partition(|name| self.globals.contains(name));
+            names.iter().cloned().partition(|name| self.flow.scope().globals.contains(name));
         if !globals.is_empty() {
             out.push(build::global(&globals));
         }
@@ -232,10 +326,31 @@ impl Emitter<'_, '_> {
     }
 }
 
+/// What the blocks of a statement are, in the order of [`blocks`].
+fn kinds(statement: &Stmt) -> Vec<BlockKind> {
+    use BlockKind::{Body, Case, Else, Finally, Handler};
+    match statement {
+        Stmt::Match(node) => (0..node.cases.len() as u32).map(Case).collect(),
+        Stmt::Try(node) => {
+            let handlers = (0..node.handlers.len() as u32).map(Handler);
+            std::iter::once(Body).chain(handlers).chain([Else, Finally]).collect()
+        }
+        _ => vec![Body, Else],
+    }
+}
+
+/// What is too large to be followed stays Python.
+fn keep_all(ctx: &LoweringContext, body: &mut ast::Suite) {
+    for statement in body {
+        blocks(statement).into_iter().for_each(|inner| keep_all(ctx, inner));
+        stop_kept(ctx, statement);
+    }
+}
+
 /// A loop that stays Python ends by a `break` when a flag is set.
-fn stop_kept(unit: &Unit, statement: &mut Stmt) {
+fn stop_kept(ctx: &LoweringContext, statement: &mut Stmt) {
     let Stmt::For(node) = statement else { return };
-    let flags = unit.notes.take(node).stop_flags;
+    let flags = ctx.notes.take(node).stop_flags;
     for flag in flags {
         let origin = TextRange::empty(node.range.end());
         let test = build::name(&flag, origin);

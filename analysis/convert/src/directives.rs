@@ -10,16 +10,16 @@
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
 use super::build;
+use super::lowering::LoweringContext;
 use super::tree::blocks;
-use super::unit::Unit;
 
 const LOOP_OPTIONS: [&str; 4] =
     ["parallel_iterations", "swap_memory", "maximum_iterations", "shape_invariants"];
 
-pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
+pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     for statement in body.iter_mut() {
         for inner in blocks(statement) {
-            run(unit, inner);
+            run(ctx, inner);
         }
         let (index, block) = match statement {
             Stmt::While(node) => (&mut node.node_index, &mut node.body),
@@ -34,14 +34,14 @@ pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
         let mut options: Vec<ast::Keyword> =
             positional.map(|(name, value)| build::keyword(name, value.clone())).collect();
         options.extend(call.arguments.keywords.iter().cloned());
-        unit.notes.add(index, |note| note.loop_options = options);
+        ctx.notes.add(index, |note| note.loop_options = options);
         if block.is_empty() {
             block.push(build::pass());
         }
     }
     if body.iter().any(|statement| directive(statement, "set_element_type").is_some()) {
         super::tree::rewrite(body, |statement, out| match directive(&statement, "set_element_type") {
-            Some(call) => element_type(unit, call),
+            Some(call) => element_type(ctx, call),
             None => out.push(statement),
         });
         if body.is_empty() {
@@ -51,14 +51,14 @@ pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
 }
 
 /// `set_element_type(target, dtype, shape)`: kept for the lists.
-fn element_type(unit: &Unit, call: &ast::ExprCall) {
+fn element_type(ctx: &LoweringContext, call: &ast::ExprCall) {
     let argument = |name: &str, position: usize| {
         let positional = call.arguments.args.get(position);
         positional.or_else(|| call.arguments.find_keyword(name).map(|keyword| &keyword.value)).cloned()
     };
     if let Some(Expr::Name(target)) = argument("entity", 0) {
         let types = (argument("dtype", 1), argument("shape", 2));
-        unit.element_types.borrow_mut().insert(target.id, types);
+        ctx.element_types.borrow_mut().insert(target.id, types);
     }
 }
 

@@ -1,12 +1,13 @@
 //! The functions of a source: where each stands, and what it takes from around it.
 
+use std::cell::OnceCell;
+
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange, TextSize};
-use rustc_hash::FxHashSet;
 
-use super::scope::Scope;
+use ag_flow::Variables;
 use ag_syntax::functions::keyword_start;
 
 /// What can be converted on its own.
@@ -50,56 +51,68 @@ pub(super) enum Node<'t> {
     Lambda(&'t ast::ExprLambda),
 }
 
+impl Node<'_> {
+    fn variables(self) -> Variables {
+        match self {
+            Self::Function(def) => Variables::of_function(def),
+            Self::Lambda(lambda) => Variables::of_lambda(lambda),
+        }
+    }
+}
+
 /// All of a module, in the order in which they start.
 pub(super) fn collect<'t>(text: &'t str, body: &'t [Stmt]) -> Vec<Entry<'t>> {
-    let mut collector = Collector { text, ..Collector::default() };
+    let mut collector = Collector { text, mentions_class: mentions_class(text), ..Collector::default() };
     collector.visit_body(body);
     collector.entries.sort_by_key(|entry| entry.place.range.start());
     collector.entries
 }
 
+/// Whether a text may ask for the class around: `super()` does so by `__class__`.
+fn mentions_class(text: &str) -> bool {
+    let names = [b"super".as_slice(), b"__class__"];
+    names.iter().any(|name| memchr::memmem::find(text.as_bytes(), name).is_some())
+}
+
 #[derive(Default)]
 struct Collector<'t> {
     text: &'t str,
+    /// Of the whole text: most have none.
+    mentions_class: bool,
     entries: Vec<Entry<'t>>,
     path: Vec<Name>,
     /// The classes around, and `None` for a function.
     class: Option<Name>,
     is_class_body: bool,
-    /// What the functions around bind.
-    enclosing: Vec<FxHashSet<Name>>,
+    /// The functions around.
+    enclosing: Vec<Enclosing<'t>>,
+}
+
+/// A function around others; what it binds is found when one of them is there to ask.
+struct Enclosing<'t> {
+    node: Node<'t>,
+    variables: OnceCell<Variables>,
+}
+
+impl Enclosing<'_> {
+    fn binds(&self, name: &Name) -> bool {
+        self.variables.get_or_init(|| self.node.variables()).bound.contains(name)
+    }
 }
 
 impl<'t> Collector<'t> {
-    fn add(
-        &mut self,
-        name: &str,
-        kind: Kind,
-        range: TextRange,
-        name_range: TextRange,
-        node: Node<'t>,
-        scope: &Scope,
-    ) {
+    fn add(&mut self, name: &str, kind: Kind, range: TextRange, name_range: TextRange, node: Node<'t>) {
         let mut qualname = String::new();
         for part in &self.path {
             qualname.push_str(part);
             qualname.push('.');
         }
         qualname.push_str(name);
-        let mut free: Vec<Name> = scope
-            .free()
-            .filter(|name| self.enclosing.iter().any(|bound| bound.contains(*name)))
-            .cloned()
-            .collect();
-        if scope.needs_class && self.class.is_some() {
-            free.push(Name::new_static("__class__"));
-        }
+        let free = self.free_variables(node, range);
         let start = match node {
             Node::Function(def) => keyword_start(self.text, def),
             Node::Lambda(lambda) => lambda.start(),
         };
-        free.sort_unstable();
-        free.dedup();
         self.entries.push(Entry {
             place: Place { qualname, kind, range, start, name_range, free_variables: free },
             node,
@@ -108,9 +121,25 @@ impl<'t> Collector<'t> {
         });
     }
 
-    fn within(&mut self, name: Name, scope: Scope, walk: impl FnOnce(&mut Self)) {
+    fn free_variables(&self, node: Node<'t>, range: TextRange) -> Vec<Name> {
+        let asks_for_class = self.mentions_class && self.class.is_some() && mentions_class(&self.text[range]);
+        if self.enclosing.is_empty() && !asks_for_class {
+            return Vec::new();
+        }
+        let scope = node.variables();
+        let is_enclosed = |name: &&Name| self.enclosing.iter().any(|around| around.binds(name));
+        let mut free: Vec<Name> = scope.free.iter().filter(is_enclosed).cloned().collect();
+        if asks_for_class && ["super", "__class__"].iter().any(|name| scope.free.contains(*name)) {
+            free.push(Name::new_static("__class__"));
+        }
+        free.sort_unstable();
+        free.dedup();
+        free
+    }
+
+    fn within(&mut self, name: Name, node: Node<'t>, walk: impl FnOnce(&mut Self)) {
         self.path.push(name);
-        self.enclosing.push(scope.bound);
+        self.enclosing.push(Enclosing { node, variables: OnceCell::new() });
         let is_class_body = std::mem::replace(&mut self.is_class_body, false);
         walk(self);
         self.is_class_body = is_class_body;
@@ -125,10 +154,11 @@ impl<'t> SourceOrderVisitor<'t> for Collector<'t> {
             Stmt::FunctionDef(def) => {
                 def.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
                 self.visit_parameters(&def.parameters);
-                let scope = Scope::of_function(def);
                 let kind = if self.is_class_body { Kind::Method } else { Kind::Function };
-                self.add(&def.name.id, kind, def.range, def.name.range, Node::Function(def), &scope);
-                self.within(def.name.id.clone(), scope, |collector| collector.visit_body(&def.body));
+                self.add(&def.name.id, kind, def.range, def.name.range, Node::Function(def));
+                self.within(def.name.id.clone(), Node::Function(def), |collector| {
+                    collector.visit_body(&def.body)
+                });
             }
             Stmt::ClassDef(class) => {
                 class.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
@@ -148,11 +178,10 @@ impl<'t> SourceOrderVisitor<'t> for Collector<'t> {
         match expression {
             Expr::Lambda(lambda) => {
                 lambda.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
-                let scope = Scope::of_lambda(lambda);
                 let range = expression.range();
-                self.add("<lambda>", Kind::Lambda, range, range, Node::Lambda(lambda), &scope);
+                self.add("<lambda>", Kind::Lambda, range, range, Node::Lambda(lambda));
                 let name = Name::new_static("<lambda>");
-                self.within(name, scope, |collector| collector.visit_expr(&lambda.body));
+                self.within(name, Node::Lambda(lambda), |collector| collector.visit_expr(&lambda.body));
             }
             _ => source_order::walk_expr(self, expression),
         }

@@ -15,15 +15,15 @@ use std::cell::RefCell;
 
 use super::build;
 use super::expressions::{self, Rewrite, Walk};
+use super::lowering::{LoweringContext, first_parameter};
 use super::options::{Features, View};
 use super::reason;
 use super::tree::{blocks, docstring, is_made};
-use super::unit::Unit;
 
-pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
-    nested(unit, body);
-    lambdas(unit, body);
-    if unit.options.view == View::Simplified || body.is_empty() {
+pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
+    nested(ctx, body);
+    lambdas(ctx, body);
+    if ctx.options.view == View::Simplified || body.is_empty() {
         return;
     }
     let origin = TextRange::empty(body.first().map_or_else(Default::default, Ranged::start));
@@ -32,27 +32,27 @@ pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
         rest.push(build::pass());
     }
     let arguments = vec![
-        build::string(&unit.name, origin),
-        build::string(&unit.scope, origin),
-        conversion_options(unit, origin),
+        build::string(&ctx.name, origin),
+        build::string(&ctx.scope, origin),
+        conversion_options(ctx, origin),
     ];
-    body.push(build::with(build::operator("FunctionScope", arguments, origin), &unit.scope, rest, origin));
+    body.push(build::with(build::operator("FunctionScope", arguments, origin), &ctx.scope, rest, origin));
 }
 
 /// Marks lambdas as converted with the function that they stand in.
-pub(super) fn lambdas(unit: &Unit, body: &mut ast::Suite) {
-    if unit.options.view == View::Full {
+pub(super) fn lambdas(ctx: &LoweringContext, body: &mut ast::Suite) {
+    if ctx.options.view == View::Full {
         expressions::rewrite(body, &Lambdas);
     }
 }
 
 /// The options that a function was converted with, for what it calls.
-pub(super) fn conversion_options(unit: &Unit, origin: TextRange) -> Expr {
-    if unit.is_nested {
+pub(super) fn conversion_options(ctx: &LoweringContext, origin: TextRange) -> Expr {
+    if ctx.is_nested {
         return build::operator_name("STD", origin);
     }
     let feature = |name| build::attribute(build::operator_name("Feature", origin), name, origin);
-    let features = match unit.options.features {
+    let features = match ctx.options.features {
         Features::ALL => feature("ALL"),
         features => build::tuple(features.names().map(feature).collect(), origin),
     };
@@ -82,50 +82,50 @@ impl Rewrite for Lambdas {
 }
 
 /// Converts the functions that stand in a body, in the functions made of its blocks too.
-pub(super) fn nested(unit: &Unit, body: &mut ast::Suite) {
+pub(super) fn nested(ctx: &LoweringContext, body: &mut ast::Suite) {
     for statement in body {
         match statement {
-            Stmt::FunctionDef(def) if is_made(def) => nested(unit, &mut def.body),
-            Stmt::FunctionDef(def) => function(unit, def, unit.class.as_ref()),
+            Stmt::FunctionDef(def) if is_made(def) => nested(ctx, &mut def.body),
+            Stmt::FunctionDef(def) => function(ctx, def, ctx.class.as_ref()),
             Stmt::ClassDef(class) => {
                 let name = class.name.id.clone();
-                methods(unit, &mut class.body, &name);
+                methods(ctx, &mut class.body, &name);
             }
-            _ => blocks(statement).into_iter().for_each(|inner| nested(unit, inner)),
+            _ => blocks(statement).into_iter().for_each(|inner| nested(ctx, inner)),
         }
     }
 }
 
 /// A class body runs in a scope of its own, which no lambda sees: only its methods are converted.
-fn methods(unit: &Unit, body: &mut ast::Suite, class: &Name) {
+fn methods(ctx: &LoweringContext, body: &mut ast::Suite, class: &Name) {
     for statement in body {
         match statement {
-            Stmt::FunctionDef(def) => function(unit, def, Some(class)),
+            Stmt::FunctionDef(def) => function(ctx, def, Some(class)),
             Stmt::ClassDef(inner) => {
                 let name = inner.name.id.clone();
-                methods(unit, &mut inner.body, &name);
+                methods(ctx, &mut inner.body, &name);
             }
-            _ => blocks(statement).into_iter().for_each(|inner| methods(unit, inner, class)),
+            _ => blocks(statement).into_iter().for_each(|inner| methods(ctx, inner, class)),
         }
     }
 }
 
-fn function(unit: &Unit, def: &mut ast::StmtFunctionDef, class: Option<&Name>) {
+fn function(ctx: &LoweringContext, def: &mut ast::StmtFunctionDef, class: Option<&Name>) {
     if reason::of_function(def).is_none() {
-        let inner = Unit {
+        let inner = LoweringContext {
             name: def.name.id.clone(),
-            scope: unit.names.fresh("fscope"),
+            scope: ctx.names.fresh("fscope"),
             is_async: def.is_async,
             is_nested: true,
             class: class.cloned(),
             first_parameter: first_parameter(&def.parameters),
-            maybe_undefined: RefCell::new(unit.maybe_undefined.borrow().clone()),
+            maybe_undefined: RefCell::new(ctx.maybe_undefined.borrow().clone()),
             element_types: RefCell::default(),
-            ..*unit
+            ..*ctx
         };
-        inner.convert(def);
+        (inner.lower_nested)(&inner, def);
     }
-    if unit.options.has_scopes() {
+    if ctx.options.has_scopes() {
         mark_converted(def);
     }
 }
@@ -138,9 +138,4 @@ pub(super) fn mark_converted(def: &mut ast::StmtFunctionDef) {
         node_index: super::tree::made(),
         expression: build::operator_name("autograph_artifact", origin),
     });
-}
-
-pub(super) fn first_parameter(parameters: &ast::Parameters) -> Option<Name> {
-    let first = parameters.posonlyargs.first().or(parameters.args.first());
-    first.map(|parameter| parameter.parameter.name.id.clone())
 }

@@ -8,8 +8,8 @@
 //!
 //! A function goes through the passes in [`Pass::ALL`], a file each in this room (AutoGraph, §7.2):
 //! they rewrite ruff's tree, and the `printer` prints it with a [`SourceMap`]. For values that
-//! are not staged, converted code does exactly what the original does. This room knows syntax
-//! alone: no types, no database. [`template`] has the means to write passes of one's own (AutoGraph,
+//! are not staged, converted code does exactly what the original does. It depends on syntax and
+//! data flow alone: no types, no database. [`template`] has the means to write passes of one's own (AutoGraph,
 //! appendix C).
 
 mod asserts;
@@ -29,23 +29,22 @@ mod jumps;
 mod keep;
 mod lists;
 mod logical_expressions;
+mod lowering;
 mod map;
 mod module;
 mod names;
 mod notes;
 mod options;
+mod pipeline;
 mod printer;
 mod reason;
 mod returns;
-mod scope;
-mod set;
 mod slices;
 mod snek;
 mod standalone;
 mod state;
 pub mod template;
 mod tree;
-mod unit;
 mod variables;
 
 pub use characters::Characters;
@@ -100,7 +99,7 @@ impl<'a> Converter<'a> {
         Some(Reason::Syntax(error.error.to_string()))
     }
 
-    fn context(&self) -> unit::Context<'_> {
-        unit::Context { source: self.text, options: self.options, identifiers: &self.identifiers }
+    fn context(&self) -> lowering::Context<'_> {
+        lowering::Context { source: self.text, options: self.options, identifiers: &self.identifiers }
     }
 }

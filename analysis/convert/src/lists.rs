@@ -15,26 +15,26 @@ use rustc_hash::FxHashSet;
 
 use super::build;
 use super::expressions::{self, Rewrite, Walk};
-use super::scope::Scope;
+use super::lowering::LoweringContext;
 use super::tree::{self, blocks, is_made};
-use super::unit::Unit;
+use ag_flow::Variables;
 
-pub(super) fn run(unit: &Unit, parameters: &ast::Parameters, body: &mut ast::Suite) {
-    if !unit.options.features.lists {
+pub(super) fn run(ctx: &LoweringContext, parameters: &ast::Parameters, body: &mut ast::Suite) {
+    if !ctx.options.features.lists {
         return;
     }
-    let mut own = Scope::of_statements(body).assigned();
+    let mut own = Variables::of_statements(body).assigned();
     own.extend(parameters.iter().map(|parameter| parameter.name().id.clone()));
-    statements(unit, &own, body);
-    expressions::rewrite(body, &Displays { unit });
+    statements(ctx, &own, body);
+    expressions::rewrite(body, &Displays { ctx });
 }
 
 /// Assigns to the lists in variables of this function, `own`, alone: a variable of another scope would become one of
 /// this. Its list changes where it is.
-fn statements(unit: &Unit, own: &FxHashSet<Name>, body: &mut ast::Suite) {
+fn statements(ctx: &LoweringContext, own: &FxHashSet<Name>, body: &mut ast::Suite) {
     tree::rewrite(body, |mut statement, out| {
         for inner in blocks(&mut statement) {
-            statements(unit, own, inner);
+            statements(ctx, own, inner);
         }
         let origin = statement.range();
         match &mut statement {
@@ -44,12 +44,12 @@ fn statements(unit: &Unit, own: &FxHashSet<Name>, body: &mut ast::Suite) {
                     let call = build::operator("list_append", vec![list, element], origin);
                     return out.push(build::assign_to(target, call, origin));
                 }
-                pops(unit, own, &mut node.value, origin, out);
+                pops(ctx, own, &mut node.value, origin, out);
             }
             Stmt::Assign(ast::StmtAssign { value, .. })
             | Stmt::AugAssign(ast::StmtAugAssign { value, .. })
             | Stmt::Return(ast::StmtReturn { value: Some(value), .. }) => {
-                pops(unit, own, value, origin, out);
+                pops(ctx, own, value, origin, out);
             }
             _ => {}
         }
@@ -72,14 +72,14 @@ fn append(own: &FxHashSet<Name>, expression: &Expr) -> Option<(Expr, Expr)> {
 /// Takes the pops out of an expression in the order in which they are evaluated; false once anything
 /// has been evaluated that a pop must not overtake.
 fn pops(
-    unit: &Unit,
+    ctx: &LoweringContext,
     own: &FxHashSet<Name>,
     value: &mut Expr,
     origin: TextRange,
     out: &mut ast::Suite,
 ) -> bool {
     let mut all =
-        |values: &mut [&mut Expr]| values.iter_mut().all(|value| pops(unit, own, value, origin, out));
+        |values: &mut [&mut Expr]| values.iter_mut().all(|value| pops(ctx, own, value, origin, out));
     match value {
         Expr::Name(_) | Expr::NumberLiteral(_) | Expr::StringLiteral(_) | Expr::BooleanLiteral(_) => true,
         Expr::Tuple(node) => all(&mut node.elts.iter_mut().collect::<Vec<_>>()),
@@ -108,7 +108,7 @@ fn pops(
             false
         }
         Expr::Call(_) => {
-            pop(unit, value, origin, out);
+            pop(ctx, value, origin, out);
             true
         }
         _ => false,
@@ -121,11 +121,11 @@ fn is_pop(own: &FxHashSet<Name>, call: &ast::ExprCall) -> bool {
 }
 
 /// Puts `list, popped_ = ag__.list_pop(list, …)` before the statement.
-fn pop(unit: &Unit, value: &mut Expr, origin: TextRange, out: &mut ast::Suite) {
+fn pop(ctx: &LoweringContext, value: &mut Expr, origin: TextRange, out: &mut ast::Suite) {
     let Expr::Call(call) = value else { return };
     let Expr::Attribute(method) = &*call.func else { return };
     let list = (*method.value).clone();
-    let (dtype, shape) = element_type(unit, &list, origin);
+    let (dtype, shape) = element_type(ctx, &list, origin);
     let options = build::call_with(
         build::operator_name("ListPopOpts", origin),
         Vec::new(),
@@ -133,7 +133,7 @@ fn pop(unit: &Unit, value: &mut Expr, origin: TextRange, out: &mut ast::Suite) {
         origin,
     );
     let position = call.arguments.args.first().cloned().unwrap_or_else(|| build::none(origin));
-    let popped = unit.names.fresh("popped_");
+    let popped = ctx.names.fresh("popped_");
     let pop = build::call_with(
         build::operator_name("list_pop", origin),
         vec![list.clone(), position],
@@ -180,15 +180,15 @@ fn with_context(mut place: Expr, context: ExprContext) -> Expr {
     place
 }
 
-fn element_type(unit: &Unit, list: &Expr, origin: TextRange) -> (Expr, Expr) {
-    let types = unit.element_types.borrow();
+fn element_type(ctx: &LoweringContext, list: &Expr, origin: TextRange) -> (Expr, Expr) {
+    let types = ctx.element_types.borrow();
     let of = list.as_name_expr().and_then(|name| types.get(&name.id));
     let (dtype, shape) = of.cloned().unwrap_or_default();
     (dtype.unwrap_or_else(|| build::none(origin)), shape.unwrap_or_else(|| build::none(origin)))
 }
 
 struct Displays<'a> {
-    unit: &'a Unit<'a>,
+    ctx: &'a LoweringContext<'a>,
 }
 
 impl Rewrite for Displays<'_> {
@@ -202,7 +202,7 @@ impl Rewrite for Displays<'_> {
             }
             Expr::Call(call) if !is_made(call) && is_stack(call) => {
                 let list = call.arguments.args.first().cloned().unwrap_or_else(|| build::none(origin));
-                let (dtype, _) = element_type(self.unit, &list, origin);
+                let (dtype, _) = element_type(self.ctx, &list, origin);
                 let options = build::call_with(
                     build::operator_name("ListStackOpts", origin),
                     Vec::new(),

@@ -13,17 +13,17 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::build;
 use super::expressions::{self, Rewrite, Walk, can_be_delayed};
-use super::unit::Unit;
+use super::lowering::LoweringContext;
 
 /// More operands than this are grouped in halves: brackets nest a hundred deep at most.
 const MAX_NESTED: usize = 16;
 
-pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
-    expressions::rewrite(body, &Logical { unit });
+pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
+    expressions::rewrite(body, &Logical { ctx });
 }
 
 struct Logical<'a> {
-    unit: &'a Unit<'a>,
+    ctx: &'a LoweringContext<'a>,
 }
 
 impl Rewrite for Logical<'_> {
@@ -93,7 +93,7 @@ impl Logical<'_> {
         if is_plain(&middle) {
             return link(left, middle);
         }
-        let (a, b) = (self.unit.names.fresh("left_"), self.unit.names.fresh("right_"));
+        let (a, b) = (self.ctx.names.fresh("left_"), self.ctx.names.fresh("right_"));
         let at = |name: &str, operand: &Expr| build::name(name, operand.range());
         let body = link(at(&a, &left), at(&b, &middle));
         build::call(build::lambda(&[&a, &b], body), vec![left, middle], origin)
@@ -101,10 +101,10 @@ impl Logical<'_> {
 
     fn pair(&self, left: Expr, op: CmpOp, right: Expr, origin: TextRange) -> Expr {
         match op {
-            CmpOp::Eq if self.unit.options.features.equality => {
+            CmpOp::Eq if self.ctx.options.features.equality => {
                 build::operator("eq", vec![left, right], origin)
             }
-            CmpOp::NotEq if self.unit.options.features.equality => {
+            CmpOp::NotEq if self.ctx.options.features.equality => {
                 build::operator("not_eq", vec![left, right], origin)
             }
             op => build::compare(left, op, right, origin),
@@ -114,7 +114,7 @@ impl Logical<'_> {
     fn equality(&self, expression: &mut Expr) {
         let Expr::Compare(node) = expression else { return };
         let origin = node.range;
-        if !self.unit.options.features.equality || !matches!(node.ops[..], [CmpOp::Eq | CmpOp::NotEq]) {
+        if !self.ctx.options.features.equality || !matches!(node.ops[..], [CmpOp::Eq | CmpOp::NotEq]) {
             return;
         }
         let left = std::mem::replace(&mut *node.left, build::none(origin));

@@ -16,42 +16,42 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::build;
 use super::jumps::{self, Jump, Lowering};
+use super::lowering::LoweringContext;
 use super::options::View;
 use super::tree::{self, blocks, docstring};
-use super::unit::Unit;
 
-pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
+pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     if !jumps::contains(body, Jump::Return) {
         return;
     }
     let (last, before) =
         body.split_last_mut().map_or((None, &[][..]), |(last, before)| (Some(last), &*before));
     let only_at_the_end = matches!(last, Some(Stmt::Return(_))) && !jumps::contains(before, Jump::Return);
-    if unit.is_async || only_at_the_end {
-        return in_place(unit, body);
+    if ctx.is_async || only_at_the_end {
+        return in_place(ctx, body);
     }
     let always_returns = jumps::exits(body);
-    let flag = unit.names.fresh("do_return");
-    let value = unit.names.fresh("retval_");
+    let flag = ctx.names.fresh("do_return");
+    let value = ctx.names.fresh("retval_");
     let store = |statement: &Stmt| {
         let Stmt::Return(node) = statement else { return None };
         let returned = node.value.as_deref().cloned();
         let returned = returned.unwrap_or_else(|| build::none(node.range));
         Some(build::assign(&value, returned, node.range))
     };
-    let undo = |origin| Some(build::assign(&value, nothing(unit, origin), origin));
+    let undo = |origin| Some(build::assign(&value, nothing(ctx, origin), origin));
     let mut lowering =
-        Lowering { replace: &store, undo: &undo, ..Lowering::new(Jump::Return, &flag, unit.notes) };
+        Lowering { replace: &store, undo: &undo, ..Lowering::new(Jump::Return, &flag, ctx.notes) };
     lowering.block(body, true);
     let is_used = lowering.is_used;
     let origin = TextRange::empty(body.last().map_or_else(Default::default, Ranged::end));
     let did_return = if is_used { build::name(&flag, origin) } else { build::boolean(true, origin) };
-    body.push(ret(unit, build::name(&value, origin), did_return, origin));
+    body.push(ret(ctx, build::name(&value, origin), did_return, origin));
 
     let start = TextRange::empty(body.first().map_or_else(Default::default, Ranged::start));
     let position = docstring(body);
     if !always_returns || is_used {
-        body.insert(position, build::assign(&value, nothing(unit, start), start));
+        body.insert(position, build::assign(&value, nothing(ctx, start), start));
     }
     if is_used {
         body.insert(position, build::assign(&flag, build::boolean(false, start), start));
@@ -59,18 +59,18 @@ pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
 }
 
 /// What stands for a value where nothing has been returned.
-fn nothing(unit: &Unit, origin: TextRange) -> Expr {
-    match unit.options.view {
+fn nothing(ctx: &LoweringContext, origin: TextRange) -> Expr {
+    match ctx.options.view {
         View::Full => build::operator("UndefinedReturnValue", Vec::new(), origin),
         View::Simplified => build::none(origin),
     }
 }
 
 /// `return fscope.ret(value, did_return)`
-fn ret(unit: &Unit, value: Expr, did_return: Expr, origin: TextRange) -> Stmt {
-    let value = match unit.options.view {
+fn ret(ctx: &LoweringContext, value: Expr, did_return: Expr, origin: TextRange) -> Stmt {
+    let value = match ctx.options.view {
         View::Full => {
-            let ret = build::attribute(build::name(&unit.scope, origin), "ret", origin);
+            let ret = build::attribute(build::name(&ctx.scope, origin), "ret", origin);
             build::call(ret, vec![value, did_return], origin)
         }
         View::Simplified => value,
@@ -79,15 +79,15 @@ fn ret(unit: &Unit, value: Expr, did_return: Expr, origin: TextRange) -> Stmt {
 }
 
 /// Where a `return` can stay, its value still passes through the function's scope.
-fn in_place(unit: &Unit, body: &mut ast::Suite) {
+fn in_place(ctx: &LoweringContext, body: &mut ast::Suite) {
     tree::rewrite(body, |mut statement, out| {
         for inner in blocks(&mut statement) {
-            in_place(unit, inner);
+            in_place(ctx, inner);
         }
         out.push(match statement {
             Stmt::Return(node) => {
                 let value = node.value.map_or_else(|| build::none(node.range), |value| *value);
-                ret(unit, value, build::boolean(true, node.range), node.range)
+                ret(ctx, value, build::boolean(true, node.range), node.range)
             }
             statement => statement,
         });

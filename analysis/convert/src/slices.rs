@@ -12,13 +12,13 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::build;
 use super::expressions::{self, Rewrite, Walk};
-use super::unit::{self, Unit};
+use super::lowering::{self, LoweringContext};
 
-pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
-    if !unit.options.features.lists {
+pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
+    if !ctx.options.features.lists {
         return;
     }
-    unit::for_each(body, &mut |statement| {
+    lowering::for_each(body, &mut |statement| {
         if let Stmt::Assign(node) = statement
             && let [Expr::Subscript(target)] = &mut node.targets[..]
             && is_single(&target.slice)

@@ -20,15 +20,15 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::build;
 use super::control_flow::{Emitter, Parts, orelse};
+use super::lowering::LoweringContext;
 use super::options::Pass;
 use super::returns;
 use super::tree::{self, blocks, docstring};
-use super::unit::Unit;
 
 /// Pass 4: `return` becomes `_return`.
-pub(super) fn returns(unit: &Unit, body: &mut ast::Suite) {
+pub(super) fn returns(ctx: &LoweringContext, body: &mut ast::Suite) {
     if is_watched(body, false) {
-        returns::run(unit, body);
+        returns::run(ctx, body);
     }
     replace_returns(body);
 }
@@ -56,12 +56,12 @@ fn replace_returns(body: &mut ast::Suite) {
 }
 
 /// A `for` that is left early cannot be `_for(iterable, body)`, and stays as it is.
-pub(super) fn keep_broken_loops(unit: &Unit, body: &mut ast::Suite) {
+pub(super) fn keep_broken_loops(ctx: &LoweringContext, body: &mut ast::Suite) {
     for statement in body {
         if let Stmt::For(node) = statement {
-            unit.notes.add(&mut node.node_index, |note| note.kept |= !note.stop_flags.is_empty());
+            ctx.notes.add(&mut node.node_index, |note| note.kept |= !note.stop_flags.is_empty());
         }
-        blocks(statement).into_iter().for_each(|inner| keep_broken_loops(unit, inner));
+        blocks(statement).into_iter().for_each(|inner| keep_broken_loops(ctx, inner));
     }
 }
 
@@ -72,7 +72,7 @@ pub(super) fn if_stmt(
     out: &mut ast::Suite,
 ) {
     let otherwise = orelse(&mut node);
-    let names = emitter.unit.names;
+    let names = emitter.ctx.names;
     let [in_then, in_else] = &parts.facts.bound;
     let then = emitter.function(names.numbered("then"), &[], in_then, node.body, parts, out);
     let otherwise = emitter.function(names.numbered("else"), &[], in_else, otherwise, parts, out);
@@ -85,7 +85,7 @@ pub(super) fn while_stmt(
     node: ast::StmtWhile,
     out: &mut ast::Suite,
 ) {
-    let names = emitter.unit.names;
+    let names = emitter.ctx.names;
     let body = emitter.function(names.numbered("body"), &[], &parts.facts.bound[0], node.body, parts, out);
     let origin = node.test.range();
     let test = [build::returned(*node.test, origin)];
@@ -99,7 +99,7 @@ pub(super) fn for_stmt(
     node: ast::StmtFor,
     out: &mut ast::Suite,
 ) {
-    let (name, item) = (emitter.unit.names.numbered("body"), emitter.unit.names.fresh("item_"));
+    let (name, item) = (emitter.ctx.names.numbered("body"), emitter.ctx.names.fresh("item_"));
     let body = emitter.loop_function(name, &item, (*node.target, node.body), parts, out);
     out.push(call("_for", vec![*node.iter, body], parts));
 }
@@ -110,14 +110,14 @@ fn call(operator: &str, arguments: Vec<ast::Expr>, parts: &Parts<'_>) -> Stmt {
 }
 
 /// The last pass: what `_return` raises is caught, and the functions within are converted.
-pub(super) fn functions(unit: &Unit, body: &mut ast::Suite) {
-    super::functions::nested(unit, body);
-    if !unit.options.runs(Pass::Functions) || !returns_somewhere(body) {
+pub(super) fn functions(ctx: &LoweringContext, body: &mut ast::Suite) {
+    super::functions::nested(ctx, body);
+    if !ctx.options.runs(Pass::Functions) || !returns_somewhere(body) {
         return;
     }
     let origin = TextRange::empty(body.first().map_or_else(Default::default, Ranged::start));
     let rest: ast::Suite = body.drain(docstring(body)..).collect();
-    let result = unit.names.fresh("result_");
+    let result = ctx.names.fresh("result_");
     let value = build::attribute(build::name(&result, origin), "value", origin);
     let class = build::name("NonLocalReturnValue", origin);
     let handler = [build::returned(value, origin)].into_iter().collect();

@@ -9,13 +9,14 @@ use super::Converter;
 use super::build;
 use super::entry::{self, Entry, Node, Place};
 use super::functions;
+use super::lowering::{Context, LoweringContext};
 use super::map::SourceMap;
 use super::names::Namer;
 use super::notes::Notes;
+use super::pipeline;
 use super::printer::{Printed, Printer};
 use super::reason::Reason;
 use super::tree::made;
-use super::unit::{Context, Unit};
 
 /// A function that has been converted, or not.
 #[derive(Clone, Debug)]
@@ -81,13 +82,21 @@ pub(super) fn convert(
 ) {
     let names = Namer::new(context.identifiers);
     let notes = Notes::default();
-    let unit = Unit {
+    let ctx = LoweringContext {
         is_nested,
         is_async: def.is_async,
         class: entry.class.clone(),
-        ..Unit::outermost(context, &names, &notes, def.name.id.clone(), "fscope", Some(&def.parameters))
+        ..LoweringContext::outermost(
+            context,
+            &names,
+            &notes,
+            def.name.id.clone(),
+            "fscope",
+            Some(&def.parameters),
+            pipeline::convert,
+        )
     };
-    unit.convert(def);
+    pipeline::convert(&ctx, def);
 }
 
 /// `lambda x: body` becomes `lambda x: ag__.with_function_scope(lambda lscope: body, 'lscope', …)`.
@@ -101,17 +110,17 @@ pub(super) fn convert_lambda(
     let notes = Notes::default();
     let parameters = lambda.parameters.as_deref();
     let name = Name::new_static("lambda");
-    let unit = Unit {
+    let ctx = LoweringContext {
         is_nested,
         class: entry.class.clone(),
-        ..Unit::outermost(context, &names, &notes, name, "lscope", parameters)
+        ..LoweringContext::outermost(context, &names, &notes, name, "lscope", parameters, pipeline::convert)
     };
     let origin = lambda.body.range();
     let body = std::mem::replace(&mut *lambda.body, build::none(origin));
-    let body = unit.convert_expression(body);
+    let body = pipeline::convert_expression(&ctx, body);
     *lambda.body = if context.options.has_scopes() {
-        let scope = &unit.scope;
-        let options = functions::conversion_options(&unit, TextRange::empty(origin.end()));
+        let scope = &ctx.scope;
+        let options = functions::conversion_options(&ctx, TextRange::empty(origin.end()));
         let thunk = build::lambda(&[scope], body);
         build::operator("with_function_scope", vec![thunk, build::string(scope, origin), options], origin)
     } else {

@@ -1,16 +1,135 @@
 //! The state of staged statements: which names an `if`, `while` or `for` hands to its operator.
 //!
-//! Works on the tree as it is before control flow is rewritten: without `break`, `continue` and
-//! `return`, so that it is structured and one sweep in each direction is enough. A statement is
-//! summed up by what it reads and binds (`live in = reads ∪ (live out − binds)`); then liveness
-//! comes down the tree from the end, definite assignment from the start. As in AutoGraph, ordinary
-//! statements are taken not to raise.
-//!
-//! The room `flow` answers such questions of the user's own text, by position; here most statements
-//! have none, or one that they share.
+//! [`Flow`] says what is live and what may have no value; which of these names are the state is said
+//! here, as AutoGraph says it. The flow is that of the tree as it is before control flow is rewritten.
+//! Its statements have no positions, or share them, so that they are found by their number in pre-order.
 
-mod access;
-mod facts;
-mod info;
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::Ranged;
+use rustc_hash::FxHashSet;
 
-pub(super) use facts::{Facts, Variable, analyse};
+use super::lowering::LoweringContext;
+use ag_flow::{Activity, BlockKind, Flow, Input, NameSet, NodeKind, StmtId};
+use ag_syntax::blocks;
+use ag_syntax::qname::QName;
+
+/// One element of a statement's state.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Variable {
+    /// As it is written: `x`, `self.n`.
+    pub(super) name: Name,
+    /// The attribute or item, if it is one.
+    pub(super) place: Option<Expr>,
+    /// Whether it may have no value when the state is read.
+    pub(super) maybe_undefined: bool,
+}
+
+/// What control flow has to know of one `if`, `while` or `for`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Facts {
+    /// What is used after the statement, then what is only used within it; by name.
+    pub(super) state: Vec<Variable>,
+    pub(super) outputs: usize,
+    /// The names that each block binds: body, else; the target of a `for` belongs to its body.
+    pub(super) bound: [Vec<Name>; 2],
+}
+
+/// The flow of a function's variables.
+pub(super) fn flow(
+    ctx: &LoweringContext,
+    parameters: &ast::Parameters,
+    body: &[Stmt],
+    unreached: &[Stmt],
+) -> Flow {
+    let loop_conditions = |node: &ast::StmtFor| ctx.notes.stop_flags(node);
+    let input = Input::variables(parameters, body);
+    Flow::of(&Input { unreached, loop_conditions: &loop_conditions, ..input })
+}
+
+/// The facts of an `if`, `while` or `for`.
+pub(super) fn facts(ctx: &LoweringContext, flow: &Flow, stmt: StmtId, statement: &Stmt) -> Facts {
+    let bound = flow.bound_in(Activity::extent(&flow.cfg, stmt));
+    let (live_in, live_out) = (flow.live_before(stmt), flow.live_after(stmt));
+    // What is declared `global` or `nonlocal` is live everywhere.
+    let outputs = bound.clone().intersection(&live_out);
+    let inputs = bound.intersection(&live_in).difference(&outputs);
+    let undefined = flow.maybe_undefined(stmt);
+    let variable = |name: &QName| Variable {
+        name: name.root_name().clone(),
+        place: None,
+        maybe_undefined: undefined.contains(name),
+    };
+    let mut state: Vec<Variable> = outputs.iter().map(variable).collect();
+    let mut seen = FxHashSet::default();
+    for place in places(statement) {
+        let name = Name::new(&ctx.source[place.range()]);
+        let is_alive = |root: &Name| {
+            let root = QName::from(root);
+            live_in.contains(&root) || flow.is_defined_before_blocks(stmt, &root)
+        };
+        if root(place).is_some_and(is_alive) && seen.insert(name.clone()) {
+            state.push(Variable { name, place: Some(place.clone()), maybe_undefined: true });
+        }
+    }
+    state.sort_by(|a, b| a.name.cmp(&b.name));
+    let outputs = state.len();
+    state.extend(inputs.iter().map(variable));
+    let head = match statement {
+        Stmt::For(_) => flow.bound_by(stmt, |kind| kind == NodeKind::Target),
+        Stmt::While(_) => flow.bound_by(stmt, |kind| kind == NodeKind::Test),
+        _ => flow.no_names(),
+    };
+    let body = flow.bound_in_block(stmt, BlockKind::Body).union(&head);
+    let orelse = flow.bound_in_block(stmt, BlockKind::Else);
+    Facts { state, outputs, bound: [names(&body), names(&orelse)] }
+}
+
+pub(super) fn names(set: &NameSet<'_>) -> Vec<Name> {
+    set.iter().map(|name| name.root_name().clone()).collect()
+}
+
+/// The attributes and items that a statement assigns at any depth, in the order of the text.
+fn places(statement: &Stmt) -> Vec<&Expr> {
+    let mut found = Vec::new();
+    for statement in blocks::statements(std::slice::from_ref(statement)) {
+        match statement {
+            Stmt::Assign(node) => node.targets.iter().for_each(|target| targets(target, &mut found)),
+            Stmt::AugAssign(node) => targets(&node.target, &mut found),
+            Stmt::AnnAssign(node) => targets(&node.target, &mut found),
+            Stmt::For(node) => targets(&node.target, &mut found),
+            Stmt::With(node) => {
+                let items = node.items.iter().filter_map(|item| item.optional_vars.as_deref());
+                items.for_each(|target| targets(target, &mut found));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn targets<'a>(target: &'a Expr, found: &mut Vec<&'a Expr>) {
+    match target {
+        Expr::Attribute(_) | Expr::Subscript(_) => found.push(target),
+        Expr::Tuple(node) => node.elts.iter().for_each(|target| targets(target, found)),
+        Expr::List(node) => node.elts.iter().for_each(|target| targets(target, found)),
+        Expr::Starred(node) => targets(&node.value, found),
+        _ => {}
+    }
+}
+
+/// The variable that a simple place starts from: `self` of `self.a['k'].n`.
+fn root(mut place: &Expr) -> Option<&Name> {
+    loop {
+        match place {
+            Expr::Name(node) => return Some(&node.id),
+            Expr::Attribute(node) => place = &node.value,
+            Expr::Subscript(node)
+                if matches!(&*node.slice, Expr::StringLiteral(_) | Expr::NumberLiteral(_)) =>
+            {
+                place = &node.value;
+            }
+            _ => return None,
+        }
+    }
+}

@@ -27,7 +27,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::map::SourceMap;
 use super::printer::{Printer, Source};
-use super::scope::Scope;
+use ag_flow::Variables;
 
 /// What does not parse.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -94,7 +94,7 @@ impl Template {
     /// Which of its names are holes is said when they are filled.
     pub fn quote(text: &str) -> Result<Self, SyntaxError> {
         let mut body = parse(text)?;
-        let bound = Scope::of_statements(&body).bound;
+        let bound = Variables::of_statements(&body).bound;
         let mark = Mark::default();
         mark.visit_body(&mut body);
         match mark.refused.get() {

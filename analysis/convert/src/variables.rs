@@ -7,27 +7,27 @@ use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
 
 use super::build;
 use super::expressions::{self, Rewrite, Walk};
+use super::lowering::LoweringContext;
 use super::options::View;
 use super::tree::{is_made, made};
-use super::unit::Unit;
 
-pub(super) fn run(unit: &Unit, body: &mut ast::Suite) {
-    if unit.options.view == View::Simplified || unit.maybe_undefined.borrow().is_empty() {
+pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
+    if ctx.options.view == View::Simplified || ctx.maybe_undefined.borrow().is_empty() {
         return;
     }
-    expressions::rewrite(body, &Loads { unit });
-    augmented(unit, body);
+    expressions::rewrite(body, &Loads { ctx });
+    augmented(ctx, body);
 }
 
 struct Loads<'a> {
-    unit: &'a Unit<'a>,
+    ctx: &'a LoweringContext<'a>,
 }
 
 impl Rewrite for Loads<'_> {
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
         match expression {
             Expr::Name(node) if node.ctx == ExprContext::Load && !is_made(node) => {
-                if self.unit.maybe_undefined.borrow().contains(&node.id) {
+                if self.ctx.maybe_undefined.borrow().contains(&node.id) {
                     let origin = node.range;
                     let mut name = node.clone();
                     name.node_index = made();
@@ -40,16 +40,16 @@ impl Rewrite for Loads<'_> {
 }
 
 /// `x += 1` reads `x` too: `x = ag__.ld(x)` goes before it.
-fn augmented(unit: &Unit, body: &mut ast::Suite) {
+fn augmented(ctx: &LoweringContext, body: &mut ast::Suite) {
     super::tree::rewrite(body, |mut statement, out| {
         for inner in super::tree::blocks(&mut statement) {
-            augmented(unit, inner);
+            augmented(ctx, inner);
         }
         match &mut statement {
-            Stmt::FunctionDef(def) if is_made(def) => augmented(unit, &mut def.body),
+            Stmt::FunctionDef(def) if is_made(def) => augmented(ctx, &mut def.body),
             Stmt::AugAssign(node) => {
                 if let Expr::Name(target) = &*node.target
-                    && unit.maybe_undefined.borrow().contains(&target.id)
+                    && ctx.maybe_undefined.borrow().contains(&target.id)
                 {
                     let load =
                         build::operator("ld", vec![build::name(&target.id, target.range)], target.range);

@@ -16,6 +16,7 @@ use ruff_python_ast::{self as ast, Expr, Identifier, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::build::Syntax;
+use super::input::Input;
 use ag_syntax::qname::QName;
 
 /// How a name comes by its value.
@@ -72,14 +73,16 @@ pub(super) struct Accesses {
     pub(super) captures: Vec<QName>,
     pub(super) globals: Vec<Name>,
     pub(super) nonlocals: Vec<Name>,
+    /// Local by an annotation without a value, `x: int`.
+    pub(super) declared: Vec<Name>,
     /// Containers in which an item is bound whose key is no literal: `d` of `d[f()] = v`.
     pub(super) items: Vec<(QName, TextRange)>,
     pub(super) too_deep: bool,
 }
 
 /// The accesses of one node.
-pub(super) fn of_node(syntax: Syntax<'_>) -> Accesses {
-    let mut walker = Walker::default();
+pub(super) fn of_node(syntax: Syntax<'_>, input: &Input<'_>) -> Accesses {
+    let mut walker = Walker::new(0, if input.follows_paths { Follow::Paths } else { Follow::Variables });
     match syntax {
         Syntax::Nothing => {}
         Syntax::Statement(statement) => walker.statement(statement),
@@ -91,9 +94,31 @@ pub(super) fn of_node(syntax: Syntax<'_>) -> Accesses {
             walker.pattern(pattern, PatternPart::Captures, Some(subject.range()));
         }
         Syntax::HandlerName(name) => walker.write_identifier(name, DefKind::Except, None),
+        Syntax::Next(node) => {
+            walker.found.reads.extend((input.loop_conditions)(node).into_iter().map(QName::simple));
+        }
         Syntax::Unbind(name) => walker.write_identifier(name, DefKind::Delete, None),
     }
     walker.finish()
+}
+
+/// All that a list of statements, or an expression, reads and binds; annotations count as read.
+pub(super) fn of_scope(body: &[Stmt], expression: Option<&Expr>) -> Accesses {
+    let mut walker = Walker::new(0, Follow::Scope);
+    walker.stack.extend(expression.map(|expression| Item::Expression(expression, true)));
+    walker.body(body);
+    walker.finish()
+}
+
+/// What counts as a name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Follow {
+    /// Variables, attributes and items.
+    Paths,
+    Variables,
+    /// Variables, those in annotations too: these decide which scope a variable belongs to, though
+    /// they are not evaluated.
+    Scope,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -118,18 +143,25 @@ enum Item<'a> {
 }
 
 /// Collects in the order of evaluation: the stack's last item is next.
-#[derive(Default)]
 struct Walker<'a> {
     found: Accesses,
     depth: u32,
+    follow: Follow,
     stack: Vec<Item<'a>>,
     /// Bound by a walrus in this piece; whether surely so beyond the part that is being evaluated.
     bound: Vec<(Name, bool)>,
 }
 
 impl<'a> Walker<'a> {
-    fn nested(depth: u32) -> Self {
-        Self { depth, ..Self::default() }
+    fn new(depth: u32, follow: Follow) -> Self {
+        let (found, stack, bound) = (Accesses::default(), Vec::new(), Vec::new());
+        Self { found, depth, follow, stack, bound }
+    }
+
+    /// The name that an expression spells, if it is one that is followed.
+    fn name(&self, expression: &Expr) -> Option<QName> {
+        let follows = self.follow == Follow::Paths || expression.is_name_expr();
+        if follows { QName::from_expr(expression) } else { None }
     }
 
     fn finish(mut self) -> Accesses {
@@ -172,6 +204,9 @@ impl<'a> Walker<'a> {
         if self.bound.iter().any(|(bound, _)| bound == name.root_name()) {
             return;
         }
+        if name.is_simple() {
+            return self.found.reads.push(name);
+        }
         self.found.reads.extend(name.key_names().map(QName::from));
         let mut parent = name.parent();
         self.found.reads.push(name);
@@ -184,7 +219,8 @@ impl<'a> Walker<'a> {
     /// Pushes what `walk` visits, the first on top.
     fn children(&mut self, certain: bool, walk: impl FnOnce(&mut Children<'_, 'a>)) {
         let start = self.stack.len();
-        walk(&mut Children { stack: &mut self.stack, certain });
+        let annotations = self.follow == Follow::Scope;
+        walk(&mut Children { stack: &mut self.stack, certain, annotations });
         self.stack[start..].reverse();
     }
 }
@@ -193,6 +229,7 @@ impl<'a> Walker<'a> {
 struct Children<'s, 'a> {
     stack: &'s mut Vec<Item<'a>>,
     certain: bool,
+    annotations: bool,
 }
 
 impl<'a> SourceOrderVisitor<'a> for Children<'_, 'a> {
@@ -208,5 +245,9 @@ impl<'a> SourceOrderVisitor<'a> for Children<'_, 'a> {
         self.stack.push(Item::Interpolation(element, self.certain));
     }
 
-    fn visit_annotation(&mut self, _annotation: &'a Expr) {}
+    fn visit_annotation(&mut self, annotation: &'a Expr) {
+        if self.annotations {
+            self.visit_expr(annotation);
+        }
+    }
 }

@@ -17,6 +17,7 @@ use super::accesses::{self, Accesses, DefKind};
 use super::bits::{self, BitMatrix};
 use super::build::Syntax;
 use super::cfg::{self, Block, BlockKind, Cfg, NodeId, NodeKind, StmtId};
+use super::input::Input;
 use super::names::{NameId, NameSet, Names, Ranks};
 use super::scope::{self, Scope};
 use ag_syntax::qname::{QName, Segment};
@@ -60,17 +61,18 @@ pub struct Activity {
 
 impl Activity {
     /// `None` when nested scopes are too deep to be followed, or the function is too large.
-    pub(super) fn build(def: &ast::StmtFunctionDef, cfg: &Cfg, syntax: &[Syntax<'_>]) -> Option<Self> {
-        let found: Vec<Accesses> = syntax.iter().map(|&syntax| accesses::of_node(syntax)).collect();
+    pub(super) fn build(input: &Input<'_>, cfg: &Cfg, syntax: &[Syntax<'_>]) -> Option<Self> {
+        let found: Vec<Accesses> = syntax.iter().map(|&syntax| accesses::of_node(syntax, input)).collect();
         let too_deep = found.iter().any(|accesses| accesses.too_deep);
-        if too_deep { None } else { Self::new(def, cfg, found) }
+        if too_deep { None } else { Self::new(input.parameters, cfg, found) }
     }
 
-    fn new(def: &ast::StmtFunctionDef, cfg: &Cfg, found: Vec<Accesses>) -> Option<Self> {
-        let parameters: Vec<QName> = scope::parameters(&def.parameters).map(QName::from).collect();
+    fn new(parameters: &ast::Parameters, cfg: &Cfg, found: Vec<Accesses>) -> Option<Self> {
+        let own = scope::parameters(parameters).chain(found.iter().flat_map(|accesses| &accesses.declared));
+        let own: Vec<QName> = own.map(QName::from).collect();
         let written = found.iter().flat_map(|accesses| &accesses.writes).map(|write| &write.name);
         let read = found.iter().flat_map(|accesses| accesses.reads.iter().chain(&accesses.captures));
-        let (names, ranks) = Names::new(parameters.iter().chain(written).chain(read));
+        let (names, ranks) = Names::new(own.iter().chain(written).chain(read));
         let (rows, columns) = (found.len(), names.len());
         let limit = MAX_BITS / rows.max(1);
         let bindings: usize = found.iter().map(|accesses| accesses.writes.len()).sum();
@@ -86,7 +88,7 @@ impl Activity {
             effect_start: vec![0],
             captures: Vec::new(),
             handlers: Vec::new(),
-            scope: Scope::declared(def, &found),
+            scope: Scope::declared(parameters, &found),
             names,
         };
         for (row, accesses) in found.into_iter().enumerate() {
@@ -98,9 +100,9 @@ impl Activity {
     }
 
     /// Of a function of which nothing is known, save its parameters.
-    pub(super) fn opaque(def: &ast::StmtFunctionDef, cfg: &Cfg) -> Self {
+    pub(super) fn opaque(parameters: &ast::Parameters, cfg: &Cfg) -> Self {
         let nothing = cfg.nodes().map(|_| Accesses::default()).collect();
-        Self::new(def, cfg, nothing).unwrap_or_default()
+        Self::new(parameters, cfg, nothing).unwrap_or_default()
     }
 
     /// The number of a name, or else of the longest prefix that has definitions here.
@@ -211,6 +213,18 @@ impl Activity {
 
     pub(super) fn effects_of(&self, node: NodeId) -> &[Effect] {
         cfg::slice(&self.effects, &self.effect_start, node.index())
+    }
+
+    pub(super) fn empty_row(&self) -> Vec<u64> {
+        self.reads.empty_row()
+    }
+
+    pub(super) fn binds_row(&self, node: NodeId) -> &[u64] {
+        self.binds.row(node.index())
+    }
+
+    pub(super) fn deletes_row(&self, node: NodeId) -> &[u64] {
+        self.deletes.row(node.index())
     }
 
     pub(super) fn reads_row(&self, node: NodeId) -> &[u64] {

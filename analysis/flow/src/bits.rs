@@ -21,6 +21,18 @@ impl BitMatrix {
         self.words.get_mut(row * self.width..(row + 1) * self.width).unwrap_or_default()
     }
 
+    /// Adds a row to another one; whether that changed it.
+    pub(super) fn union_rows(&mut self, row: usize, other: usize) -> bool {
+        let mut changed = false;
+        for column in 0..self.width {
+            let added = self.words[other * self.width + column];
+            let word = &mut self.words[row * self.width + column];
+            changed |= added & !*word != 0;
+            *word |= added;
+        }
+        changed
+    }
+
     pub(super) fn insert(&mut self, row: usize, column: u32) {
         insert(self.row_mut(row), column);
     }
@@ -47,13 +59,14 @@ pub(super) fn contains(row: &[u64], column: u32) -> bool {
 }
 
 /// Adds `other` to `row`; whether that changed it.
+#[inline]
 pub(super) fn union(row: &mut [u64], other: &[u64]) -> bool {
-    let mut changed = false;
+    let mut added = 0;
     for (word, other) in row.iter_mut().zip(other) {
-        changed |= other & !*word != 0;
+        added |= other & !*word;
         *word |= other;
     }
-    changed
+    added != 0
 }
 
 /// The members, ascending.

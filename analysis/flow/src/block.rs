@@ -203,7 +203,7 @@ impl Flow {
     /// Everything that reaches a statement from outside: a row for [`Reaching::among`].
     ///
     /// [`Reaching::among`]: super::Reaching
-    fn entering(&self, stmt: StmtId) -> Vec<u64> {
+    pub(super) fn entering(&self, stmt: StmtId) -> Vec<u64> {
         let within = self.cfg.extent(stmt);
         let outside = |node: NodeId| {
             let own = self.cfg.node(node).and_then(|node| node.stmt);

@@ -14,6 +14,7 @@ use ruff_text_size::{Ranged, TextRange};
 use super::cfg::{
     Block, BlockKind, Cfg, Edge, EdgeKind, Node, NodeId, NodeKind, Statement, StatementKind, StmtId,
 };
+use super::input::Input;
 
 /// CPython refuses blocks nested deeper than this.
 const MAX_NESTING: u32 = 100;
@@ -32,6 +33,8 @@ pub(super) enum Syntax<'a> {
     Capture(&'a Pattern, &'a Expr),
     HandlerName(&'a Identifier),
     Unbind(&'a Identifier),
+    /// Asks the iterator of a `for` for an item.
+    Next(&'a ast::StmtFor),
 }
 
 #[derive(Default)]
@@ -42,9 +45,11 @@ pub(super) struct Builder<'a> {
     pub(super) syntax: Vec<Syntax<'a>>,
     pub(super) statements: Vec<Statement>,
     pub(super) copies: Vec<(StmtId, NodeId, NodeId)>,
+    pub(super) body_end: StmtId,
     pub(super) too_deep: bool,
     frontier: Vec<Pending>,
     frames: Vec<Frame>,
+    with_may_suppress: bool,
     /// The number of the next statement; set back to walk a `finally` body again.
     next: u32,
     parent: Option<StmtId>,
@@ -57,9 +62,21 @@ type Pending = (NodeId, EdgeKind);
 
 /// What a jump meets on its way outwards.
 enum Frame {
-    Loop { head: NodeId, breaks: Vec<Pending> },
-    Handlers { dispatch: NodeId },
-    Finally { entries: Vec<Pending>, jumps: Vec<Jump> },
+    Loop {
+        head: NodeId,
+        breaks: Vec<Pending>,
+    },
+    Handlers {
+        dispatch: NodeId,
+    },
+    /// A `with` that may swallow exceptions, and those that it may.
+    With {
+        suppressed: Vec<Pending>,
+    },
+    Finally {
+        entries: Vec<Pending>,
+        jumps: Vec<Jump>,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -82,26 +99,26 @@ impl Jump {
 }
 
 impl<'a> Builder<'a> {
-    pub(super) fn run(def: &'a ast::StmtFunctionDef) -> Self {
-        let mut builder = Self::start(def);
-        builder.statements(&def.body);
-        if builder.too_deep {
-            return Self::opaque(def);
-        }
+    pub(super) fn run(input: &Input<'a>) -> Self {
+        let mut builder = Self::start(input);
+        builder.statements(input.body);
+        builder.connect(Cfg::EXIT);
+        builder.body_end = StmtId(builder.next);
+        builder.statements(input.unreached);
+        builder.frontier.clear();
+        if builder.too_deep { Self::opaque(input) } else { builder }
+    }
+
+    pub(super) fn opaque(input: &Input<'a>) -> Self {
+        let mut builder = Self { too_deep: true, ..Self::start(input) };
         builder.connect(Cfg::EXIT);
         builder
     }
 
-    pub(super) fn opaque(def: &'a ast::StmtFunctionDef) -> Self {
-        let mut builder = Self { too_deep: true, ..Self::start(def) };
-        builder.connect(Cfg::EXIT);
-        builder
-    }
-
-    fn start(def: &'a ast::StmtFunctionDef) -> Self {
-        let mut builder = Self::default();
-        builder.detached(NodeKind::Entry, None, def.range, Syntax::Nothing);
-        builder.detached(NodeKind::Exit, None, def.range, Syntax::Nothing);
+    fn start(input: &Input<'a>) -> Self {
+        let mut builder = Self { with_may_suppress: input.with_may_suppress, ..Self::default() };
+        builder.detached(NodeKind::Entry, None, input.range, Syntax::Nothing);
+        builder.detached(NodeKind::Exit, None, input.range, Syntax::Nothing);
         builder.frontier.push((Cfg::ENTRY, EdgeKind::Normal));
         builder
     }
@@ -148,7 +165,7 @@ impl<'a> Builder<'a> {
     fn raise_from(&mut self, node: NodeId) {
         for frame in self.frames.iter_mut().rev() {
             match frame {
-                Frame::Loop { .. } => {}
+                Frame::Loop { .. } | Frame::With { .. } => {}
                 Frame::Handlers { dispatch } => {
                     self.edges.push(Edge { from: node, to: *dispatch, kind: EdgeKind::Exception });
                     return;
@@ -184,6 +201,7 @@ impl<'a> Builder<'a> {
                     self.edges.extend(pending.into_iter().map(leads_to(*head)));
                     return;
                 }
+                (Frame::With { suppressed }, Jump::Raise) => suppressed.extend(&pending),
                 (Frame::Handlers { dispatch }, Jump::Raise) => {
                     self.edges.extend(pending.into_iter().map(leads_to(*dispatch)));
                     return;
@@ -248,13 +266,15 @@ impl<'a> Builder<'a> {
     fn block(&mut self, stmt: StmtId, kind: BlockKind, body: &'a [Stmt]) {
         let start = StmtId(self.next);
         let parent = self.parent.replace(stmt);
-        self.nesting += 1;
+        // `else: if` is an `elif` that a pass has nested.
+        let is_elif = kind == BlockKind::Else && matches!(body, [Stmt::If(_)]);
+        self.nesting += u32::from(!is_elif);
         if self.nesting > MAX_NESTING {
             self.too_deep = true;
         } else {
             self.statements(body);
         }
-        self.nesting -= 1;
+        self.nesting -= u32::from(!is_elif);
         self.parent = parent;
         self.end_block(stmt, kind, start);
     }
@@ -301,14 +321,29 @@ impl<'a> Builder<'a> {
         self.close(stmt, node);
         match jump {
             // Within a `try` the node already has the edge of a step that may raise.
-            Some(Jump::Raise) if self.catches() => self.frontier.clear(),
+            Some(Jump::Raise) if self.catches() => {
+                self.suppress(node);
+                self.frontier.clear();
+            }
             Some(jump) => self.jump(jump),
             None => {}
         }
     }
 
+    /// Whether a `try` is around.
     fn catches(&self) -> bool {
-        self.frames.iter().any(|frame| !matches!(frame, Frame::Loop { .. }))
+        self.frames.iter().any(|frame| matches!(frame, Frame::Handlers { .. } | Frame::Finally { .. }))
+    }
+
+    /// The exception of a node ends the `with`s around it, up to the innermost `try`.
+    fn suppress(&mut self, node: NodeId) {
+        for frame in self.frames.iter_mut().rev() {
+            match frame {
+                Frame::Loop { .. } => {}
+                Frame::With { suppressed } => suppressed.push((node, EdgeKind::Exception)),
+                Frame::Handlers { .. } | Frame::Finally { .. } => return,
+            }
+        }
     }
 }
 
@@ -319,6 +354,7 @@ fn may_raise(syntax: Syntax<'_>) -> bool {
         Syntax::Nothing
             | Syntax::HandlerName(_)
             | Syntax::Unbind(_)
+            | Syntax::Next(_)
             | Syntax::Statement(
                 Stmt::Pass(_) | Stmt::Break(_) | Stmt::Continue(_) | Stmt::Global(_) | Stmt::Nonlocal(_)
             )

@@ -32,13 +32,14 @@ use ruff_text_size::{TextRange, TextSize};
 
 use super::bits::{self, BitMatrix};
 use super::build::{Builder, Syntax};
+use super::input::Input;
 
 /// A node of the graph; [`Cfg::ENTRY`] is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u32);
 
 /// A statement by its number in pre-order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StmtId(pub u32);
 
 impl NodeId {
@@ -203,6 +204,8 @@ pub struct Cfg {
     order: Vec<NodeId>,
     /// One row.
     reachable: BitMatrix,
+    /// Where those of the body end.
+    body_end: StmtId,
     opaque: bool,
 }
 
@@ -239,21 +242,22 @@ impl Cfg {
     pub const EXIT: NodeId = NodeId(1);
 
     pub fn build(def: &ast::StmtFunctionDef) -> Self {
-        Self::with_syntax(def).0
+        Self::with_syntax(&Input::function(def)).0
     }
 
     /// The graph, and what each node stands for.
-    pub(super) fn with_syntax(def: &ast::StmtFunctionDef) -> (Self, Vec<Syntax<'_>>) {
-        Self::assemble(Builder::run(def))
+    pub(super) fn with_syntax<'a>(input: &Input<'a>) -> (Self, Vec<Syntax<'a>>) {
+        Self::assemble(Builder::run(input))
     }
 
     /// The graph of a function of which nothing is known.
-    pub(super) fn opaque(def: &ast::StmtFunctionDef) -> Self {
-        Self::assemble(Builder::opaque(def)).0
+    pub(super) fn opaque(input: &Input<'_>) -> Self {
+        Self::assemble(Builder::opaque(input)).0
     }
 
     fn assemble(builder: Builder<'_>) -> (Self, Vec<Syntax<'_>>) {
-        let Builder { nodes, edges, syntax, mut statements, mut copies, too_deep: opaque, .. } = builder;
+        let Builder { nodes, edges, syntax, mut statements, mut copies, body_end, too_deep: opaque, .. } =
+            builder;
         for statement in &mut statements {
             statement.blocks.shrink_to_fit();
         }
@@ -277,6 +281,7 @@ impl Cfg {
             of_stmt_start,
             order,
             reachable,
+            body_end,
             opaque,
         };
         (cfg, syntax)
@@ -382,6 +387,16 @@ impl Cfg {
     /// A statement with all those within it.
     pub fn extent(&self, stmt: StmtId) -> Range<StmtId> {
         stmt..self.statement(stmt).map_or(stmt, |statement| statement.end)
+    }
+
+    /// The statements of the function; none when it is opaque.
+    pub fn body(&self) -> Block {
+        Block { kind: BlockKind::Body, start: StmtId(0), end: self.body_end }
+    }
+
+    /// The statements that are never reached: [`Input::unreached`].
+    pub fn unreached(&self) -> Block {
+        Block { kind: BlockKind::Body, start: self.body_end, end: StmtId(self.statements.len() as u32) }
     }
 
     pub fn is_reachable(&self, node: NodeId) -> bool {

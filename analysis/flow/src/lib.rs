@@ -18,6 +18,8 @@ mod bits;
 pub mod block;
 mod build;
 pub mod cfg;
+mod functional;
+mod input;
 pub mod liveness;
 mod names;
 mod own;
@@ -34,10 +36,11 @@ pub use accesses::DefKind;
 pub use activity::Activity;
 pub use block::{BlockVariable, BlockVariables, Definedness, Exits, Role};
 pub use cfg::{Block, BlockKind, Cfg, EdgeKind, NodeId, NodeKind, Statement, StatementKind, StmtId};
+pub use input::Input;
 pub use liveness::Liveness;
 pub use names::NameSet;
 pub use reaching::{Def, Reaching};
-pub use scope::Scope;
+pub use scope::{Scope, Variables};
 
 use ag_syntax::qname::QName;
 
@@ -53,14 +56,19 @@ pub struct Flow {
 
 impl Flow {
     pub fn build(def: &ast::StmtFunctionDef) -> Self {
-        let (mut cfg, syntax) = Cfg::with_syntax(def);
-        let activity = Activity::build(def, &cfg, &syntax).unwrap_or_else(|| {
-            cfg = Cfg::opaque(def);
-            Activity::opaque(def, &cfg)
+        Self { own: own::OwnNames::build(def), ..Self::of(&Input::function(def)) }
+    }
+
+    /// The facts by statement and node; [`Flow::definitions_of`] is for functions as they are written.
+    pub fn of(input: &Input<'_>) -> Self {
+        let (mut cfg, syntax) = Cfg::with_syntax(input);
+        let activity = Activity::build(input, &cfg, &syntax).unwrap_or_else(|| {
+            cfg = Cfg::opaque(input);
+            Activity::opaque(input.parameters, &cfg)
         });
         let reaching = Reaching::build(&cfg, &activity);
         let liveness = Liveness::build(&cfg, &activity, &reaching);
-        Self { cfg, activity, reaching, liveness, own: own::OwnNames::build(def) }
+        Self { cfg, activity, reaching, liveness, own: own::OwnNames::default() }
     }
 
     /// Whether nothing is known of the function, because it is nested too deep or too large: see

@@ -28,6 +28,7 @@ impl Liveness {
                 bits::insert(&mut always, id.0);
             }
         }
+        let has_outer = always.iter().any(|word| *word != 0);
         for (node, step) in cfg.nodes() {
             let row = node.index();
             for effect in activity.effects_of(node).iter().filter(|effect| effect.certain) {
@@ -37,7 +38,9 @@ impl Liveness {
                 }
             }
             bits::union(before.row_mut(row), activity.reads_row(node));
-            bits::union(before.row_mut(row), &always);
+            if has_outer {
+                bits::union(before.row_mut(row), &always);
+            }
             // Only where something is evaluated, a function can be called.
             if !matches!(step.kind, NodeKind::Exit | NodeKind::Join) {
                 for capture in &activity.captures {

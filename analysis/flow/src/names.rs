@@ -115,6 +115,24 @@ impl<'a> NameSet<'a> {
         bits::iter(&self.members).filter_map(|id| self.names.get(NameId(id)))
     }
 
+    pub(super) fn ids(&self) -> impl Iterator<Item = NameId> + '_ {
+        bits::iter(&self.members).map(NameId)
+    }
+
+    pub fn insert(&mut self, name: &QName) {
+        if let Some(id) = self.names.id(name) {
+            bits::insert(self.members.to_mut(), id.0);
+        }
+    }
+
+    pub fn add(&mut self, other: &NameSet<'_>) {
+        self.add_row(&other.members);
+    }
+
+    pub(super) fn add_row(&mut self, row: &[u64]) {
+        bits::union(self.members.to_mut(), row);
+    }
+
     pub fn contains(&self, name: &QName) -> bool {
         self.names.id(name).is_some_and(|id| bits::contains(&self.members, id.0))
     }
@@ -127,9 +145,21 @@ impl<'a> NameSet<'a> {
         self.iter().cloned().collect()
     }
 
+    /// The names that are in both sets, which must be of one function.
+    pub fn intersection(mut self, other: &NameSet<'_>) -> Self {
+        self.members.to_mut().iter_mut().zip(&*other.members).for_each(|(word, other)| *word &= other);
+        self
+    }
+
+    /// The names that are not in `other`, which must be of the same function.
+    pub fn difference(mut self, other: &NameSet<'_>) -> Self {
+        self.members.to_mut().iter_mut().zip(&*other.members).for_each(|(word, other)| *word &= !other);
+        self
+    }
+
     /// The names of both sets, which must be of one function.
     pub fn union(mut self, other: &NameSet<'_>) -> Self {
-        bits::union(self.members.to_mut(), &other.members);
+        self.add(other);
         self
     }
 }

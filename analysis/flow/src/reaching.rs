@@ -130,8 +130,7 @@ impl Reaching {
                 for edge in cfg.successors(node) {
                     let mut changed = bits::union(self.before.row_mut(edge.to.index()), &after);
                     if edge.kind == EdgeKind::Exception {
-                        let before = self.before.row(node.index()).to_vec();
-                        changed |= bits::union(self.before.row_mut(edge.to.index()), &before);
+                        changed |= self.before.union_rows(edge.to.index(), node.index());
                     }
                     again |= changed && rank[edge.to.index()] <= position;
                 }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use ruff_python_ast as ast;
 use ruff_python_ast::name::Name;
+use ruff_python_ast::{self as ast, Stmt};
 
-use super::accesses::Accesses;
+use rustc_hash::FxHashSet;
+
+use super::accesses::{self, Accesses, DefKind, Write};
 
 /// The names of a function by where they live; `x` counts wherever `x.y` does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,15 +28,14 @@ pub struct Scope {
 
 impl Scope {
     /// The scope as far as the function declares it.
-    pub(super) fn declared(def: &ast::StmtFunctionDef, accesses: &[Accesses]) -> Self {
-        let parameters: Vec<Name> = parameters(&def.parameters).cloned().collect();
-        Self {
-            locals: parameters.iter().cloned().collect(),
-            parameters,
-            globals: accesses.iter().flat_map(|found| &found.globals).cloned().collect(),
-            nonlocals: accesses.iter().flat_map(|found| &found.nonlocals).cloned().collect(),
-            ..Self::default()
-        }
+    pub(super) fn declared(parameters: &ast::Parameters, accesses: &[Accesses]) -> Self {
+        let parameters: Vec<Name> = self::parameters(parameters).cloned().collect();
+        let globals: BTreeSet<Name> = accesses.iter().flat_map(|found| &found.globals).cloned().collect();
+        let nonlocals: BTreeSet<Name> = accesses.iter().flat_map(|found| &found.nonlocals).cloned().collect();
+        let annotated = accesses.iter().flat_map(|found| &found.declared);
+        let annotated = annotated.filter(|name| !globals.contains(*name) && !nonlocals.contains(*name));
+        let locals = parameters.iter().chain(annotated).cloned().collect();
+        Self { locals, parameters, globals, nonlocals, ..Self::default() }
     }
 
     pub fn is_local(&self, name: &str) -> bool {
@@ -44,6 +45,62 @@ impl Scope {
     /// Whether the function declares it `global` or `nonlocal`.
     pub fn is_declared_outer(&self, name: &str) -> bool {
         self.globals.contains(name) || self.nonlocals.contains(name)
+    }
+}
+
+/// The variables of one scope, without their flow: of a function, a lambda, or a list of statements.
+#[derive(Clone, Debug, Default)]
+pub struct Variables {
+    /// Parameters and everything bound or deleted; not what is declared `global` or `nonlocal`.
+    pub bound: FxHashSet<Name>,
+    pub globals: FxHashSet<Name>,
+    pub nonlocals: FxHashSet<Name>,
+    /// Those of a scope around this one, module and builtins included, that it or a scope within it uses.
+    pub free: FxHashSet<Name>,
+}
+
+impl Variables {
+    pub fn of_function(def: &ast::StmtFunctionDef) -> Self {
+        Self::new(Some(&def.parameters), accesses::of_scope(&def.body, None))
+    }
+
+    pub fn of_lambda(lambda: &ast::ExprLambda) -> Self {
+        Self::new(lambda.parameters.as_deref(), accesses::of_scope(&[], Some(&lambda.body)))
+    }
+
+    pub fn of_statements(body: &[Stmt]) -> Self {
+        Self::new(None, accesses::of_scope(body, None))
+    }
+
+    fn new(parameters: Option<&ast::Parameters>, found: Accesses) -> Self {
+        let mut own = Self::default();
+        own.globals.extend(found.globals);
+        own.nonlocals.extend(found.nonlocals);
+        let (closures, written): (Vec<Write>, Vec<Write>) =
+            found.writes.into_iter().partition(|write| write.kind == DefKind::Closure);
+        let written = written.into_iter().map(|write| write.name.root_name().clone());
+        let parameters = parameters.into_iter().flat_map(self::parameters).cloned();
+        for name in written.chain(found.declared).chain(parameters) {
+            if !own.globals.contains(&name) && !own.nonlocals.contains(&name) {
+                own.bound.insert(name);
+            }
+        }
+        let closures = closures.iter().map(|write| &write.name);
+        let read = found.reads.iter().chain(&found.captures).chain(closures).map(|name| name.root_name());
+        for name in read.chain(&own.nonlocals) {
+            if !own.bound.contains(name) && !own.globals.contains(name) && !own.free.contains(name) {
+                own.free.insert(name.clone());
+            }
+        }
+        own
+    }
+
+    /// What is assigned here, whichever scope it belongs to.
+    pub fn assigned(self) -> FxHashSet<Name> {
+        let Self { mut bound, globals, nonlocals, .. } = self;
+        bound.extend(globals);
+        bound.extend(nonlocals);
+        bound
     }
 }
 

@@ -18,7 +18,7 @@ struct Plumbing {
 
 fn plumbing(emitter: &Emitter<'_, '_>, parts: &Parts<'_>, out: &mut ast::Suite) -> Plumbing {
     let origin = parts.origin;
-    let names = emitter.unit.names;
+    let names = emitter.ctx.names;
     let (get, set) = (names.fresh("get_state"), names.fresh("set_state"));
     let state = &parts.facts.state;
 
@@ -54,7 +54,7 @@ fn plumbing(emitter: &Emitter<'_, '_>, parts: &Parts<'_>, out: &mut ast::Suite) 
 
 fn names_of_values(emitter: &Emitter<'_, '_>) -> ast::name::Name {
     let mut name = "vars_".to_owned();
-    while emitter.unit.identifiers.contains(&name) {
+    while emitter.ctx.identifiers.contains(&name) {
         name.push('_');
     }
     ast::name::Name::new(name)
@@ -84,7 +84,7 @@ pub(super) fn if_stmt(
 ) {
     let plumbing = plumbing(emitter, parts, out);
     let otherwise = orelse(&mut node);
-    let names = emitter.unit.names;
+    let names = emitter.ctx.names;
     let [in_body, in_else] = &parts.facts.bound;
     let body = emitter.function(names.fresh("if_body"), &[], in_body, node.body, parts, out);
     let orelse = emitter.function(names.fresh("else_body"), &[], in_else, otherwise, parts, out);
@@ -108,7 +108,7 @@ pub(super) fn while_stmt(
     out: &mut ast::Suite,
 ) {
     let plumbing = plumbing(emitter, parts, out);
-    let names = emitter.unit.names;
+    let names = emitter.ctx.names;
     let body = emitter.function(names.fresh("loop_body"), &[], &parts.facts.bound[0], node.body, parts, out);
     // What a test binds has been taken out of it: see `binding_tests`.
     let origin = node.test.range();
@@ -133,9 +133,9 @@ pub(super) fn for_stmt(
     out: &mut ast::Suite,
 ) {
     let plumbing = plumbing(emitter, parts, out);
-    let names = emitter.unit.names;
+    let names = emitter.ctx.names;
     let (name, item) = (names.fresh("loop_body"), names.fresh("itr"));
-    let text = &emitter.unit.source[node.target.range()];
+    let text = &emitter.ctx.source[node.target.range()];
     let body = emitter.loop_function(name, &item, (*node.target, node.body), parts, out);
     let extra_test = match go_on(&note.stop_flags, parts.origin.start()) {
         None => build::none(parts.origin),

@@ -57,7 +57,7 @@ pub(super) fn if_stmt(
     let outputs = names(&parts.facts.state[..parts.facts.outputs]);
     let otherwise = orelse(&mut node);
     let mut branch = |root: &'static str, block: ast::Suite| {
-        let name = emitter.unit.names.fresh(root);
+        let name = emitter.ctx.names.fresh(root);
         let body = with_result(block, &outputs, parts.origin);
         out.push(build::function(&name, &[], body, parts.origin));
         build::name(&name, parts.origin)
@@ -77,7 +77,7 @@ pub(super) fn while_stmt(
 ) {
     let state = names(&parts.facts.state);
     let parameters: Vec<&str> = state.iter().map(|name| name.as_str()).collect();
-    let (test, body) = (emitter.unit.names.fresh("loop_test"), emitter.unit.names.fresh("loop_body"));
+    let (test, body) = (emitter.ctx.names.fresh("loop_test"), emitter.ctx.names.fresh("loop_body"));
     let origin = node.test.range();
     let tested = [build::returned(*node.test, origin)].into_iter().collect();
     out.push(build::function(&test, &parameters, tested, parts.origin));
@@ -105,9 +105,9 @@ pub(super) fn for_stmt(
     };
     let state: Vec<&Name> =
         names(&parts.facts.state).into_iter().filter(|name| Some(*name) != target_name.as_ref()).collect();
-    let body_name = emitter.unit.names.fresh("loop_body");
+    let body_name = emitter.ctx.names.fresh("loop_body");
     let mut block = ast::Suite::new();
-    let item = target_name.unwrap_or_else(|| emitter.unit.names.fresh("itr"));
+    let item = target_name.unwrap_or_else(|| emitter.ctx.names.fresh("itr"));
     if !node.target.is_name_expr() {
         let target = node.target.range();
         block.push(build::assign_to(*node.target, build::name(&item, target), target));

@@ -5,13 +5,12 @@ use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
 use super::{DefKind, Item, Walker, Write};
-use ag_syntax::qname::QName;
 
 impl<'a> Walker<'a> {
     pub(super) fn expression(&mut self, expression: &'a Expr, certain: bool) {
         match expression {
             Expr::Name(_) | Expr::Attribute(_) | Expr::Subscript(_) => {
-                match (QName::from_expr(expression), expression) {
+                match (self.name(expression), expression) {
                     (Some(name), _) => self.load(name),
                     (None, Expr::Attribute(node)) => self.stack.push(Item::Expression(&node.value, certain)),
                     (None, Expr::Subscript(node)) => {
@@ -69,7 +68,7 @@ impl<'a> Walker<'a> {
     }
 
     pub(super) fn walrus(&mut self, named: &'a ast::ExprNamed, certain: bool) {
-        let Some(name) = QName::from_expr(&named.target) else { return };
+        let Some(name) = self.name(&named.target) else { return };
         self.bound.push((name.root_name().clone(), certain));
         let value = Some(named.value.range());
         let range = named.target.range();

@@ -4,7 +4,7 @@ use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::SourceOrderVisitor;
 use ruff_python_ast::{self as ast, Expr};
 
-use super::{Accesses, DefKind, Item, Walker, Write};
+use super::{Accesses, DefKind, Follow, Item, Walker, Write};
 use crate::scope;
 use ag_syntax::qname::QName;
 
@@ -17,7 +17,11 @@ impl<'a> Walker<'a> {
             self.read(&decorator.expression);
         }
         self.defaults(&node.parameters);
-        let inner = of_function(&node.parameters, self.depth, |walker| walker.body(&node.body));
+        if self.follow == Follow::Scope {
+            let annotations = node.parameters.iter().filter_map(|parameter| parameter.annotation());
+            annotations.chain(node.returns.as_deref()).for_each(|annotation| self.read(annotation));
+        }
+        let inner = self.of_function(&node.parameters, |walker| walker.body(&node.body));
         self.found.captures.extend(inner.free);
         self.closure_writes(inner.writes);
         self.found.too_deep |= inner.too_deep;
@@ -44,7 +48,7 @@ impl<'a> Walker<'a> {
             self.defaults(parameters);
         }
         let parameters = parameters.unwrap_or(&NO_PARAMETERS);
-        let inner = of_function(parameters, self.depth, |walker| walker.read(&node.body));
+        let inner = self.of_function(parameters, |walker| walker.read(&node.body));
         self.found.too_deep |= inner.too_deep;
         self.closure_writes(inner.writes);
         inner.free
@@ -66,7 +70,7 @@ impl<'a> Walker<'a> {
         if let Some(arguments) = &node.arguments {
             self.children(true, |children| children.visit_arguments(arguments));
         }
-        let inner = of_class(self.depth, |walker| walker.body(&node.body));
+        let inner = self.of_class(|walker| walker.body(&node.body));
         for name in inner.free {
             self.load(name);
         }
@@ -86,7 +90,7 @@ impl<'a> Walker<'a> {
         if let Some(first) = generators.first() {
             self.stack.push(Item::Expression(&first.iter, certain));
         }
-        let inner = of_comprehension(self.depth, |walker| {
+        let inner = self.of_comprehension(|walker| {
             for element in elements {
                 walker.read(element);
             }
@@ -127,49 +131,52 @@ struct Inner {
     too_deep: bool,
 }
 
-/// Of a `def` or lambda.
-fn of_function<'a>(parameters: &'a ast::Parameters, depth: u32, walk: impl FnOnce(&mut Walker<'a>)) -> Inner {
-    let mut found = collect(depth, walk);
-    let free = std::mem::take(&mut found.captures);
-    found.reads.extend(free);
-    let own = scope::parameters(parameters).cloned().collect();
-    enclosed(found, own)
-}
-
-/// Of a class, whose methods do not see its own names.
-fn of_class<'a>(depth: u32, walk: impl FnOnce(&mut Walker<'a>)) -> Inner {
-    let mut found = collect(depth, walk);
-    let captures = std::mem::take(&mut found.captures);
-    Inner { captures, ..enclosed(found, Vec::new()) }
-}
-
-/// Of a comprehension: its targets are its own, a walrus binds outside.
-fn of_comprehension<'a>(depth: u32, walk: impl FnOnce(&mut Walker<'a>)) -> Inner {
-    let mut found = collect(depth, walk);
-    let outside = |write: &Write| write.kind == DefKind::Walrus;
-    let mut walrus: Vec<Write> = found.writes.extract_if(.., |write| outside(write)).collect();
-    let mut inner = enclosed(found, Vec::new());
-    inner.writes.append(&mut walrus);
-    for write in &mut inner.writes {
-        write.certain = false;
+impl<'a> Walker<'a> {
+    /// Of a `def` or lambda.
+    fn of_function(&self, parameters: &'a ast::Parameters, walk: impl FnOnce(&mut Self)) -> Inner {
+        let mut found = self.collect(walk);
+        let free = std::mem::take(&mut found.captures);
+        found.reads.extend(free);
+        let own = scope::parameters(parameters).cloned().collect();
+        enclosed(found, own)
     }
-    inner
-}
 
-fn collect<'a>(depth: u32, walk: impl FnOnce(&mut Walker<'a>)) -> Accesses {
-    if depth >= MAX_DEPTH {
-        return Accesses { too_deep: true, ..Accesses::default() };
+    /// Of a class, whose methods do not see its own names.
+    fn of_class(&self, walk: impl FnOnce(&mut Self)) -> Inner {
+        let mut found = self.collect(walk);
+        let captures = std::mem::take(&mut found.captures);
+        Inner { captures, ..enclosed(found, Vec::new()) }
     }
-    let mut walker = Walker::nested(depth + 1);
-    walk(&mut walker);
-    walker.finish()
+
+    /// Of a comprehension: its targets are its own, a walrus binds outside.
+    fn of_comprehension(&self, walk: impl FnOnce(&mut Self)) -> Inner {
+        let mut found = self.collect(walk);
+        let outside = |write: &Write| write.kind == DefKind::Walrus;
+        let mut walrus: Vec<Write> = found.writes.extract_if(.., |write| outside(write)).collect();
+        let mut inner = enclosed(found, Vec::new());
+        inner.writes.append(&mut walrus);
+        for write in &mut inner.writes {
+            write.certain = false;
+        }
+        inner
+    }
+
+    fn collect(&self, walk: impl FnOnce(&mut Self)) -> Accesses {
+        if self.depth >= MAX_DEPTH {
+            return Accesses { too_deep: true, ..Accesses::default() };
+        }
+        let mut walker = Self::new(self.depth + 1, self.follow);
+        walk(&mut walker);
+        walker.finish()
+    }
 }
 
 /// Takes from the accesses of a scope those that concern names which are not its own.
 fn enclosed(found: Accesses, mut own: Vec<Name>) -> Inner {
     let declared = |name: &Name| found.globals.contains(name) || found.nonlocals.contains(name);
     let bound = found.writes.iter().filter(|write| write.name.is_simple() && write.kind != DefKind::Closure);
-    own.extend(bound.map(|write| write.name.root_name()).filter(|name| !declared(name)).cloned());
+    let bound = bound.map(|write| write.name.root_name()).chain(&found.declared);
+    own.extend(bound.filter(|name| !declared(name)).cloned());
     own.sort_unstable();
     let outer = |name: &QName| {
         own.binary_search(name.root_name()).is_err() && !found.globals.contains(name.root_name())

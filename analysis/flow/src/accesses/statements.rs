@@ -5,7 +5,7 @@ use ruff_python_ast::visitor::source_order;
 use ruff_python_ast::{self as ast, Expr, Identifier, Pattern, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::{DefKind, Item, PatternPart, Walker};
+use super::{DefKind, Follow, Item, PatternPart, Walker};
 use ag_syntax::qname::QName;
 
 impl<'a> Walker<'a> {
@@ -26,17 +26,22 @@ impl<'a> Walker<'a> {
                 self.read(&node.value);
                 self.read(&node.target);
             }
-            Stmt::AnnAssign(node) => match &node.value {
-                Some(value) => {
-                    self.bind(&node.target, Some(value), DefKind::Assign);
-                    self.read(value);
+            Stmt::AnnAssign(node) => {
+                if self.follow == Follow::Scope {
+                    self.read(&node.annotation);
                 }
-                None => match &*node.target {
-                    Expr::Name(_) => {}
-                    Expr::Attribute(target) => self.read(&target.value),
-                    target => self.read(target),
-                },
-            },
+                match (&node.value, &*node.target) {
+                    (Some(value), target) => {
+                        self.bind(target, Some(value), DefKind::Assign);
+                        self.read(value);
+                    }
+
+                    (None, Expr::Name(name)) if name.id.is_empty() => {}
+                    (None, Expr::Name(name)) => self.found.declared.push(name.id.clone()),
+                    (None, Expr::Attribute(target)) => self.read(&target.value),
+                    (None, target) => self.read(target),
+                }
+            }
             Stmt::Delete(node) => {
                 for target in node.targets.iter().rev() {
                     self.bind(target, None, DefKind::Delete);
@@ -146,7 +151,7 @@ impl<'a> Walker<'a> {
                     // Error recovery: not a target at all.
                     _ => self.read(target),
                 }
-                if let Some(name) = QName::from_expr(target) {
+                if let Some(name) = self.name(target) {
                     self.write(name, kind, target.range(), value.map(Ranged::range));
                 }
             }
@@ -154,7 +159,9 @@ impl<'a> Walker<'a> {
     }
 
     fn item(&mut self, node: &ast::ExprSubscript) {
-        if let Some(container) = QName::from_expr(&node.value) {
+        if self.follow == Follow::Paths
+            && let Some(container) = QName::from_expr(&node.value)
+        {
             self.found.items.push((container, node.range));
         }
     }

@@ -57,7 +57,7 @@ impl<'a> Builder<'a> {
     pub(super) fn for_(&mut self, node: &'a ast::StmtFor) {
         let stmt = self.open(StatementKind::For, node.range);
         self.node(NodeKind::Iter, stmt, node.iter.range(), Syntax::Evaluate(&node.iter));
-        let exhausted = self.branch(NodeKind::Next, stmt, node.range, Syntax::Nothing);
+        let exhausted = self.branch(NodeKind::Next, stmt, node.range, Syntax::Next(node));
         // An iterator may raise when it is asked for the next item.
         self.raise_from(exhausted.0);
         let target = Syntax::Target(&node.target, &node.iter);
@@ -103,7 +103,15 @@ impl<'a> Builder<'a> {
         for (index, item) in node.items.iter().enumerate() {
             self.node(NodeKind::WithItem(index as u32), stmt, item.range, Syntax::WithItem(item));
         }
+        if self.with_may_suppress {
+            self.frames.push(Frame::With { suppressed: Vec::new() });
+        }
         self.block(stmt, BlockKind::Body, &node.body);
+        if self.with_may_suppress
+            && let Some(Frame::With { suppressed }) = self.frames.pop()
+        {
+            self.frontier.extend(suppressed);
+        }
         let join = self.join(stmt, node.range);
         self.close(stmt, join);
     }

@@ -7,6 +7,7 @@ mod limits;
 mod liveness;
 mod paths;
 mod reaching;
+mod rewritten;
 
 use ruff_python_ast as ast;
 use ruff_python_parser::{Mode, ParseOptions, Parsed};
