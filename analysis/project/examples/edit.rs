@@ -21,11 +21,11 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).stack_size(64 << 20).build()?;
     pool.install(|| {
         let mut engine = open(&path)?;
-        settle(&mut engine, &path);
+        analyze(&mut engine, &path);
         for text in texts {
             let start = cpu();
             engine.set_editor_text(&path, text);
-            let findings = settle(&mut engine, &path);
+            let findings = analyze(&mut engine, &path);
             let spent = cpu().saturating_sub(start);
             println!("{:.3} {}", spent.as_secs_f64() * 1e3, findings.join("; "));
         }
@@ -41,7 +41,7 @@ fn open(path: &SystemPath) -> Result<Engine, EngineError> {
 }
 
 /// The messages of the file's findings.
-fn settle(engine: &mut Engine, path: &SystemPath) -> Vec<String> {
+fn analyze(engine: &mut Engine, path: &SystemPath) -> Vec<String> {
     engine.analyze(&|_, _| {});
     let findings = engine.document(path).map(|document| engine.findings(document));
     findings.into_iter().flatten().map(|finding| finding.message.replace('\n', " ")).collect()
