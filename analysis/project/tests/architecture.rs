@@ -36,7 +36,7 @@ fn crates() -> BTreeMap<String, PathBuf> {
 /// The packages that a crate is built from, dependencies of dependencies included.
 fn tree(package: &str) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
-        .args(["tree", "--locked", "--offline", "--all-features", "--edges", "normal,build"])
+        .args(["tree", "--locked", "--all-features", "--edges", "normal,build"])
         .args(["--prefix", "none", "--format", "{p}", "--package", package])
         .current_dir(root())
         .output()
