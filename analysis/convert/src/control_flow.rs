@@ -73,8 +73,8 @@ fn block_functions(
     let is_liftable = |name: &Name| flow.scope().is_local(name) && !flow.scope().parameters.contains(name);
     let lifted: Vec<Name> = state::names(&lifted).into_iter().filter(is_liftable).collect();
     let start = docstring(body);
-    let is_plumbed = ctx.options.view == View::Full || ctx.options.dialect == Dialect::Snek;
-    if is_plumbed && !lifted.is_empty() {
+    let uses_nonlocal = ctx.options.view == View::Full || ctx.options.dialect == Dialect::Snek;
+    if uses_nonlocal && !lifted.is_empty() {
         body.insert(start, never_bound(&lifted));
     }
 }
@@ -122,14 +122,14 @@ fn never_bound(names: &[Name]) -> Stmt {
             id: name.clone(),
             ctx: ast::ExprContext::Store,
             range: origin,
-            node_index: tree::made(),
+            node_index: tree::synthesized(),
         })
     };
     let assign = Stmt::Assign(ast::StmtAssign {
         targets: names.iter().map(store).collect(),
         value: Box::new(build::none(origin)),
         range: origin,
-        node_index: tree::made(),
+        node_index: tree::synthesized(),
     });
     build::if_(build::boolean(false, origin), [assign].into_iter().collect(), origin)
 }
@@ -163,7 +163,7 @@ fn ids(names: &[ast::Identifier]) -> Vec<Name> {
 }
 
 /// A statement on its way to an operator.
-pub(super) struct Parts<'a> {
+pub(super) struct StatementInfo<'a> {
     pub(super) facts: &'a Facts,
     /// Where the statement starts.
     pub(super) origin: TextRange,
@@ -201,7 +201,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Notes what the steps of a statement bind: in the function itself, or in one that is made of a block.
-    fn place_names(&mut self, statement: &Stmt, stmt: StmtId, moved: bool, kept: bool) {
+    fn record_bindings(&mut self, statement: &Stmt, stmt: StmtId, moved: bool, kept: bool) {
         let is_loop = matches!(statement, Stmt::While(_) | Stmt::For(_));
         // The iterable of a `for` is evaluated where the loop stands, its target bound in the body.
         let in_body = |kind| is_loop && !kept && matches!(kind, NodeKind::Test | NodeKind::Target);
@@ -245,7 +245,7 @@ impl Emitter<'_, '_> {
             Stmt::For(node) => (self.ctx.notes.is_kept(node) || node.is_async, node.iter.end()),
             _ => (true, origin.end()),
         };
-        self.place_names(&statement, stmt, moved, kept);
+        self.record_bindings(&statement, stmt, moved, kept);
         let Some(facts) = facts else {
             self.blocks(&mut statement, stmt, moved);
             return out.push(if moved { without_annotation(statement) } else { statement });
@@ -256,12 +256,12 @@ impl Emitter<'_, '_> {
             return out.push(statement);
         }
         let head = TextRange::new(origin.start(), head.max(origin.start()));
-        let parts = Parts { facts: &facts, origin, head };
+        let info = StatementInfo { facts: &facts, origin, head };
         if self.ctx.options.dialect == Dialect::Snek {
             return match statement {
-                Stmt::If(node) => snek::if_stmt(self, &parts, node, out),
-                Stmt::While(node) => snek::while_stmt(self, &parts, node, out),
-                Stmt::For(node) => snek::for_stmt(self, &parts, node, out),
+                Stmt::If(node) => snek::if_stmt(self, &info, node, out),
+                Stmt::While(node) => snek::while_stmt(self, &info, node, out),
+                Stmt::For(node) => snek::for_stmt(self, &info, node, out),
                 statement => out.push(statement),
             };
         }
@@ -271,12 +271,12 @@ impl Emitter<'_, '_> {
             _ => Note::default(),
         };
         match (statement, self.ctx.options.view) {
-            (Stmt::If(node), View::Full) => full::if_stmt(self, &parts, node, out),
-            (Stmt::If(node), View::Simplified) => simplified::if_stmt(self, &parts, node, out),
-            (Stmt::While(node), View::Full) => full::while_stmt(self, &parts, node, note, out),
-            (Stmt::While(node), View::Simplified) => simplified::while_stmt(self, &parts, node, note, out),
-            (Stmt::For(node), View::Full) => full::for_stmt(self, &parts, node, note, out),
-            (Stmt::For(node), View::Simplified) => simplified::for_stmt(self, &parts, node, note, out),
+            (Stmt::If(node), View::Full) => full::if_stmt(self, &info, node, out),
+            (Stmt::If(node), View::Simplified) => simplified::if_stmt(self, &info, node, out),
+            (Stmt::While(node), View::Full) => full::while_stmt(self, &info, node, note, out),
+            (Stmt::While(node), View::Simplified) => simplified::while_stmt(self, &info, node, note, out),
+            (Stmt::For(node), View::Full) => full::for_stmt(self, &info, node, note, out),
+            (Stmt::For(node), View::Simplified) => simplified::for_stmt(self, &info, node, note, out),
             (statement, _) => out.push(statement),
         }
     }
@@ -288,14 +288,14 @@ impl Emitter<'_, '_> {
         parameters: &[&str],
         bound: &[Name],
         block: impl IntoIterator<Item = Stmt>,
-        parts: &Parts<'_>,
+        info: &StatementInfo<'_>,
         out: &mut ast::Suite,
     ) -> Expr {
         let mut body = ast::Suite::new();
         self.declare(bound, &mut body);
         body.extend(block);
-        out.push(build::function(&name, parameters, or_pass(body), parts.origin));
-        build::name(&name, parts.origin)
+        out.push(build::function(&name, parameters, or_pass(body), info.origin));
+        build::name(&name, info.origin)
     }
 
     /// `def name(item): target = item; body` for the body of a `for`.
@@ -304,13 +304,13 @@ impl Emitter<'_, '_> {
         name: Name,
         item: &str,
         (target, body): (Expr, ast::Suite),
-        parts: &Parts<'_>,
+        info: &StatementInfo<'_>,
         out: &mut ast::Suite,
     ) -> Expr {
         let origin = target.range();
         let item_value = build::name(item, TextRange::empty(origin.end()));
         let block = std::iter::once(build::assign_to(target, item_value, origin)).chain(body);
-        self.function(name, &[item], &parts.facts.bound[0], block, parts, out)
+        self.function(name, &[item], &info.facts.bound[0], block, info, out)
     }
 
     /// `global` and `nonlocal` lines for names that a function binds for the one around it.
@@ -378,7 +378,7 @@ fn or_pass(mut body: ast::Suite) -> ast::Suite {
 }
 
 /// `not break_ and not do_return`
-fn go_on(flags: &[Name], at: TextSize) -> Option<Expr> {
+fn not_stopped(flags: &[Name], at: TextSize) -> Option<Expr> {
     let origin = TextRange::empty(at);
     let mut tests: Vec<Expr> = flags.iter().rev().map(|flag| build::not(build::name(flag, origin))).collect();
     match tests.len() {

@@ -18,7 +18,7 @@ use super::expressions::{self, Rewrite, Walk};
 use super::lowering::{LoweringContext, first_parameter};
 use super::options::{Features, View};
 use super::reason;
-use super::tree::{blocks, docstring, is_made};
+use super::tree::{blocks, docstring, is_synthesized};
 
 pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     nested(ctx, body);
@@ -70,9 +70,9 @@ struct Lambdas;
 
 impl Rewrite for Lambdas {
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
-        walk.parts(expression);
+        walk.children(expression);
         if let Expr::Lambda(lambda) = expression
-            && !is_made(lambda)
+            && !is_synthesized(lambda)
         {
             let origin = lambda.range;
             let lambda = std::mem::replace(expression, build::none(origin));
@@ -85,7 +85,7 @@ impl Rewrite for Lambdas {
 pub(super) fn nested(ctx: &LoweringContext, body: &mut ast::Suite) {
     for statement in body {
         match statement {
-            Stmt::FunctionDef(def) if is_made(def) => nested(ctx, &mut def.body),
+            Stmt::FunctionDef(def) if is_synthesized(def) => nested(ctx, &mut def.body),
             Stmt::FunctionDef(def) => function(ctx, def, ctx.class.as_ref()),
             Stmt::ClassDef(class) => {
                 let name = class.name.id.clone();
@@ -135,7 +135,7 @@ pub(super) fn mark_converted(def: &mut ast::StmtFunctionDef) {
     let origin = TextRange::empty(def.name.start());
     def.decorator_list.push(ast::Decorator {
         range: origin,
-        node_index: super::tree::made(),
+        node_index: super::tree::synthesized(),
         expression: build::operator_name("autograph_artifact", origin),
     });
 }

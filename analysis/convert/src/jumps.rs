@@ -17,7 +17,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::notes::Notes;
 use super::tree::{self, blocks, else_block};
-use super::{build, tree::made};
+use super::{build, tree::synthesized};
 
 /// How deep code is moved into `else` blocks; beyond it, flags guard it in a row.
 const MAX_DEPTH: usize = 16;
@@ -107,7 +107,7 @@ pub(super) fn move_rest(block: &mut ast::Suite, notes: &Notes, depth: usize) {
     while let Some(statement) = block.get(position) {
         // Nothing after a jump is ever reached.
         if matches!(statement, Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_)) {
-            notes.leave_out(block.drain(position + 1..));
+            notes.record_unreached(block.drain(position + 1..));
             return;
         }
         if position + 1 < block.len() && depth < MAX_DEPTH && takes_rest(statement, notes) {
@@ -172,7 +172,7 @@ pub(super) struct Lowering<'a> {
     /// What stands for a jump, save the setting of the flag.
     pub(super) replace: &'a dyn Fn(&Stmt) -> Option<Stmt>,
     /// How many statements around may swallow an exception.
-    pub(super) watchers: u32,
+    pub(super) swallowing_depth: u32,
     /// What undoes a jump that has been replaced, the flag aside.
     pub(super) undo: &'a dyn Fn(TextRange) -> Option<Stmt>,
     /// Whether the flag is needed at all: a jump at the very end needs none.
@@ -182,7 +182,7 @@ pub(super) struct Lowering<'a> {
 impl<'a> Lowering<'a> {
     /// Of a jump that the flag alone stands for.
     pub(super) fn new(jump: Jump, flag: &'a Name, notes: &'a Notes) -> Self {
-        Self { jump, flag, notes, replace: &|_| None, watchers: 0, undo: &|_| None, is_used: false }
+        Self { jump, flag, notes, replace: &|_| None, swallowing_depth: 0, undo: &|_| None, is_used: false }
     }
 }
 
@@ -197,7 +197,7 @@ impl Lowering<'_> {
             if self.jump.is(statement) {
                 let origin = statement.range();
                 let replacement = (self.replace)(statement);
-                self.notes.leave_out(block.drain(position + 1..));
+                self.notes.record_unreached(block.drain(position + 1..));
                 block.truncate(position);
                 block.extend(replacement);
                 if !tail {
@@ -210,15 +210,15 @@ impl Lowering<'_> {
                 return !tail;
             }
             let has_jump =
-                leaves_with_code(statement) && contains(std::slice::from_ref(statement), self.jump);
+                runs_code_on_exit(statement) && contains(std::slice::from_ref(statement), self.jump);
             if has_jump {
                 nest_items(statement);
             }
             let jumped = self.statement(statement, tail && is_last);
             may_jump |= jumped;
-            if has_jump && self.watchers > 0 && (jumped || self.jump == Jump::Return) {
+            if has_jump && self.swallowing_depth > 0 && (jumped || self.jump == Jump::Return) {
                 let inner = std::mem::replace(statement, build::pass());
-                *statement = self.forgetful(inner, jumped);
+                *statement = self.with_reset(inner, jumped);
             }
             if jumped && !is_last {
                 let mut rest: ast::Suite = block.drain(position + 1..).collect();
@@ -246,7 +246,7 @@ impl Lowering<'_> {
     ///     with inner: flag = True
     /// except: flag = False; raise
     /// ```
-    fn forgetful(&self, inner: Stmt, flagged: bool) -> Stmt {
+    fn with_reset(&self, inner: Stmt, flagged: bool) -> Stmt {
         let origin = TextRange::empty(inner.start());
         let flag = flagged.then(|| build::assign(self.flag, build::boolean(false, origin), origin));
         let reset: ast::Suite = flag.into_iter().chain((self.undo)(origin)).collect();
@@ -254,10 +254,10 @@ impl Lowering<'_> {
         build::try_except_reraise(body, reset, origin)
     }
 
-    fn watched(&mut self, block: &mut ast::Suite, tail: bool, by: bool) -> bool {
-        self.watchers += u32::from(by);
+    fn protected_block(&mut self, block: &mut ast::Suite, tail: bool, swallows: bool) -> bool {
+        self.swallowing_depth += u32::from(swallows);
         let may_jump = self.block(block, tail);
-        self.watchers -= u32::from(by);
+        self.swallowing_depth -= u32::from(swallows);
         may_jump
     }
 
@@ -270,7 +270,7 @@ impl Lowering<'_> {
                 }
                 may_jump
             }
-            Stmt::With(node) => self.watched(&mut node.body, tail, true),
+            Stmt::With(node) => self.protected_block(&mut node.body, tail, true),
             Stmt::Match(node) => {
                 let mut may_jump = false;
                 for case in &mut node.cases {
@@ -280,7 +280,8 @@ impl Lowering<'_> {
             }
             Stmt::Try(node) => {
                 let catches = !node.handlers.is_empty();
-                let mut may_jump = self.watched(&mut node.body, tail && node.orelse.is_empty(), catches);
+                let mut may_jump =
+                    self.protected_block(&mut node.body, tail && node.orelse.is_empty(), catches);
                 if may_jump && !node.orelse.is_empty() {
                     let mut orelse = std::mem::take(&mut node.orelse);
                     self.block(&mut orelse, tail);
@@ -322,14 +323,14 @@ fn nest_items(statement: &mut Stmt) {
             items: vec![item],
             body: std::mem::take(&mut node.body),
             range: TextRange::empty(node.range.start()),
-            node_index: made(),
+            node_index: synthesized(),
         };
         node.body.push(Stmt::With(inner));
     }
 }
 
 /// Whether code of the user runs when a statement is left.
-fn leaves_with_code(statement: &Stmt) -> bool {
+fn runs_code_on_exit(statement: &Stmt) -> bool {
     match statement {
         Stmt::With(_) => true,
         Stmt::Try(node) => !node.finalbody.is_empty(),
@@ -344,7 +345,7 @@ pub(super) fn stop_while(node: &mut ast::StmtWhile, flag: &str) {
     let test = std::mem::replace(&mut *node.test, build::none(origin));
     *node.test = match test {
         Expr::BooleanLiteral(literal) if literal.value => with_origin(stopped, origin),
-        Expr::BoolOp(mut tests) if tree::is_made(&tests) && tests.op == ast::BoolOp::And => {
+        Expr::BoolOp(mut tests) if tree::is_synthesized(&tests) && tests.op == ast::BoolOp::And => {
             tests.values.insert(0, stopped);
             Expr::BoolOp(tests)
         }
@@ -385,7 +386,7 @@ pub(super) fn nest_elifs(block: &mut ast::Suite) {
                 };
                 node.elif_else_clauses.push(ast::ElifElseClause {
                     range,
-                    node_index: made(),
+                    node_index: synthesized(),
                     test: None,
                     body: [Stmt::If(nested)].into_iter().collect(),
                 });

@@ -16,7 +16,7 @@ use rustc_hash::FxHashSet;
 use super::build;
 use super::expressions::{self, Rewrite, Walk};
 use super::lowering::LoweringContext;
-use super::tree::{self, blocks, is_made};
+use super::tree::{self, blocks, is_synthesized};
 use ag_flow::Variables;
 
 pub(super) fn run(ctx: &LoweringContext, parameters: &ast::Parameters, body: &mut ast::Suite) {
@@ -193,14 +193,14 @@ struct Displays<'a> {
 
 impl Rewrite for Displays<'_> {
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
-        walk.parts(expression);
+        walk.children(expression);
         let origin = expression.range();
         match expression {
-            Expr::List(node) if node.ctx == ExprContext::Load && !is_made(node) => {
+            Expr::List(node) if node.ctx == ExprContext::Load && !is_synthesized(node) => {
                 let list = std::mem::replace(expression, build::none(origin));
                 *expression = build::operator("new_list", vec![list], origin);
             }
-            Expr::Call(call) if !is_made(call) && is_stack(call) => {
+            Expr::Call(call) if !is_synthesized(call) && is_stack(call) => {
                 let list = call.arguments.args.first().cloned().unwrap_or_else(|| build::none(origin));
                 let (dtype, _) = element_type(self.ctx, &list, origin);
                 let options = build::call_with(

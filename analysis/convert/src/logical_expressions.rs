@@ -28,7 +28,7 @@ struct Logical<'a> {
 
 impl Rewrite for Logical<'_> {
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
-        walk.parts(expression);
+        walk.children(expression);
         let origin = expression.range();
         match expression {
             Expr::BoolOp(node) if node.values.iter().all(can_be_delayed) => {
@@ -43,7 +43,7 @@ impl Rewrite for Logical<'_> {
                 let operand = std::mem::replace(&mut *node.operand, build::none(origin));
                 *expression = build::operator("not_", vec![operand], origin);
             }
-            Expr::Compare(node) if !super::tree::is_made(node) => self.compare(expression),
+            Expr::Compare(node) if !super::tree::is_synthesized(node) => self.compare(expression),
             _ => {}
         }
     }
@@ -129,7 +129,9 @@ fn is_plain(operand: &Expr) -> bool {
     match operand {
         Expr::Name(_) => true,
         // `ag__.ld(x)`
-        Expr::Call(call) => super::tree::is_made(call) && matches!(&*call.arguments.args, [Expr::Name(_)]),
+        Expr::Call(call) => {
+            super::tree::is_synthesized(call) && matches!(&*call.arguments.args, [Expr::Name(_)])
+        }
         operand => {
             operand.is_literal_expr() && !matches!(operand, Expr::StringLiteral(_) | Expr::BytesLiteral(_))
         }

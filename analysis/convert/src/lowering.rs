@@ -87,7 +87,7 @@ pub(super) fn for_each(body: &mut ast::Suite, visit: &mut dyn FnMut(&mut Stmt)) 
             for_each(inner, visit);
         }
         if let Stmt::FunctionDef(def) = statement
-            && super::tree::is_made(def)
+            && super::tree::is_synthesized(def)
         {
             for_each(&mut def.body, visit);
         }

@@ -30,7 +30,7 @@ pub struct SourceMap {
 }
 
 /// Leaves out made spans within one that was made for the same original.
-fn informative(spans: Vec<Span>) -> Vec<Span> {
+fn without_redundant(spans: Vec<Span>) -> Vec<Span> {
     let mut kept: Vec<Span> = Vec::with_capacity(spans.len());
     let mut around: Vec<Span> = Vec::new();
     for span in spans {
@@ -67,7 +67,7 @@ impl SourceMap {
                 furthest = furthest.max(span.original.end());
             }
         }
-        Self { spans: informative(spans) }
+        Self { spans: without_redundant(spans) }
     }
 
     pub fn spans(&self) -> &[Span] {

@@ -26,12 +26,12 @@ impl<'a> Identifiers<'a> {
 /// Hands out names for one function and all that is nested in it.
 pub(super) struct Namer<'a> {
     identifiers: &'a Identifiers<'a>,
-    given: RefCell<FxHashMap<&'static str, u32>>,
+    counters: RefCell<FxHashMap<&'static str, u32>>,
 }
 
 impl<'a> Namer<'a> {
     pub(super) fn new(identifiers: &'a Identifiers<'a>) -> Self {
-        Self { identifiers, given: RefCell::default() }
+        Self { identifiers, counters: RefCell::default() }
     }
 
     /// `root_1`, `root_2`, …
@@ -42,8 +42,8 @@ impl<'a> Namer<'a> {
 
     /// `root`, or else `root_1`, `root_2`, …
     pub(super) fn fresh(&self, root: &'static str) -> Name {
-        let mut given = self.given.borrow_mut();
-        let count = given.entry(root).or_default();
+        let mut counters = self.counters.borrow_mut();
+        let count = counters.entry(root).or_default();
         loop {
             let name = if *count == 0 { Name::new(root) } else { Name::new(format!("{root}_{count}")) };
             *count += 1;

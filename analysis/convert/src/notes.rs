@@ -43,7 +43,7 @@ impl Notes {
         }
     }
 
-    pub(super) fn leave_out(&self, unreached: impl Iterator<Item = ast::Stmt>) {
+    pub(super) fn record_unreached(&self, unreached: impl Iterator<Item = ast::Stmt>) {
         self.unreached.borrow_mut().extend(unreached);
     }
 

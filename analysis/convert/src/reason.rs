@@ -36,7 +36,7 @@ impl fmt::Display for Reason {
 }
 
 /// Functions that look at the frame of their caller.
-const FRAMES: [&str; 4] = ["_getframe", "currentframe", "_getframemodulename", "getouterframes"];
+const FRAME_FUNCTIONS: [&str; 4] = ["_getframe", "currentframe", "_getframemodulename", "getouterframes"];
 
 pub(super) fn of_function(def: &ast::StmtFunctionDef) -> Option<Reason> {
     of(|search| search.visit_body(&def.body))
@@ -82,7 +82,7 @@ impl<'a> SourceOrderVisitor<'a> for Search {
                 self.reason.get_or_insert(Reason::Generator);
             }
             Expr::Call(call) => {
-                if let Some(name) = asks_for_frame(call) {
+                if let Some(name) = frame_access(call) {
                     self.reason.get_or_insert(Reason::Frame(name.to_owned()));
                 }
             }
@@ -94,16 +94,18 @@ impl<'a> SourceOrderVisitor<'a> for Search {
     }
 }
 
-fn asks_for_frame(call: &ast::ExprCall) -> Option<&str> {
+fn frame_access(call: &ast::ExprCall) -> Option<&str> {
     let arguments = call.arguments.len();
     match &*call.func {
         Expr::Name(name) => match name.id.as_str() {
             name @ ("locals" | "vars" | "dir") if arguments == 0 => Some(name),
             name @ ("eval" | "exec") if arguments == 1 => Some(name),
-            name if FRAMES.contains(&name) => Some(name),
+            name if FRAME_FUNCTIONS.contains(&name) => Some(name),
             _ => None,
         },
-        Expr::Attribute(attribute) => Some(attribute.attr.as_str()).filter(|name| FRAMES.contains(name)),
+        Expr::Attribute(attribute) => {
+            Some(attribute.attr.as_str()).filter(|name| FRAME_FUNCTIONS.contains(name))
+        }
         _ => None,
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
         let returned = returned.unwrap_or_else(|| build::none(node.range));
         Some(build::assign(&value, returned, node.range))
     };
-    let undo = |origin| Some(build::assign(&value, nothing(ctx, origin), origin));
+    let undo = |origin| Some(build::assign(&value, default_return_value(ctx, origin), origin));
     let mut lowering =
         Lowering { replace: &store, undo: &undo, ..Lowering::new(Jump::Return, &flag, ctx.notes) };
     lowering.block(body, true);
@@ -51,7 +51,7 @@ pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     let start = TextRange::empty(body.first().map_or_else(Default::default, Ranged::start));
     let position = docstring(body);
     if !always_returns || is_used {
-        body.insert(position, build::assign(&value, nothing(ctx, start), start));
+        body.insert(position, build::assign(&value, default_return_value(ctx, start), start));
     }
     if is_used {
         body.insert(position, build::assign(&flag, build::boolean(false, start), start));
@@ -59,7 +59,7 @@ pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
 }
 
 /// What stands for a value where nothing has been returned.
-fn nothing(ctx: &LoweringContext, origin: TextRange) -> Expr {
+fn default_return_value(ctx: &LoweringContext, origin: TextRange) -> Expr {
     match ctx.options.view {
         View::Full => build::operator("UndefinedReturnValue", Vec::new(), origin),
         View::Simplified => build::none(origin),

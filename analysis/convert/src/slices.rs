@@ -41,7 +41,7 @@ struct Items;
 
 impl Rewrite for Items {
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
-        walk.parts(expression);
+        walk.children(expression);
         let origin: TextRange = expression.range();
         let Expr::Subscript(node) = expression else { return };
         if node.ctx != ExprContext::Load || !is_single(&node.slice) {

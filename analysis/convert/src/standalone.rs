@@ -16,7 +16,7 @@ use super::notes::Notes;
 use super::pipeline;
 use super::printer::{Printed, Printer};
 use super::reason::Reason;
-use super::tree::made;
+use super::tree::synthesized;
 
 /// A function that has been converted, or not.
 #[derive(Clone, Debug)]
@@ -41,33 +41,33 @@ impl Converter<'_> {
             Printer::new(&self.source).source_text(entry.place.range)
         } else {
             match entry.node {
-                Node::Function(def) => self.bare_function(def, entry),
-                Node::Lambda(lambda) => self.bare_lambda(lambda, entry),
+                Node::Function(def) => self.standalone_function(def, entry),
+                Node::Lambda(lambda) => self.standalone_lambda(lambda, entry),
             }
         };
         Function { place: entry.place.clone(), reason, text: printed.text, map: printed.map }
     }
 
-    fn bare_function(&self, def: &ast::StmtFunctionDef, entry: &Entry<'_>) -> Printed {
+    fn standalone_function(&self, def: &ast::StmtFunctionDef, entry: &Entry<'_>) -> Printed {
         let mut def = def.clone();
         convert(&self.context(), &mut def, entry, false);
         def.decorator_list = ast::DecoratorList::new();
         def.returns = None;
         def.type_params = None;
-        bare(&mut def.parameters);
+        strip_parameters(&mut def.parameters);
         def.name = build::identifier(&format!("tf__{}", def.name.id));
-        def.node_index = made();
+        def.node_index = synthesized();
         let printer = Printer::new(&self.source).outside_of(entry.class.as_deref());
         printer.statements(&[Stmt::FunctionDef(def)], "")
     }
 
-    fn bare_lambda(&self, lambda: &ast::ExprLambda, entry: &Entry<'_>) -> Printed {
+    fn standalone_lambda(&self, lambda: &ast::ExprLambda, entry: &Entry<'_>) -> Printed {
         let mut lambda = lambda.clone();
         convert_lambda(&self.context(), &mut lambda, entry, false);
         if let Some(parameters) = &mut lambda.parameters {
-            bare(parameters);
+            strip_parameters(parameters);
         }
-        lambda.node_index = made();
+        lambda.node_index = synthesized();
         let lambda = Expr::Lambda(lambda);
         Printer::new(&self.source).outside_of(entry.class.as_deref()).assignment("tf__lam", &lambda)
     }
@@ -129,7 +129,7 @@ pub(super) fn convert_lambda(
 }
 
 /// Leaves of parameters the names, and `None` for the defaults.
-fn bare(parameters: &mut ast::Parameters) {
+fn strip_parameters(parameters: &mut ast::Parameters) {
     let origin = TextRange::empty(TextSize::default());
     let lists = [&mut parameters.posonlyargs, &mut parameters.args, &mut parameters.kwonlyargs];
     for parameter in lists.into_iter().flatten() {

@@ -9,10 +9,10 @@ use ruff_python_ast::{self as ast, AtomicNodeIndex, Expr, HasNodeIndex, NodeInde
 use ruff_text_size::TextRange;
 
 /// The mark of what a pass has made.
-const MADE: u32 = 0;
+const SYNTHESIZED: u32 = 0;
 
-pub(super) fn made() -> AtomicNodeIndex {
-    index(MADE)
+pub(super) fn synthesized() -> AtomicNodeIndex {
+    index(SYNTHESIZED)
 }
 
 /// The mark of a statement that has notes.
@@ -26,8 +26,8 @@ fn index(number: u32) -> AtomicNodeIndex {
     index
 }
 
-pub(super) fn is_made(node: &impl HasNodeIndex) -> bool {
-    node.node_index().load().as_u32() == Some(MADE)
+pub(super) fn is_synthesized(node: &impl HasNodeIndex) -> bool {
+    node.node_index().load().as_u32() == Some(SYNTHESIZED)
 }
 
 pub(super) fn note_of(node: &impl HasNodeIndex) -> Option<u32> {
@@ -58,13 +58,13 @@ pub(super) fn mark_statement(statement: &mut Stmt) -> bool {
         _ => return false,
     };
     *range = TextRange::default();
-    statement.node_index().set(NodeIndex::from(MADE));
+    statement.node_index().set(NodeIndex::from(SYNTHESIZED));
     true
 }
 
 /// The same for an expression, its parts aside.
 pub(super) fn mark_expression(expression: &mut Expr) -> bool {
-    expression.node_index().set(NodeIndex::from(MADE));
+    expression.node_index().set(NodeIndex::from(SYNTHESIZED));
     !matches!(
         expression,
         Expr::ListComp(_)

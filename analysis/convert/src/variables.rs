@@ -9,7 +9,7 @@ use super::build;
 use super::expressions::{self, Rewrite, Walk};
 use super::lowering::LoweringContext;
 use super::options::View;
-use super::tree::{is_made, made};
+use super::tree::{is_synthesized, synthesized};
 
 pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     if ctx.options.view == View::Simplified || ctx.maybe_undefined.borrow().is_empty() {
@@ -26,15 +26,15 @@ struct Loads<'a> {
 impl Rewrite for Loads<'_> {
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
         match expression {
-            Expr::Name(node) if node.ctx == ExprContext::Load && !is_made(node) => {
+            Expr::Name(node) if node.ctx == ExprContext::Load && !is_synthesized(node) => {
                 if self.ctx.maybe_undefined.borrow().contains(&node.id) {
                     let origin = node.range;
                     let mut name = node.clone();
-                    name.node_index = made();
+                    name.node_index = synthesized();
                     *expression = build::operator("ld", vec![Expr::Name(name)], origin);
                 }
             }
-            _ => walk.parts(expression),
+            _ => walk.children(expression),
         }
     }
 }
@@ -46,7 +46,7 @@ fn augmented(ctx: &LoweringContext, body: &mut ast::Suite) {
             augmented(ctx, inner);
         }
         match &mut statement {
-            Stmt::FunctionDef(def) if is_made(def) => augmented(ctx, &mut def.body),
+            Stmt::FunctionDef(def) if is_synthesized(def) => augmented(ctx, &mut def.body),
             Stmt::AugAssign(node) => {
                 if let Expr::Name(target) = &*node.target
                     && ctx.maybe_undefined.borrow().contains(&target.id)

@@ -13,8 +13,8 @@ use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::super::build;
-use super::super::expressions::{self, Part, Rewrite, Walk};
-use super::super::tree::is_made;
+use super::super::expressions::{self, NodeMut, Rewrite, Walk};
+use super::super::tree::is_synthesized;
 
 /// Guards the reads of `names` in the head of a statement, or in all of a simple one. Statements
 /// that have to come before it go to `out`. `moved`: it is going to be in a function of its own;
@@ -38,7 +38,7 @@ pub(super) fn guard(names: &[Name], statement: &mut Stmt, moved: bool, out: &mut
     if let Stmt::For(node) = statement {
         // The target is assigned in the function that the body becomes.
         guard.depth.set(1);
-        expressions::rewrite_one(Part::Expression(&mut node.target), &guard);
+        expressions::rewrite_one(NodeMut::Expression(&mut node.target), &guard);
     }
 }
 
@@ -49,19 +49,19 @@ fn load(name: &Name, text: Expr, origin: TextRange) -> Expr {
 }
 
 /// What a statement evaluates itself, its blocks aside.
-fn head<'s>(statement: &'s mut Stmt, guard: &Guard<'_>) -> Vec<Part<'s>> {
+fn head<'s>(statement: &'s mut Stmt, guard: &Guard<'_>) -> Vec<NodeMut<'s>> {
     match statement {
-        Stmt::If(node) => vec![Part::Expression(&mut node.test)],
+        Stmt::If(node) => vec![NodeMut::Expression(&mut node.test)],
         Stmt::While(node) => {
             // The test is going to be a function in any case.
             guard.depth.set(1);
-            vec![Part::Expression(&mut node.test)]
+            vec![NodeMut::Expression(&mut node.test)]
         }
         Stmt::For(node) => {
             // The target is assigned in the function made of the body.
             let target = Guard { names: guard.names, depth: Cell::new(1) };
-            expressions::rewrite_one(Part::Expression(&mut node.target), &target);
-            vec![Part::Expression(&mut node.iter)]
+            expressions::rewrite_one(NodeMut::Expression(&mut node.target), &target);
+            vec![NodeMut::Expression(&mut node.iter)]
         }
         Stmt::With(node) => {
             let items = node.items.iter_mut();
@@ -69,20 +69,20 @@ fn head<'s>(statement: &'s mut Stmt, guard: &Guard<'_>) -> Vec<Part<'s>> {
                 .flat_map(|item| {
                     std::iter::once(&mut item.context_expr).chain(item.optional_vars.as_deref_mut())
                 })
-                .map(Part::Expression)
+                .map(NodeMut::Expression)
                 .collect()
         }
         Stmt::Match(node) => {
             let guards = node.cases.iter_mut().filter_map(|case| case.guard.as_deref_mut());
-            std::iter::once(&mut *node.subject).chain(guards).map(Part::Expression).collect()
+            std::iter::once(&mut *node.subject).chain(guards).map(NodeMut::Expression).collect()
         }
         Stmt::Try(node) => node
             .handlers
             .iter_mut()
             .filter_map(|ast::ExceptHandler::ExceptHandler(handler)| handler.type_.as_deref_mut())
-            .map(Part::Expression)
+            .map(NodeMut::Expression)
             .collect(),
-        statement => vec![Part::Statement(statement)],
+        statement => vec![NodeMut::Statement(statement)],
     }
 }
 
@@ -95,7 +95,7 @@ struct Guard<'n> {
 impl Rewrite for Guard<'_> {
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
         match expression {
-            Expr::Name(node) if node.ctx == ExprContext::Load && !is_made(node) => {
+            Expr::Name(node) if node.ctx == ExprContext::Load && !is_synthesized(node) => {
                 if self.depth.get() > 0
                     && self.names.contains(&node.id)
                     && let Some(text) = walk.string(&node.id, node.range)
@@ -119,7 +119,7 @@ impl Rewrite for Guard<'_> {
             }
             Expr::BoolOp(_) | Expr::If(_) => self.within_thunk(expression, walk),
             Expr::Compare(node) if node.ops.len() > 1 => self.within_thunk(expression, walk),
-            _ => walk.parts(expression),
+            _ => walk.children(expression),
         }
     }
 }
@@ -127,7 +127,7 @@ impl Rewrite for Guard<'_> {
 impl Guard<'_> {
     fn within_thunk(&self, expression: &mut Expr, walk: &Walk<'_>) {
         self.depth.set(self.depth.get() + 1);
-        walk.parts(expression);
+        walk.children(expression);
         self.depth.set(self.depth.get() - 1);
     }
 }

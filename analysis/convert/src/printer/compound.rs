@@ -5,7 +5,7 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use ruff_python_ast::visitor::source_order::SourceOrderVisitor;
 
-use super::super::tree::is_made;
+use super::super::tree::is_synthesized;
 use super::Printer;
 use ag_syntax::functions::keyword_between;
 
@@ -13,7 +13,7 @@ impl Printer<'_, '_> {
     pub(super) fn function(&mut self, node: &ast::StmtFunctionDef) {
         self.decorators(&node.decorator_list);
         self.start_line();
-        if is_made(node) {
+        if is_synthesized(node) {
             self.push(if node.is_async { "async def " } else { "def " });
             self.identifier(&node.name.id);
             self.push("(");
@@ -21,7 +21,7 @@ impl Printer<'_, '_> {
             self.push(")");
             self.spelled_header(TextRange::default());
         } else {
-            let decorators = node.decorator_list.iter().rfind(|decorator| !is_made(*decorator));
+            let decorators = node.decorator_list.iter().rfind(|decorator| !is_synthesized(*decorator));
             let start = decorators
                 .and_then(|last| keyword_between(self.source.text, last.end(), node.name.start()))
                 .unwrap_or(node.start());
@@ -54,7 +54,7 @@ impl Printer<'_, '_> {
             self.brackets += 1;
             self.expression(&decorator.expression, OperatorPrecedence::None);
             self.brackets -= 1;
-            if !is_made(decorator) {
+            if !is_synthesized(decorator) {
                 self.trailing(decorator.end());
             }
             self.push("\n");
@@ -63,7 +63,7 @@ impl Printer<'_, '_> {
 
     pub(super) fn if_statement(&mut self, node: &ast::StmtIf, keyword: &str) {
         self.start_line();
-        self.tested(keyword, &node.test, !is_made(node));
+        self.tested(keyword, &node.test, !is_synthesized(node));
         self.inner_block(&node.body);
         let Some(clause) = node.elif_else_clauses.first() else { return };
         // Nested `elif`s come back as such: they would soon be nested too deep.
@@ -86,7 +86,7 @@ impl Printer<'_, '_> {
         self.start_line();
         self.tested("while", &node.test, true);
         self.inner_block(&node.body);
-        self.otherwise("else", &node.orelse);
+        self.keyword_block("else", &node.orelse);
     }
 
     pub(super) fn for_statement(&mut self, node: &ast::StmtFor) {
@@ -100,22 +100,22 @@ impl Printer<'_, '_> {
         self.top_expression(&node.iter);
         self.spelled_header(TextRange::default());
         self.inner_block(&node.body);
-        self.otherwise("else", &node.orelse);
+        self.keyword_block("else", &node.orelse);
     }
 
     /// `if test:`, with the comment beside it.
-    fn tested(&mut self, keyword: &str, test: &Expr, is_users: bool) {
+    fn tested(&mut self, keyword: &str, test: &Expr, is_original: bool) {
         self.push(keyword);
         self.push(" ");
         self.top_expression(test);
         self.push(":");
-        if is_users && !test.range().is_empty() {
+        if is_original && !test.range().is_empty() {
             self.trailing(test.end() + TextSize::from(1));
         }
         self.push("\n");
     }
 
-    fn otherwise(&mut self, keyword: &str, block: &[Stmt]) {
+    fn keyword_block(&mut self, keyword: &str, block: &[Stmt]) {
         if !block.is_empty() {
             self.start_line();
             self.push(keyword);
@@ -168,8 +168,8 @@ impl Printer<'_, '_> {
             self.push(":\n");
             self.inner_block(&handler.body);
         }
-        self.otherwise("else", &node.orelse);
-        self.otherwise("finally", &node.finalbody);
+        self.keyword_block("else", &node.orelse);
+        self.keyword_block("finally", &node.finalbody);
     }
 
     pub(super) fn match_statement(&mut self, node: &ast::StmtMatch) {

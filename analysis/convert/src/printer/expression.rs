@@ -6,7 +6,7 @@ use ruff_python_ast::{
 };
 use ruff_text_size::{Ranged, TextRange};
 
-use super::super::tree::is_made;
+use super::super::tree::is_synthesized;
 use super::Printer;
 
 impl Printer<'_, '_> {
@@ -17,10 +17,10 @@ impl Printer<'_, '_> {
 
     /// An expression in a place that takes everything that binds tighter than `around`.
     pub(super) fn expression(&mut self, expression: &Expr, around: OperatorPrecedence) {
-        if is_made(expression) {
+        if is_synthesized(expression) {
             let precedence = OperatorPrecedence::from_expr(expression);
             let bracketed = precedence <= around && around != OperatorPrecedence::None;
-            self.bracketed(bracketed, |printer| printer.made(expression));
+            self.bracketed(bracketed, |printer| printer.synthesized(expression));
         } else {
             let bracketed = self.needs_brackets(expression, around);
             self.bracketed(bracketed, |printer| {
@@ -71,7 +71,7 @@ impl Printer<'_, '_> {
         self.cursor = cursor;
     }
 
-    fn made(&mut self, expression: &Expr) {
+    fn synthesized(&mut self, expression: &Expr) {
         let start = self.position();
         match expression {
             Expr::Name(node) => self.identifier(&node.id),
@@ -354,7 +354,7 @@ fn below(precedence: OperatorPrecedence) -> OperatorPrecedence {
 /// Within a copied piece of source: stops at what is marked.
 impl<'t> SourceOrderVisitor<'t> for Printer<'_, '_> {
     fn visit_expr(&mut self, expression: &'t Expr) {
-        if is_made(expression) {
+        if is_synthesized(expression) {
             self.copy_to(expression.start());
             self.brackets += 1;
             let needed = !matches!(
@@ -363,7 +363,7 @@ impl<'t> SourceOrderVisitor<'t> for Printer<'_, '_> {
             );
             self.bracketed(needed, |printer| {
                 let cursor = printer.cursor;
-                printer.made(expression);
+                printer.synthesized(expression);
                 printer.cursor = cursor;
             });
             self.brackets -= 1;

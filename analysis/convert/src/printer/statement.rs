@@ -4,7 +4,7 @@ use ruff_python_ast::visitor::source_order;
 use ruff_python_ast::{self as ast, OperatorPrecedence, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::super::tree::is_made;
+use super::super::tree::is_synthesized;
 use super::{INDENT, Printer, trivia};
 
 impl Printer<'_, '_> {
@@ -31,7 +31,7 @@ impl Printer<'_, '_> {
     fn statement(&mut self, statement: &Stmt) {
         let shift = self.shift;
         let start = self.position();
-        if !is_made(statement) {
+        if !is_synthesized(statement) {
             let column = trivia::column(self.source.text, statement.start());
             self.shift = (self.prefix.len() + self.indent) as isize - column as isize;
         }
@@ -46,8 +46,8 @@ impl Printer<'_, '_> {
             Stmt::Match(node) => self.match_statement(node),
             _ => {
                 self.start_line();
-                if is_made(statement) {
-                    self.made_statement(statement);
+                if is_synthesized(statement) {
+                    self.synthesized_statement(statement);
                 } else {
                     self.splice(statement.range(), |printer| source_order::walk_stmt(printer, statement));
                 }
@@ -57,13 +57,13 @@ impl Printer<'_, '_> {
                 self.push("\n");
             }
         }
-        if is_made(statement) && !statement.range().is_empty() {
+        if is_synthesized(statement) && !statement.range().is_empty() {
             self.note(start, statement.range());
         }
         self.shift = shift;
     }
 
-    fn made_statement(&mut self, statement: &Stmt) {
+    fn synthesized_statement(&mut self, statement: &Stmt) {
         match statement {
             Stmt::Assign(node) => {
                 for target in &node.targets {
