@@ -1,4 +1,4 @@
-//! Pass 9: `if`, `while` and `for` become calls of operators on functions.
+//! Pass 9: `if`, `while` and `for` become calls of operators, with the blocks as functions.
 //!
 //! ```python
 //! if x > 0:                   def get_state():
@@ -14,9 +14,10 @@
 //!                             ag__.if_stmt(x > 0, if_body, else_body, get_state, set_state, ('y',), 1)
 //! ```
 //!
-//! Every name that a block binds is `nonlocal` in it, whether it belongs to the state or not. So
-//! a block that runs in Python leaves exactly what the original leaves: closures see later values,
-//! handlers see what was bound before an exception, an unbound name stays unbound.
+//! Every name that a block binds is `nonlocal` in its function, whether or not it is part of the
+//! state. Invariant: when the operators execute the blocks in Python, all variables end up as in the
+//! original. Closures read later assignments, exception handlers read the values bound before the
+//! exception, and unbound names stay unbound.
 
 mod full;
 mod simplified;
@@ -79,7 +80,7 @@ fn block_functions(
     }
 }
 
-/// Whether functions or thunks are made of any part of a body: otherwise all names stay where they are.
+/// Whether any part of a body becomes a function or thunk. If not, no name needs a declaration.
 fn makes_functions(body: &[Stmt]) -> bool {
     let mut search = Delayed { found: false };
     search.visit_body(body);
@@ -113,8 +114,8 @@ impl<'a> SourceOrderVisitor<'a> for Delayed {
     }
 }
 
-/// `if False: a = b = None` makes names local to a function that only blocks of it bind, and binds
-/// nothing.
+/// `if False: a = b = None`, which makes names local to the function without binding them. Needed for
+/// names that only the functions of its blocks bind.
 fn never_bound(names: &[Name]) -> Stmt {
     let origin = TextRange::default();
     let store = |name: &Name| {
@@ -134,7 +135,7 @@ fn never_bound(names: &[Name]) -> Stmt {
     build::if_(build::boolean(false, origin), [assign].into_iter().collect(), origin)
 }
 
-/// The `global` and `nonlocal` statements in blocks: they concern the whole function.
+/// The `global` and `nonlocal` statements in blocks. They apply to the whole function.
 fn nested_declarations(body: &mut ast::Suite, unreached: &[Stmt]) -> Vec<Stmt> {
     let mut found = Vec::new();
     for inner in body.iter_mut().flat_map(blocks) {
@@ -162,27 +163,27 @@ fn ids(names: &[ast::Identifier]) -> Vec<Name> {
     names.iter().map(|name| name.id.clone()).collect()
 }
 
-/// A statement on its way to an operator.
+/// The facts and ranges of a statement that becomes a call of an operator.
 pub(super) struct StatementInfo<'a> {
     pub(super) facts: &'a Facts,
-    /// Where the statement starts.
+    /// An empty range at the start of the statement.
     pub(super) origin: TextRange,
-    /// Its head, up to the end of the test or iterable.
+    /// From the start to the end of the test or iterable.
     pub(super) head: TextRange,
 }
 
 pub(super) struct Emitter<'e, 'u> {
     pub(super) ctx: &'e LoweringContext<'u>,
     flow: &'e Flow,
-    /// Bound by statements that stay in the function itself.
+    /// Names bound by statements that stay in the function itself.
     own: NameSet<'e>,
-    /// Bound in blocks that become functions, or never reached.
+    /// Names bound in blocks that become functions, or in unreachable code.
     lifted: NameSet<'e>,
 }
 
 impl Emitter<'_, '_> {
-    /// `stmt`: the first statement of the block. `moved`: the block is the body of a function that is
-    /// made for it.
+    /// Converts a block. `stmt` is its first statement; `moved` means that it is inside the body of a
+    /// generated function.
     fn block(&mut self, suite: &mut ast::Suite, mut stmt: StmtId, moved: bool) {
         tree::rewrite(suite, |statement, out| {
             let next = self.flow.cfg.extent(stmt).end;
@@ -191,7 +192,7 @@ impl Emitter<'_, '_> {
         });
     }
 
-    /// The blocks of a statement.
+    /// Converts the blocks of a statement.
     fn blocks(&mut self, statement: &mut Stmt, stmt: StmtId, moved: bool) {
         for (kind, inner) in kinds(statement).into_iter().zip(blocks(statement)) {
             if let Some(block) = self.flow.cfg.block(stmt, kind) {
@@ -200,10 +201,10 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Notes what the steps of a statement bind: in the function itself, or in one that is made of a block.
+    /// Records the names that a statement binds, in `own` or, if a generated function binds them, `lifted`.
     fn record_bindings(&mut self, statement: &Stmt, stmt: StmtId, moved: bool, kept: bool) {
         let is_loop = matches!(statement, Stmt::While(_) | Stmt::For(_));
-        // The iterable of a `for` is evaluated where the loop stands, its target bound in the body.
+        // The iterable of a `for` is evaluated at the loop; its target is bound in the body's function.
         let in_body = |kind| is_loop && !kept && matches!(kind, NodeKind::Test | NodeKind::Target);
         let (within, around) = (&mut self.lifted, &mut self.own);
         let outside = if moved { &mut *within } else { around };
@@ -281,7 +282,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// `def name(parameters):` for a block, which binds `bound` for the function around it; its name.
+    /// Emits `def name(parameters):` for a block that binds `bound` in the enclosing function. Returns its name.
     pub(super) fn function(
         &self,
         name: Name,
@@ -313,7 +314,7 @@ impl Emitter<'_, '_> {
         self.function(name, &[item], &info.facts.bound[0], block, info, out)
     }
 
-    /// `global` and `nonlocal` lines for names that a function binds for the one around it.
+    /// Emits `global` and `nonlocal` declarations for names that belong to the enclosing function.
     fn declare(&self, names: &[Name], out: &mut ast::Suite) {
         let (globals, locals): (Vec<Name>, Vec<Name>) =
             names.iter().cloned().partition(|name| self.flow.scope().globals.contains(name));
@@ -326,7 +327,7 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// What the blocks of a statement are, in the order of [`blocks`].
+/// The kinds of a statement's blocks, in the order of [`blocks`].
 fn kinds(statement: &Stmt) -> Vec<BlockKind> {
     use BlockKind::{Body, Case, Else, Finally, Handler};
     match statement {
@@ -339,7 +340,7 @@ fn kinds(statement: &Stmt) -> Vec<BlockKind> {
     }
 }
 
-/// What is too large to be followed stays Python.
+/// Keeps all statements of a function for which there is no dataflow.
 fn keep_all(ctx: &LoweringContext, body: &mut ast::Suite) {
     for statement in body {
         blocks(statement).into_iter().for_each(|inner| keep_all(ctx, inner));
@@ -347,7 +348,7 @@ fn keep_all(ctx: &LoweringContext, body: &mut ast::Suite) {
     }
 }
 
-/// A loop that stays Python ends by a `break` when a flag is set.
+/// Adds `if flag: break` to the end of a `for` that is not converted.
 fn stop_kept(ctx: &LoweringContext, statement: &mut Stmt) {
     let Stmt::For(node) = statement else { return };
     let flags = ctx.notes.take(node).stop_flags;
@@ -358,8 +359,8 @@ fn stop_kept(ctx: &LoweringContext, statement: &mut Stmt) {
     }
 }
 
-/// In a block, a name is `nonlocal`, which an annotated name cannot be. Annotations of local names
-/// are never evaluated.
+/// Removes the annotation of an assignment in a generated function: a `nonlocal` name cannot be
+/// annotated. Behavior is unchanged because annotations of local names are never evaluated.
 fn without_annotation(statement: Stmt) -> Stmt {
     match statement {
         Stmt::AnnAssign(node) if node.target.is_name_expr() => match node.value {

@@ -1,4 +1,4 @@
-//! Pass 13: the scope that a converted function runs in, and the functions nested in it.
+//! Pass 13: wraps a function body in its `FunctionScope`, and converts the nested functions.
 //!
 //! ```python
 //! def f(x):                   def f(x):
@@ -39,14 +39,14 @@ pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     body.push(build::with(build::operator("FunctionScope", arguments, origin), &ctx.scope, rest, origin));
 }
 
-/// Marks lambdas as converted with the function that they stand in.
+/// Marks lambdas as converted together with their enclosing function.
 pub(super) fn lambdas(ctx: &LoweringContext, body: &mut ast::Suite) {
     if ctx.options.view == View::Full {
         expressions::rewrite(body, &Lambdas);
     }
 }
 
-/// The options that a function was converted with, for what it calls.
+/// The conversion options of a function, which apply to its callees too.
 pub(super) fn conversion_options(ctx: &LoweringContext, origin: TextRange) -> Expr {
     if ctx.is_nested {
         return build::operator_name("STD", origin);
@@ -81,7 +81,7 @@ impl Rewrite for Lambdas {
     }
 }
 
-/// Converts the functions that stand in a body, in the functions made of its blocks too.
+/// Converts the functions nested in a body, including those inside generated functions.
 pub(super) fn nested(ctx: &LoweringContext, body: &mut ast::Suite) {
     for statement in body {
         match statement {
@@ -96,7 +96,7 @@ pub(super) fn nested(ctx: &LoweringContext, body: &mut ast::Suite) {
     }
 }
 
-/// A class body runs in a scope of its own, which no lambda sees: only its methods are converted.
+/// Converts only the methods of a class: lambdas cannot access the scope of its body.
 fn methods(ctx: &LoweringContext, body: &mut ast::Suite, class: &Name) {
     for statement in body {
         match statement {
@@ -130,7 +130,7 @@ fn function(ctx: &LoweringContext, def: &mut ast::StmtFunctionDef, class: Option
     }
 }
 
-/// `@ag__.autograph_artifact`, below all other decorators: it is not to be converted again.
+/// Adds `@ag__.autograph_artifact` below all other decorators, so that it is not converted again.
 pub(super) fn mark_converted(def: &mut ast::StmtFunctionDef) {
     let origin = TextRange::empty(def.name.start());
     def.decorator_list.push(ast::Decorator {

@@ -1,4 +1,4 @@
-//! `break`, `continue` and `return` made into flags: what the three passes have in common.
+//! Lowers `break`, `continue` and `return` to flags: the common part of three passes.
 //!
 //! ```python
 //! for x in xs:                    for x in xs:
@@ -19,7 +19,7 @@ use super::notes::Notes;
 use super::tree::{self, blocks, else_block};
 use super::{build, tree::synthesized};
 
-/// How deep code is moved into `else` blocks; beyond it, flags guard it in a row.
+/// The maximum depth at which code is moved into `else` blocks. Deeper code is guarded by flags.
 const MAX_DEPTH: usize = 16;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Jump {
     }
 }
 
-/// Whether a block has such a jump that leaves it.
+/// Whether a block contains a jump of this kind that exits the block.
 pub(super) fn contains(block: &[Stmt], jump: Jump) -> bool {
     block.iter().any(|statement| {
         jump.is(statement)
@@ -69,7 +69,7 @@ pub(super) fn contains(block: &[Stmt], jump: Jump) -> bool {
     })
 }
 
-/// Whether control never falls off the end of a block.
+/// Whether control never reaches the end of a block.
 pub(super) fn exits(block: &[Stmt]) -> bool {
     match block.last() {
         Some(Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_) | Stmt::Raise(_)) => true,
@@ -88,7 +88,7 @@ pub(super) fn exits(block: &[Stmt]) -> bool {
     }
 }
 
-/// Whether a block ends with a jump that will be lowered.
+/// Whether a block ends with a jump, or with an `if` whose branches all exit, at least one by a jump.
 fn jumps(block: &[Stmt]) -> bool {
     match block.last() {
         Some(Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_)) => true,
@@ -100,12 +100,12 @@ fn jumps(block: &[Stmt]) -> bool {
     }
 }
 
-/// Moves what follows an `if` with a jump into the branch that has none, everywhere in a block:
-/// most jumps then stand at an end, where they need no flag.
+/// Moves the statements after an `if` with a jump into its branch without one, at every level of a
+/// block. Most jumps are then at the end of the block, where they need no flag.
 pub(super) fn move_rest(block: &mut ast::Suite, notes: &Notes, depth: usize) {
     let mut position = 0;
     while let Some(statement) = block.get(position) {
-        // Nothing after a jump is ever reached.
+        // Statements after a jump are unreachable.
         if matches!(statement, Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_)) {
             notes.record_unreached(block.drain(position + 1..));
             return;
@@ -125,7 +125,7 @@ pub(super) fn move_rest(block: &mut ast::Suite, notes: &Notes, depth: usize) {
     }
 }
 
-/// Whether all branches of an `if` leave the block but one.
+/// Whether exactly one branch of an `if` continues after it.
 fn takes_rest(statement: &Stmt, notes: &Notes) -> bool {
     let Stmt::If(node) = statement else { return false };
     if notes.is_kept(node) {
@@ -141,7 +141,7 @@ fn takes_rest(statement: &Stmt, notes: &Notes) -> bool {
     }
 }
 
-/// Whether the end of a block is reached in one place, so that code can be added there.
+/// Whether only one path reaches the end of a block, so that code can be appended there.
 fn falls_through_once(block: &[Stmt], notes: &Notes) -> bool {
     match block.last() {
         Some(last @ Stmt::If(node)) => {
@@ -163,31 +163,32 @@ fn append_rest(node: &mut ast::StmtIf, rest: &mut ast::Suite) {
     }
 }
 
-/// Replaces the jumps of one kind in a block by flags, and guards what they jump over.
+/// Replaces the jumps of one kind in a block by flags, and guards the statements that they skip.
 pub(super) struct Lowering<'a> {
     pub(super) jump: Jump,
-    /// Set where the jump was.
+    /// The variable that is set in place of the jump.
     pub(super) flag: &'a Name,
     pub(super) notes: &'a Notes,
-    /// What stands for a jump, save the setting of the flag.
+    /// The statement that replaces a jump, in addition to setting the flag.
     pub(super) replace: &'a dyn Fn(&Stmt) -> Option<Stmt>,
-    /// How many statements around may swallow an exception.
+    /// The number of enclosing statements that may swallow an exception.
     pub(super) swallowing_depth: u32,
-    /// What undoes a jump that has been replaced, the flag aside.
+    /// The statement that reverts a replaced jump, in addition to resetting the flag.
     pub(super) undo: &'a dyn Fn(TextRange) -> Option<Stmt>,
-    /// Whether the flag is needed at all: a jump at the very end needs none.
+    /// Whether any jump sets the flag. A jump at the end of the code does not need it.
     pub(super) is_used: bool,
 }
 
 impl<'a> Lowering<'a> {
-    /// Of a jump that the flag alone stands for.
+    /// Lowers a jump to its flag alone.
     pub(super) fn new(jump: Jump, flag: &'a Name, notes: &'a Notes) -> Self {
         Self { jump, flag, notes, replace: &|_| None, swallowing_depth: 0, undo: &|_| None, is_used: false }
     }
 }
 
 impl Lowering<'_> {
-    /// `tail`: nothing more would run after this block. Says whether the flag may be set after it.
+    /// Lowers the jumps of a block. `tail` means that no code follows the block. Returns whether the flag
+    /// may be set after it.
     pub(super) fn block(&mut self, block: &mut ast::Suite, tail: bool) -> bool {
         let mut may_jump = false;
         let mut position = 0;
@@ -238,8 +239,8 @@ impl Lowering<'_> {
         build::if_(build::not(build::name(self.flag, origin)), rest, origin)
     }
 
-    /// Code that runs on the way out may raise: then there is no jump, if the exception is
-    /// swallowed further out.
+    /// Resets the flag if code that runs on exit raises: if an enclosing statement swallows the
+    /// exception, the jump does not happen.
     ///
     /// ```python
     /// try:
@@ -313,7 +314,7 @@ impl Lowering<'_> {
     }
 }
 
-/// `with a, b: …` is `with a: with b: …`, and the first may swallow what the second raises.
+/// Rewrites `with a, b: …` to `with a: with b: …`, because `a` may swallow an exception raised by `b`.
 fn nest_items(statement: &mut Stmt) {
     let Stmt::With(node) = statement else { return };
     while node.items.len() > 1 {
@@ -329,7 +330,7 @@ fn nest_items(statement: &mut Stmt) {
     }
 }
 
-/// Whether code of the user runs when a statement is left.
+/// Whether leaving the statement runs user code: `__exit__` or a `finally` block.
 fn runs_code_on_exit(statement: &Stmt) -> bool {
     match statement {
         Stmt::With(_) => true,
@@ -360,7 +361,7 @@ fn with_origin(expression: Expr, origin: TextRange) -> Expr {
     }
 }
 
-/// Nests every `elif` into the `else` before it, so that an `if` has two branches at most.
+/// Rewrites every `elif` as an `if` in an `else` block, so that an `if` has at most two branches.
 pub(super) fn nest_elifs(block: &mut ast::Suite) {
     for statement in block {
         if let Stmt::If(node) = statement {

@@ -1,10 +1,10 @@
-//! What stays a Python statement: a block that awaits cannot become a plain function.
+//! Finds the statements that are not converted: a block with `await` cannot become a plain function.
 //!
 //! ```python
 //! async def total(stream):
 //!     async for batch in stream:      # kept
 //!         if batch is None:
-//!             break                   # leaves a kept loop: so the `if` is kept as well
+//!             break                   # exits a kept loop, so the `if` is kept as well
 //!         if batch.sum() > 0:         # converted
 //!             count += 1
 //! ```
@@ -16,10 +16,10 @@ use super::jumps::{self, Jump};
 use super::notes::Notes;
 use super::tree::blocks;
 
-/// More blocks inside each other than this stay Python: CPython refuses a hundred.
+/// The maximum nesting depth of converted blocks. CPython rejects a hundred levels of indentation.
 const MAX_DEPTH: usize = 40;
 
-/// Marks what has to be kept in an `async def`.
+/// Marks the statements of an `async def` that must be kept.
 pub(super) fn awaiting(notes: &Notes, body: &mut ast::Suite, in_kept_loop: bool) {
     for statement in body {
         let slice = std::slice::from_ref(statement);
@@ -38,7 +38,7 @@ pub(super) fn awaiting(notes: &Notes, body: &mut ast::Suite, in_kept_loop: bool)
     }
 }
 
-/// Marks what is nested too deep.
+/// Marks the statements that are nested too deeply.
 pub(super) fn deep(notes: &Notes, body: &mut ast::Suite, depth: usize) {
     for statement in body {
         if depth >= MAX_DEPTH {
@@ -75,7 +75,7 @@ struct Awaits {
 impl<'a> SourceOrderVisitor<'a> for Awaits {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
-            // Decorators, defaults and bases are evaluated where the definition stands.
+            // Decorators, defaults and bases are evaluated at the definition.
             Stmt::FunctionDef(def) => {
                 def.decorator_list.iter().for_each(|decorator| self.visit_expr(&decorator.expression));
                 self.visit_parameters(&def.parameters);

@@ -1,4 +1,4 @@
-//! Pass 6: lists become values that a graph can hold; with the feature `LISTS` alone.
+//! Pass 6: list operations become operators on values of the graph. Runs only with the feature `LISTS`.
 //!
 //! ```python
 //! l = [1, x]          =>  l = ag__.new_list([1, x])
@@ -29,8 +29,8 @@ pub(super) fn run(ctx: &LoweringContext, parameters: &ast::Parameters, body: &mu
     expressions::rewrite(body, &Displays { ctx });
 }
 
-/// Assigns to the lists in variables of this function, `own`, alone: a variable of another scope would become one of
-/// this. Its list changes where it is.
+/// Converts operations on lists in variables of this function, `own`. Lists in variables of other scopes
+/// are modified in place: an assignment would make the variable local.
 fn statements(ctx: &LoweringContext, own: &FxHashSet<Name>, body: &mut ast::Suite) {
     tree::rewrite(body, |mut statement, out| {
         for inner in blocks(&mut statement) {
@@ -69,8 +69,8 @@ fn append(own: &FxHashSet<Name>, expression: &Expr) -> Option<(Expr, Expr)> {
     }
 }
 
-/// Takes the pops out of an expression in the order in which they are evaluated; false once anything
-/// has been evaluated that a pop must not overtake.
+/// Moves the pops of an expression before the statement, in evaluation order. Returns false once an
+/// expression has been passed that a later pop must not be moved before.
 fn pops(
     ctx: &LoweringContext,
     own: &FxHashSet<Name>,
@@ -120,7 +120,7 @@ fn is_pop(own: &FxHashSet<Name>, call: &ast::ExprCall) -> bool {
     method.attr.as_str() == "pop" && is_list(own, &method.value) && call.arguments.len() <= 1
 }
 
-/// Puts `list, popped_ = ag__.list_pop(list, …)` before the statement.
+/// Emits `list, popped_ = ag__.list_pop(list, …)` before the statement.
 fn pop(ctx: &LoweringContext, value: &mut Expr, origin: TextRange, out: &mut ast::Suite) {
     let Expr::Call(call) = value else { return };
     let Expr::Attribute(method) = &*call.func else { return };
@@ -163,7 +163,7 @@ fn is_place(expression: &Expr) -> bool {
     }
 }
 
-/// A place in which a list may stand that this function can assign to.
+/// Whether the expression may hold a list and this function can assign to it.
 fn is_list(own: &FxHashSet<Name>, place: &Expr) -> bool {
     match place {
         Expr::Name(node) => own.contains(&node.id),

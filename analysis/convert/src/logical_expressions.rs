@@ -1,4 +1,4 @@
-//! Pass 11: `and`, `or`, `not` and chained comparisons become operators with thunks.
+//! Pass 11: `and`, `or`, `not` and chained comparisons become operators on thunks.
 //!
 //! ```python
 //! a and b         =>  ag__.and_(lambda: a, lambda: b)
@@ -6,7 +6,7 @@
 //! a < f() < c     =>  (lambda left_, right_: ag__.and_(lambda: left_ < right_, lambda: right_ < c))(a, f())
 //! ```
 //!
-//! Every operand of a chain is evaluated once, and none after the first comparison that fails.
+//! Every operand of a chain is evaluated at most once, and none after the first false comparison.
 
 use ruff_python_ast::{self as ast, BoolOp, CmpOp, Expr, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
@@ -15,7 +15,7 @@ use super::build;
 use super::expressions::{self, Rewrite, Walk, can_be_delayed};
 use super::lowering::LoweringContext;
 
-/// More operands than this are grouped in halves: brackets nest a hundred deep at most.
+/// Longer chains are split in halves, because parentheses nest at most a hundred levels deep.
 const MAX_NESTED: usize = 16;
 
 pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
@@ -89,7 +89,7 @@ impl Logical<'_> {
             let others = self.chained(middle, later, rest, origin);
             build::operator("and_", vec![build::thunk(first), build::thunk(others)], origin)
         };
-        // A name or a constant can be written twice.
+        // A name or a constant can be duplicated.
         if is_plain(&middle) {
             return link(left, middle);
         }

@@ -1,4 +1,4 @@
-//! What the passes tell each other about a statement that has no room for it in the tree.
+//! Data about statements that passes share and ruff's tree cannot store.
 
 use std::cell::RefCell;
 
@@ -7,26 +7,26 @@ use ruff_python_ast::{self as ast, AtomicNodeIndex, HasNodeIndex};
 
 use super::tree;
 
-/// Of one `if`, `while` or `for`.
+/// The data of one `if`, `while` or `for`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Note {
     /// The flags that end the loop when they are set: `break_`, `do_return`.
     pub(super) stop_flags: Vec<Name>,
     /// The keyword arguments of `set_loop_options`.
     pub(super) loop_options: Vec<ast::Keyword>,
-    /// Whether it stays a Python statement: it awaits, or something beyond it is jumped to.
+    /// Whether it is not converted, because it awaits, contains a jump out of it or is nested too deeply.
     pub(super) kept: bool,
 }
 
 #[derive(Default)]
 pub(super) struct Notes {
     notes: RefCell<Vec<Note>>,
-    /// Statements that are never reached, and left out; what they bind and declare still counts.
+    /// Removed unreachable statements. The names that they bind and declare still determine the scope.
     unreached: RefCell<ast::Suite>,
 }
 
 impl Notes {
-    /// Adds to the note of a statement, which gets one if it has none.
+    /// Updates the note of a statement, and creates it if necessary.
     pub(super) fn add(&self, index: &mut AtomicNodeIndex, write: impl FnOnce(&mut Note)) {
         let mut notes = self.notes.borrow_mut();
         let number = match index.load().as_u32().and_then(|index| index.checked_sub(1)) {

@@ -10,7 +10,7 @@ use super::{
     keep, lists, logical_expressions, returns, slices, snek, variables,
 };
 
-/// Runs the passes on a body, and on the functions nested in it. `def` declares the parameters.
+/// Converts a function and the functions nested in it.
 pub(super) fn convert(ctx: &LoweringContext<'_>, def: &mut ast::StmtFunctionDef) {
     let mut body = std::mem::take(&mut def.body);
     jumps::nest_elifs(&mut body);
@@ -54,7 +54,7 @@ pub(super) fn convert(ctx: &LoweringContext<'_>, def: &mut ast::StmtFunctionDef)
     def.body = body;
 }
 
-/// The passes on an expression that is a function's whole body.
+/// Converts the body of a lambda.
 pub(super) fn convert_expression(ctx: &LoweringContext<'_>, expression: Expr) -> Expr {
     let origin = expression.range();
     if ctx.options.dialect == Dialect::Snek {

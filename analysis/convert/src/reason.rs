@@ -1,4 +1,4 @@
-//! Why a function is left as it is.
+//! The reasons for which a function is not converted.
 
 use std::fmt;
 
@@ -7,23 +7,23 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 
 use super::jumps::{self, Jump};
 
-/// What keeps a function from being converted.
+/// Why a function is not converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It has a `yield`: it is a generator, which runs piece by piece.
+    /// It contains `yield`: generators are not supported.
     Generator,
-    /// It asks for the names of its own frame, by this function: `locals()`.
+    /// It accesses its own frame through the named function, such as `locals()`.
     Frame(String),
-    /// A `finally` that is left by a jump drops the exception on its way.
+    /// A jump out of `finally` discards the active exception.
     JumpInFinally,
-    /// The file does not parse there.
+    /// It contains a syntax error.
     Syntax(String),
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Generator => f.write_str("generators run piece by piece and stay Python"),
+            Self::Generator => f.write_str("generators are not supported"),
             Self::Frame(name) => {
                 write!(f, "`{name}` sees the frame of the function, which conversion splits")
             }
@@ -35,7 +35,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Functions that look at the frame of their caller.
+/// Functions that access the frame of their caller.
 const FRAME_FUNCTIONS: [&str; 4] = ["_getframe", "currentframe", "_getframemodulename", "getouterframes"];
 
 pub(super) fn of_function(def: &ast::StmtFunctionDef) -> Option<Reason> {

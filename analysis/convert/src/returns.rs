@@ -1,4 +1,4 @@
-//! Pass 4: one `return`, at the end.
+//! Pass 4: replaces all `return`s by one at the end of the function.
 //!
 //! ```python
 //! if x > 0:                       if x > 0:
@@ -9,7 +9,7 @@
 //!                                 return fscope.ret(retval_, True)
 //! ```
 //!
-//! Only where more code would follow is there a flag, `do_return`, which also ends loops.
+//! A `return` with code after it sets the flag `do_return`, which also ends loops.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
@@ -58,7 +58,7 @@ pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     }
 }
 
-/// What stands for a value where nothing has been returned.
+/// The initial value of `retval_`.
 fn default_return_value(ctx: &LoweringContext, origin: TextRange) -> Expr {
     match ctx.options.view {
         View::Full => build::operator("UndefinedReturnValue", Vec::new(), origin),
@@ -78,7 +78,7 @@ fn ret(ctx: &LoweringContext, value: Expr, did_return: Expr, origin: TextRange) 
     build::returned(value, origin)
 }
 
-/// Where a `return` can stay, its value still passes through the function's scope.
+/// Wraps the values of `return`s that are not lowered: the function's scope processes them.
 fn in_place(ctx: &LoweringContext, body: &mut ast::Suite) {
     tree::rewrite(body, |mut statement, out| {
         for inner in blocks(&mut statement) {

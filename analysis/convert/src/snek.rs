@@ -12,8 +12,9 @@
 //!                                     return result_.value
 //! ```
 //!
-//! `_return` raises. Where a `with` or `try` would see that exception, `return` becomes a flag
-//! first. Variables stay variables of Python, `nonlocal` in the blocks that bind them.
+//! `_return` raises an exception. If a `return` is inside a `with` or `try`, which could catch it, all
+//! `return`s are lowered to a flag first. Variables remain Python variables, declared `nonlocal` in the
+//! blocks that bind them.
 
 use ruff_python_ast::{self as ast, Stmt};
 use ruff_text_size::{Ranged, TextRange};
@@ -33,7 +34,7 @@ pub(super) fn returns(ctx: &LoweringContext, body: &mut ast::Suite) {
     replace_returns(body);
 }
 
-/// Whether a `return` stands where its exception would be seen.
+/// Whether a `return` is inside a `with` or `try`, which could catch the exception.
 fn returns_in_with_or_try(body: &mut ast::Suite, watched: bool) -> bool {
     body.iter_mut().any(|statement| {
         let watched = watched || matches!(statement, Stmt::With(_) | Stmt::Try(_));
@@ -55,7 +56,7 @@ fn replace_returns(body: &mut ast::Suite) {
     }
 }
 
-/// A `for` that is left early cannot be `_for(iterable, body)`, and stays as it is.
+/// Keeps every `for` that may end early, which `_for(iterable, body)` cannot express.
 pub(super) fn keep_broken_loops(ctx: &LoweringContext, body: &mut ast::Suite) {
     for statement in body {
         if let Stmt::For(node) = statement {
@@ -109,7 +110,7 @@ fn call(operator: &str, arguments: Vec<ast::Expr>, info: &StatementInfo<'_>) -> 
     build::expression(call, info.head)
 }
 
-/// The last pass: what `_return` raises is caught, and the functions within are converted.
+/// The last pass: catches the exception of `_return` and converts the nested functions.
 pub(super) fn functions(ctx: &LoweringContext, body: &mut ast::Suite) {
     super::functions::nested(ctx, body);
     if !ctx.options.runs(Pass::Functions) || !returns_somewhere(body) {

@@ -1,5 +1,5 @@
-//! One function on its own, as TensorFlow loads it: without decorators, annotations and the values
-//! of defaults, which come from the live function.
+//! Conversion of single functions, in the form that TensorFlow loads: without decorators and
+//! annotations, and with `None` as defaults. The runtime copies the defaults from the original function.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -18,18 +18,18 @@ use super::printer::{Printed, Printer};
 use super::reason::Reason;
 use super::tree::synthesized;
 
-/// A function that has been converted, or not.
+/// A function, converted if possible.
 #[derive(Clone, Debug)]
 pub struct Function {
     pub place: Place,
-    /// Why `text` is the function as it was.
+    /// Why the function is not converted, in which case `text` is the original.
     pub reason: Option<Reason>,
     pub text: String,
     pub map: SourceMap,
 }
 
 impl Converter<'_> {
-    /// Every function, method and lambda of the source by itself, in the order in which they start.
+    /// Every function, method and lambda of the source, converted separately, in order of their start.
     pub fn functions(&self) -> Vec<Function> {
         let entries = entry::collect(self.text, self.parsed.suite());
         entries.iter().map(|entry| self.function(entry)).collect()
@@ -73,7 +73,7 @@ impl Converter<'_> {
     }
 }
 
-/// Takes the user's function through the passes. `is_nested`: its module is converted with it.
+/// Converts an outermost function. `is_nested` means that its module is converted with it.
 pub(super) fn convert(
     context: &Context<'_>,
     def: &mut ast::StmtFunctionDef,
@@ -128,7 +128,7 @@ pub(super) fn convert_lambda(
     };
 }
 
-/// Leaves of parameters the names, and `None` for the defaults.
+/// Removes annotations from parameters and replaces the defaults by `None`.
 fn strip_parameters(parameters: &mut ast::Parameters) {
     let origin = TextRange::empty(TextSize::default());
     let lists = [&mut parameters.posonlyargs, &mut parameters.args, &mut parameters.kwonlyargs];

@@ -1,7 +1,7 @@
 //! Pass 12: a load of a variable that may be `Undefined` in a graph becomes `ag__.ld(x)`.
 //!
-//! A variable is `Undefined` only where an operator has given it that value: one in the state of a
-//! statement before which it may be unbound. Everything else is read as it stands.
+//! Only operators assign `Undefined`, and only to state variables that may be unbound before their
+//! statement. All other loads are unchanged.
 
 use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
 
@@ -39,7 +39,7 @@ impl Rewrite for Loads<'_> {
     }
 }
 
-/// `x += 1` reads `x` too: `x = ag__.ld(x)` goes before it.
+/// Inserts `x = ag__.ld(x)` before `x += 1`, which also reads `x`.
 fn augmented(ctx: &LoweringContext, body: &mut ast::Suite) {
     super::tree::rewrite(body, |mut statement, out| {
         for inner in super::tree::blocks(&mut statement) {

@@ -8,7 +8,7 @@ use super::super::notes::Note;
 use super::super::state::Variable;
 use super::{Emitter, StatementInfo, not_stopped, or_pass, orelse};
 
-/// `get_state`, `set_state` and how they are called.
+/// References to the generated `get_state` and `set_state`, and the names of the state.
 struct StateAccessors {
     get_state: Expr,
     set_state: Expr,
@@ -114,7 +114,7 @@ pub(super) fn while_stmt(
     let accessors = state_accessors(emitter, info, out);
     let names = emitter.ctx.names;
     let body = emitter.function(names.fresh("loop_body"), &[], &info.facts.bound[0], node.body, info, out);
-    // What a test binds has been taken out of it: see `binding_tests`.
+    // The test binds no names: see `binding_tests`.
     let origin = node.test.range();
     let test = [build::returned(*node.test, origin)];
     let test = emitter.function(names.fresh("loop_test"), &[], &[], test, info, out);

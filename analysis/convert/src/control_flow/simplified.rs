@@ -1,4 +1,4 @@
-//! The form of the AutoGraph paper's listings: functions from state to state.
+//! The form of the listings in the AutoGraph paper: functions that take and return the state.
 //!
 //! ```python
 //! def loop_body(i, total):
@@ -16,7 +16,7 @@ use super::super::notes::Note;
 use super::super::state::Variable;
 use super::{Emitter, StatementInfo, not_stopped, or_pass, orelse};
 
-/// The simple names of a state.
+/// The variables of a state that are plain names.
 fn names(state: &[Variable]) -> Vec<&Name> {
     state.iter().filter(|variable| variable.place.is_none()).map(|variable| &variable.name).collect()
 }

@@ -1,5 +1,5 @@
-//! Reads of names that may be unbound: in a function made of a block they would be free variables,
-//! and fail with a `NameError` where the original fails with an `UnboundLocalError`.
+//! Guards reads of names that may be unbound. In the function generated for a block they are free
+//! variables, so an unguarded read would raise `NameError` instead of `UnboundLocalError`.
 //!
 //! ```python
 //! if ready:                   def if_body():
@@ -16,9 +16,9 @@ use super::super::build;
 use super::super::expressions::{self, NodeMut, Rewrite, Walk};
 use super::super::tree::is_synthesized;
 
-/// Guards the reads of `names` in the head of a statement, or in all of a simple one. Statements
-/// that have to come before it go to `out`. `moved`: it is going to be in a function of its own;
-/// otherwise only what becomes a thunk is.
+/// Guards the reads of `names` in a simple statement or in the head of a compound one. Statements that
+/// must precede it go to `out`. If `moved`, the statement is inside a generated function; otherwise only
+/// reads inside thunks are guarded.
 pub(super) fn guard(names: &[Name], statement: &mut Stmt, moved: bool, out: &mut ast::Suite) {
     if moved {
         let touched: Vec<&ast::ExprName> = match &*statement {
@@ -36,7 +36,7 @@ pub(super) fn guard(names: &[Name], statement: &mut Stmt, moved: bool, out: &mut
         expressions::rewrite_one(part, &guard);
     }
     if let Stmt::For(node) = statement {
-        // The target is assigned in the function that the body becomes.
+        // The target is assigned in the function generated for the body.
         guard.depth.set(1);
         expressions::rewrite_one(NodeMut::Expression(&mut node.target), &guard);
     }
@@ -48,17 +48,17 @@ fn load(name: &Name, text: Expr, origin: TextRange) -> Expr {
     build::operator("ld", vec![value], origin)
 }
 
-/// What a statement evaluates itself, its blocks aside.
+/// The expressions of a statement outside its blocks.
 fn head<'s>(statement: &'s mut Stmt, guard: &Guard<'_>) -> Vec<NodeMut<'s>> {
     match statement {
         Stmt::If(node) => vec![NodeMut::Expression(&mut node.test)],
         Stmt::While(node) => {
-            // The test is going to be a function in any case.
+            // The test always becomes a function.
             guard.depth.set(1);
             vec![NodeMut::Expression(&mut node.test)]
         }
         Stmt::For(node) => {
-            // The target is assigned in the function made of the body.
+            // The target is assigned in the function generated for the body.
             let target = Guard { names: guard.names, depth: Cell::new(1) };
             expressions::rewrite_one(NodeMut::Expression(&mut node.target), &target);
             vec![NodeMut::Expression(&mut node.iter)]
@@ -88,7 +88,7 @@ fn head<'s>(statement: &'s mut Stmt, guard: &Guard<'_>) -> Vec<NodeMut<'s>> {
 
 struct Guard<'n> {
     names: &'n [Name],
-    /// Of functions that the expression is going to be in.
+    /// The number of generated functions around the expression.
     depth: Cell<u32>,
 }
 
@@ -103,7 +103,7 @@ impl Rewrite for Guard<'_> {
                     *expression = load(&node.id.clone(), text, node.range);
                 }
             }
-            // What a body reads are free variables in the original too; defaults are read here.
+            // The body reads free variables in the original too; defaults are evaluated here.
             Expr::Lambda(node) => {
                 if let Some(parameters) = node.parameters.as_deref_mut() {
                     walk.parameters(parameters);

@@ -1,4 +1,4 @@
-//! Statements with blocks: heads are copied, blocks printed statement by statement.
+//! Prints compound statements: heads are copied, blocks are printed statement by statement.
 
 use ruff_python_ast::{self as ast, Expr, OperatorPrecedence, Stmt};
 use ruff_text_size::{Ranged, TextRange, TextSize};
@@ -41,7 +41,7 @@ impl Printer<'_, '_> {
         self.header(name.start(), last, |printer| {
             node.arguments.iter().for_each(|arguments| printer.visit_arguments(arguments));
         });
-        // Its body is mangled by Python itself.
+        // Python mangles the names in a class body.
         let mangling = self.mangling.take();
         self.inner_block(&node.body);
         self.mangling = mangling;
@@ -66,7 +66,8 @@ impl Printer<'_, '_> {
         self.tested(keyword, &node.test, !is_synthesized(node));
         self.inner_block(&node.body);
         let Some(clause) = node.elif_else_clauses.first() else { return };
-        // Nested `elif`s come back as such: they would soon be nested too deep.
+        // An `if` alone in an `else` is printed as `elif`: otherwise long chains exceed Python's limit on
+        // indentation.
         if let [Stmt::If(inner)] = clause.body.as_slice()
             && node.elif_else_clauses.len() == 1
         {
@@ -103,7 +104,7 @@ impl Printer<'_, '_> {
         self.keyword_block("else", &node.orelse);
     }
 
-    /// `if test:`, with the comment beside it.
+    /// Prints `if test:` with its trailing comment.
     fn tested(&mut self, keyword: &str, test: &Expr, is_original: bool) {
         self.push(keyword);
         self.push(" ");
@@ -137,7 +138,7 @@ impl Printer<'_, '_> {
             self.expression(&item.context_expr, OperatorPrecedence::Starred);
             if let Some(variables) = &item.optional_vars {
                 self.push(" as ");
-                // `as a, b` would be two items.
+                // Without brackets, `as a, b` is two items.
                 let target_in_brackets = matches!(**variables, Expr::Tuple(_));
                 self.brackets += u32::from(target_in_brackets);
                 self.expression(variables, OperatorPrecedence::None);

@@ -1,4 +1,5 @@
-//! Expressions: the user's are copied around what is marked in them, marked ones are spelled out.
+//! Prints expressions: original ones are copied except for synthesized nodes in them, which are
+//! generated.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{
@@ -10,12 +11,12 @@ use super::super::tree::is_synthesized;
 use super::Printer;
 
 impl Printer<'_, '_> {
-    /// An expression at the level of a statement: unbracketed line breaks need brackets.
+    /// Prints an expression outside any brackets. It gets brackets if it contains line breaks.
     pub(super) fn top_expression(&mut self, expression: &Expr) {
         self.expression(expression, OperatorPrecedence::None);
     }
 
-    /// An expression in a place that takes everything that binds tighter than `around`.
+    /// Prints an expression whose parent has the precedence `around`.
     pub(super) fn expression(&mut self, expression: &Expr, around: OperatorPrecedence) {
         if is_synthesized(expression) {
             let precedence = OperatorPrecedence::from_expr(expression);
@@ -63,7 +64,7 @@ impl Printer<'_, '_> {
         memchr::memchr(b'\n', self.source.text[range].as_bytes()).is_some()
     }
 
-    /// Copies a range of the source, save the marked nodes that `walk` finds in it.
+    /// Copies a range of the source except for the synthesized nodes that `walk` visits in it.
     pub(super) fn splice(&mut self, range: TextRange, walk: impl FnOnce(&mut Self)) {
         let cursor = std::mem::replace(&mut self.cursor, range.start());
         walk(self);
@@ -103,7 +104,7 @@ impl Printer<'_, '_> {
             Expr::EllipsisLiteral(_) => self.push("..."),
             Expr::BinOp(node) => {
                 let precedence = OperatorPrecedence::from(node.op);
-                // Of operators of one kind, the side that would bind first needs brackets.
+                // With operators of equal precedence, the operand opposite to the associativity needs brackets.
                 let (left, right) = match precedence.is_right_associative() {
                     true => (precedence, below(precedence)),
                     false => (below(precedence), precedence),
@@ -205,13 +206,13 @@ impl Printer<'_, '_> {
                     self.expression(right, around);
                 }
             }
-            // Neither passes nor templates make other kinds.
+            // Neither passes nor templates create other kinds.
             _ => self.splice(expression.range(), |_| {}),
         }
         self.note(start, expression.range());
     }
 
-    /// Parameters by name alone, and the values of those that have one.
+    /// Prints the names and defaults of parameters, without annotations.
     pub(super) fn parameters(&mut self, parameters: &ast::Parameters) {
         let mut separator = "";
         for parameter in &parameters.posonlyargs {
@@ -337,7 +338,7 @@ impl Printer<'_, '_> {
     }
 }
 
-/// The precedence that lets operators of `precedence` stand without brackets.
+/// The precedence just below `precedence`, at which such an operand needs no brackets.
 fn below(precedence: OperatorPrecedence) -> OperatorPrecedence {
     use OperatorPrecedence as P;
     match precedence {
@@ -351,7 +352,7 @@ fn below(precedence: OperatorPrecedence) -> OperatorPrecedence {
     }
 }
 
-/// Within a copied piece of source: stops at what is marked.
+/// Traverses copied source and prints the synthesized nodes in it.
 impl<'t> SourceOrderVisitor<'t> for Printer<'_, '_> {
     fn visit_expr(&mut self, expression: &'t Expr) {
         if is_synthesized(expression) {
@@ -374,7 +375,7 @@ impl<'t> SourceOrderVisitor<'t> for Printer<'_, '_> {
     }
 
     fn visit_interpolated_string_element(&mut self, element: &'t InterpolatedStringElement) {
-        // The text of `{x=}` is part of its value.
+        // The source text of `{x=}` is part of its value.
         if !matches!(element, InterpolatedStringElement::Interpolation(node) if node.debug_text.is_some()) {
             source_order::walk_interpolated_string_element(self, element);
         }

@@ -1,4 +1,4 @@
-//! Statements in a row, and the simple ones.
+//! Prints blocks and simple statements.
 
 use ruff_python_ast::visitor::source_order;
 use ruff_python_ast::{self as ast, OperatorPrecedence, Stmt};
@@ -8,7 +8,7 @@ use super::super::tree::is_synthesized;
 use super::{INDENT, Printer, trivia};
 
 impl Printer<'_, '_> {
-    /// The block of a compound statement, one level deeper.
+    /// Prints the block of a compound statement, indented by one level.
     pub(super) fn inner_block(&mut self, statements: &[Stmt]) {
         self.indent += INDENT;
         if statements.is_empty() {
@@ -123,7 +123,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// What stands before the colon of a head that is spelled out.
+    /// Prints the end of a generated head.
     pub(super) fn spelled_header(&mut self, origin: TextRange) {
         self.push(":");
         if !origin.is_empty() {
