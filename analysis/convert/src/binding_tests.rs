@@ -18,7 +18,7 @@ use super::tree::is_synthesized;
 
 /// Replaces the test by one that binds no names. Statements that must precede the loop go to `out`.
 pub(super) fn lower(ctx: &LoweringContext, node: &mut ast::StmtWhile, out: &mut ast::Suite) {
-    let mut search = Binds { found: false };
+    let mut search = FindNamedExpr { found: false };
     search.visit_expr(&node.test);
     if !search.found {
         return;
@@ -53,11 +53,11 @@ fn take_test(test: &mut Expr, flag: &str) -> (Expr, Option<Expr>) {
     (std::mem::replace(test, replacement), None)
 }
 
-struct Binds {
+struct FindNamedExpr {
     found: bool,
 }
 
-impl<'a> SourceOrderVisitor<'a> for Binds {
+impl<'a> SourceOrderVisitor<'a> for FindNamedExpr {
     fn visit_expr(&mut self, expression: &'a Expr) {
         match expression {
             Expr::Lambda(_) => {}

@@ -6,7 +6,7 @@ use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
 use super::build;
-use super::expressions::{self, Rewrite, Walk, can_be_delayed};
+use super::expressions::{self, Rewrite, Walk, can_move_into_lambda};
 use super::lowering::LoweringContext;
 use super::tree::is_synthesized;
 
@@ -22,7 +22,7 @@ impl Rewrite for Conditionals<'_> {
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
         walk.children(expression);
         let Expr::If(node) = expression else { return };
-        if is_synthesized(node) || !can_be_delayed(&node.body) || !can_be_delayed(&node.orelse) {
+        if is_synthesized(node) || !can_move_into_lambda(&node.body) || !can_move_into_lambda(&node.orelse) {
             return;
         }
         let origin = node.range;

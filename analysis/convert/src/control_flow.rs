@@ -41,13 +41,13 @@ use ag_flow::{BlockKind, Flow, NameSet, NodeKind, StmtId, Variables};
 use ag_syntax::qname::QName;
 
 pub(super) fn run(ctx: &LoweringContext, parameters: &ast::Parameters, body: &mut ast::Suite) {
-    keep::deep(ctx.notes, body, 0);
+    keep::mark_deep(ctx.notes, body, 0);
     if ctx.options.dialect == Dialect::Snek {
-        snek::keep_broken_loops(ctx, body);
+        snek::keep_loops_with_break(ctx, body);
     }
     let unreached = ctx.notes.take_unreached();
     let declarations = nested_declarations(body, &unreached);
-    if makes_functions(body) || !unreached.is_empty() {
+    if needs_functions(body) || !unreached.is_empty() {
         block_functions(ctx, parameters, body, &unreached);
     }
     let start = docstring(body);
@@ -76,22 +76,22 @@ fn block_functions(
     let start = docstring(body);
     let uses_nonlocal = ctx.options.view == View::Full || ctx.options.dialect == Dialect::Snek;
     if uses_nonlocal && !lifted.is_empty() {
-        body.insert(start, never_bound(&lifted));
+        body.insert(start, local_declaration(&lifted));
     }
 }
 
 /// Whether any part of a body becomes a function or thunk. If not, no name needs a declaration.
-fn makes_functions(body: &[Stmt]) -> bool {
-    let mut search = Delayed { found: false };
+fn needs_functions(body: &[Stmt]) -> bool {
+    let mut search = FindFunctions { found: false };
     search.visit_body(body);
     search.found
 }
 
-struct Delayed {
+struct FindFunctions {
     found: bool,
 }
 
-impl<'a> SourceOrderVisitor<'a> for Delayed {
+impl<'a> SourceOrderVisitor<'a> for FindFunctions {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         self.found |= matches!(statement, Stmt::If(_) | Stmt::While(_) | Stmt::For(_));
         match statement {
@@ -116,7 +116,7 @@ impl<'a> SourceOrderVisitor<'a> for Delayed {
 
 /// `if False: a = b = None`, which makes names local to the function without binding them. Needed for
 /// names that only the functions of its blocks bind.
-fn never_bound(names: &[Name]) -> Stmt {
+fn local_declaration(names: &[Name]) -> Stmt {
     let origin = TextRange::default();
     let store = |name: &Name| {
         Expr::Name(ast::ExprName {
@@ -206,11 +206,11 @@ impl Emitter<'_, '_> {
         let is_loop = matches!(statement, Stmt::While(_) | Stmt::For(_));
         // The iterable of a `for` is evaluated at the loop; its target is bound in the body's function.
         let in_body = |kind| is_loop && !kept && matches!(kind, NodeKind::Test | NodeKind::Target);
-        let (within, around) = (&mut self.lifted, &mut self.own);
-        let outside = if moved { &mut *within } else { around };
-        self.flow.add_bound_by(stmt, |kind| !in_body(kind), outside);
+        let (lifted, own) = (&mut self.lifted, &mut self.own);
+        let names = if moved { &mut *lifted } else { own };
+        self.flow.add_bound_by(stmt, |kind| !in_body(kind), names);
         if is_loop && !kept {
-            self.flow.add_bound_by(stmt, in_body, within);
+            self.flow.add_bound_by(stmt, in_body, lifted);
         }
         if let Stmt::AnnAssign(node) = statement
             && let Some(name) = node.target.as_name_expr()
@@ -253,7 +253,7 @@ impl Emitter<'_, '_> {
         };
         self.blocks(&mut statement, stmt, moved || !kept);
         if kept {
-            stop_kept(self.ctx, &mut statement);
+            break_on_flags(self.ctx, &mut statement);
             return out.push(statement);
         }
         let head = TextRange::new(origin.start(), head.max(origin.start()));
@@ -282,7 +282,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Emits `def name(parameters):` for a block that binds `bound` in the enclosing function. Returns its name.
+    /// Emits `def name(parameters):` for a block that binds `bound` in the enclosing function. Returns a
+    /// reference to it.
     pub(super) fn function(
         &self,
         name: Name,
@@ -295,7 +296,7 @@ impl Emitter<'_, '_> {
         let mut body = ast::Suite::new();
         self.declare(bound, &mut body);
         body.extend(block);
-        out.push(build::function(&name, parameters, or_pass(body), info.origin));
+        out.push(build::function(&name, parameters, non_empty(body), info.origin));
         build::name(&name, info.origin)
     }
 
@@ -344,12 +345,12 @@ fn kinds(statement: &Stmt) -> Vec<BlockKind> {
 fn keep_all(ctx: &LoweringContext, body: &mut ast::Suite) {
     for statement in body {
         blocks(statement).into_iter().for_each(|inner| keep_all(ctx, inner));
-        stop_kept(ctx, statement);
+        break_on_flags(ctx, statement);
     }
 }
 
 /// Adds `if flag: break` to the end of a `for` that is not converted.
-fn stop_kept(ctx: &LoweringContext, statement: &mut Stmt) {
+fn break_on_flags(ctx: &LoweringContext, statement: &mut Stmt) {
     let Stmt::For(node) = statement else { return };
     let flags = ctx.notes.take(node).stop_flags;
     for flag in flags {
@@ -371,7 +372,7 @@ fn without_annotation(statement: Stmt) -> Stmt {
     }
 }
 
-fn or_pass(mut body: ast::Suite) -> ast::Suite {
+fn non_empty(mut body: ast::Suite) -> ast::Suite {
     if body.is_empty() {
         body.push(build::pass());
     }

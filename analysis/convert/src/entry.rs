@@ -128,7 +128,7 @@ impl<'t> Collector<'t> {
             return Vec::new();
         }
         let scope = node.variables();
-        let is_enclosed = |name: &&Name| self.enclosing.iter().any(|around| around.binds(name));
+        let is_enclosed = |name: &&Name| self.enclosing.iter().any(|function| function.binds(name));
         let mut free: Vec<Name> = scope.free.iter().filter(is_enclosed).cloned().collect();
         if uses_class_cell && ["super", "__class__"].iter().any(|name| scope.free.contains(*name)) {
             free.push(Name::new_static("__class__"));

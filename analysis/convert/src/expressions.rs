@@ -47,12 +47,12 @@ impl Walk<'_> {
 
     /// A string literal that is valid at this position, if one exists.
     pub(super) fn string(&self, value: &str, origin: TextRange) -> Option<Expr> {
-        let around = self.strings.get();
-        if !around.single && !around.double {
+        let quotes = self.strings.get();
+        if !quotes.single && !quotes.double {
             return Some(build::string(value, origin));
         }
         let is_plain = !value.contains(['\'', '"', '\\', '{', '}', '\n']);
-        match (around.single, around.double) {
+        match (quotes.single, quotes.double) {
             (true, false) if is_plain => Some(build::string_in(value, Quote::Double, origin)),
             (false, true) if is_plain => Some(build::string_in(value, Quote::Single, origin)),
             _ => None,
@@ -143,7 +143,7 @@ impl Transformer for Walk<'_> {
 }
 
 /// Whether an expression can be moved into a `lambda`. One that awaits, yields or binds a name cannot.
-pub(super) fn can_be_delayed(expression: &Expr) -> bool {
+pub(super) fn can_move_into_lambda(expression: &Expr) -> bool {
     let mut search = Immovable { found: false };
     search.visit_expr(expression);
     !search.found

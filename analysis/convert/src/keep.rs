@@ -20,7 +20,7 @@ use super::tree::blocks;
 const MAX_DEPTH: usize = 40;
 
 /// Marks the statements of an `async def` that must be kept.
-pub(super) fn awaiting(notes: &Notes, body: &mut ast::Suite, in_kept_loop: bool) {
+pub(super) fn mark_awaiting(notes: &Notes, body: &mut ast::Suite, in_kept_loop: bool) {
     for statement in body {
         let slice = std::slice::from_ref(statement);
         let kept = awaits(statement)
@@ -33,19 +33,19 @@ pub(super) fn awaiting(notes: &Notes, body: &mut ast::Suite, in_kept_loop: bool)
             _ => in_kept_loop,
         };
         for inner in blocks(statement) {
-            awaiting(notes, inner, in_kept_loop);
+            mark_awaiting(notes, inner, in_kept_loop);
         }
     }
 }
 
 /// Marks the statements that are nested too deeply.
-pub(super) fn deep(notes: &Notes, body: &mut ast::Suite, depth: usize) {
+pub(super) fn mark_deep(notes: &Notes, body: &mut ast::Suite, depth: usize) {
     for statement in body {
         if depth >= MAX_DEPTH {
             mark(notes, statement, true);
         }
         for inner in blocks(statement) {
-            deep(notes, inner, depth + 1);
+            mark_deep(notes, inner, depth + 1);
         }
     }
 }
@@ -63,16 +63,16 @@ fn mark(notes: &Notes, statement: &mut Stmt, kept: bool) {
 }
 
 fn awaits(statement: &Stmt) -> bool {
-    let mut search = Awaits { found: false };
+    let mut search = FindAwait { found: false };
     search.visit_stmt(statement);
     search.found
 }
 
-struct Awaits {
+struct FindAwait {
     found: bool,
 }
 
-impl<'a> SourceOrderVisitor<'a> for Awaits {
+impl<'a> SourceOrderVisitor<'a> for FindAwait {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
             // Decorators, defaults and bases are evaluated at the definition.

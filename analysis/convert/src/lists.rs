@@ -39,17 +39,17 @@ fn statements(ctx: &LoweringContext, own: &FxHashSet<Name>, body: &mut ast::Suit
         let origin = statement.range();
         match &mut statement {
             Stmt::Expr(node) => {
-                if let Some((list, element)) = append(own, &node.value) {
+                if let Some((list, element)) = list_append(own, &node.value) {
                     let target = with_context(list.clone(), ExprContext::Store);
                     let call = build::operator("list_append", vec![list, element], origin);
                     return out.push(build::assign_to(target, call, origin));
                 }
-                pops(ctx, own, &mut node.value, origin, out);
+                hoist_pops(ctx, own, &mut node.value, origin, out);
             }
             Stmt::Assign(ast::StmtAssign { value, .. })
             | Stmt::AugAssign(ast::StmtAugAssign { value, .. })
             | Stmt::Return(ast::StmtReturn { value: Some(value), .. }) => {
-                pops(ctx, own, value, origin, out);
+                hoist_pops(ctx, own, value, origin, out);
             }
             _ => {}
         }
@@ -58,7 +58,7 @@ fn statements(ctx: &LoweringContext, own: &FxHashSet<Name>, body: &mut ast::Suit
 }
 
 /// The list and the element of `list.append(element)`.
-fn append(own: &FxHashSet<Name>, expression: &Expr) -> Option<(Expr, Expr)> {
+fn list_append(own: &FxHashSet<Name>, expression: &Expr) -> Option<(Expr, Expr)> {
     let Expr::Call(call) = expression else { return None };
     let Expr::Attribute(method) = &*call.func else { return None };
     match (method.attr.as_str(), &*call.arguments.args, call.arguments.keywords.len()) {
@@ -71,7 +71,7 @@ fn append(own: &FxHashSet<Name>, expression: &Expr) -> Option<(Expr, Expr)> {
 
 /// Moves the pops of an expression before the statement, in evaluation order. Returns false once an
 /// expression has been passed that a later pop must not be moved before.
-fn pops(
+fn hoist_pops(
     ctx: &LoweringContext,
     own: &FxHashSet<Name>,
     value: &mut Expr,
@@ -79,7 +79,7 @@ fn pops(
     out: &mut ast::Suite,
 ) -> bool {
     let mut all =
-        |values: &mut [&mut Expr]| values.iter_mut().all(|value| pops(ctx, own, value, origin, out));
+        |values: &mut [&mut Expr]| values.iter_mut().all(|value| hoist_pops(ctx, own, value, origin, out));
     match value {
         Expr::Name(_) | Expr::NumberLiteral(_) | Expr::StringLiteral(_) | Expr::BooleanLiteral(_) => true,
         Expr::Tuple(node) => all(&mut node.elts.iter_mut().collect::<Vec<_>>()),
@@ -102,13 +102,13 @@ fn pops(
             false
         }
         Expr::Call(node) if !is_pop(own, node) => {
-            if is_place(&node.func) {
+            if is_name_or_attribute(&node.func) {
                 all(&mut node.arguments.args.iter_mut().collect::<Vec<_>>());
             }
             false
         }
         Expr::Call(_) => {
-            pop(ctx, value, origin, out);
+            hoist_pop(ctx, value, origin, out);
             true
         }
         _ => false,
@@ -121,7 +121,7 @@ fn is_pop(own: &FxHashSet<Name>, call: &ast::ExprCall) -> bool {
 }
 
 /// Emits `list, popped_ = ag__.list_pop(list, …)` before the statement.
-fn pop(ctx: &LoweringContext, value: &mut Expr, origin: TextRange, out: &mut ast::Suite) {
+fn hoist_pop(ctx: &LoweringContext, value: &mut Expr, origin: TextRange, out: &mut ast::Suite) {
     let Expr::Call(call) = value else { return };
     let Expr::Attribute(method) = &*call.func else { return };
     let list = (*method.value).clone();
@@ -141,7 +141,7 @@ fn pop(ctx: &LoweringContext, value: &mut Expr, origin: TextRange, out: &mut ast
         origin,
     );
     let mut target =
-        build::tuple(vec![with_context(list, ExprContext::Store), store(&popped, origin)], origin);
+        build::tuple(vec![with_context(list, ExprContext::Store), stored_name(&popped, origin)], origin);
     if let Expr::Tuple(tuple) = &mut target {
         tuple.parenthesized = false;
         tuple.ctx = ExprContext::Store;
@@ -151,14 +151,14 @@ fn pop(ctx: &LoweringContext, value: &mut Expr, origin: TextRange, out: &mut ast
     *value = build::name(&popped, range);
 }
 
-fn store(name: &str, origin: TextRange) -> Expr {
+fn stored_name(name: &str, origin: TextRange) -> Expr {
     with_context(build::name(name, origin), ExprContext::Store)
 }
 
-fn is_place(expression: &Expr) -> bool {
+fn is_name_or_attribute(expression: &Expr) -> bool {
     match expression {
         Expr::Name(_) => true,
-        Expr::Attribute(node) => is_place(&node.value),
+        Expr::Attribute(node) => is_name_or_attribute(&node.value),
         _ => false,
     }
 }
@@ -167,7 +167,7 @@ fn is_place(expression: &Expr) -> bool {
 fn is_list(own: &FxHashSet<Name>, place: &Expr) -> bool {
     match place {
         Expr::Name(node) => own.contains(&node.id),
-        _ => is_place(place),
+        _ => is_name_or_attribute(place),
     }
 }
 

@@ -12,7 +12,7 @@ use ruff_python_ast::{self as ast, BoolOp, CmpOp, Expr, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::build;
-use super::expressions::{self, Rewrite, Walk, can_be_delayed};
+use super::expressions::{self, Rewrite, Walk, can_move_into_lambda};
 use super::lowering::LoweringContext;
 
 /// Longer chains are split in halves, because parentheses nest at most a hundred levels deep.
@@ -31,7 +31,7 @@ impl Rewrite for Logical<'_> {
         walk.children(expression);
         let origin = expression.range();
         match expression {
-            Expr::BoolOp(node) if node.values.iter().all(can_be_delayed) => {
+            Expr::BoolOp(node) if node.values.iter().all(can_move_into_lambda) => {
                 let operator = match node.op {
                     BoolOp::And => "and_",
                     BoolOp::Or => "or_",
@@ -66,7 +66,7 @@ impl Logical<'_> {
         if node.ops.len() == 1 {
             return self.equality(expression);
         }
-        if !node.comparators.iter().all(can_be_delayed) || !can_be_delayed(&node.left) {
+        if !node.comparators.iter().all(can_move_into_lambda) || !can_move_into_lambda(&node.left) {
             return;
         }
         let origin = node.range;

@@ -32,19 +32,19 @@ pub struct SourceMap {
 /// Removes synthesized spans inside a synthesized span with the same original range.
 fn without_redundant(spans: Vec<Span>) -> Vec<Span> {
     let mut kept: Vec<Span> = Vec::with_capacity(spans.len());
-    let mut around: Vec<Span> = Vec::new();
+    let mut enclosing: Vec<Span> = Vec::new();
     for span in spans {
-        while around.last().is_some_and(|outer| outer.generated.end() < span.generated.end()) {
-            around.pop();
+        while enclosing.last().is_some_and(|outer| outer.generated.end() < span.generated.end()) {
+            enclosing.pop();
         }
-        let is_known = around.last().is_some_and(|outer| {
+        let is_redundant = enclosing.last().is_some_and(|outer| {
             span.kind == SpanKind::Synthesized
                 && outer.kind == SpanKind::Synthesized
                 && outer.original == span.original
         });
-        if !is_known {
+        if !is_redundant {
             kept.push(span);
-            around.push(span);
+            enclosing.push(span);
         }
     }
     kept

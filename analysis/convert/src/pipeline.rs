@@ -15,7 +15,7 @@ pub(super) fn convert(ctx: &LoweringContext<'_>, def: &mut ast::StmtFunctionDef)
     let mut body = std::mem::take(&mut def.body);
     jumps::nest_elifs(&mut body);
     if ctx.is_async {
-        keep::awaiting(ctx.notes, &mut body, false);
+        keep::mark_awaiting(ctx.notes, &mut body, false);
     }
     let is_snek = ctx.options.dialect == Dialect::Snek;
     for pass in Pass::ALL {

@@ -28,7 +28,7 @@ pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
         body.split_last_mut().map_or((None, &[][..]), |(last, before)| (Some(last), &*before));
     let only_at_the_end = matches!(last, Some(Stmt::Return(_))) && !jumps::contains(before, Jump::Return);
     if ctx.is_async || only_at_the_end {
-        return in_place(ctx, body);
+        return wrap_values(ctx, body);
     }
     let always_returns = jumps::exits(body);
     let flag = ctx.names.fresh("do_return");
@@ -79,10 +79,10 @@ fn ret(ctx: &LoweringContext, value: Expr, did_return: Expr, origin: TextRange) 
 }
 
 /// Wraps the values of `return`s that are not lowered: the function's scope processes them.
-fn in_place(ctx: &LoweringContext, body: &mut ast::Suite) {
+fn wrap_values(ctx: &LoweringContext, body: &mut ast::Suite) {
     tree::rewrite(body, |mut statement, out| {
         for inner in blocks(&mut statement) {
-            in_place(ctx, inner);
+            wrap_values(ctx, inner);
         }
         out.push(match statement {
             Stmt::Return(node) => {

@@ -35,11 +35,11 @@ pub(super) fn returns(ctx: &LoweringContext, body: &mut ast::Suite) {
 }
 
 /// Whether a `return` is inside a `with` or `try`, which could catch the exception.
-fn returns_in_with_or_try(body: &mut ast::Suite, watched: bool) -> bool {
+fn returns_in_with_or_try(body: &mut ast::Suite, protected: bool) -> bool {
     body.iter_mut().any(|statement| {
-        let watched = watched || matches!(statement, Stmt::With(_) | Stmt::Try(_));
-        matches!(statement, Stmt::Return(_)) && watched
-            || blocks(statement).into_iter().any(|inner| returns_in_with_or_try(inner, watched))
+        let protected = protected || matches!(statement, Stmt::With(_) | Stmt::Try(_));
+        matches!(statement, Stmt::Return(_)) && protected
+            || blocks(statement).into_iter().any(|inner| returns_in_with_or_try(inner, protected))
     })
 }
 
@@ -57,12 +57,12 @@ fn replace_returns(body: &mut ast::Suite) {
 }
 
 /// Keeps every `for` that may end early, which `_for(iterable, body)` cannot express.
-pub(super) fn keep_broken_loops(ctx: &LoweringContext, body: &mut ast::Suite) {
+pub(super) fn keep_loops_with_break(ctx: &LoweringContext, body: &mut ast::Suite) {
     for statement in body {
         if let Stmt::For(node) = statement {
             ctx.notes.add(&mut node.node_index, |note| note.kept |= !note.stop_flags.is_empty());
         }
-        blocks(statement).into_iter().for_each(|inner| keep_broken_loops(ctx, inner));
+        blocks(statement).into_iter().for_each(|inner| keep_loops_with_break(ctx, inner));
     }
 }
 

@@ -64,11 +64,11 @@ pub(super) fn facts(ctx: &LoweringContext, flow: &Flow, stmt: StmtId, statement:
     let mut seen = FxHashSet::default();
     for place in places(statement) {
         let name = Name::new(&ctx.source[place.range()]);
-        let is_alive = |root: &Name| {
+        let is_live = |root: &Name| {
             let root = QName::from(root);
             live_in.contains(&root) || flow.is_defined_before_blocks(stmt, &root)
         };
-        if root(place).is_some_and(is_alive) && seen.insert(name.clone()) {
+        if root(place).is_some_and(is_live) && seen.insert(name.clone()) {
             state.push(Variable { name, place: Some(place.clone()), maybe_undefined: true });
         }
     }

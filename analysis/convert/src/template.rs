@@ -38,15 +38,15 @@ pub struct SyntaxError {
 }
 
 fn parse_module(text: &str) -> Result<Parsed<ast::ModModule>, SyntaxError> {
-    let refused = |message: String, offset: u32| SyntaxError { message, offset };
+    let syntax_error = |message: String, offset: u32| SyntaxError { message, offset };
     if ag_syntax::nesting::is_too_deep(text) {
-        return Err(refused("the source is nested too deeply".to_owned(), 0));
+        return Err(syntax_error("the source is nested too deeply".to_owned(), 0));
     }
     let options = ParseOptions::from(PySourceType::Python).with_target_version(PythonVersion::latest());
     let parsed = ruff_python_parser::parse_unchecked(text, options).try_into_module();
-    let parsed = parsed.ok_or_else(|| refused("the source is not a module".to_owned(), 0))?;
+    let parsed = parsed.ok_or_else(|| syntax_error("the source is not a module".to_owned(), 0))?;
     match parsed.errors().first() {
-        Some(error) => Err(refused(error.error.to_string(), error.start().to_u32())),
+        Some(error) => Err(syntax_error(error.error.to_string(), error.start().to_u32())),
         None => Ok(parsed),
     }
 }
@@ -97,7 +97,7 @@ impl Template {
         let bound = Variables::of_statements(&body).bound;
         let mark = Mark::default();
         mark.visit_body(&mut body);
-        match mark.refused.get() {
+        match mark.unsupported.get() {
             None => Ok(Self { body, bound }),
             Some(range) => Err(SyntaxError {
                 message: format!("a template cannot contain `{}`", &text[range]),
@@ -130,12 +130,12 @@ impl Template {
 #[derive(Default)]
 struct Mark {
     /// The first node that the printer cannot generate text for.
-    refused: Cell<Option<TextRange>>,
+    unsupported: Cell<Option<TextRange>>,
 }
 
 impl Mark {
-    fn refuse(&self, range: TextRange) {
-        self.refused.set(self.refused.get().or(Some(range)));
+    fn reject(&self, range: TextRange) {
+        self.unsupported.set(self.unsupported.get().or(Some(range)));
     }
 }
 
@@ -144,7 +144,7 @@ impl Transformer for Mark {
         let range = statement.range();
         transformer::walk_stmt(self, statement);
         if !super::tree::mark_statement(statement) {
-            self.refuse(range);
+            self.reject(range);
         }
     }
 
@@ -154,7 +154,7 @@ impl Transformer for Mark {
         // A position in the template is not a position in the source.
         relocate_expr(expression, TextRange::default());
         if !super::tree::mark_expression(expression) {
-            self.refuse(range);
+            self.reject(range);
         }
     }
 }

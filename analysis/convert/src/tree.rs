@@ -16,13 +16,13 @@ pub(super) fn synthesized() -> AtomicNodeIndex {
 }
 
 /// The node index of a statement with a note.
-pub(super) fn noted(note: u32) -> AtomicNodeIndex {
+pub(super) fn with_note(note: u32) -> AtomicNodeIndex {
     index(note + 1)
 }
 
-fn index(number: u32) -> AtomicNodeIndex {
+fn index(value: u32) -> AtomicNodeIndex {
     let index = AtomicNodeIndex::NONE;
-    index.set(NodeIndex::from(number));
+    index.set(NodeIndex::from(value));
     index
 }
 

@@ -6,7 +6,7 @@ use ruff_text_size::{Ranged, TextRange};
 use super::super::build;
 use super::super::notes::Note;
 use super::super::state::Variable;
-use super::{Emitter, StatementInfo, not_stopped, or_pass, orelse};
+use super::{Emitter, StatementInfo, non_empty, not_stopped, orelse};
 
 /// References to the generated `get_state` and `set_state`, and the names of the state.
 struct StateAccessors {
@@ -31,7 +31,7 @@ fn state_accessors(
     out.push(build::function(&get, &[], body, origin));
 
     let mut body = ast::Suite::new();
-    let parameter = names_of_values(emitter);
+    let parameter = values_parameter(emitter);
     if !state.is_empty() {
         let simple = state.iter().filter(|variable| variable.place.is_none());
         let simple: Vec<_> = simple.map(|variable| variable.name.clone()).collect();
@@ -46,7 +46,7 @@ fn state_accessors(
         }
         body.push(build::assign_to(target, build::name(&parameter, origin), origin));
     }
-    out.push(build::function(&set, &[&parameter], or_pass(body), origin));
+    out.push(build::function(&set, &[&parameter], non_empty(body), origin));
 
     let symbols = state.iter().map(|variable| build::string(&variable.name, origin)).collect();
     StateAccessors {
@@ -56,7 +56,7 @@ fn state_accessors(
     }
 }
 
-fn names_of_values(emitter: &Emitter<'_, '_>) -> ast::name::Name {
+fn values_parameter(emitter: &Emitter<'_, '_>) -> ast::name::Name {
     let mut name = "vars_".to_owned();
     while emitter.ctx.identifiers.contains(&name) {
         name.push('_');

@@ -14,7 +14,7 @@ use ruff_text_size::{Ranged, TextRange};
 use super::super::build;
 use super::super::notes::Note;
 use super::super::state::Variable;
-use super::{Emitter, StatementInfo, not_stopped, or_pass, orelse};
+use super::{Emitter, StatementInfo, non_empty, not_stopped, orelse};
 
 /// The variables of a state that are plain names.
 fn names(state: &[Variable]) -> Vec<&Name> {
@@ -38,7 +38,7 @@ fn values(names: &[&Name], origin: TextRange) -> Option<Expr> {
 
 fn with_result(mut body: ast::Suite, state: &[&Name], origin: TextRange) -> ast::Suite {
     body.extend(values(state, origin).map(|values| build::returned(values, origin)));
-    or_pass(body)
+    non_empty(body)
 }
 
 fn result(names: &[&Name], call: Expr, origin: TextRange) -> Stmt {

@@ -21,12 +21,12 @@ use super::super::tree::is_synthesized;
 /// reads inside thunks are guarded.
 pub(super) fn guard(names: &[Name], statement: &mut Stmt, moved: bool, out: &mut ast::Suite) {
     if moved {
-        let touched: Vec<&ast::ExprName> = match &*statement {
+        let read_targets: Vec<&ast::ExprName> = match &*statement {
             Stmt::AugAssign(node) => node.target.as_name_expr().into_iter().collect(),
             Stmt::Delete(node) => node.targets.iter().filter_map(Expr::as_name_expr).collect(),
             _ => Vec::new(),
         };
-        for name in touched.into_iter().filter(|name| names.contains(&name.id)) {
+        for name in read_targets.into_iter().filter(|name| names.contains(&name.id)) {
             let load = load(&name.id, build::string(&name.id, name.range), name.range);
             out.push(build::expression(load, TextRange::empty(name.start())));
         }

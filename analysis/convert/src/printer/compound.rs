@@ -19,7 +19,7 @@ impl Printer<'_, '_> {
             self.push("(");
             self.parameters(&node.parameters);
             self.push(")");
-            self.spelled_header(TextRange::default());
+            self.header_end(TextRange::default());
         } else {
             let decorators = node.decorator_list.iter().rfind(|decorator| !is_synthesized(*decorator));
             let start = decorators
@@ -99,7 +99,7 @@ impl Printer<'_, '_> {
         self.expression(&node.target, OperatorPrecedence::None);
         self.push(" in ");
         self.top_expression(&node.iter);
-        self.spelled_header(TextRange::default());
+        self.header_end(TextRange::default());
         self.inner_block(&node.body);
         self.keyword_block("else", &node.orelse);
     }
@@ -145,7 +145,7 @@ impl Printer<'_, '_> {
                 self.brackets -= u32::from(target_in_brackets);
             }
         }
-        self.spelled_header(TextRange::default());
+        self.header_end(TextRange::default());
         self.inner_block(&node.body);
     }
 

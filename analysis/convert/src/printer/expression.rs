@@ -16,14 +16,14 @@ impl Printer<'_, '_> {
         self.expression(expression, OperatorPrecedence::None);
     }
 
-    /// Prints an expression whose parent has the precedence `around`.
-    pub(super) fn expression(&mut self, expression: &Expr, around: OperatorPrecedence) {
+    /// Prints an expression whose parent has the precedence `parent`.
+    pub(super) fn expression(&mut self, expression: &Expr, parent: OperatorPrecedence) {
         if is_synthesized(expression) {
             let precedence = OperatorPrecedence::from_expr(expression);
-            let bracketed = precedence <= around && around != OperatorPrecedence::None;
+            let bracketed = precedence <= parent && parent != OperatorPrecedence::None;
             self.bracketed(bracketed, |printer| printer.synthesized(expression));
         } else {
-            let bracketed = self.needs_brackets(expression, around);
+            let bracketed = self.needs_brackets(expression, parent);
             self.bracketed(bracketed, |printer| {
                 printer.splice(expression.range(), |printer| source_order::walk_expr(printer, expression));
             });
@@ -42,13 +42,13 @@ impl Printer<'_, '_> {
         }
     }
 
-    fn needs_brackets(&self, expression: &Expr, around: OperatorPrecedence) -> bool {
+    fn needs_brackets(&self, expression: &Expr, parent: OperatorPrecedence) -> bool {
         match expression {
             Expr::Generator(node) => return !node.parenthesized,
             Expr::Tuple(node) if node.parenthesized => return false,
             Expr::Tuple(node) => {
                 return self.brackets > 0
-                    || around != OperatorPrecedence::None
+                    || parent != OperatorPrecedence::None
                     || self.has_line_break(node.range);
             }
             Expr::Named(_) | Expr::Yield(_) | Expr::YieldFrom(_) => return true,
@@ -56,7 +56,7 @@ impl Printer<'_, '_> {
             _ => {}
         }
         let precedence = OperatorPrecedence::from_expr(expression);
-        (precedence <= around && around != OperatorPrecedence::None)
+        (precedence <= parent && parent != OperatorPrecedence::None)
             || (self.brackets == 0 && self.has_line_break(expression.range()))
     }
 
@@ -104,7 +104,7 @@ impl Printer<'_, '_> {
             Expr::EllipsisLiteral(_) => self.push("..."),
             Expr::BinOp(node) => {
                 let precedence = OperatorPrecedence::from(node.op);
-                // With operators of equal precedence, the operand opposite to the associativity needs brackets.
+                // An operand of equal precedence needs brackets on one side: left for `**`, otherwise right.
                 let (left, right) = match precedence.is_right_associative() {
                     true => (precedence, below(precedence)),
                     false => (below(precedence), precedence),
@@ -197,13 +197,13 @@ impl Printer<'_, '_> {
                 }
             }
             Expr::Compare(node) => {
-                let around = OperatorPrecedence::ComparisonsMembershipIdentity;
-                self.expression(&node.left, around);
+                let parent = OperatorPrecedence::ComparisonsMembershipIdentity;
+                self.expression(&node.left, parent);
                 for (op, right) in node.ops.iter().zip(&node.comparators) {
                     self.push(" ");
                     self.push(op.as_str());
                     self.push(" ");
-                    self.expression(right, around);
+                    self.expression(right, parent);
                 }
             }
             // Neither passes nor templates create other kinds.

@@ -123,8 +123,8 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Prints the end of a generated head.
-    pub(super) fn spelled_header(&mut self, origin: TextRange) {
+    /// Prints the colon of a generated head, and the comment after `origin`.
+    pub(super) fn header_end(&mut self, origin: TextRange) {
         self.push(":");
         if !origin.is_empty() {
             self.trailing(origin.end());
