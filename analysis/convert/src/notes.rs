@@ -1,4 +1,4 @@
-//! Data about statements that passes share and ruff's tree cannot store.
+//! A side table of data about statements, written by one pass and read by another.
 
 use std::cell::RefCell;
 
@@ -14,7 +14,7 @@ pub(super) struct Note {
     pub(super) stop_flags: Vec<Name>,
     /// The keyword arguments of `set_loop_options`.
     pub(super) loop_options: Vec<ast::Keyword>,
-    /// Whether it is not converted, because it awaits, contains a jump out of it or is nested too deeply.
+    /// Whether it stays a Python statement: see `keep`, and `snek` for loops that may end early.
     pub(super) kept: bool,
 }
 
