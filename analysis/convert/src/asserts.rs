@@ -1,10 +1,10 @@
-//! Pass 5: `assert test, message` becomes `ag__.assert_stmt(test, lambda: message)`; with the
-//! feature `ASSERT_STATEMENTS` alone.
+//! Pass 5: `assert test, message` becomes `ag__.assert_stmt(test, lambda: message)`. Runs only with
+//! the feature `ASSERT_STATEMENTS`.
 
 use ruff_python_ast::{self as ast, Stmt};
 
 use super::build;
-use super::expressions::can_be_delayed;
+use super::expressions::can_move_into_lambda;
 use super::lowering::{self, LoweringContext};
 
 pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
@@ -13,7 +13,7 @@ pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     }
     lowering::for_each(body, &mut |statement| {
         let Stmt::Assert(node) = statement else { return };
-        if node.msg.as_deref().is_some_and(|message| !can_be_delayed(message)) {
+        if node.msg.as_deref().is_some_and(|message| !can_move_into_lambda(message)) {
             return;
         }
         let origin = node.range;

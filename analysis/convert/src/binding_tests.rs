@@ -1,5 +1,5 @@
-//! Part of pass 3: a `while` whose test binds names. A staged loop hands on what its body binds, not
-//! its test; so the test becomes the last statement of the body.
+//! Part of pass 3: a `while` whose test binds names. The state of a staged loop is computed by its
+//! body, not by its test, so the test is evaluated in the last statement of the body.
 //!
 //! ```python
 //! while (rest := limit - x) > 0:         test_ = (rest := limit - x) > 0
@@ -14,50 +14,50 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::build;
 use super::lowering::LoweringContext;
-use super::tree::is_made;
+use super::tree::is_synthesized;
 
-/// Gives the loop a test that binds nothing; what has to stand before the loop goes to `out`.
+/// Replaces the test by one that binds no names. Statements that must precede the loop go to `out`.
 pub(super) fn lower(ctx: &LoweringContext, node: &mut ast::StmtWhile, out: &mut ast::Suite) {
-    let mut search = Binds { found: false };
+    let mut search = FindNamedExpr { found: false };
     search.visit_expr(&node.test);
     if !search.found {
         return;
     }
     let flag = ctx.names.fresh("test_");
-    let (test, going_on) = take_test(&mut node.test, &flag);
+    let (test, condition) = take_test(&mut node.test, &flag);
     let origin = TextRange::empty(test.start());
     out.push(build::assign(&flag, test.clone(), origin));
     let again = build::assign(&flag, test, origin);
-    node.body.push(match going_on {
+    node.body.push(match condition {
         Some(condition) => build::if_(condition, [again].into_iter().collect(), origin),
         None => again,
     });
 }
 
-/// The user's test, which `flag` replaces, and the flags before it: `not break_ and test`.
+/// Replaces the original test by `flag`. Returns the test, and the flags of `not break_ and test`.
 fn take_test(test: &mut Expr, flag: &str) -> (Expr, Option<Expr>) {
     if let Expr::BoolOp(tests) = test
-        && is_made(tests)
+        && is_synthesized(tests)
         && tests.op == BoolOp::And
         && let Some((last, flags)) = tests.values.split_last_mut()
     {
         let origin = TextRange::empty(last.start());
-        let going_on = match flags {
+        let condition = match flags {
             [one] => one.clone(),
             flags => build::and(flags.to_vec(), origin),
         };
         let replacement = build::name(flag, last.range());
-        return (std::mem::replace(last, replacement), Some(going_on));
+        return (std::mem::replace(last, replacement), Some(condition));
     }
     let replacement = build::name(flag, test.range());
     (std::mem::replace(test, replacement), None)
 }
 
-struct Binds {
+struct FindNamedExpr {
     found: bool,
 }
 
-impl<'a> SourceOrderVisitor<'a> for Binds {
+impl<'a> SourceOrderVisitor<'a> for FindNamedExpr {
     fn visit_expr(&mut self, expression: &'a Expr) {
         match expression {
             Expr::Lambda(_) => {}

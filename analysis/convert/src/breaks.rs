@@ -1,4 +1,4 @@
-//! Pass 2: `break` becomes a flag that ends the loop, and a loop's `else` an `if` after it.
+//! Pass 2: `break` becomes a flag that ends the loop, and a loop's `else` becomes an `if` after it.
 //!
 //! ```python
 //! while test:                     break_ = False
@@ -51,13 +51,13 @@ fn block(ctx: &LoweringContext, suite: &mut ast::Suite) {
     });
 }
 
-/// Lowers the `break`s of a loop's body; the flag that they set.
+/// Lowers the `break`s of a loop body. Returns the flag that they set.
 fn lower(ctx: &LoweringContext, body: &mut ast::Suite) -> Option<ast::name::Name> {
     if !jumps::contains(body, Jump::Break) {
         return None;
     }
     let flag = ctx.names.fresh("break_");
-    // Where the loop has `continue`s as well, a `break` is also one.
+    // In a loop that also has a `continue`, `break` becomes the flag and a `continue`.
     let continues = jumps::contains(body, Jump::Continue);
     let set_flag = |statement: &Stmt| {
         let origin = statement.range();
@@ -78,7 +78,7 @@ fn replace_by_continue(suite: &mut ast::Suite, set_flag: &dyn Fn(&Stmt) -> Stmt)
             out.push(set_flag(&statement));
             out.push(Stmt::Continue(ast::StmtContinue {
                 range: statement.range(),
-                node_index: tree::made(),
+                node_index: tree::synthesized(),
             }));
             return;
         }
@@ -91,7 +91,7 @@ fn replace_by_continue(suite: &mut ast::Suite, set_flag: &dyn Fn(&Stmt) -> Stmt)
     });
 }
 
-/// The loop with what stands before and after it.
+/// Emits the loop, the initialization of its flag and its `else` block.
 fn finish(statement: Stmt, flag: Option<ast::name::Name>, mut orelse: ast::Suite, out: &mut ast::Suite) {
     let origin = TextRange::empty(statement.start());
     match flag {

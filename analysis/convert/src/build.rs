@@ -1,6 +1,6 @@
-//! Makes nodes: what the passes put into the tree.
+//! Builders for synthesized nodes.
 //!
-//! Every node gets an origin, the range of the source that it stands for; the source map shows it.
+//! Every node has an origin: the source range that the source map reports for it.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::str::Quote;
@@ -10,9 +10,9 @@ use ruff_python_ast::{
 };
 use ruff_text_size::{Ranged, TextRange};
 
-use super::tree::made;
+use super::tree::synthesized;
 
-/// The name by which converted code knows the operators.
+/// The name of the operator module in converted code.
 pub(super) const OPERATORS: &str = "ag__";
 
 pub(super) fn name(id: &str, origin: TextRange) -> Expr {
@@ -20,7 +20,7 @@ pub(super) fn name(id: &str, origin: TextRange) -> Expr {
 }
 
 fn named(id: &str, ctx: ExprContext, origin: TextRange) -> Expr {
-    Expr::Name(ast::ExprName { id: Name::new(id), ctx, range: origin, node_index: made() })
+    Expr::Name(ast::ExprName { id: Name::new(id), ctx, range: origin, node_index: synthesized() })
 }
 
 pub(super) fn attribute(value: Expr, attr: &str, origin: TextRange) -> Expr {
@@ -29,7 +29,7 @@ pub(super) fn attribute(value: Expr, attr: &str, origin: TextRange) -> Expr {
         attr: identifier(attr),
         ctx: ExprContext::Load,
         range: origin,
-        node_index: made(),
+        node_index: synthesized(),
     })
 }
 
@@ -52,16 +52,16 @@ pub(super) fn call_with(
         range_start: origin.start(),
         arguments: ast::Arguments {
             range: origin,
-            node_index: made(),
+            node_index: synthesized(),
             args: arguments.into_boxed_slice(),
             keywords: keywords.into_iter().collect(),
         },
-        node_index: made(),
+        node_index: synthesized(),
     })
 }
 
 pub(super) fn keyword(arg: &str, value: Expr) -> ast::Keyword {
-    ast::Keyword { range: value.range(), node_index: made(), arg: Some(identifier(arg)), value }
+    ast::Keyword { range: value.range(), node_index: synthesized(), arg: Some(identifier(arg)), value }
 }
 
 /// `ag__.operator(…)`
@@ -80,7 +80,7 @@ pub(super) fn thunk(body: Expr) -> Expr {
         parameters: None,
         body: Box::new(body),
         range: origin,
-        node_index: made(),
+        node_index: synthesized(),
     })
 }
 
@@ -91,24 +91,24 @@ pub(super) fn lambda(parameters: &[&str], body: Expr) -> Expr {
         parameters: Some(Box::new(self::parameters(parameters))),
         body: Box::new(body),
         range: origin,
-        node_index: made(),
+        node_index: synthesized(),
     })
 }
 
 pub(super) fn parameters(names: &[&str]) -> ast::Parameters {
     let parameter = |name: &&str| ast::ParameterWithDefault {
         range: TextRange::default(),
-        node_index: made(),
+        node_index: synthesized(),
         parameter: ast::Parameter {
             range: TextRange::default(),
-            node_index: made(),
+            node_index: synthesized(),
             name: identifier(name),
             annotation: None,
         },
         default: None,
     };
     ast::Parameters {
-        node_index: made(),
+        node_index: synthesized(),
         args: names.iter().map(parameter).collect(),
         ..ast::Parameters::default()
     }
@@ -120,13 +120,13 @@ pub(super) fn tuple(elts: Vec<Expr>, origin: TextRange) -> Expr {
         ctx: ExprContext::Load,
         parenthesized: true,
         range: origin,
-        node_index: made(),
+        node_index: synthesized(),
     })
 }
 
 pub(super) fn dict(items: Vec<(Option<Expr>, Expr)>, origin: TextRange) -> Expr {
     let items = items.into_iter().map(|(key, value)| ast::DictItem { key, value }).collect();
-    Expr::Dict(ast::ExprDict { items, range: origin, node_index: made() })
+    Expr::Dict(ast::ExprDict { items, range: origin, node_index: synthesized() })
 }
 
 pub(super) fn string(value: &str, origin: TextRange) -> Expr {
@@ -144,7 +144,7 @@ pub(super) fn string_in(value: &str, quote: Quote, origin: TextRange) -> Expr {
     Expr::StringLiteral(ast::ExprStringLiteral {
         value: ast::StringLiteralValue::single(literal),
         range: origin,
-        node_index: made(),
+        node_index: synthesized(),
     })
 }
 
@@ -152,16 +152,16 @@ pub(super) fn integer(value: usize, origin: TextRange) -> Expr {
     Expr::NumberLiteral(ast::ExprNumberLiteral {
         value: ast::Number::Int((value as u64).into()),
         range: origin,
-        node_index: made(),
+        node_index: synthesized(),
     })
 }
 
 pub(super) fn boolean(value: bool, origin: TextRange) -> Expr {
-    Expr::BooleanLiteral(ast::ExprBooleanLiteral { value, range: origin, node_index: made() })
+    Expr::BooleanLiteral(ast::ExprBooleanLiteral { value, range: origin, node_index: synthesized() })
 }
 
 pub(super) fn none(origin: TextRange) -> Expr {
-    Expr::NoneLiteral(ast::ExprNoneLiteral { range: origin, node_index: made() })
+    Expr::NoneLiteral(ast::ExprNoneLiteral { range: origin, node_index: synthesized() })
 }
 
 pub(super) fn not(operand: Expr) -> Expr {
@@ -169,12 +169,12 @@ pub(super) fn not(operand: Expr) -> Expr {
         op: UnaryOp::Not,
         range: operand.range(),
         operand: Box::new(operand),
-        node_index: made(),
+        node_index: synthesized(),
     })
 }
 
 pub(super) fn and(values: Vec<Expr>, origin: TextRange) -> Expr {
-    Expr::BoolOp(ast::ExprBoolOp { op: BoolOp::And, values, range: origin, node_index: made() })
+    Expr::BoolOp(ast::ExprBoolOp { op: BoolOp::And, values, range: origin, node_index: synthesized() })
 }
 
 pub(super) fn compare(left: Expr, op: CmpOp, right: Expr, origin: TextRange) -> Expr {
@@ -183,7 +183,7 @@ pub(super) fn compare(left: Expr, op: CmpOp, right: Expr, origin: TextRange) -> 
         ops: Box::new([op]),
         comparators: Box::new([right]),
         range: origin,
-        node_index: made(),
+        node_index: synthesized(),
     })
 }
 
@@ -196,24 +196,24 @@ pub(super) fn assign_to(target: Expr, value: Expr, origin: TextRange) -> Stmt {
         targets: vec![target],
         value: Box::new(value),
         range: origin,
-        node_index: made(),
+        node_index: synthesized(),
     })
 }
 
 pub(super) fn expression(value: Expr, origin: TextRange) -> Stmt {
-    Stmt::Expr(ast::StmtExpr { value: Box::new(value), range: origin, node_index: made() })
+    Stmt::Expr(ast::StmtExpr { value: Box::new(value), range: origin, node_index: synthesized() })
 }
 
 pub(super) fn returned(value: Expr, origin: TextRange) -> Stmt {
-    Stmt::Return(ast::StmtReturn { value: Some(Box::new(value)), range: origin, node_index: made() })
+    Stmt::Return(ast::StmtReturn { value: Some(Box::new(value)), range: origin, node_index: synthesized() })
 }
 
 pub(super) fn pass() -> Stmt {
-    Stmt::Pass(ast::StmtPass { range: TextRange::default(), node_index: made() })
+    Stmt::Pass(ast::StmtPass { range: TextRange::default(), node_index: synthesized() })
 }
 
 pub(super) fn break_() -> Stmt {
-    Stmt::Break(ast::StmtBreak { range: TextRange::default(), node_index: made() })
+    Stmt::Break(ast::StmtBreak { range: TextRange::default(), node_index: synthesized() })
 }
 
 /// `if test: body`
@@ -223,17 +223,22 @@ pub(super) fn if_(test: Expr, body: ast::Suite, origin: TextRange) -> Stmt {
         body,
         elif_else_clauses: Vec::new(),
         range: origin,
-        node_index: made(),
+        node_index: synthesized(),
     })
 }
 
 pub(super) fn else_clause(body: ast::Suite) -> ast::ElifElseClause {
-    ast::ElifElseClause { range: TextRange::default(), node_index: made(), test: None, body }
+    ast::ElifElseClause { range: TextRange::default(), node_index: synthesized(), test: None, body }
 }
 
 /// `try: body except: reset; raise`
 pub(super) fn try_except_reraise(body: ast::Suite, mut reset: ast::Suite, origin: TextRange) -> Stmt {
-    reset.push(Stmt::Raise(ast::StmtRaise { exc: None, cause: None, range: origin, node_index: made() }));
+    reset.push(Stmt::Raise(ast::StmtRaise {
+        exc: None,
+        cause: None,
+        range: origin,
+        node_index: synthesized(),
+    }));
     try_except(body, None, None, reset, origin)
 }
 
@@ -247,14 +252,14 @@ pub(super) fn try_except(
 ) -> Stmt {
     let handler = ast::ExceptHandlerExceptHandler {
         range: origin,
-        node_index: made(),
+        node_index: synthesized(),
         type_: class.map(Box::new),
         name: name.map(identifier),
         body: handler,
     };
     Stmt::Try(ast::StmtTry {
         range: origin,
-        node_index: made(),
+        node_index: synthesized(),
         body,
         handlers: vec![ast::ExceptHandler::ExceptHandler(handler)],
         orelse: ast::Suite::new(),
@@ -265,12 +270,12 @@ pub(super) fn try_except(
 
 pub(super) fn nonlocal(names: &[Name]) -> Stmt {
     let names = names.iter().map(|name| identifier(name)).collect();
-    Stmt::Nonlocal(ast::StmtNonlocal { names, range: TextRange::default(), node_index: made() })
+    Stmt::Nonlocal(ast::StmtNonlocal { names, range: TextRange::default(), node_index: synthesized() })
 }
 
 pub(super) fn global(names: &[Name]) -> Stmt {
     let names = names.iter().map(|name| identifier(name)).collect();
-    Stmt::Global(ast::StmtGlobal { names, range: TextRange::default(), node_index: made() })
+    Stmt::Global(ast::StmtGlobal { names, range: TextRange::default(), node_index: synthesized() })
 }
 
 /// `def name(parameters): body`
@@ -284,7 +289,7 @@ pub(super) fn function(name: &str, parameters: &[&str], body: ast::Suite, origin
         returns: None,
         body,
         range: origin,
-        node_index: made(),
+        node_index: synthesized(),
     })
 }
 
@@ -292,9 +297,15 @@ pub(super) fn function(name: &str, parameters: &[&str], body: ast::Suite, origin
 pub(super) fn with(context: Expr, variable: &str, body: ast::Suite, origin: TextRange) -> Stmt {
     let item = ast::WithItem {
         range: origin,
-        node_index: made(),
+        node_index: synthesized(),
         context_expr: context,
         optional_vars: Some(Box::new(named(variable, ExprContext::Store, TextRange::default()))),
     };
-    Stmt::With(ast::StmtWith { is_async: false, items: vec![item], body, range: origin, node_index: made() })
+    Stmt::With(ast::StmtWith {
+        is_async: false,
+        items: vec![item],
+        body,
+        range: origin,
+        node_index: synthesized(),
+    })
 }

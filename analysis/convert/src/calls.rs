@@ -1,11 +1,11 @@
-//! Pass 8: a call becomes one of `ag__.converted_call`, which converts what it calls.
+//! Pass 8: a call becomes `ag__.converted_call`, which converts the called function at run time.
 //!
 //! ```python
 //! f(x, *xs, k=1, **rest)  =>  ag__.converted_call(f, (x, *xs), dict(k=1, **rest), fscope)
 //! ```
 //!
-//! Calls that ask about the frame that they stand in (`super()`, `locals()`, `breakpoint()`) stay
-//! where they are, and so does `print` unless the feature `BUILTIN_FUNCTIONS` is on.
+//! Calls that inspect their own frame (`super()`, `locals()`, `breakpoint()`) are not rewritten, nor
+//! is `print` unless the feature `BUILTIN_FUNCTIONS` is enabled.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
@@ -14,7 +14,7 @@ use super::build;
 use super::expressions::{self, Rewrite, Walk};
 use super::lowering::LoweringContext;
 use super::options::View;
-use super::tree::is_made;
+use super::tree::is_synthesized;
 
 pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     expressions::rewrite(body, &Calls { ctx });
@@ -26,9 +26,9 @@ struct Calls<'a> {
 
 impl Rewrite for Calls<'_> {
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
-        walk.parts(expression);
+        walk.children(expression);
         let Expr::Call(call) = expression else { return };
-        if is_made(call) {
+        if is_synthesized(call) {
             return;
         }
         match Kind::of(call) {
@@ -51,7 +51,7 @@ enum Kind {
     Print,
     /// `super()`
     Super,
-    /// Asks about its own frame.
+    /// Inspects its own frame.
     Direct,
 }
 
@@ -88,8 +88,8 @@ fn converted_call(ctx: &LoweringContext, call: ast::ExprCall, walk: &Walk<'_>, o
     build::operator("converted_call", arguments, origin)
 }
 
-/// `dict(k=1, **rest)`, which refuses a name that is given twice; where `dict` means something
-/// else, its type is taken from a display.
+/// `dict(k=1, **rest)`, which raises for a duplicate keyword. If the file uses the name `dict`,
+/// `{'k': 1}` or `{}.__class__(k=1, **rest)`.
 fn keyword_dict(
     ctx: &LoweringContext,
     keywords: Vec<ast::Keyword>,
@@ -111,11 +111,11 @@ fn keyword_dict(
     build::call_with(dict, Vec::new(), keywords, origin)
 }
 
-/// `super()` becomes `super(__class__, self)`: in a block that has become a function of its own it
-/// would find neither.
+/// `super()` becomes `super(__class__, self)`: without arguments it fails in the function generated
+/// for a block.
 fn explicit_super(ctx: &LoweringContext, call: &mut ast::ExprCall) {
     let (Some(_), Some(first)) = (&ctx.class, &ctx.first_parameter) else { return };
     let origin = call.arguments.range;
     call.arguments.args = Box::new([build::name("__class__", origin), build::name(first, origin)]);
-    call.node_index = super::tree::made();
+    call.node_index = super::tree::synthesized();
 }

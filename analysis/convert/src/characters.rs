@@ -1,11 +1,11 @@
-//! Offsets for those who count characters, as Python does.
+//! Character offsets, as Python counts them.
 
 use ruff_text_size::{TextRange, TextSize};
 
-/// Byte offsets to character offsets.
+/// Converts byte offsets to character offsets.
 pub struct Characters<'a> {
     text: &'a str,
-    /// The characters before each [`STRIDE`] of bytes; empty where bytes are characters.
+    /// The number of characters before every [`STRIDE`]th byte; empty for ASCII text.
     before: Vec<usize>,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Characters<'a> {
     }
 }
 
-/// How many characters start in a piece of UTF-8.
+/// The number of characters that start in a slice of UTF-8.
 fn starts(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| (**byte as i8) >= -0x40).count()
 }

@@ -1,14 +1,14 @@
 //! Pass 10: `a if test else b` becomes `ag__.if_exp(test, lambda: a, lambda: b, 'test')`.
 //!
-//! Nested ones too, which AutoGraph leaves alone.
+//! Nested conditional expressions are converted too; AutoGraph does not convert them.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
 use super::build;
-use super::expressions::{self, Rewrite, Walk, can_be_delayed};
+use super::expressions::{self, Rewrite, Walk, can_move_into_lambda};
 use super::lowering::LoweringContext;
-use super::tree::is_made;
+use super::tree::is_synthesized;
 
 pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     expressions::rewrite(body, &Conditionals { source: ctx.source });
@@ -20,9 +20,9 @@ struct Conditionals<'a> {
 
 impl Rewrite for Conditionals<'_> {
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
-        walk.parts(expression);
+        walk.children(expression);
         let Expr::If(node) = expression else { return };
-        if is_made(node) || !can_be_delayed(&node.body) || !can_be_delayed(&node.orelse) {
+        if is_synthesized(node) || !can_move_into_lambda(&node.body) || !can_move_into_lambda(&node.orelse) {
             return;
         }
         let origin = node.range;

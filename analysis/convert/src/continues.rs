@@ -1,4 +1,4 @@
-//! Pass 3: `continue` becomes a flag that guards the rest of the loop's body.
+//! Pass 3: `continue` becomes a flag that guards the rest of the loop body.
 //!
 //! ```python
 //! for x in xs:                    for x in xs:

@@ -1,4 +1,4 @@
-//! Pass 9: `if`, `while` and `for` become calls of operators on functions.
+//! Pass 9: `if`, `while` and `for` become calls of operators, with the blocks as functions.
 //!
 //! ```python
 //! if x > 0:                   def get_state():
@@ -14,9 +14,10 @@
 //!                             ag__.if_stmt(x > 0, if_body, else_body, get_state, set_state, ('y',), 1)
 //! ```
 //!
-//! Every name that a block binds is `nonlocal` in it, whether it belongs to the state or not. So
-//! a block that runs in Python leaves exactly what the original leaves: closures see later values,
-//! handlers see what was bound before an exception, an unbound name stays unbound.
+//! Every name that a block binds is `nonlocal` in its function, whether or not it is part of the
+//! state. Invariant: when the operators execute the blocks in Python, all variables end up as in the
+//! original. Closures read later assignments, exception handlers read the values bound before the
+//! exception, and unbound names stay unbound.
 
 mod full;
 mod simplified;
@@ -40,13 +41,13 @@ use ag_flow::{BlockKind, Flow, NameSet, NodeKind, StmtId, Variables};
 use ag_syntax::qname::QName;
 
 pub(super) fn run(ctx: &LoweringContext, parameters: &ast::Parameters, body: &mut ast::Suite) {
-    keep::deep(ctx.notes, body, 0);
+    keep::mark_deep(ctx.notes, body, 0);
     if ctx.options.dialect == Dialect::Snek {
-        snek::keep_broken_loops(ctx, body);
+        snek::keep_loops_with_break(ctx, body);
     }
     let unreached = ctx.notes.take_unreached();
     let declarations = nested_declarations(body, &unreached);
-    if makes_functions(body) || !unreached.is_empty() {
+    if needs_functions(body) || !unreached.is_empty() {
         block_functions(ctx, parameters, body, &unreached);
     }
     let start = docstring(body);
@@ -73,24 +74,24 @@ fn block_functions(
     let is_liftable = |name: &Name| flow.scope().is_local(name) && !flow.scope().parameters.contains(name);
     let lifted: Vec<Name> = state::names(&lifted).into_iter().filter(is_liftable).collect();
     let start = docstring(body);
-    let is_plumbed = ctx.options.view == View::Full || ctx.options.dialect == Dialect::Snek;
-    if is_plumbed && !lifted.is_empty() {
-        body.insert(start, never_bound(&lifted));
+    let uses_nonlocal = ctx.options.view == View::Full || ctx.options.dialect == Dialect::Snek;
+    if uses_nonlocal && !lifted.is_empty() {
+        body.insert(start, local_declaration(&lifted));
     }
 }
 
-/// Whether functions or thunks are made of any part of a body: otherwise all names stay where they are.
-fn makes_functions(body: &[Stmt]) -> bool {
-    let mut search = Delayed { found: false };
+/// Whether any part of a body becomes a function or thunk. If not, no name needs a declaration.
+fn needs_functions(body: &[Stmt]) -> bool {
+    let mut search = FindFunctions { found: false };
     search.visit_body(body);
     search.found
 }
 
-struct Delayed {
+struct FindFunctions {
     found: bool,
 }
 
-impl<'a> SourceOrderVisitor<'a> for Delayed {
+impl<'a> SourceOrderVisitor<'a> for FindFunctions {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         self.found |= matches!(statement, Stmt::If(_) | Stmt::While(_) | Stmt::For(_));
         match statement {
@@ -113,28 +114,28 @@ impl<'a> SourceOrderVisitor<'a> for Delayed {
     }
 }
 
-/// `if False: a = b = None` makes names local to a function that only blocks of it bind, and binds
-/// nothing.
-fn never_bound(names: &[Name]) -> Stmt {
+/// `if False: a = b = None`, which makes names local to the function without binding them. Needed for
+/// names that only the functions of its blocks bind.
+fn local_declaration(names: &[Name]) -> Stmt {
     let origin = TextRange::default();
     let store = |name: &Name| {
         Expr::Name(ast::ExprName {
             id: name.clone(),
             ctx: ast::ExprContext::Store,
             range: origin,
-            node_index: tree::made(),
+            node_index: tree::synthesized(),
         })
     };
     let assign = Stmt::Assign(ast::StmtAssign {
         targets: names.iter().map(store).collect(),
         value: Box::new(build::none(origin)),
         range: origin,
-        node_index: tree::made(),
+        node_index: tree::synthesized(),
     });
     build::if_(build::boolean(false, origin), [assign].into_iter().collect(), origin)
 }
 
-/// The `global` and `nonlocal` statements in blocks: they concern the whole function.
+/// The `global` and `nonlocal` statements in blocks. They apply to the whole function.
 fn nested_declarations(body: &mut ast::Suite, unreached: &[Stmt]) -> Vec<Stmt> {
     let mut found = Vec::new();
     for inner in body.iter_mut().flat_map(blocks) {
@@ -162,27 +163,27 @@ fn ids(names: &[ast::Identifier]) -> Vec<Name> {
     names.iter().map(|name| name.id.clone()).collect()
 }
 
-/// A statement on its way to an operator.
-pub(super) struct Parts<'a> {
+/// The facts and ranges of a statement that becomes a call of an operator.
+pub(super) struct StatementInfo<'a> {
     pub(super) facts: &'a Facts,
-    /// Where the statement starts.
+    /// An empty range at the start of the statement.
     pub(super) origin: TextRange,
-    /// Its head, up to the end of the test or iterable.
+    /// From the start to the end of the test or iterable.
     pub(super) head: TextRange,
 }
 
 pub(super) struct Emitter<'e, 'u> {
     pub(super) ctx: &'e LoweringContext<'u>,
     flow: &'e Flow,
-    /// Bound by statements that stay in the function itself.
+    /// Names bound by statements that stay in the function itself.
     own: NameSet<'e>,
-    /// Bound in blocks that become functions, or never reached.
+    /// Names bound in blocks that become functions, or in unreachable code.
     lifted: NameSet<'e>,
 }
 
 impl Emitter<'_, '_> {
-    /// `stmt`: the first statement of the block. `moved`: the block is the body of a function that is
-    /// made for it.
+    /// Converts a block. `stmt` is its first statement; `moved` means that it is inside the body of a
+    /// generated function.
     fn block(&mut self, suite: &mut ast::Suite, mut stmt: StmtId, moved: bool) {
         tree::rewrite(suite, |statement, out| {
             let next = self.flow.cfg.extent(stmt).end;
@@ -191,7 +192,7 @@ impl Emitter<'_, '_> {
         });
     }
 
-    /// The blocks of a statement.
+    /// Converts the blocks of a statement.
     fn blocks(&mut self, statement: &mut Stmt, stmt: StmtId, moved: bool) {
         for (kind, inner) in kinds(statement).into_iter().zip(blocks(statement)) {
             if let Some(block) = self.flow.cfg.block(stmt, kind) {
@@ -200,16 +201,16 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Notes what the steps of a statement bind: in the function itself, or in one that is made of a block.
-    fn place_names(&mut self, statement: &Stmt, stmt: StmtId, moved: bool, kept: bool) {
+    /// Records the names that a statement binds, in `own` or, if a generated function binds them, `lifted`.
+    fn record_bindings(&mut self, statement: &Stmt, stmt: StmtId, moved: bool, kept: bool) {
         let is_loop = matches!(statement, Stmt::While(_) | Stmt::For(_));
-        // The iterable of a `for` is evaluated where the loop stands, its target bound in the body.
+        // The iterable of a `for` is evaluated at the loop; its target is bound in the body's function.
         let in_body = |kind| is_loop && !kept && matches!(kind, NodeKind::Test | NodeKind::Target);
-        let (within, around) = (&mut self.lifted, &mut self.own);
-        let outside = if moved { &mut *within } else { around };
-        self.flow.add_bound_by(stmt, |kind| !in_body(kind), outside);
+        let (lifted, own) = (&mut self.lifted, &mut self.own);
+        let names = if moved { &mut *lifted } else { own };
+        self.flow.add_bound_by(stmt, |kind| !in_body(kind), names);
         if is_loop && !kept {
-            self.flow.add_bound_by(stmt, in_body, within);
+            self.flow.add_bound_by(stmt, in_body, lifted);
         }
         if let Stmt::AnnAssign(node) = statement
             && let Some(name) = node.target.as_name_expr()
@@ -245,23 +246,23 @@ impl Emitter<'_, '_> {
             Stmt::For(node) => (self.ctx.notes.is_kept(node) || node.is_async, node.iter.end()),
             _ => (true, origin.end()),
         };
-        self.place_names(&statement, stmt, moved, kept);
+        self.record_bindings(&statement, stmt, moved, kept);
         let Some(facts) = facts else {
             self.blocks(&mut statement, stmt, moved);
             return out.push(if moved { without_annotation(statement) } else { statement });
         };
         self.blocks(&mut statement, stmt, moved || !kept);
         if kept {
-            stop_kept(self.ctx, &mut statement);
+            break_on_flags(self.ctx, &mut statement);
             return out.push(statement);
         }
         let head = TextRange::new(origin.start(), head.max(origin.start()));
-        let parts = Parts { facts: &facts, origin, head };
+        let info = StatementInfo { facts: &facts, origin, head };
         if self.ctx.options.dialect == Dialect::Snek {
             return match statement {
-                Stmt::If(node) => snek::if_stmt(self, &parts, node, out),
-                Stmt::While(node) => snek::while_stmt(self, &parts, node, out),
-                Stmt::For(node) => snek::for_stmt(self, &parts, node, out),
+                Stmt::If(node) => snek::if_stmt(self, &info, node, out),
+                Stmt::While(node) => snek::while_stmt(self, &info, node, out),
+                Stmt::For(node) => snek::for_stmt(self, &info, node, out),
                 statement => out.push(statement),
             };
         }
@@ -271,31 +272,32 @@ impl Emitter<'_, '_> {
             _ => Note::default(),
         };
         match (statement, self.ctx.options.view) {
-            (Stmt::If(node), View::Full) => full::if_stmt(self, &parts, node, out),
-            (Stmt::If(node), View::Simplified) => simplified::if_stmt(self, &parts, node, out),
-            (Stmt::While(node), View::Full) => full::while_stmt(self, &parts, node, note, out),
-            (Stmt::While(node), View::Simplified) => simplified::while_stmt(self, &parts, node, note, out),
-            (Stmt::For(node), View::Full) => full::for_stmt(self, &parts, node, note, out),
-            (Stmt::For(node), View::Simplified) => simplified::for_stmt(self, &parts, node, note, out),
+            (Stmt::If(node), View::Full) => full::if_stmt(self, &info, node, out),
+            (Stmt::If(node), View::Simplified) => simplified::if_stmt(self, &info, node, out),
+            (Stmt::While(node), View::Full) => full::while_stmt(self, &info, node, note, out),
+            (Stmt::While(node), View::Simplified) => simplified::while_stmt(self, &info, node, note, out),
+            (Stmt::For(node), View::Full) => full::for_stmt(self, &info, node, note, out),
+            (Stmt::For(node), View::Simplified) => simplified::for_stmt(self, &info, node, note, out),
             (statement, _) => out.push(statement),
         }
     }
 
-    /// `def name(parameters):` for a block, which binds `bound` for the function around it; its name.
+    /// Emits `def name(parameters):` for a block that binds `bound` in the enclosing function. Returns a
+    /// reference to it.
     pub(super) fn function(
         &self,
         name: Name,
         parameters: &[&str],
         bound: &[Name],
         block: impl IntoIterator<Item = Stmt>,
-        parts: &Parts<'_>,
+        info: &StatementInfo<'_>,
         out: &mut ast::Suite,
     ) -> Expr {
         let mut body = ast::Suite::new();
         self.declare(bound, &mut body);
         body.extend(block);
-        out.push(build::function(&name, parameters, or_pass(body), parts.origin));
-        build::name(&name, parts.origin)
+        out.push(build::function(&name, parameters, non_empty(body), info.origin));
+        build::name(&name, info.origin)
     }
 
     /// `def name(item): target = item; body` for the body of a `for`.
@@ -304,16 +306,16 @@ impl Emitter<'_, '_> {
         name: Name,
         item: &str,
         (target, body): (Expr, ast::Suite),
-        parts: &Parts<'_>,
+        info: &StatementInfo<'_>,
         out: &mut ast::Suite,
     ) -> Expr {
         let origin = target.range();
         let item_value = build::name(item, TextRange::empty(origin.end()));
         let block = std::iter::once(build::assign_to(target, item_value, origin)).chain(body);
-        self.function(name, &[item], &parts.facts.bound[0], block, parts, out)
+        self.function(name, &[item], &info.facts.bound[0], block, info, out)
     }
 
-    /// `global` and `nonlocal` lines for names that a function binds for the one around it.
+    /// Emits `global` and `nonlocal` declarations for names that belong to the enclosing function.
     fn declare(&self, names: &[Name], out: &mut ast::Suite) {
         let (globals, locals): (Vec<Name>, Vec<Name>) =
             names.iter().cloned().partition(|name| self.flow.scope().globals.contains(name));
@@ -326,7 +328,7 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// What the blocks of a statement are, in the order of [`blocks`].
+/// The kinds of a statement's blocks, in the order of [`blocks`].
 fn kinds(statement: &Stmt) -> Vec<BlockKind> {
     use BlockKind::{Body, Case, Else, Finally, Handler};
     match statement {
@@ -339,16 +341,16 @@ fn kinds(statement: &Stmt) -> Vec<BlockKind> {
     }
 }
 
-/// What is too large to be followed stays Python.
+/// Keeps all statements of a function for which there is no dataflow.
 fn keep_all(ctx: &LoweringContext, body: &mut ast::Suite) {
     for statement in body {
         blocks(statement).into_iter().for_each(|inner| keep_all(ctx, inner));
-        stop_kept(ctx, statement);
+        break_on_flags(ctx, statement);
     }
 }
 
-/// A loop that stays Python ends by a `break` when a flag is set.
-fn stop_kept(ctx: &LoweringContext, statement: &mut Stmt) {
+/// Adds `if flag: break` to the end of a `for` that is not converted.
+fn break_on_flags(ctx: &LoweringContext, statement: &mut Stmt) {
     let Stmt::For(node) = statement else { return };
     let flags = ctx.notes.take(node).stop_flags;
     for flag in flags {
@@ -358,8 +360,8 @@ fn stop_kept(ctx: &LoweringContext, statement: &mut Stmt) {
     }
 }
 
-/// In a block, a name is `nonlocal`, which an annotated name cannot be. Annotations of local names
-/// are never evaluated.
+/// Removes the annotation of an assignment in a generated function: a `nonlocal` name cannot be
+/// annotated. Behavior is unchanged because annotations of local names are never evaluated.
 fn without_annotation(statement: Stmt) -> Stmt {
     match statement {
         Stmt::AnnAssign(node) if node.target.is_name_expr() => match node.value {
@@ -370,7 +372,7 @@ fn without_annotation(statement: Stmt) -> Stmt {
     }
 }
 
-fn or_pass(mut body: ast::Suite) -> ast::Suite {
+fn non_empty(mut body: ast::Suite) -> ast::Suite {
     if body.is_empty() {
         body.push(build::pass());
     }
@@ -378,7 +380,7 @@ fn or_pass(mut body: ast::Suite) -> ast::Suite {
 }
 
 /// `not break_ and not do_return`
-fn go_on(flags: &[Name], at: TextSize) -> Option<Expr> {
+fn not_stopped(flags: &[Name], at: TextSize) -> Option<Expr> {
     let origin = TextRange::empty(at);
     let mut tests: Vec<Expr> = flags.iter().rev().map(|flag| build::not(build::name(flag, origin))).collect();
     match tests.len() {

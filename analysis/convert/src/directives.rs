@@ -1,4 +1,4 @@
-//! Pass 1: `set_loop_options` and `set_element_type` speak to the converter, and go.
+//! Pass 1: records the directives `set_loop_options` and `set_element_type`, and removes the calls.
 //!
 //! ```python
 //! while i < n:                                                       while i < n:
@@ -50,7 +50,7 @@ pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     }
 }
 
-/// `set_element_type(target, dtype, shape)`: kept for the lists.
+/// Records `set_element_type(target, dtype, shape)` for the pass over lists.
 fn element_type(ctx: &LoweringContext, call: &ast::ExprCall) {
     let argument = |name: &str, position: usize| {
         let positional = call.arguments.args.get(position);
@@ -62,7 +62,7 @@ fn element_type(ctx: &LoweringContext, call: &ast::ExprCall) {
     }
 }
 
-/// The call of a directive, which is a statement of its own.
+/// The call of the directive `name`, if the statement is one.
 fn directive<'a>(statement: &'a Stmt, name: &str) -> Option<&'a ast::ExprCall> {
     let Stmt::Expr(ast::StmtExpr { value, .. }) = statement else { return None };
     let Expr::Call(call) = &**value else { return None };

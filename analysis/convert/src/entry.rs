@@ -1,4 +1,4 @@
-//! The functions of a source: where each stands, and what it takes from around it.
+//! The functions of a source: their positions and free variables.
 
 use std::cell::OnceCell;
 
@@ -10,7 +10,7 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use ag_flow::Variables;
 use ag_syntax::functions::keyword_start;
 
-/// What can be converted on its own.
+/// The kinds of code that can be converted separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -22,26 +22,26 @@ pub enum Kind {
 /// A function, method or lambda of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Classes and functions around it and its name, joined with dots; a lambda is `<lambda>`.
+    /// The enclosing classes and functions and its name, joined with dots; a lambda is `<lambda>`.
     pub qualname: String,
     pub kind: Kind,
-    /// With its decorators.
+    /// Includes the decorators.
     pub range: TextRange,
-    /// Where `def`, `async` or `lambda` stands.
+    /// The start of `def`, `async` or `lambda`.
     pub start: TextSize,
-    /// Of `f` in `def f`, or of the whole lambda.
+    /// The range of `f` in `def f`, or of the whole lambda.
     pub name_range: TextRange,
-    /// The variables of enclosing functions that it uses; `__class__` for a method with `super()`.
+    /// The variables of enclosing functions that it uses, and `__class__` if it calls `super()`.
     pub free_variables: Vec<Name>,
 }
 
-/// A place with its syntax.
+/// A [`Place`] with its syntax node.
 pub(super) struct Entry<'t> {
     pub(super) place: Place,
     pub(super) node: Node<'t>,
-    /// The class whose body it stands in, directly or through functions.
+    /// The innermost enclosing class, directly or through functions.
     pub(super) class: Option<Name>,
-    /// Whether no function is around it, so that a module is converted by converting it.
+    /// Whether no function encloses it. Converting a module converts exactly these.
     pub(super) is_outermost: bool,
 }
 
@@ -60,7 +60,7 @@ impl Node<'_> {
     }
 }
 
-/// All of a module, in the order in which they start.
+/// All functions of a module, in order of their start.
 pub(super) fn collect<'t>(text: &'t str, body: &'t [Stmt]) -> Vec<Entry<'t>> {
     let mut collector = Collector { text, mentions_class: mentions_class(text), ..Collector::default() };
     collector.visit_body(body);
@@ -68,7 +68,7 @@ pub(super) fn collect<'t>(text: &'t str, body: &'t [Stmt]) -> Vec<Entry<'t>> {
     collector.entries
 }
 
-/// Whether a text may ask for the class around: `super()` does so by `__class__`.
+/// Whether a text may use the cell `__class__`, which `super()` reads implicitly.
 fn mentions_class(text: &str) -> bool {
     let names = [b"super".as_slice(), b"__class__"];
     names.iter().any(|name| memchr::memmem::find(text.as_bytes(), name).is_some())
@@ -77,18 +77,18 @@ fn mentions_class(text: &str) -> bool {
 #[derive(Default)]
 struct Collector<'t> {
     text: &'t str,
-    /// Of the whole text: most have none.
+    /// For the whole text. Usually false, which saves the search per function.
     mentions_class: bool,
     entries: Vec<Entry<'t>>,
     path: Vec<Name>,
-    /// The classes around, and `None` for a function.
+    /// The innermost enclosing class.
     class: Option<Name>,
     is_class_body: bool,
-    /// The functions around.
+    /// The enclosing functions, outermost first.
     enclosing: Vec<Enclosing<'t>>,
 }
 
-/// A function around others; what it binds is found when one of them is there to ask.
+/// An enclosing function. Its variables are computed on first use.
 struct Enclosing<'t> {
     node: Node<'t>,
     variables: OnceCell<Variables>,
@@ -122,14 +122,15 @@ impl<'t> Collector<'t> {
     }
 
     fn free_variables(&self, node: Node<'t>, range: TextRange) -> Vec<Name> {
-        let asks_for_class = self.mentions_class && self.class.is_some() && mentions_class(&self.text[range]);
-        if self.enclosing.is_empty() && !asks_for_class {
+        let uses_class_cell =
+            self.mentions_class && self.class.is_some() && mentions_class(&self.text[range]);
+        if self.enclosing.is_empty() && !uses_class_cell {
             return Vec::new();
         }
         let scope = node.variables();
-        let is_enclosed = |name: &&Name| self.enclosing.iter().any(|around| around.binds(name));
+        let is_enclosed = |name: &&Name| self.enclosing.iter().any(|function| function.binds(name));
         let mut free: Vec<Name> = scope.free.iter().filter(is_enclosed).cloned().collect();
-        if asks_for_class && ["super", "__class__"].iter().any(|name| scope.free.contains(*name)) {
+        if uses_class_cell && ["super", "__class__"].iter().any(|name| scope.free.contains(*name)) {
             free.push(Name::new_static("__class__"));
         }
         free.sort_unstable();

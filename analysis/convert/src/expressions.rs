@@ -1,8 +1,8 @@
-//! How a pass walks over the expressions of a function.
+//! Traversal of the expressions of a function.
 //!
-//! Only what the function itself evaluates as an expression is seen: not nested functions (but
-//! their decorators and defaults), not class bodies, not annotations, not `{x=}` in f-strings,
-//! whose text is part of their meaning.
+//! Visits only expressions that the function itself evaluates: the decorators and defaults of nested
+//! functions but not their bodies, and no class bodies, annotations or patterns. `{x=}` in f-strings is
+//! skipped because its source text is part of the value.
 
 use std::cell::Cell;
 
@@ -13,46 +13,46 @@ use ruff_python_ast::{self as ast, Expr, InterpolatedStringElement, Stmt, String
 use ruff_text_size::TextRange;
 
 use super::build;
-use super::tree::is_made;
+use super::tree::is_synthesized;
 
-/// A pass over expressions.
+/// A rewrite of expressions.
 pub(super) trait Rewrite {
-    /// `walk` goes on with the parts of the expression.
+    /// Rewrites an expression. Call `walk` to visit its children.
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>);
 }
 
-/// Goes on into the parts of an expression.
+/// The traversal, passed to [`Rewrite::rewrite`] to visit children.
 pub(super) struct Walk<'a> {
     pass: &'a dyn Rewrite,
-    strings: Cell<Surrounding>,
+    strings: Cell<EnclosingQuotes>,
 }
 
-/// Whether an expression is within f-strings, and of which quotes. Pythons before 3.12 allow there
-/// neither the same quotes nor a backslash.
+/// The quotes of the f-strings that enclose an expression. Before Python 3.12, an expression in an
+/// f-string cannot contain the same quotes or a backslash.
 #[derive(Clone, Copy, Default)]
-struct Surrounding {
+struct EnclosingQuotes {
     single: bool,
     double: bool,
 }
 
 impl Walk<'_> {
-    pub(super) fn parts(&self, expression: &mut Expr) {
+    pub(super) fn children(&self, expression: &mut Expr) {
         transformer::walk_expr(self, expression);
     }
 
-    /// Goes on into the defaults of parameters.
+    /// Visits the defaults of parameters.
     pub(super) fn parameters(&self, parameters: &mut ast::Parameters) {
         transformer::walk_parameters(self, parameters);
     }
 
-    /// A string that may stand here, if there is one.
+    /// A string literal that is valid at this position, if one exists.
     pub(super) fn string(&self, value: &str, origin: TextRange) -> Option<Expr> {
-        let around = self.strings.get();
-        if !around.single && !around.double {
+        let quotes = self.strings.get();
+        if !quotes.single && !quotes.double {
             return Some(build::string(value, origin));
         }
         let is_plain = !value.contains(['\'', '"', '\\', '{', '}', '\n']);
-        match (around.single, around.double) {
+        match (quotes.single, quotes.double) {
             (true, false) if is_plain => Some(build::string_in(value, Quote::Double, origin)),
             (false, true) if is_plain => Some(build::string_in(value, Quote::Single, origin)),
             _ => None,
@@ -65,16 +65,16 @@ pub(super) fn rewrite(body: &mut ast::Suite, pass: &dyn Rewrite) {
     walk.visit_body(body);
 }
 
-/// The same in one statement, or in one expression.
-pub(super) fn rewrite_one(part: Part<'_>, pass: &dyn Rewrite) {
+/// Rewrites the expressions of one statement, or one expression.
+pub(super) fn rewrite_one(part: NodeMut<'_>, pass: &dyn Rewrite) {
     let walk = Walk { pass, strings: Cell::default() };
     match part {
-        Part::Statement(statement) => walk.visit_stmt(statement),
-        Part::Expression(expression) => walk.visit_expr(expression),
+        NodeMut::Statement(statement) => walk.visit_stmt(statement),
+        NodeMut::Expression(expression) => walk.visit_expr(expression),
     }
 }
 
-pub(super) enum Part<'a> {
+pub(super) enum NodeMut<'a> {
     Statement(&'a mut Stmt),
     Expression(&'a mut Expr),
 }
@@ -83,7 +83,7 @@ impl Transformer for Walk<'_> {
     fn visit_stmt(&self, statement: &mut Stmt) {
         match statement {
             Stmt::FunctionDef(def) => {
-                if is_made(def) {
+                if is_synthesized(def) {
                     self.visit_body(&mut def.body);
                     return;
                 }
@@ -136,15 +136,14 @@ impl Transformer for Walk<'_> {
 
     fn visit_t_string(&self, string: &mut ast::TString) {
         let outer = self.strings.get();
-        self.strings.set(Surrounding { single: true, double: true });
+        self.strings.set(EnclosingQuotes { single: true, double: true });
         transformer::walk_t_string(self, string);
         self.strings.set(outer);
     }
 }
 
-/// Whether an expression can be moved into a `lambda`: one that awaits, yields or binds a name
-/// cannot.
-pub(super) fn can_be_delayed(expression: &Expr) -> bool {
+/// Whether an expression can be moved into a `lambda`. One that awaits, yields or binds a name cannot.
+pub(super) fn can_move_into_lambda(expression: &Expr) -> bool {
     let mut search = Immovable { found: false };
     search.visit_expr(expression);
     !search.found

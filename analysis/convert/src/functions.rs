@@ -1,4 +1,4 @@
-//! Pass 13: the scope that a converted function runs in, and the functions nested in it.
+//! Pass 13: wraps a function body in its `FunctionScope`, and converts the nested functions.
 //!
 //! ```python
 //! def f(x):                   def f(x):
@@ -18,7 +18,7 @@ use super::expressions::{self, Rewrite, Walk};
 use super::lowering::{LoweringContext, first_parameter};
 use super::options::{Features, View};
 use super::reason;
-use super::tree::{blocks, docstring, is_made};
+use super::tree::{blocks, docstring, is_synthesized};
 
 pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     nested(ctx, body);
@@ -39,14 +39,14 @@ pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     body.push(build::with(build::operator("FunctionScope", arguments, origin), &ctx.scope, rest, origin));
 }
 
-/// Marks lambdas as converted with the function that they stand in.
+/// Marks lambdas as converted together with their enclosing function.
 pub(super) fn lambdas(ctx: &LoweringContext, body: &mut ast::Suite) {
     if ctx.options.view == View::Full {
         expressions::rewrite(body, &Lambdas);
     }
 }
 
-/// The options that a function was converted with, for what it calls.
+/// The conversion options of a function, which apply to its callees too.
 pub(super) fn conversion_options(ctx: &LoweringContext, origin: TextRange) -> Expr {
     if ctx.is_nested {
         return build::operator_name("STD", origin);
@@ -70,9 +70,9 @@ struct Lambdas;
 
 impl Rewrite for Lambdas {
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
-        walk.parts(expression);
+        walk.children(expression);
         if let Expr::Lambda(lambda) = expression
-            && !is_made(lambda)
+            && !is_synthesized(lambda)
         {
             let origin = lambda.range;
             let lambda = std::mem::replace(expression, build::none(origin));
@@ -81,11 +81,11 @@ impl Rewrite for Lambdas {
     }
 }
 
-/// Converts the functions that stand in a body, in the functions made of its blocks too.
+/// Converts the functions nested in a body, including those inside generated functions.
 pub(super) fn nested(ctx: &LoweringContext, body: &mut ast::Suite) {
     for statement in body {
         match statement {
-            Stmt::FunctionDef(def) if is_made(def) => nested(ctx, &mut def.body),
+            Stmt::FunctionDef(def) if is_synthesized(def) => nested(ctx, &mut def.body),
             Stmt::FunctionDef(def) => function(ctx, def, ctx.class.as_ref()),
             Stmt::ClassDef(class) => {
                 let name = class.name.id.clone();
@@ -96,7 +96,7 @@ pub(super) fn nested(ctx: &LoweringContext, body: &mut ast::Suite) {
     }
 }
 
-/// A class body runs in a scope of its own, which no lambda sees: only its methods are converted.
+/// Converts only the methods of a class: lambdas cannot access the scope of its body.
 fn methods(ctx: &LoweringContext, body: &mut ast::Suite, class: &Name) {
     for statement in body {
         match statement {
@@ -130,12 +130,12 @@ fn function(ctx: &LoweringContext, def: &mut ast::StmtFunctionDef, class: Option
     }
 }
 
-/// `@ag__.autograph_artifact`, below all other decorators: it is not to be converted again.
+/// Adds `@ag__.autograph_artifact` below all other decorators, so that it is not converted again.
 pub(super) fn mark_converted(def: &mut ast::StmtFunctionDef) {
     let origin = TextRange::empty(def.name.start());
     def.decorator_list.push(ast::Decorator {
         range: origin,
-        node_index: super::tree::made(),
+        node_index: super::tree::synthesized(),
         expression: build::operator_name("autograph_artifact", origin),
     });
 }

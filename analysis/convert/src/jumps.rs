@@ -1,4 +1,4 @@
-//! `break`, `continue` and `return` made into flags: what the three passes have in common.
+//! Lowers `break`, `continue` and `return` to flags: the common part of three passes.
 //!
 //! ```python
 //! for x in xs:                    for x in xs:
@@ -17,9 +17,9 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::notes::Notes;
 use super::tree::{self, blocks, else_block};
-use super::{build, tree::made};
+use super::{build, tree::synthesized};
 
-/// How deep code is moved into `else` blocks; beyond it, flags guard it in a row.
+/// The maximum depth at which code is moved into `else` blocks. Deeper code is guarded by flags.
 const MAX_DEPTH: usize = 16;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Jump {
     }
 }
 
-/// Whether a block has such a jump that leaves it.
+/// Whether a block contains a jump of this kind that exits the block.
 pub(super) fn contains(block: &[Stmt], jump: Jump) -> bool {
     block.iter().any(|statement| {
         jump.is(statement)
@@ -69,7 +69,7 @@ pub(super) fn contains(block: &[Stmt], jump: Jump) -> bool {
     })
 }
 
-/// Whether control never falls off the end of a block.
+/// Whether control never reaches the end of a block.
 pub(super) fn exits(block: &[Stmt]) -> bool {
     match block.last() {
         Some(Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_) | Stmt::Raise(_)) => true,
@@ -88,7 +88,7 @@ pub(super) fn exits(block: &[Stmt]) -> bool {
     }
 }
 
-/// Whether a block ends with a jump that will be lowered.
+/// Whether a block ends with a jump, or with an `if` whose branches all exit, at least one by a jump.
 fn jumps(block: &[Stmt]) -> bool {
     match block.last() {
         Some(Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_)) => true,
@@ -100,14 +100,14 @@ fn jumps(block: &[Stmt]) -> bool {
     }
 }
 
-/// Moves what follows an `if` with a jump into the branch that has none, everywhere in a block:
-/// most jumps then stand at an end, where they need no flag.
+/// Moves the statements after an `if` with a jump into its branch without one, at every level of a
+/// block. Most jumps are then at the end of the block, where they need no flag.
 pub(super) fn move_rest(block: &mut ast::Suite, notes: &Notes, depth: usize) {
     let mut position = 0;
     while let Some(statement) = block.get(position) {
-        // Nothing after a jump is ever reached.
+        // Statements after a jump are unreachable.
         if matches!(statement, Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_)) {
-            notes.leave_out(block.drain(position + 1..));
+            notes.record_unreached(block.drain(position + 1..));
             return;
         }
         if position + 1 < block.len() && depth < MAX_DEPTH && takes_rest(statement, notes) {
@@ -125,7 +125,7 @@ pub(super) fn move_rest(block: &mut ast::Suite, notes: &Notes, depth: usize) {
     }
 }
 
-/// Whether all branches of an `if` leave the block but one.
+/// Whether exactly one branch of an `if` continues after it.
 fn takes_rest(statement: &Stmt, notes: &Notes) -> bool {
     let Stmt::If(node) = statement else { return false };
     if notes.is_kept(node) {
@@ -141,7 +141,7 @@ fn takes_rest(statement: &Stmt, notes: &Notes) -> bool {
     }
 }
 
-/// Whether the end of a block is reached in one place, so that code can be added there.
+/// Whether only one path reaches the end of a block, so that code can be appended there.
 fn falls_through_once(block: &[Stmt], notes: &Notes) -> bool {
     match block.last() {
         Some(last @ Stmt::If(node)) => {
@@ -163,31 +163,32 @@ fn append_rest(node: &mut ast::StmtIf, rest: &mut ast::Suite) {
     }
 }
 
-/// Replaces the jumps of one kind in a block by flags, and guards what they jump over.
+/// Replaces the jumps of one kind in a block by flags, and guards the statements that they skip.
 pub(super) struct Lowering<'a> {
     pub(super) jump: Jump,
-    /// Set where the jump was.
+    /// The variable that is set in place of the jump.
     pub(super) flag: &'a Name,
     pub(super) notes: &'a Notes,
-    /// What stands for a jump, save the setting of the flag.
+    /// The statement that replaces a jump, in addition to setting the flag.
     pub(super) replace: &'a dyn Fn(&Stmt) -> Option<Stmt>,
-    /// How many statements around may swallow an exception.
-    pub(super) watchers: u32,
-    /// What undoes a jump that has been replaced, the flag aside.
+    /// The number of enclosing statements that may swallow an exception.
+    pub(super) swallowing_depth: u32,
+    /// The statement that reverts a replaced jump, in addition to resetting the flag.
     pub(super) undo: &'a dyn Fn(TextRange) -> Option<Stmt>,
-    /// Whether the flag is needed at all: a jump at the very end needs none.
+    /// Whether any jump sets the flag. A jump at the end of the code does not need it.
     pub(super) is_used: bool,
 }
 
 impl<'a> Lowering<'a> {
-    /// Of a jump that the flag alone stands for.
+    /// Lowers a jump to its flag alone.
     pub(super) fn new(jump: Jump, flag: &'a Name, notes: &'a Notes) -> Self {
-        Self { jump, flag, notes, replace: &|_| None, watchers: 0, undo: &|_| None, is_used: false }
+        Self { jump, flag, notes, replace: &|_| None, swallowing_depth: 0, undo: &|_| None, is_used: false }
     }
 }
 
 impl Lowering<'_> {
-    /// `tail`: nothing more would run after this block. Says whether the flag may be set after it.
+    /// Lowers the jumps of a block. `tail` means that no code follows the block. Returns whether the flag
+    /// may be set after it.
     pub(super) fn block(&mut self, block: &mut ast::Suite, tail: bool) -> bool {
         let mut may_jump = false;
         let mut position = 0;
@@ -197,7 +198,7 @@ impl Lowering<'_> {
             if self.jump.is(statement) {
                 let origin = statement.range();
                 let replacement = (self.replace)(statement);
-                self.notes.leave_out(block.drain(position + 1..));
+                self.notes.record_unreached(block.drain(position + 1..));
                 block.truncate(position);
                 block.extend(replacement);
                 if !tail {
@@ -210,15 +211,15 @@ impl Lowering<'_> {
                 return !tail;
             }
             let has_jump =
-                leaves_with_code(statement) && contains(std::slice::from_ref(statement), self.jump);
+                runs_code_on_exit(statement) && contains(std::slice::from_ref(statement), self.jump);
             if has_jump {
                 nest_items(statement);
             }
             let jumped = self.statement(statement, tail && is_last);
             may_jump |= jumped;
-            if has_jump && self.watchers > 0 && (jumped || self.jump == Jump::Return) {
+            if has_jump && self.swallowing_depth > 0 && (jumped || self.jump == Jump::Return) {
                 let inner = std::mem::replace(statement, build::pass());
-                *statement = self.forgetful(inner, jumped);
+                *statement = self.with_reset(inner, jumped);
             }
             if jumped && !is_last {
                 let mut rest: ast::Suite = block.drain(position + 1..).collect();
@@ -238,15 +239,15 @@ impl Lowering<'_> {
         build::if_(build::not(build::name(self.flag, origin)), rest, origin)
     }
 
-    /// Code that runs on the way out may raise: then there is no jump, if the exception is
-    /// swallowed further out.
+    /// Resets the flag if code that runs on exit raises: if an enclosing statement swallows the
+    /// exception, the jump does not happen.
     ///
     /// ```python
     /// try:
     ///     with inner: flag = True
     /// except: flag = False; raise
     /// ```
-    fn forgetful(&self, inner: Stmt, flagged: bool) -> Stmt {
+    fn with_reset(&self, inner: Stmt, flagged: bool) -> Stmt {
         let origin = TextRange::empty(inner.start());
         let flag = flagged.then(|| build::assign(self.flag, build::boolean(false, origin), origin));
         let reset: ast::Suite = flag.into_iter().chain((self.undo)(origin)).collect();
@@ -254,10 +255,10 @@ impl Lowering<'_> {
         build::try_except_reraise(body, reset, origin)
     }
 
-    fn watched(&mut self, block: &mut ast::Suite, tail: bool, by: bool) -> bool {
-        self.watchers += u32::from(by);
+    fn protected_block(&mut self, block: &mut ast::Suite, tail: bool, swallows: bool) -> bool {
+        self.swallowing_depth += u32::from(swallows);
         let may_jump = self.block(block, tail);
-        self.watchers -= u32::from(by);
+        self.swallowing_depth -= u32::from(swallows);
         may_jump
     }
 
@@ -270,7 +271,7 @@ impl Lowering<'_> {
                 }
                 may_jump
             }
-            Stmt::With(node) => self.watched(&mut node.body, tail, true),
+            Stmt::With(node) => self.protected_block(&mut node.body, tail, true),
             Stmt::Match(node) => {
                 let mut may_jump = false;
                 for case in &mut node.cases {
@@ -280,7 +281,8 @@ impl Lowering<'_> {
             }
             Stmt::Try(node) => {
                 let catches = !node.handlers.is_empty();
-                let mut may_jump = self.watched(&mut node.body, tail && node.orelse.is_empty(), catches);
+                let mut may_jump =
+                    self.protected_block(&mut node.body, tail && node.orelse.is_empty(), catches);
                 if may_jump && !node.orelse.is_empty() {
                     let mut orelse = std::mem::take(&mut node.orelse);
                     self.block(&mut orelse, tail);
@@ -312,7 +314,7 @@ impl Lowering<'_> {
     }
 }
 
-/// `with a, b: …` is `with a: with b: …`, and the first may swallow what the second raises.
+/// Rewrites `with a, b: …` to `with a: with b: …`, because `a` may swallow an exception raised by `b`.
 fn nest_items(statement: &mut Stmt) {
     let Stmt::With(node) = statement else { return };
     while node.items.len() > 1 {
@@ -322,14 +324,14 @@ fn nest_items(statement: &mut Stmt) {
             items: vec![item],
             body: std::mem::take(&mut node.body),
             range: TextRange::empty(node.range.start()),
-            node_index: made(),
+            node_index: synthesized(),
         };
         node.body.push(Stmt::With(inner));
     }
 }
 
-/// Whether code of the user runs when a statement is left.
-fn leaves_with_code(statement: &Stmt) -> bool {
+/// Whether leaving the statement runs user code: `__exit__` or a `finally` block.
+fn runs_code_on_exit(statement: &Stmt) -> bool {
     match statement {
         Stmt::With(_) => true,
         Stmt::Try(node) => !node.finalbody.is_empty(),
@@ -344,7 +346,7 @@ pub(super) fn stop_while(node: &mut ast::StmtWhile, flag: &str) {
     let test = std::mem::replace(&mut *node.test, build::none(origin));
     *node.test = match test {
         Expr::BooleanLiteral(literal) if literal.value => with_origin(stopped, origin),
-        Expr::BoolOp(mut tests) if tree::is_made(&tests) && tests.op == ast::BoolOp::And => {
+        Expr::BoolOp(mut tests) if tree::is_synthesized(&tests) && tests.op == ast::BoolOp::And => {
             tests.values.insert(0, stopped);
             Expr::BoolOp(tests)
         }
@@ -359,7 +361,7 @@ fn with_origin(expression: Expr, origin: TextRange) -> Expr {
     }
 }
 
-/// Nests every `elif` into the `else` before it, so that an `if` has two branches at most.
+/// Rewrites every `elif` as an `if` in an `else` block, so that an `if` has at most two branches.
 pub(super) fn nest_elifs(block: &mut ast::Suite) {
     for statement in block {
         if let Stmt::If(node) = statement {
@@ -385,7 +387,7 @@ pub(super) fn nest_elifs(block: &mut ast::Suite) {
                 };
                 node.elif_else_clauses.push(ast::ElifElseClause {
                     range,
-                    node_index: made(),
+                    node_index: synthesized(),
                     test: None,
                     body: [Stmt::If(nested)].into_iter().collect(),
                 });

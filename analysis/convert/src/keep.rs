@@ -1,10 +1,10 @@
-//! What stays a Python statement: a block that awaits cannot become a plain function.
+//! Finds the statements that are not converted: a block with `await` cannot become a plain function.
 //!
 //! ```python
 //! async def total(stream):
 //!     async for batch in stream:      # kept
 //!         if batch is None:
-//!             break                   # leaves a kept loop: so the `if` is kept as well
+//!             break                   # exits a kept loop, so the `if` is kept as well
 //!         if batch.sum() > 0:         # converted
 //!             count += 1
 //! ```
@@ -16,11 +16,11 @@ use super::jumps::{self, Jump};
 use super::notes::Notes;
 use super::tree::blocks;
 
-/// More blocks inside each other than this stay Python: CPython refuses a hundred.
+/// The maximum nesting depth of converted blocks. CPython rejects a hundred levels of indentation.
 const MAX_DEPTH: usize = 40;
 
-/// Marks what has to be kept in an `async def`.
-pub(super) fn awaiting(notes: &Notes, body: &mut ast::Suite, in_kept_loop: bool) {
+/// Marks the statements of an `async def` that must be kept.
+pub(super) fn mark_awaiting(notes: &Notes, body: &mut ast::Suite, in_kept_loop: bool) {
     for statement in body {
         let slice = std::slice::from_ref(statement);
         let kept = awaits(statement)
@@ -33,19 +33,19 @@ pub(super) fn awaiting(notes: &Notes, body: &mut ast::Suite, in_kept_loop: bool)
             _ => in_kept_loop,
         };
         for inner in blocks(statement) {
-            awaiting(notes, inner, in_kept_loop);
+            mark_awaiting(notes, inner, in_kept_loop);
         }
     }
 }
 
-/// Marks what is nested too deep.
-pub(super) fn deep(notes: &Notes, body: &mut ast::Suite, depth: usize) {
+/// Marks the statements that are nested too deeply.
+pub(super) fn mark_deep(notes: &Notes, body: &mut ast::Suite, depth: usize) {
     for statement in body {
         if depth >= MAX_DEPTH {
             mark(notes, statement, true);
         }
         for inner in blocks(statement) {
-            deep(notes, inner, depth + 1);
+            mark_deep(notes, inner, depth + 1);
         }
     }
 }
@@ -63,19 +63,19 @@ fn mark(notes: &Notes, statement: &mut Stmt, kept: bool) {
 }
 
 fn awaits(statement: &Stmt) -> bool {
-    let mut search = Awaits { found: false };
+    let mut search = FindAwait { found: false };
     search.visit_stmt(statement);
     search.found
 }
 
-struct Awaits {
+struct FindAwait {
     found: bool,
 }
 
-impl<'a> SourceOrderVisitor<'a> for Awaits {
+impl<'a> SourceOrderVisitor<'a> for FindAwait {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
-            // Decorators, defaults and bases are evaluated where the definition stands.
+            // Decorators, defaults and bases are evaluated at the definition.
             Stmt::FunctionDef(def) => {
                 def.decorator_list.iter().for_each(|decorator| self.visit_expr(&decorator.expression));
                 self.visit_parameters(&def.parameters);

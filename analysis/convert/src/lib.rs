@@ -1,4 +1,4 @@
-//! The converter: Python whose control flow an operator can take over.
+//! The AutoGraph converter: rewrites Python functions so that their control flow calls operators.
 //!
 //! ```text
 //! let source = Converter::new(text, PySourceType::Python, &options)?;
@@ -6,11 +6,10 @@
 //! source.functions();          // each function, method and lambda on its own
 //! ```
 //!
-//! A function goes through the passes in [`Pass::ALL`], a file each in this room (AutoGraph, §7.2):
-//! they rewrite ruff's tree, and the `printer` prints it with a [`SourceMap`]. For values that
-//! are not staged, converted code does exactly what the original does. It depends on syntax and
-//! data flow alone: no types, no database. [`template`] has the means to write passes of one's own (AutoGraph,
-//! appendix C).
+//! The passes in [`Pass::ALL`] rewrite ruff's syntax tree (AutoGraph, §7.2), each in a module of its
+//! own. The `printer` prints the result with a [`SourceMap`]. On values that are not staged, converted
+//! code behaves exactly like the original. The crate depends only on syntax and dataflow: no types, no
+//! database. [`template`] provides quoted code for custom passes (AutoGraph, appendix C).
 
 mod asserts;
 mod binding_tests;
@@ -62,7 +61,7 @@ use ruff_text_size::{Ranged, TextRange};
 use names::Identifiers;
 use printer::Source;
 
-/// A parsed source, ready to be converted.
+/// A parsed source file, ready for conversion.
 pub struct Converter<'a> {
     text: &'a str,
     options: &'a Options,
@@ -71,9 +70,9 @@ pub struct Converter<'a> {
     source: Source<'a>,
 }
 
-/// A text that is nested too deep to be walked.
+/// The source is nested too deeply to be traversed recursively.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the source is nested too deep")]
+#[error("the source is nested too deeply")]
 pub struct TooDeep;
 
 impl<'a> Converter<'a> {
@@ -88,12 +87,12 @@ impl<'a> Converter<'a> {
         Ok(Self { text, options, parsed, identifiers, source })
     }
 
-    /// What does not parse.
+    /// The syntax errors of the source.
     pub fn errors(&self) -> impl Iterator<Item = (TextRange, String)> + '_ {
         self.parsed.errors().iter().map(|error| (error.range(), error.error.to_string()))
     }
 
-    /// The first syntax error within a range.
+    /// The first syntax error that overlaps `range`.
     fn error_in(&self, range: TextRange) -> Option<Reason> {
         let error = self.parsed.errors().iter().find(|error| range.intersect(error.range()).is_some())?;
         Some(Reason::Syntax(error.error.to_string()))

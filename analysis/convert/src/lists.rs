@@ -1,4 +1,4 @@
-//! Pass 6: lists become values that a graph can hold; with the feature `LISTS` alone.
+//! Pass 6: list operations become operators on values of the graph. Runs only with the feature `LISTS`.
 //!
 //! ```python
 //! l = [1, x]          =>  l = ag__.new_list([1, x])
@@ -16,7 +16,7 @@ use rustc_hash::FxHashSet;
 use super::build;
 use super::expressions::{self, Rewrite, Walk};
 use super::lowering::LoweringContext;
-use super::tree::{self, blocks, is_made};
+use super::tree::{self, blocks, is_synthesized};
 use ag_flow::Variables;
 
 pub(super) fn run(ctx: &LoweringContext, parameters: &ast::Parameters, body: &mut ast::Suite) {
@@ -29,8 +29,8 @@ pub(super) fn run(ctx: &LoweringContext, parameters: &ast::Parameters, body: &mu
     expressions::rewrite(body, &Displays { ctx });
 }
 
-/// Assigns to the lists in variables of this function, `own`, alone: a variable of another scope would become one of
-/// this. Its list changes where it is.
+/// Converts operations on lists in variables of this function, `own`. Lists in variables of other scopes
+/// are modified in place: an assignment would make the variable local.
 fn statements(ctx: &LoweringContext, own: &FxHashSet<Name>, body: &mut ast::Suite) {
     tree::rewrite(body, |mut statement, out| {
         for inner in blocks(&mut statement) {
@@ -39,17 +39,17 @@ fn statements(ctx: &LoweringContext, own: &FxHashSet<Name>, body: &mut ast::Suit
         let origin = statement.range();
         match &mut statement {
             Stmt::Expr(node) => {
-                if let Some((list, element)) = append(own, &node.value) {
+                if let Some((list, element)) = list_append(own, &node.value) {
                     let target = with_context(list.clone(), ExprContext::Store);
                     let call = build::operator("list_append", vec![list, element], origin);
                     return out.push(build::assign_to(target, call, origin));
                 }
-                pops(ctx, own, &mut node.value, origin, out);
+                hoist_pops(ctx, own, &mut node.value, origin, out);
             }
             Stmt::Assign(ast::StmtAssign { value, .. })
             | Stmt::AugAssign(ast::StmtAugAssign { value, .. })
             | Stmt::Return(ast::StmtReturn { value: Some(value), .. }) => {
-                pops(ctx, own, value, origin, out);
+                hoist_pops(ctx, own, value, origin, out);
             }
             _ => {}
         }
@@ -58,7 +58,7 @@ fn statements(ctx: &LoweringContext, own: &FxHashSet<Name>, body: &mut ast::Suit
 }
 
 /// The list and the element of `list.append(element)`.
-fn append(own: &FxHashSet<Name>, expression: &Expr) -> Option<(Expr, Expr)> {
+fn list_append(own: &FxHashSet<Name>, expression: &Expr) -> Option<(Expr, Expr)> {
     let Expr::Call(call) = expression else { return None };
     let Expr::Attribute(method) = &*call.func else { return None };
     match (method.attr.as_str(), &*call.arguments.args, call.arguments.keywords.len()) {
@@ -69,9 +69,9 @@ fn append(own: &FxHashSet<Name>, expression: &Expr) -> Option<(Expr, Expr)> {
     }
 }
 
-/// Takes the pops out of an expression in the order in which they are evaluated; false once anything
-/// has been evaluated that a pop must not overtake.
-fn pops(
+/// Moves the pops of an expression before the statement, in evaluation order. Returns false once an
+/// expression has been passed that a later pop must not be moved before.
+fn hoist_pops(
     ctx: &LoweringContext,
     own: &FxHashSet<Name>,
     value: &mut Expr,
@@ -79,7 +79,7 @@ fn pops(
     out: &mut ast::Suite,
 ) -> bool {
     let mut all =
-        |values: &mut [&mut Expr]| values.iter_mut().all(|value| pops(ctx, own, value, origin, out));
+        |values: &mut [&mut Expr]| values.iter_mut().all(|value| hoist_pops(ctx, own, value, origin, out));
     match value {
         Expr::Name(_) | Expr::NumberLiteral(_) | Expr::StringLiteral(_) | Expr::BooleanLiteral(_) => true,
         Expr::Tuple(node) => all(&mut node.elts.iter_mut().collect::<Vec<_>>()),
@@ -102,13 +102,13 @@ fn pops(
             false
         }
         Expr::Call(node) if !is_pop(own, node) => {
-            if is_place(&node.func) {
+            if is_name_or_attribute(&node.func) {
                 all(&mut node.arguments.args.iter_mut().collect::<Vec<_>>());
             }
             false
         }
         Expr::Call(_) => {
-            pop(ctx, value, origin, out);
+            hoist_pop(ctx, value, origin, out);
             true
         }
         _ => false,
@@ -120,8 +120,8 @@ fn is_pop(own: &FxHashSet<Name>, call: &ast::ExprCall) -> bool {
     method.attr.as_str() == "pop" && is_list(own, &method.value) && call.arguments.len() <= 1
 }
 
-/// Puts `list, popped_ = ag__.list_pop(list, …)` before the statement.
-fn pop(ctx: &LoweringContext, value: &mut Expr, origin: TextRange, out: &mut ast::Suite) {
+/// Emits `list, popped_ = ag__.list_pop(list, …)` before the statement.
+fn hoist_pop(ctx: &LoweringContext, value: &mut Expr, origin: TextRange, out: &mut ast::Suite) {
     let Expr::Call(call) = value else { return };
     let Expr::Attribute(method) = &*call.func else { return };
     let list = (*method.value).clone();
@@ -141,7 +141,7 @@ fn pop(ctx: &LoweringContext, value: &mut Expr, origin: TextRange, out: &mut ast
         origin,
     );
     let mut target =
-        build::tuple(vec![with_context(list, ExprContext::Store), store(&popped, origin)], origin);
+        build::tuple(vec![with_context(list, ExprContext::Store), stored_name(&popped, origin)], origin);
     if let Expr::Tuple(tuple) = &mut target {
         tuple.parenthesized = false;
         tuple.ctx = ExprContext::Store;
@@ -151,23 +151,23 @@ fn pop(ctx: &LoweringContext, value: &mut Expr, origin: TextRange, out: &mut ast
     *value = build::name(&popped, range);
 }
 
-fn store(name: &str, origin: TextRange) -> Expr {
+fn stored_name(name: &str, origin: TextRange) -> Expr {
     with_context(build::name(name, origin), ExprContext::Store)
 }
 
-fn is_place(expression: &Expr) -> bool {
+fn is_name_or_attribute(expression: &Expr) -> bool {
     match expression {
         Expr::Name(_) => true,
-        Expr::Attribute(node) => is_place(&node.value),
+        Expr::Attribute(node) => is_name_or_attribute(&node.value),
         _ => false,
     }
 }
 
-/// A place in which a list may stand that this function can assign to.
+/// Whether the expression may hold a list and this function can assign to it.
 fn is_list(own: &FxHashSet<Name>, place: &Expr) -> bool {
     match place {
         Expr::Name(node) => own.contains(&node.id),
-        _ => is_place(place),
+        _ => is_name_or_attribute(place),
     }
 }
 
@@ -193,14 +193,14 @@ struct Displays<'a> {
 
 impl Rewrite for Displays<'_> {
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
-        walk.parts(expression);
+        walk.children(expression);
         let origin = expression.range();
         match expression {
-            Expr::List(node) if node.ctx == ExprContext::Load && !is_made(node) => {
+            Expr::List(node) if node.ctx == ExprContext::Load && !is_synthesized(node) => {
                 let list = std::mem::replace(expression, build::none(origin));
                 *expression = build::operator("new_list", vec![list], origin);
             }
-            Expr::Call(call) if !is_made(call) && is_stack(call) => {
+            Expr::Call(call) if !is_synthesized(call) && is_stack(call) => {
                 let list = call.arguments.args.first().cloned().unwrap_or_else(|| build::none(origin));
                 let (dtype, _) = element_type(self.ctx, &list, origin);
                 let options = build::call_with(

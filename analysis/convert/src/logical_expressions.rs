@@ -1,4 +1,4 @@
-//! Pass 11: `and`, `or`, `not` and chained comparisons become operators with thunks.
+//! Pass 11: `and`, `or`, `not` and chained comparisons become operators on thunks.
 //!
 //! ```python
 //! a and b         =>  ag__.and_(lambda: a, lambda: b)
@@ -6,16 +6,16 @@
 //! a < f() < c     =>  (lambda left_, right_: ag__.and_(lambda: left_ < right_, lambda: right_ < c))(a, f())
 //! ```
 //!
-//! Every operand of a chain is evaluated once, and none after the first comparison that fails.
+//! Every operand of a chain is evaluated at most once, and none after the first false comparison.
 
 use ruff_python_ast::{self as ast, BoolOp, CmpOp, Expr, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::build;
-use super::expressions::{self, Rewrite, Walk, can_be_delayed};
+use super::expressions::{self, Rewrite, Walk, can_move_into_lambda};
 use super::lowering::LoweringContext;
 
-/// More operands than this are grouped in halves: brackets nest a hundred deep at most.
+/// Longer chains are split in halves, because parentheses nest at most a hundred levels deep.
 const MAX_NESTED: usize = 16;
 
 pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
@@ -28,10 +28,10 @@ struct Logical<'a> {
 
 impl Rewrite for Logical<'_> {
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
-        walk.parts(expression);
+        walk.children(expression);
         let origin = expression.range();
         match expression {
-            Expr::BoolOp(node) if node.values.iter().all(can_be_delayed) => {
+            Expr::BoolOp(node) if node.values.iter().all(can_move_into_lambda) => {
                 let operator = match node.op {
                     BoolOp::And => "and_",
                     BoolOp::Or => "or_",
@@ -43,7 +43,7 @@ impl Rewrite for Logical<'_> {
                 let operand = std::mem::replace(&mut *node.operand, build::none(origin));
                 *expression = build::operator("not_", vec![operand], origin);
             }
-            Expr::Compare(node) if !super::tree::is_made(node) => self.compare(expression),
+            Expr::Compare(node) if !super::tree::is_synthesized(node) => self.compare(expression),
             _ => {}
         }
     }
@@ -66,7 +66,7 @@ impl Logical<'_> {
         if node.ops.len() == 1 {
             return self.equality(expression);
         }
-        if !node.comparators.iter().all(can_be_delayed) || !can_be_delayed(&node.left) {
+        if !node.comparators.iter().all(can_move_into_lambda) || !can_move_into_lambda(&node.left) {
             return;
         }
         let origin = node.range;
@@ -89,7 +89,7 @@ impl Logical<'_> {
             let others = self.chained(middle, later, rest, origin);
             build::operator("and_", vec![build::thunk(first), build::thunk(others)], origin)
         };
-        // A name or a constant can be written twice.
+        // A name or a constant can be duplicated.
         if is_plain(&middle) {
             return link(left, middle);
         }
@@ -129,7 +129,9 @@ fn is_plain(operand: &Expr) -> bool {
     match operand {
         Expr::Name(_) => true,
         // `ag__.ld(x)`
-        Expr::Call(call) => super::tree::is_made(call) && matches!(&*call.arguments.args, [Expr::Name(_)]),
+        Expr::Call(call) => {
+            super::tree::is_synthesized(call) && matches!(&*call.arguments.args, [Expr::Name(_)])
+        }
         operand => {
             operand.is_literal_expr() && !matches!(operand, Expr::StringLiteral(_) | Expr::BytesLiteral(_))
         }

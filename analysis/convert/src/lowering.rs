@@ -11,17 +11,17 @@ use super::notes::Notes;
 use super::options::Options;
 use super::tree::blocks;
 
-/// What is the same for all functions of a file.
+/// The data shared by all functions of a file.
 pub(super) struct Context<'a> {
     pub(super) source: &'a str,
     pub(super) options: &'a Options,
     pub(super) identifiers: &'a Identifiers<'a>,
 }
 
-/// The dtype and the shape of what a list holds.
+/// The dtype and shape of the elements of a list.
 pub(super) type ElementType = (Option<Expr>, Option<Expr>);
 
-/// What the passes know of the function that they convert.
+/// The function that the passes convert.
 pub(super) struct LoweringContext<'a> {
     pub(super) source: &'a str,
     pub(super) options: &'a Options,
@@ -31,17 +31,17 @@ pub(super) struct LoweringContext<'a> {
     pub(super) name: Name,
     /// The variable of its `FunctionScope`.
     pub(super) scope: Name,
-    /// Whether it is part of another function, or of a module that is converted as a whole.
+    /// Whether it is converted as part of another function or of a module.
     pub(super) is_nested: bool,
     pub(super) is_async: bool,
-    /// The class whose body it stands in, through functions around it: what `__name` is mangled with.
+    /// The innermost enclosing class, directly or through functions. Private names are mangled with it.
     pub(super) class: Option<Name>,
     pub(super) first_parameter: Option<Name>,
-    /// Variables, its own and those of functions around it, that may be `Undefined` in a graph.
+    /// The variables, local or of enclosing functions, that may be `Undefined` in a graph.
     pub(super) maybe_undefined: RefCell<FxHashSet<Name>>,
-    /// What `set_element_type` said: dtype and shape.
+    /// The element types declared by `set_element_type`, by variable.
     pub(super) element_types: RefCell<FxHashMap<Name, ElementType>>,
-    /// Runs the passes on a function nested in this one: given, so that no pass imports the pipeline.
+    /// Converts a function nested in this one. A function pointer, so that no pass depends on the pipeline.
     pub(super) lower_nested: LowerFunction,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct LoweringContext<'a> {
 pub(super) type LowerFunction = fn(&LoweringContext<'_>, &mut ast::StmtFunctionDef);
 
 impl<'a> LoweringContext<'a> {
-    /// A function that no other one contains. `scope` is the root of its scope's name.
+    /// The context of an outermost function. `scope` is the prefix of its scope's variable.
     pub(super) fn outermost(
         context: &Context<'a>,
         names: &'a Namer<'a>,
@@ -78,8 +78,8 @@ impl<'a> LoweringContext<'a> {
     }
 }
 
-/// The statements of a block at any depth that are not the user's own functions, those made by the
-/// passes included.
+/// Visits the statements of a block at any depth. Enters generated functions, but not functions of the
+/// source.
 pub(super) fn for_each(body: &mut ast::Suite, visit: &mut dyn FnMut(&mut Stmt)) {
     for statement in body {
         visit(statement);
@@ -87,7 +87,7 @@ pub(super) fn for_each(body: &mut ast::Suite, visit: &mut dyn FnMut(&mut Stmt)) 
             for_each(inner, visit);
         }
         if let Stmt::FunctionDef(def) = statement
-            && super::tree::is_made(def)
+            && super::tree::is_synthesized(def)
         {
             for_each(&mut def.body, visit);
         }

@@ -1,4 +1,4 @@
-//! A whole file: every function converted in place, the rest as it stands.
+//! Conversion of a whole file: functions are converted in place, all other text is copied.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_source_file::LineRanges;
@@ -14,17 +14,17 @@ use super::printer::{Printed, Printer};
 use super::reason::{self, Reason};
 use super::standalone::{convert, convert_lambda};
 
-/// A file after conversion.
+/// A converted file.
 #[derive(Clone, Debug)]
 pub struct Module {
     pub text: String,
     pub map: SourceMap,
-    /// The functions that no other one contains, with the reason for those left alone.
+    /// The outermost functions, each with the reason if it was not converted.
     pub functions: Vec<(Place, Option<Reason>)>,
 }
 
 impl Converter<'_> {
-    /// The file with all its functions converted.
+    /// Converts all functions of the file.
     pub fn module(&self) -> Module {
         let mut copier =
             Copier { source: self.text, out: String::new(), spans: Vec::new(), at: TextSize::default() };
@@ -50,7 +50,7 @@ impl Converter<'_> {
         Module { text: copier.out, map: SourceMap::new(copier.spans), functions }
     }
 
-    /// One function as it stands in its converted file, from its decorators on and not indented.
+    /// One function as in the converted file, including its decorators, without indentation.
     pub fn function_in_place(&self, qualname: &str) -> Option<(Place, Option<Reason>, String, SourceMap)> {
         let entry = entry::collect(self.text, self.parsed.suite())
             .into_iter()
@@ -116,7 +116,7 @@ impl Converter<'_> {
         }
     }
 
-    /// After the docstring and `from __future__`, before everything else.
+    /// The position of the import: after the docstring and `from __future__` imports.
     fn import_position(&self) -> TextSize {
         let is_first = |(position, statement): (usize, &Stmt)| match statement {
             Stmt::Expr(node) => position == 0 && node.value.is_string_literal_expr(),
@@ -136,7 +136,7 @@ impl Converter<'_> {
     }
 }
 
-/// Copies a text with pieces replaced.
+/// Copies a text and replaces ranges of it.
 struct Copier<'a> {
     source: &'a str,
     out: String,

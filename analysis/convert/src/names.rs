@@ -1,4 +1,4 @@
-//! Generated names: plain, unique, the same on every run.
+//! Generated names: readable, unique and deterministic.
 
 use std::cell::RefCell;
 
@@ -7,7 +7,7 @@ use ruff_python_ast::token::TokenKind;
 use ruff_text_size::Ranged;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The identifiers of a file: none of them is ever generated.
+/// The identifiers of a file, which are never generated.
 pub(super) struct Identifiers<'a> {
     used: FxHashSet<&'a str>,
 }
@@ -23,15 +23,15 @@ impl<'a> Identifiers<'a> {
     }
 }
 
-/// Hands out names for one function and all that is nested in it.
+/// Generates names for a function and the functions nested in it.
 pub(super) struct Namer<'a> {
     identifiers: &'a Identifiers<'a>,
-    given: RefCell<FxHashMap<&'static str, u32>>,
+    counters: RefCell<FxHashMap<&'static str, u32>>,
 }
 
 impl<'a> Namer<'a> {
     pub(super) fn new(identifiers: &'a Identifiers<'a>) -> Self {
-        Self { identifiers, given: RefCell::default() }
+        Self { identifiers, counters: RefCell::default() }
     }
 
     /// `root_1`, `root_2`, …
@@ -40,10 +40,10 @@ impl<'a> Namer<'a> {
         if first == root { self.fresh(root) } else { first }
     }
 
-    /// `root`, or else `root_1`, `root_2`, …
+    /// `root`, or `root_1`, `root_2`, … if it is used.
     pub(super) fn fresh(&self, root: &'static str) -> Name {
-        let mut given = self.given.borrow_mut();
-        let count = given.entry(root).or_default();
+        let mut counters = self.counters.borrow_mut();
+        let count = counters.entry(root).or_default();
         loop {
             let name = if *count == 0 { Name::new(root) } else { Name::new(format!("{root}_{count}")) };
             *count += 1;

@@ -1,4 +1,4 @@
-//! What the passes tell each other about a statement that has no room for it in the tree.
+//! A side table of data about statements, written by one pass and read by another.
 
 use std::cell::RefCell;
 
@@ -7,43 +7,43 @@ use ruff_python_ast::{self as ast, AtomicNodeIndex, HasNodeIndex};
 
 use super::tree;
 
-/// Of one `if`, `while` or `for`.
+/// The data of one `if`, `while` or `for`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Note {
     /// The flags that end the loop when they are set: `break_`, `do_return`.
     pub(super) stop_flags: Vec<Name>,
     /// The keyword arguments of `set_loop_options`.
     pub(super) loop_options: Vec<ast::Keyword>,
-    /// Whether it stays a Python statement: it awaits, or something beyond it is jumped to.
+    /// Whether it stays a Python statement: see `keep`, and `snek` for loops that may end early.
     pub(super) kept: bool,
 }
 
 #[derive(Default)]
 pub(super) struct Notes {
     notes: RefCell<Vec<Note>>,
-    /// Statements that are never reached, and left out; what they bind and declare still counts.
+    /// Removed unreachable statements. The names that they bind and declare still determine the scope.
     unreached: RefCell<ast::Suite>,
 }
 
 impl Notes {
-    /// Adds to the note of a statement, which gets one if it has none.
+    /// Updates the note of a statement, and creates it if necessary.
     pub(super) fn add(&self, index: &mut AtomicNodeIndex, write: impl FnOnce(&mut Note)) {
         let mut notes = self.notes.borrow_mut();
-        let number = match index.load().as_u32().and_then(|index| index.checked_sub(1)) {
-            Some(number) => number,
+        let id = match index.load().as_u32().and_then(|index| index.checked_sub(1)) {
+            Some(id) => id,
             None => {
                 notes.push(Note::default());
-                let number = notes.len() as u32 - 1;
-                *index = tree::noted(number);
-                number
+                let id = notes.len() as u32 - 1;
+                *index = tree::with_note(id);
+                id
             }
         };
-        if let Some(note) = notes.get_mut(number as usize) {
+        if let Some(note) = notes.get_mut(id as usize) {
             write(note);
         }
     }
 
-    pub(super) fn leave_out(&self, unreached: impl Iterator<Item = ast::Stmt>) {
+    pub(super) fn record_unreached(&self, unreached: impl Iterator<Item = ast::Stmt>) {
         self.unreached.borrow_mut().extend(unreached);
     }
 
@@ -52,21 +52,19 @@ impl Notes {
     }
 
     pub(super) fn take(&self, node: &impl HasNodeIndex) -> Note {
-        let number = tree::note_of(node);
+        let id = tree::note_of(node);
         let mut notes = self.notes.borrow_mut();
-        number.and_then(|number| notes.get_mut(number as usize)).map(std::mem::take).unwrap_or_default()
+        id.and_then(|id| notes.get_mut(id as usize)).map(std::mem::take).unwrap_or_default()
     }
 
     pub(super) fn stop_flags(&self, node: &impl HasNodeIndex) -> Vec<Name> {
-        let number = tree::note_of(node);
+        let id = tree::note_of(node);
         let notes = self.notes.borrow();
-        number
-            .and_then(|number| notes.get(number as usize))
-            .map_or_else(Vec::new, |note| note.stop_flags.clone())
+        id.and_then(|id| notes.get(id as usize)).map_or_else(Vec::new, |note| note.stop_flags.clone())
     }
 
     pub(super) fn is_kept(&self, node: &impl HasNodeIndex) -> bool {
-        let number = tree::note_of(node);
-        number.is_some_and(|number| self.notes.borrow().get(number as usize).is_some_and(|note| note.kept))
+        let id = tree::note_of(node);
+        id.is_some_and(|id| self.notes.borrow().get(id as usize).is_some_and(|note| note.kept))
     }
 }

@@ -1,9 +1,9 @@
-//! What a conversion can be asked for.
+//! Options of a conversion.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How a function is converted and shown.
+/// How functions are converted and printed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
     pub view: View,
@@ -11,7 +11,7 @@ pub struct Options {
     pub features: Features,
     /// The last pass to run; all of them by default.
     pub until: Option<Pass>,
-    /// The import that a converted module begins with; `{}` has no name for it.
+    /// The module of operators that a converted file imports.
     pub operators: String,
 }
 
@@ -32,19 +32,19 @@ impl Options {
         self.until.is_none_or(|last| pass <= last)
     }
 
-    /// Whether functions run in a scope of the operators, and carry the mark that they have been converted.
+    /// Whether functions get a `FunctionScope` and are marked as converted.
     pub(super) fn has_scopes(&self) -> bool {
         self.view == View::Full && self.dialect != Dialect::Snek && self.runs(Pass::Functions)
     }
 }
 
-/// How much of converted code is shown.
+/// The level of detail of converted code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum View {
-    /// What runs.
+    /// Executable code.
     #[default]
     Full,
-    /// As in the listings of the AutoGraph paper: without the plumbing of state, scopes and loads.
+    /// As in the listings of the AutoGraph paper, without state accessors, scopes and guarded loads.
     Simplified,
 }
 
@@ -54,13 +54,13 @@ pub enum Dialect {
     /// TensorFlow 2's `ag__`.
     #[default]
     TensorFlow,
-    /// Those of this project's runtime, which have the same form.
+    /// The operators of this project's runtime, with the same signatures.
     AutoGraph,
     /// `_if`, `_while`, `_for`, `_return` (Snek, figure 3).
     Snek,
 }
 
-/// What TensorFlow leaves off by default (`tf.autograph.experimental.Feature`).
+/// The features that TensorFlow disables by default (`tf.autograph.experimental.Feature`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Features {
     pub asserts: bool,
@@ -72,7 +72,7 @@ pub struct Features {
 impl Features {
     pub const ALL: Self = Self { asserts: true, builtins: true, equality: true, lists: true };
 
-    /// Switches a feature on by TensorFlow's name for it; false for one that there is not.
+    /// Enables a feature by TensorFlow's name. Returns false if the name is unknown.
     pub fn enable(&mut self, name: &str) -> bool {
         match name {
             "ALL" => *self = Self::ALL,
@@ -80,14 +80,14 @@ impl Features {
             "BUILTIN_FUNCTIONS" => self.builtins = true,
             "EQUALITY_OPERATORS" => self.equality = true,
             "LISTS" => self.lists = true,
-            // Auto control dependencies and name scopes are the runtime's; they change no text.
+            // These concern the runtime and do not change the converted text.
             "AUTO_CONTROL_DEPS" | "NAME_SCOPES" => {}
             _ => return false,
         }
         true
     }
 
-    /// The features that are on, in the order of their names.
+    /// The names of the enabled features, sorted.
     pub(super) fn names(self) -> impl Iterator<Item = &'static str> {
         [
             (self.asserts, "ASSERT_STATEMENTS"),
@@ -165,6 +165,6 @@ impl FromStr for Pass {
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         let found = Self::ALL.into_iter().find(|pass| pass.name() == name);
-        found.ok_or_else(|| format!("there is no pass `{name}`"))
+        found.ok_or_else(|| format!("unknown pass `{name}`"))
     }
 }

@@ -10,12 +10,12 @@ use super::{
     keep, lists, logical_expressions, returns, slices, snek, variables,
 };
 
-/// Runs the passes on a body, and on the functions nested in it. `def` declares the parameters.
+/// Converts a function and the functions nested in it.
 pub(super) fn convert(ctx: &LoweringContext<'_>, def: &mut ast::StmtFunctionDef) {
     let mut body = std::mem::take(&mut def.body);
     jumps::nest_elifs(&mut body);
     if ctx.is_async {
-        keep::awaiting(ctx.notes, &mut body, false);
+        keep::mark_awaiting(ctx.notes, &mut body, false);
     }
     let is_snek = ctx.options.dialect == Dialect::Snek;
     for pass in Pass::ALL {
@@ -54,7 +54,7 @@ pub(super) fn convert(ctx: &LoweringContext<'_>, def: &mut ast::StmtFunctionDef)
     def.body = body;
 }
 
-/// The passes on an expression that is a function's whole body.
+/// Converts the body of a lambda.
 pub(super) fn convert_expression(ctx: &LoweringContext<'_>, expression: Expr) -> Expr {
     let origin = expression.range();
     if ctx.options.dialect == Dialect::Snek {

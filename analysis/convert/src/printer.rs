@@ -1,8 +1,8 @@
-//! Prints a tree of the passes, and notes where each piece of text comes from.
+//! Prints a rewritten tree and records its source map.
 //!
-//! What the user wrote is copied, comments and layout included; only marked nodes are spelled out.
-//! Comments travel with the statement that they stand before or beside. The printer knows the tree
-//! and the source, and nothing of what the passes mean.
+//! Source text is copied with its comments and layout; only synthesized nodes are generated. Comments
+//! move with the statement below or to the left of them. The printer depends on the tree and the
+//! source, but not on the passes.
 
 mod compound;
 mod expression;
@@ -19,12 +19,12 @@ use super::map::{SourceMap, Span, SpanKind};
 
 const INDENT: usize = 4;
 
-/// What the printer has to know of a source: where line breaks are part of a value.
+/// A source text with the token ranges that the printer needs.
 pub(super) struct Source<'a> {
     text: &'a str,
-    /// Strings over several lines, in order.
+    /// String tokens that contain line breaks, in order.
     strings: Vec<TextRange>,
-    /// Names that a class body mangles: `__x`.
+    /// Names that Python mangles in a class body: `__x`.
     private: Vec<TextRange>,
 }
 
@@ -66,13 +66,13 @@ pub(super) struct Printer<'s, 'a> {
     out: String,
     spans: Vec<Span>,
     prefix: &'s str,
-    /// What private names are written with, outside of the class that they were written in: `_A`.
+    /// The prefix of private names, such as `_A`, when printing outside their class.
     mangling: Option<String>,
-    /// Columns before a statement, after the prefix.
+    /// The indentation of statements in columns, after the prefix.
     indent: usize,
-    /// How far the lines of the statement at hand are moved, in columns.
+    /// The number of columns by which the lines of the current statement move.
     shift: isize,
-    /// Up to where the source has been dealt with.
+    /// The source offset up to which text has been copied or skipped.
     cursor: TextSize,
     brackets: u32,
     /// Statements whose comments have been printed.
@@ -99,28 +99,28 @@ impl<'s, 'a> Printer<'s, 'a> {
         }
     }
 
-    /// Leaves out the comments above a statement, which somebody else has printed.
+    /// Omits the comments above a statement because the caller has copied them.
     pub(super) fn without_comments_above(mut self, statement: TextSize) -> Self {
         self.commented.insert(statement);
         self
     }
 
-    /// Writes out what Python does with `__x` in a class body, for code that leaves it.
+    /// Mangles private names as in the body of `class`, for code printed outside it.
     pub(super) fn outside_of(mut self, class: Option<&str>) -> Self {
-        // A class named by underscores alone mangles nothing.
+        // Python does not mangle names in a class whose name consists of underscores.
         let name = class.map(|class| class.trim_start_matches('_')).filter(|name| !name.is_empty());
         self.mangling = name.map(|name| format!("_{name}"));
         self
     }
 
-    /// The source as it stands.
+    /// Copies the source unchanged.
     pub(super) fn source_text(mut self, range: TextRange) -> Printed {
         self.shift = -(trivia::column(self.source.text, range.start()) as isize);
         self.splice(range, |_| {});
         self.finish()
     }
 
-    /// Prints statements with `prefix` before each line: the blanks of the block that they stand in.
+    /// Prints statements with `prefix`, the indentation of the enclosing block, before each line.
     pub(super) fn statements(mut self, statements: &[Stmt], prefix: &'s str) -> Printed {
         self.prefix = prefix;
         self.block(statements);
@@ -136,7 +136,7 @@ impl<'s, 'a> Printer<'s, 'a> {
         self.finish()
     }
 
-    /// Prints an expression that stands in brackets, or on one line.
+    /// Prints an expression that replaces one inside a statement.
     pub(super) fn expression_alone(mut self, expression: &Expr) -> Printed {
         self.top_expression(expression);
         self.finish()
@@ -154,7 +154,7 @@ impl<'s, 'a> Printer<'s, 'a> {
         self.out.push_str(text);
     }
 
-    /// Notes that what was printed since `start` stands for `original`.
+    /// Records a synthesized span for `original` from `start` to the end of the output.
     fn note(&mut self, start: TextSize, original: TextRange) {
         if original != TextRange::default() {
             let generated = TextRange::new(start, self.position());
@@ -162,7 +162,7 @@ impl<'s, 'a> Printer<'s, 'a> {
         }
     }
 
-    /// An identifier that is spelled out.
+    /// Prints an identifier, mangled if necessary.
     fn identifier(&mut self, name: &str) {
         if let Some(class) = self.mangling.as_deref().filter(|_| is_private(name)) {
             self.out.push_str(class);
@@ -170,7 +170,7 @@ impl<'s, 'a> Printer<'s, 'a> {
         self.push(name);
     }
 
-    /// Copies the source from the cursor to `end`, private names mangled where they have to be.
+    /// Copies the source from the cursor to `end`, with private names mangled if necessary.
     fn copy_to(&mut self, end: TextSize) {
         if self.mangling.is_some() {
             let private = &self.source.private;
@@ -186,7 +186,7 @@ impl<'s, 'a> Printer<'s, 'a> {
         self.copy_lines(end);
     }
 
-    /// Copies text; continuation lines move with their statement.
+    /// Copies text and reindents continuation lines with their statement.
     fn copy_lines(&mut self, end: TextSize) {
         let source = self.source.text;
         while self.cursor < end {
@@ -209,7 +209,7 @@ impl<'s, 'a> Printer<'s, 'a> {
         }
     }
 
-    /// At the start of a continuation line: more blanks, or fewer.
+    /// Adds or removes indentation at the start of a continuation line.
     fn move_line(&mut self, end: TextSize) {
         if self.shift > 0 {
             let rest = &self.source.text[TextRange::new(self.cursor, end)];

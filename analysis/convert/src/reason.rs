@@ -1,4 +1,4 @@
-//! Why a function is left as it is.
+//! The reasons for which a function is not converted.
 
 use std::fmt;
 
@@ -7,23 +7,23 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 
 use super::jumps::{self, Jump};
 
-/// What keeps a function from being converted.
+/// Why a function is not converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It has a `yield`: it is a generator, which runs piece by piece.
+    /// It contains `yield`: generators are not supported.
     Generator,
-    /// It asks for the names of its own frame, by this function: `locals()`.
+    /// It accesses its own frame through the named function, such as `locals()`.
     Frame(String),
-    /// A `finally` that is left by a jump drops the exception on its way.
+    /// A jump out of `finally` discards the active exception.
     JumpInFinally,
-    /// The file does not parse there.
+    /// It contains a syntax error.
     Syntax(String),
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Generator => f.write_str("generators run piece by piece and stay Python"),
+            Self::Generator => f.write_str("generators are not supported"),
             Self::Frame(name) => {
                 write!(f, "`{name}` sees the frame of the function, which conversion splits")
             }
@@ -35,8 +35,8 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Functions that look at the frame of their caller.
-const FRAMES: [&str; 4] = ["_getframe", "currentframe", "_getframemodulename", "getouterframes"];
+/// Functions that access the frame of their caller.
+const FRAME_FUNCTIONS: [&str; 4] = ["_getframe", "currentframe", "_getframemodulename", "getouterframes"];
 
 pub(super) fn of_function(def: &ast::StmtFunctionDef) -> Option<Reason> {
     of(|search| search.visit_body(&def.body))
@@ -82,7 +82,7 @@ impl<'a> SourceOrderVisitor<'a> for Search {
                 self.reason.get_or_insert(Reason::Generator);
             }
             Expr::Call(call) => {
-                if let Some(name) = asks_for_frame(call) {
+                if let Some(name) = frame_access(call) {
                     self.reason.get_or_insert(Reason::Frame(name.to_owned()));
                 }
             }
@@ -94,16 +94,18 @@ impl<'a> SourceOrderVisitor<'a> for Search {
     }
 }
 
-fn asks_for_frame(call: &ast::ExprCall) -> Option<&str> {
+fn frame_access(call: &ast::ExprCall) -> Option<&str> {
     let arguments = call.arguments.len();
     match &*call.func {
         Expr::Name(name) => match name.id.as_str() {
             name @ ("locals" | "vars" | "dir") if arguments == 0 => Some(name),
             name @ ("eval" | "exec") if arguments == 1 => Some(name),
-            name if FRAMES.contains(&name) => Some(name),
+            name if FRAME_FUNCTIONS.contains(&name) => Some(name),
             _ => None,
         },
-        Expr::Attribute(attribute) => Some(attribute.attr.as_str()).filter(|name| FRAMES.contains(name)),
+        Expr::Attribute(attribute) => {
+            Some(attribute.attr.as_str()).filter(|name| FRAME_FUNCTIONS.contains(name))
+        }
         _ => None,
     }
 }

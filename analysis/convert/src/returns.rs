@@ -1,4 +1,4 @@
-//! Pass 4: one `return`, at the end.
+//! Pass 4: replaces all `return`s by one at the end of the function.
 //!
 //! ```python
 //! if x > 0:                       if x > 0:
@@ -9,7 +9,7 @@
 //!                                 return fscope.ret(retval_, True)
 //! ```
 //!
-//! Only where more code would follow is there a flag, `do_return`, which also ends loops.
+//! A `return` with code after it sets the flag `do_return`, which also ends loops.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
@@ -28,7 +28,7 @@ pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
         body.split_last_mut().map_or((None, &[][..]), |(last, before)| (Some(last), &*before));
     let only_at_the_end = matches!(last, Some(Stmt::Return(_))) && !jumps::contains(before, Jump::Return);
     if ctx.is_async || only_at_the_end {
-        return in_place(ctx, body);
+        return wrap_values(ctx, body);
     }
     let always_returns = jumps::exits(body);
     let flag = ctx.names.fresh("do_return");
@@ -39,7 +39,7 @@ pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
         let returned = returned.unwrap_or_else(|| build::none(node.range));
         Some(build::assign(&value, returned, node.range))
     };
-    let undo = |origin| Some(build::assign(&value, nothing(ctx, origin), origin));
+    let undo = |origin| Some(build::assign(&value, default_return_value(ctx, origin), origin));
     let mut lowering =
         Lowering { replace: &store, undo: &undo, ..Lowering::new(Jump::Return, &flag, ctx.notes) };
     lowering.block(body, true);
@@ -51,15 +51,15 @@ pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     let start = TextRange::empty(body.first().map_or_else(Default::default, Ranged::start));
     let position = docstring(body);
     if !always_returns || is_used {
-        body.insert(position, build::assign(&value, nothing(ctx, start), start));
+        body.insert(position, build::assign(&value, default_return_value(ctx, start), start));
     }
     if is_used {
         body.insert(position, build::assign(&flag, build::boolean(false, start), start));
     }
 }
 
-/// What stands for a value where nothing has been returned.
-fn nothing(ctx: &LoweringContext, origin: TextRange) -> Expr {
+/// The initial value of `retval_`.
+fn default_return_value(ctx: &LoweringContext, origin: TextRange) -> Expr {
     match ctx.options.view {
         View::Full => build::operator("UndefinedReturnValue", Vec::new(), origin),
         View::Simplified => build::none(origin),
@@ -78,11 +78,11 @@ fn ret(ctx: &LoweringContext, value: Expr, did_return: Expr, origin: TextRange) 
     build::returned(value, origin)
 }
 
-/// Where a `return` can stay, its value still passes through the function's scope.
-fn in_place(ctx: &LoweringContext, body: &mut ast::Suite) {
+/// Wraps the values of `return`s that are not lowered: the function's scope processes them.
+fn wrap_values(ctx: &LoweringContext, body: &mut ast::Suite) {
     tree::rewrite(body, |mut statement, out| {
         for inner in blocks(&mut statement) {
-            in_place(ctx, inner);
+            wrap_values(ctx, inner);
         }
         out.push(match statement {
             Stmt::Return(node) => {

@@ -1,11 +1,11 @@
-//! Pass 7: items of lists and tensors by operators; with the feature `LISTS` alone.
+//! Pass 7: subscripts of lists and tensors become operators. Runs only with the feature `LISTS`.
 //!
 //! ```python
 //! x[i] = v        =>  x = ag__.set_item(x, i, v)
 //! x[i]            =>  ag__.get_item(x, i, opts=ag__.GetItemOpts(element_dtype=None))
 //! ```
 //!
-//! Slices and tuples of indices stay as they are.
+//! Slices and tuples of indices are not converted.
 
 use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
 use ruff_text_size::{Ranged, TextRange};
@@ -41,7 +41,7 @@ struct Items;
 
 impl Rewrite for Items {
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
-        walk.parts(expression);
+        walk.children(expression);
         let origin: TextRange = expression.range();
         let Expr::Subscript(node) = expression else { return };
         if node.ctx != ExprContext::Load || !is_single(&node.slice) {

@@ -12,14 +12,15 @@
 //!                                     return result_.value
 //! ```
 //!
-//! `_return` raises. Where a `with` or `try` would see that exception, `return` becomes a flag
-//! first. Variables stay variables of Python, `nonlocal` in the blocks that bind them.
+//! `_return` raises an exception. If a `return` is inside a `with` or `try`, which could catch it, all
+//! `return`s are lowered to a flag first. Variables remain Python variables, declared `nonlocal` in the
+//! blocks that bind them.
 
 use ruff_python_ast::{self as ast, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::build;
-use super::control_flow::{Emitter, Parts, orelse};
+use super::control_flow::{Emitter, StatementInfo, orelse};
 use super::lowering::LoweringContext;
 use super::options::Pass;
 use super::returns;
@@ -27,18 +28,18 @@ use super::tree::{self, blocks, docstring};
 
 /// Pass 4: `return` becomes `_return`.
 pub(super) fn returns(ctx: &LoweringContext, body: &mut ast::Suite) {
-    if is_watched(body, false) {
+    if returns_in_with_or_try(body, false) {
         returns::run(ctx, body);
     }
     replace_returns(body);
 }
 
-/// Whether a `return` stands where its exception would be seen.
-fn is_watched(body: &mut ast::Suite, watched: bool) -> bool {
+/// Whether a `return` is inside a `with` or `try`, which could catch the exception.
+fn returns_in_with_or_try(body: &mut ast::Suite, protected: bool) -> bool {
     body.iter_mut().any(|statement| {
-        let watched = watched || matches!(statement, Stmt::With(_) | Stmt::Try(_));
-        matches!(statement, Stmt::Return(_)) && watched
-            || blocks(statement).into_iter().any(|inner| is_watched(inner, watched))
+        let protected = protected || matches!(statement, Stmt::With(_) | Stmt::Try(_));
+        matches!(statement, Stmt::Return(_)) && protected
+            || blocks(statement).into_iter().any(|inner| returns_in_with_or_try(inner, protected))
     })
 }
 
@@ -55,61 +56,61 @@ fn replace_returns(body: &mut ast::Suite) {
     }
 }
 
-/// A `for` that is left early cannot be `_for(iterable, body)`, and stays as it is.
-pub(super) fn keep_broken_loops(ctx: &LoweringContext, body: &mut ast::Suite) {
+/// Keeps every `for` that may end early, which `_for(iterable, body)` cannot express.
+pub(super) fn keep_loops_with_break(ctx: &LoweringContext, body: &mut ast::Suite) {
     for statement in body {
         if let Stmt::For(node) = statement {
             ctx.notes.add(&mut node.node_index, |note| note.kept |= !note.stop_flags.is_empty());
         }
-        blocks(statement).into_iter().for_each(|inner| keep_broken_loops(ctx, inner));
+        blocks(statement).into_iter().for_each(|inner| keep_loops_with_break(ctx, inner));
     }
 }
 
 pub(super) fn if_stmt(
     emitter: &Emitter<'_, '_>,
-    parts: &Parts<'_>,
+    info: &StatementInfo<'_>,
     mut node: ast::StmtIf,
     out: &mut ast::Suite,
 ) {
     let otherwise = orelse(&mut node);
     let names = emitter.ctx.names;
-    let [in_then, in_else] = &parts.facts.bound;
-    let then = emitter.function(names.numbered("then"), &[], in_then, node.body, parts, out);
-    let otherwise = emitter.function(names.numbered("else"), &[], in_else, otherwise, parts, out);
-    out.push(call("_if", vec![*node.test, then, otherwise], parts));
+    let [in_then, in_else] = &info.facts.bound;
+    let then = emitter.function(names.numbered("then"), &[], in_then, node.body, info, out);
+    let otherwise = emitter.function(names.numbered("else"), &[], in_else, otherwise, info, out);
+    out.push(call("_if", vec![*node.test, then, otherwise], info));
 }
 
 pub(super) fn while_stmt(
     emitter: &Emitter<'_, '_>,
-    parts: &Parts<'_>,
+    info: &StatementInfo<'_>,
     node: ast::StmtWhile,
     out: &mut ast::Suite,
 ) {
     let names = emitter.ctx.names;
-    let body = emitter.function(names.numbered("body"), &[], &parts.facts.bound[0], node.body, parts, out);
+    let body = emitter.function(names.numbered("body"), &[], &info.facts.bound[0], node.body, info, out);
     let origin = node.test.range();
     let test = [build::returned(*node.test, origin)];
-    let test = emitter.function(names.numbered("cond"), &[], &[], test, parts, out);
-    out.push(call("_while", vec![test, body], parts));
+    let test = emitter.function(names.numbered("cond"), &[], &[], test, info, out);
+    out.push(call("_while", vec![test, body], info));
 }
 
 pub(super) fn for_stmt(
     emitter: &Emitter<'_, '_>,
-    parts: &Parts<'_>,
+    info: &StatementInfo<'_>,
     node: ast::StmtFor,
     out: &mut ast::Suite,
 ) {
     let (name, item) = (emitter.ctx.names.numbered("body"), emitter.ctx.names.fresh("item_"));
-    let body = emitter.loop_function(name, &item, (*node.target, node.body), parts, out);
-    out.push(call("_for", vec![*node.iter, body], parts));
+    let body = emitter.loop_function(name, &item, (*node.target, node.body), info, out);
+    out.push(call("_for", vec![*node.iter, body], info));
 }
 
-fn call(operator: &str, arguments: Vec<ast::Expr>, parts: &Parts<'_>) -> Stmt {
-    let call = build::call(build::name(operator, parts.head), arguments, parts.head);
-    build::expression(call, parts.head)
+fn call(operator: &str, arguments: Vec<ast::Expr>, info: &StatementInfo<'_>) -> Stmt {
+    let call = build::call(build::name(operator, info.head), arguments, info.head);
+    build::expression(call, info.head)
 }
 
-/// The last pass: what `_return` raises is caught, and the functions within are converted.
+/// The last pass: catches the exception of `_return` and converts the nested functions.
 pub(super) fn functions(ctx: &LoweringContext, body: &mut ast::Suite) {
     super::functions::nested(ctx, body);
     if !ctx.options.runs(Pass::Functions) || !returns_somewhere(body) {
@@ -128,12 +129,13 @@ fn returns_somewhere(body: &mut ast::Suite) -> bool {
     body.iter_mut().any(|statement| {
         let is_return = match &*statement {
             Stmt::Expr(node) => node.value.as_call_expr().is_some_and(|call| {
-                tree::is_made(call) && call.func.as_name_expr().is_some_and(|name| name.id == "_return")
+                tree::is_synthesized(call)
+                    && call.func.as_name_expr().is_some_and(|name| name.id == "_return")
             }),
             _ => false,
         };
         let within = match statement {
-            Stmt::FunctionDef(def) if tree::is_made(def) => returns_somewhere(&mut def.body),
+            Stmt::FunctionDef(def) if tree::is_synthesized(def) => returns_somewhere(&mut def.body),
             statement => blocks(statement).into_iter().any(returns_somewhere),
         };
         is_return || within

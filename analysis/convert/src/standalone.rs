@@ -1,5 +1,5 @@
-//! One function on its own, as TensorFlow loads it: without decorators, annotations and the values
-//! of defaults, which come from the live function.
+//! Conversion of single functions, in the form that TensorFlow loads: without decorators and
+//! annotations, and with `None` as defaults. The runtime copies the defaults from the original function.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -16,20 +16,20 @@ use super::notes::Notes;
 use super::pipeline;
 use super::printer::{Printed, Printer};
 use super::reason::Reason;
-use super::tree::made;
+use super::tree::synthesized;
 
-/// A function that has been converted, or not.
+/// A function, converted if possible.
 #[derive(Clone, Debug)]
 pub struct Function {
     pub place: Place,
-    /// Why `text` is the function as it was.
+    /// Why the function is not converted, in which case `text` is the original.
     pub reason: Option<Reason>,
     pub text: String,
     pub map: SourceMap,
 }
 
 impl Converter<'_> {
-    /// Every function, method and lambda of the source by itself, in the order in which they start.
+    /// Every function, method and lambda of the source, converted separately, in order of their start.
     pub fn functions(&self) -> Vec<Function> {
         let entries = entry::collect(self.text, self.parsed.suite());
         entries.iter().map(|entry| self.function(entry)).collect()
@@ -41,39 +41,39 @@ impl Converter<'_> {
             Printer::new(&self.source).source_text(entry.place.range)
         } else {
             match entry.node {
-                Node::Function(def) => self.bare_function(def, entry),
-                Node::Lambda(lambda) => self.bare_lambda(lambda, entry),
+                Node::Function(def) => self.standalone_function(def, entry),
+                Node::Lambda(lambda) => self.standalone_lambda(lambda, entry),
             }
         };
         Function { place: entry.place.clone(), reason, text: printed.text, map: printed.map }
     }
 
-    fn bare_function(&self, def: &ast::StmtFunctionDef, entry: &Entry<'_>) -> Printed {
+    fn standalone_function(&self, def: &ast::StmtFunctionDef, entry: &Entry<'_>) -> Printed {
         let mut def = def.clone();
         convert(&self.context(), &mut def, entry, false);
         def.decorator_list = ast::DecoratorList::new();
         def.returns = None;
         def.type_params = None;
-        bare(&mut def.parameters);
+        strip_parameters(&mut def.parameters);
         def.name = build::identifier(&format!("tf__{}", def.name.id));
-        def.node_index = made();
+        def.node_index = synthesized();
         let printer = Printer::new(&self.source).outside_of(entry.class.as_deref());
         printer.statements(&[Stmt::FunctionDef(def)], "")
     }
 
-    fn bare_lambda(&self, lambda: &ast::ExprLambda, entry: &Entry<'_>) -> Printed {
+    fn standalone_lambda(&self, lambda: &ast::ExprLambda, entry: &Entry<'_>) -> Printed {
         let mut lambda = lambda.clone();
         convert_lambda(&self.context(), &mut lambda, entry, false);
         if let Some(parameters) = &mut lambda.parameters {
-            bare(parameters);
+            strip_parameters(parameters);
         }
-        lambda.node_index = made();
+        lambda.node_index = synthesized();
         let lambda = Expr::Lambda(lambda);
         Printer::new(&self.source).outside_of(entry.class.as_deref()).assignment("tf__lam", &lambda)
     }
 }
 
-/// Takes the user's function through the passes. `is_nested`: its module is converted with it.
+/// Converts an outermost function. `is_nested` means that its module is converted with it.
 pub(super) fn convert(
     context: &Context<'_>,
     def: &mut ast::StmtFunctionDef,
@@ -128,8 +128,8 @@ pub(super) fn convert_lambda(
     };
 }
 
-/// Leaves of parameters the names, and `None` for the defaults.
-fn bare(parameters: &mut ast::Parameters) {
+/// Removes annotations from parameters and replaces the defaults by `None`.
+fn strip_parameters(parameters: &mut ast::Parameters) {
     let origin = TextRange::empty(TextSize::default());
     let lists = [&mut parameters.posonlyargs, &mut parameters.args, &mut parameters.kwonlyargs];
     for parameter in lists.into_iter().flatten() {

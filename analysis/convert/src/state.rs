@@ -1,8 +1,8 @@
-//! The state of staged statements: which names an `if`, `while` or `for` hands to its operator.
+//! The state of a statement: the variables that an `if`, `while` or `for` passes to its operator.
 //!
-//! [`Flow`] says what is live and what may have no value; which of these names are the state is said
-//! here, as AutoGraph says it. The flow is that of the tree as it is before control flow is rewritten.
-//! Its statements have no positions, or share them, so that they are found by their number in pre-order.
+//! [`Flow`] computes which variables are live and which may be unbound; this module selects the state
+//! from them by AutoGraph's rules. The flow describes the tree before control flow is rewritten. Its
+//! statements are identified by their pre-order index, because synthesized ones have no unique range.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -17,25 +17,25 @@ use ag_syntax::qname::QName;
 /// One element of a statement's state.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Variable {
-    /// As it is written: `x`, `self.n`.
+    /// The source text, such as `x` or `self.n`.
     pub(super) name: Name,
     /// The attribute or item, if it is one.
     pub(super) place: Option<Expr>,
-    /// Whether it may have no value when the state is read.
+    /// Whether it may be unbound when the state is read.
     pub(super) maybe_undefined: bool,
 }
 
-/// What control flow has to know of one `if`, `while` or `for`.
+/// The dataflow facts of one `if`, `while` or `for`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
-    /// What is used after the statement, then what is only used within it; by name.
+    /// The variables used after the statement, then those used only within it, each sorted by name.
     pub(super) state: Vec<Variable>,
     pub(super) outputs: usize,
-    /// The names that each block binds: body, else; the target of a `for` belongs to its body.
+    /// The names bound by the body and the `else` block. The target of a `for` belongs to its body.
     pub(super) bound: [Vec<Name>; 2],
 }
 
-/// The flow of a function's variables.
+/// The dataflow of a function's variables.
 pub(super) fn flow(
     ctx: &LoweringContext,
     parameters: &ast::Parameters,
@@ -47,11 +47,11 @@ pub(super) fn flow(
     Flow::of(&Input { unreached, loop_conditions: &loop_conditions, ..input })
 }
 
-/// The facts of an `if`, `while` or `for`.
+/// Computes the facts of an `if`, `while` or `for`.
 pub(super) fn facts(ctx: &LoweringContext, flow: &Flow, stmt: StmtId, statement: &Stmt) -> Facts {
     let bound = flow.bound_in(Activity::extent(&flow.cfg, stmt));
     let (live_in, live_out) = (flow.live_before(stmt), flow.live_after(stmt));
-    // What is declared `global` or `nonlocal` is live everywhere.
+    // Invariant: names declared `global` or `nonlocal` are live everywhere.
     let outputs = bound.clone().intersection(&live_out);
     let inputs = bound.intersection(&live_in).difference(&outputs);
     let undefined = flow.maybe_undefined(stmt);
@@ -64,11 +64,11 @@ pub(super) fn facts(ctx: &LoweringContext, flow: &Flow, stmt: StmtId, statement:
     let mut seen = FxHashSet::default();
     for place in places(statement) {
         let name = Name::new(&ctx.source[place.range()]);
-        let is_alive = |root: &Name| {
+        let is_live = |root: &Name| {
             let root = QName::from(root);
             live_in.contains(&root) || flow.is_defined_before_blocks(stmt, &root)
         };
-        if root(place).is_some_and(is_alive) && seen.insert(name.clone()) {
+        if root(place).is_some_and(is_live) && seen.insert(name.clone()) {
             state.push(Variable { name, place: Some(place.clone()), maybe_undefined: true });
         }
     }
@@ -89,7 +89,7 @@ pub(super) fn names(set: &NameSet<'_>) -> Vec<Name> {
     set.iter().map(|name| name.root_name().clone()).collect()
 }
 
-/// The attributes and items that a statement assigns at any depth, in the order of the text.
+/// The attributes and items that a statement assigns at any depth, in source order.
 fn places(statement: &Stmt) -> Vec<&Expr> {
     let mut found = Vec::new();
     for statement in blocks::statements(std::slice::from_ref(statement)) {
@@ -118,7 +118,7 @@ fn targets<'a>(target: &'a Expr, found: &mut Vec<&'a Expr>) {
     }
 }
 
-/// The variable that a simple place starts from: `self` of `self.a['k'].n`.
+/// The variable at the root of an attribute or item: `self` in `self.a['k'].n`.
 fn root(mut place: &Expr) -> Option<&Name> {
     loop {
         match place {

@@ -1,4 +1,4 @@
-//! Quoted code with holes (AutoGraph, appendix C): for passes that live outside this crate.
+//! Quoted code with holes (AutoGraph, appendix C), for passes defined outside this crate.
 //!
 //! ```
 //! use ag_convert::template::{Filling, Template, parse, print};
@@ -29,7 +29,7 @@ use super::map::SourceMap;
 use super::printer::{Printer, Source};
 use ag_flow::Variables;
 
-/// What does not parse.
+/// A syntax error in a source or a template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message} at byte {offset}")]
 pub struct SyntaxError {
@@ -38,32 +38,32 @@ pub struct SyntaxError {
 }
 
 fn parse_module(text: &str) -> Result<Parsed<ast::ModModule>, SyntaxError> {
-    let refused = |message: String, offset: u32| SyntaxError { message, offset };
+    let syntax_error = |message: String, offset: u32| SyntaxError { message, offset };
     if ag_syntax::nesting::is_too_deep(text) {
-        return Err(refused("the source is nested too deep".to_owned(), 0));
+        return Err(syntax_error("the source is nested too deeply".to_owned(), 0));
     }
     let options = ParseOptions::from(PySourceType::Python).with_target_version(PythonVersion::latest());
     let parsed = ruff_python_parser::parse_unchecked(text, options).try_into_module();
-    let parsed = parsed.ok_or_else(|| refused("not a module".to_owned(), 0))?;
+    let parsed = parsed.ok_or_else(|| syntax_error("the source is not a module".to_owned(), 0))?;
     match parsed.errors().first() {
-        Some(error) => Err(refused(error.error.to_string(), error.start().to_u32())),
+        Some(error) => Err(syntax_error(error.error.to_string(), error.start().to_u32())),
         None => Ok(parsed),
     }
 }
 
-/// The statements of a source.
+/// Parses a source into its statements.
 pub fn parse(text: &str) -> Result<Suite, SyntaxError> {
     Ok(parse_module(text)?.into_syntax().body)
 }
 
-/// A tree as an outline: a line for each node, with its kind, its place and the start of its text.
+/// Formats a tree as an outline: one line per node, with its kind, range and first line of text.
 pub fn format(source: &str, statements: &[Stmt]) -> String {
     let mut outline = Outline { source, out: String::new(), depth: 0 };
     outline.visit_body(statements);
     outline.out
 }
 
-/// The text of a tree, what stems from `source` copied from it, and where each piece comes from.
+/// Prints a tree with its source map. Nodes that were parsed from `source` are copied from it.
 pub fn print(source: &str, statements: &[Stmt]) -> Result<(String, SourceMap), SyntaxError> {
     let parsed = parse_module(source)?;
     let source = Source::new(source, parsed.tokens());
@@ -71,43 +71,43 @@ pub fn print(source: &str, statements: &[Stmt]) -> Result<(String, SourceMap), S
     Ok((printed.text, printed.map))
 }
 
-/// What a hole is filled with.
+/// The replacement for a hole.
 #[derive(Clone, Debug)]
 pub enum Filling {
     Expression(Expr),
-    /// For a hole that is a statement by itself.
+    /// For a hole that is an expression statement.
     Statements(Suite),
-    /// For a hole in place of a name: of a function, a parameter, a variable.
+    /// For a hole in the position of a name: a function, parameter or variable.
     Name(Name),
 }
 
-/// Code in which some names are holes.
+/// Quoted code in which some names are holes.
 #[derive(Clone, Debug)]
 pub struct Template {
     body: Suite,
-    /// The names that the code binds.
+    /// The names bound by the code.
     bound: FxHashSet<Name>,
 }
 
 impl Template {
-    /// Reads the code of a template: statements, expressions without comprehensions and f-strings.
-    /// Which of its names are holes is said when they are filled.
+    /// Parses a template. It may contain statements and expressions, but no comprehensions or
+    /// f-strings. The holes are named in the call of [`Self::unquote`].
     pub fn quote(text: &str) -> Result<Self, SyntaxError> {
         let mut body = parse(text)?;
         let bound = Variables::of_statements(&body).bound;
         let mark = Mark::default();
         mark.visit_body(&mut body);
-        match mark.refused.get() {
+        match mark.unsupported.get() {
             None => Ok(Self { body, bound }),
             Some(range) => Err(SyntaxError {
-                message: format!("a template cannot have `{}`", &text[range]),
+                message: format!("a template cannot contain `{}`", &text[range]),
                 offset: range.start().to_u32(),
             }),
         }
     }
 
-    /// Fills the holes. A name that the template binds, and that is no hole, is renamed where
-    /// `is_taken` says that it means something else already.
+    /// Fills the holes. Any other name that the template binds is renamed if `is_taken` returns true
+    /// for it.
     pub fn unquote(&self, holes: &[(&str, Filling)], is_taken: impl Fn(&str) -> bool) -> Suite {
         let mut names: FxHashMap<Name, Filling> =
             holes.iter().map(|(name, filling)| (Name::new(name), filling.clone())).collect();
@@ -126,16 +126,16 @@ impl Template {
     }
 }
 
-/// Marks all nodes of a template: none of them is in the source that it will be printed with.
+/// Marks all nodes of a template as synthesized: none comes from the source it is printed with.
 #[derive(Default)]
 struct Mark {
-    /// The first part that cannot be spelled out.
-    refused: Cell<Option<TextRange>>,
+    /// The first node that the printer cannot generate text for.
+    unsupported: Cell<Option<TextRange>>,
 }
 
 impl Mark {
-    fn refuse(&self, range: TextRange) {
-        self.refused.set(self.refused.get().or(Some(range)));
+    fn reject(&self, range: TextRange) {
+        self.unsupported.set(self.unsupported.get().or(Some(range)));
     }
 }
 
@@ -144,17 +144,17 @@ impl Transformer for Mark {
         let range = statement.range();
         transformer::walk_stmt(self, statement);
         if !super::tree::mark_statement(statement) {
-            self.refuse(range);
+            self.reject(range);
         }
     }
 
     fn visit_expr(&self, expression: &mut Expr) {
         let range = expression.range();
         transformer::walk_expr(self, expression);
-        // Its place in the template is no place in a source.
+        // A position in the template is not a position in the source.
         relocate_expr(expression, TextRange::default());
         if !super::tree::mark_expression(expression) {
-            self.refuse(range);
+            self.reject(range);
         }
     }
 }

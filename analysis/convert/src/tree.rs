@@ -1,41 +1,40 @@
-//! The tree that the passes rewrite: ruff's own, with a mark on what did not stand in the source.
+//! The tree that the passes rewrite: ruff's tree, in which synthesized nodes are marked.
 //!
-//! An unmarked node is the user's: the printer copies its text, and looks into it only for marked
-//! nodes. A marked expression that stands where another one stood keeps that one's range: the text
-//! between the children of an untouched parent is then still right. A statement's mark may also
-//! carry the number of a [`Note`](super::notes::Note).
+//! The printer copies the text of an unmarked node and searches it for marked descendants. Invariant: a
+//! synthesized expression that replaces an original one has its range, so that the text between the
+//! children of an unmarked parent can be copied. The node index of an unmarked statement may hold the
+//! index of a [`Note`](super::notes::Note).
 
 use ruff_python_ast::{self as ast, AtomicNodeIndex, Expr, HasNodeIndex, NodeIndex, Stmt};
 use ruff_text_size::TextRange;
 
-/// The mark of what a pass has made.
-const MADE: u32 = 0;
+/// The node index of synthesized nodes.
+const SYNTHESIZED: u32 = 0;
 
-pub(super) fn made() -> AtomicNodeIndex {
-    index(MADE)
+pub(super) fn synthesized() -> AtomicNodeIndex {
+    index(SYNTHESIZED)
 }
 
-/// The mark of a statement that has notes.
-pub(super) fn noted(note: u32) -> AtomicNodeIndex {
+/// The node index of a statement with a note.
+pub(super) fn with_note(note: u32) -> AtomicNodeIndex {
     index(note + 1)
 }
 
-fn index(number: u32) -> AtomicNodeIndex {
+fn index(value: u32) -> AtomicNodeIndex {
     let index = AtomicNodeIndex::NONE;
-    index.set(NodeIndex::from(number));
+    index.set(NodeIndex::from(value));
     index
 }
 
-pub(super) fn is_made(node: &impl HasNodeIndex) -> bool {
-    node.node_index().load().as_u32() == Some(MADE)
+pub(super) fn is_synthesized(node: &impl HasNodeIndex) -> bool {
+    node.node_index().load().as_u32() == Some(SYNTHESIZED)
 }
 
 pub(super) fn note_of(node: &impl HasNodeIndex) -> Option<u32> {
     node.node_index().load().as_u32().and_then(|index| index.checked_sub(1))
 }
 
-/// Marks a statement as none of the source that it is printed with; false for a kind that cannot
-/// be spelled out.
+/// Marks a statement as synthesized. Returns false if the printer cannot generate text for its kind.
 pub(super) fn mark_statement(statement: &mut Stmt) -> bool {
     let range = match statement {
         Stmt::FunctionDef(node) => &mut node.range,
@@ -58,13 +57,13 @@ pub(super) fn mark_statement(statement: &mut Stmt) -> bool {
         _ => return false,
     };
     *range = TextRange::default();
-    statement.node_index().set(NodeIndex::from(MADE));
+    statement.node_index().set(NodeIndex::from(SYNTHESIZED));
     true
 }
 
-/// The same for an expression, its parts aside.
+/// Marks an expression, but not its children, as synthesized. Returns false like [`mark_statement`].
 pub(super) fn mark_expression(expression: &mut Expr) -> bool {
-    expression.node_index().set(NodeIndex::from(MADE));
+    expression.node_index().set(NodeIndex::from(SYNTHESIZED));
     !matches!(
         expression,
         Expr::ListComp(_)
@@ -80,7 +79,7 @@ pub(super) fn mark_expression(expression: &mut Expr) -> bool {
     )
 }
 
-/// The blocks of a compound statement in the order in which they stand; of `def` and `class` none.
+/// The blocks of a compound statement in source order; none for `def` and `class`.
 pub(super) fn blocks(statement: &mut Stmt) -> Vec<&mut ast::Suite> {
     match statement {
         Stmt::If(node) => std::iter::once(&mut node.body)
@@ -102,7 +101,7 @@ pub(super) fn blocks(statement: &mut Stmt) -> Vec<&mut ast::Suite> {
     }
 }
 
-/// Replaces every statement of a block by those that `rewrite` adds for it.
+/// Replaces every statement of a block by the statements that `rewrite` emits for it.
 pub(super) fn rewrite(block: &mut ast::Suite, mut rewrite: impl FnMut(Stmt, &mut ast::Suite)) {
     let statements = std::mem::take(block);
     block.reserve(statements.len());
@@ -111,12 +110,12 @@ pub(super) fn rewrite(block: &mut ast::Suite, mut rewrite: impl FnMut(Stmt, &mut
     }
 }
 
-/// The else block of an `if` whose `elif`s have been nested.
+/// The `else` block of an `if` after [`nest_elifs`](super::jumps::nest_elifs).
 pub(super) fn else_block(node: &mut ast::StmtIf) -> Option<&mut ast::Suite> {
     node.elif_else_clauses.first_mut().map(|clause| &mut clause.body)
 }
 
-/// The docstring of a body and the rest.
+/// The number of statements that the docstring takes up: 0 or 1.
 pub(super) fn docstring(body: &[Stmt]) -> usize {
     match body.first() {
         Some(Stmt::Expr(first)) if matches!(*first.value, Expr::StringLiteral(_)) => 1,

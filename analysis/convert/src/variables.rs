@@ -1,7 +1,7 @@
 //! Pass 12: a load of a variable that may be `Undefined` in a graph becomes `ag__.ld(x)`.
 //!
-//! A variable is `Undefined` only where an operator has given it that value: one in the state of a
-//! statement before which it may be unbound. Everything else is read as it stands.
+//! Only operators assign `Undefined`, and only to state variables that may be unbound before their
+//! statement. All other loads are unchanged.
 
 use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
 
@@ -9,7 +9,7 @@ use super::build;
 use super::expressions::{self, Rewrite, Walk};
 use super::lowering::LoweringContext;
 use super::options::View;
-use super::tree::{is_made, made};
+use super::tree::{is_synthesized, synthesized};
 
 pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     if ctx.options.view == View::Simplified || ctx.maybe_undefined.borrow().is_empty() {
@@ -26,27 +26,27 @@ struct Loads<'a> {
 impl Rewrite for Loads<'_> {
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
         match expression {
-            Expr::Name(node) if node.ctx == ExprContext::Load && !is_made(node) => {
+            Expr::Name(node) if node.ctx == ExprContext::Load && !is_synthesized(node) => {
                 if self.ctx.maybe_undefined.borrow().contains(&node.id) {
                     let origin = node.range;
                     let mut name = node.clone();
-                    name.node_index = made();
+                    name.node_index = synthesized();
                     *expression = build::operator("ld", vec![Expr::Name(name)], origin);
                 }
             }
-            _ => walk.parts(expression),
+            _ => walk.children(expression),
         }
     }
 }
 
-/// `x += 1` reads `x` too: `x = ag__.ld(x)` goes before it.
+/// Inserts `x = ag__.ld(x)` before `x += 1`, which also reads `x`.
 fn augmented(ctx: &LoweringContext, body: &mut ast::Suite) {
     super::tree::rewrite(body, |mut statement, out| {
         for inner in super::tree::blocks(&mut statement) {
             augmented(ctx, inner);
         }
         match &mut statement {
-            Stmt::FunctionDef(def) if is_made(def) => augmented(ctx, &mut def.body),
+            Stmt::FunctionDef(def) if is_synthesized(def) => augmented(ctx, &mut def.body),
             Stmt::AugAssign(node) => {
                 if let Expr::Name(target) = &*node.target
                     && ctx.maybe_undefined.borrow().contains(&target.id)

@@ -29,7 +29,7 @@ fn a_file_is_converted_in_place() {
     let answer = project.run(&["convert", "model.py", "--operators", "my.operators"]);
     assert_eq!(answer.code, Some(0), "{answer:?}");
     insta::assert_snapshot!(answer.stdout);
-    insta::assert_snapshot!(answer.stderr, @"warning: model.py:7: `Model.batches` is not converted: generators run piece by piece and stay Python");
+    insta::assert_snapshot!(answer.stderr, @"warning: model.py:7: `Model.batches` is not converted: generators are not supported");
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn every_function_method_and_lambda_has_an_entry() {
     );
     let text = entries[0]["text"].as_str().unwrap();
     assert!(text.starts_with("def tf__call(self, x, scale=None):\n"), "{text}");
-    assert_eq!(entries[1]["reason"], "generators run piece by piece and stay Python");
+    assert_eq!(entries[1]["reason"], "generators are not supported");
     assert!(entries[1]["text"].as_str().unwrap().starts_with("def batches(self):"));
 }
 

@@ -6,28 +6,32 @@ use ruff_text_size::{Ranged, TextRange};
 use super::super::build;
 use super::super::notes::Note;
 use super::super::state::Variable;
-use super::{Emitter, Parts, go_on, or_pass, orelse};
+use super::{Emitter, StatementInfo, non_empty, not_stopped, orelse};
 
-/// `get_state`, `set_state` and how they are called.
-struct Plumbing {
+/// References to the generated `get_state` and `set_state`, and the names of the state.
+struct StateAccessors {
     get_state: Expr,
     set_state: Expr,
     /// `('x', 'self.n')`
     symbols: Expr,
 }
 
-fn plumbing(emitter: &Emitter<'_, '_>, parts: &Parts<'_>, out: &mut ast::Suite) -> Plumbing {
-    let origin = parts.origin;
+fn state_accessors(
+    emitter: &Emitter<'_, '_>,
+    info: &StatementInfo<'_>,
+    out: &mut ast::Suite,
+) -> StateAccessors {
+    let origin = info.origin;
     let names = emitter.ctx.names;
     let (get, set) = (names.fresh("get_state"), names.fresh("set_state"));
-    let state = &parts.facts.state;
+    let state = &info.facts.state;
 
     let values = state.iter().map(|variable| value(variable, origin)).collect();
     let body = [build::returned(build::tuple(values, origin), origin)].into_iter().collect();
     out.push(build::function(&get, &[], body, origin));
 
     let mut body = ast::Suite::new();
-    let parameter = names_of_values(emitter);
+    let parameter = values_parameter(emitter);
     if !state.is_empty() {
         let simple = state.iter().filter(|variable| variable.place.is_none());
         let simple: Vec<_> = simple.map(|variable| variable.name.clone()).collect();
@@ -42,17 +46,17 @@ fn plumbing(emitter: &Emitter<'_, '_>, parts: &Parts<'_>, out: &mut ast::Suite) 
         }
         body.push(build::assign_to(target, build::name(&parameter, origin), origin));
     }
-    out.push(build::function(&set, &[&parameter], or_pass(body), origin));
+    out.push(build::function(&set, &[&parameter], non_empty(body), origin));
 
     let symbols = state.iter().map(|variable| build::string(&variable.name, origin)).collect();
-    Plumbing {
+    StateAccessors {
         get_state: build::name(&get, origin),
         set_state: build::name(&set, origin),
         symbols: build::tuple(symbols, origin),
     }
 }
 
-fn names_of_values(emitter: &Emitter<'_, '_>) -> ast::name::Name {
+fn values_parameter(emitter: &Emitter<'_, '_>) -> ast::name::Name {
     let mut name = "vars_".to_owned();
     while emitter.ctx.identifiers.contains(&name) {
         name.push('_');
@@ -78,82 +82,82 @@ fn value(variable: &Variable, origin: TextRange) -> Expr {
 
 pub(super) fn if_stmt(
     emitter: &Emitter<'_, '_>,
-    parts: &Parts<'_>,
+    info: &StatementInfo<'_>,
     mut node: ast::StmtIf,
     out: &mut ast::Suite,
 ) {
-    let plumbing = plumbing(emitter, parts, out);
+    let accessors = state_accessors(emitter, info, out);
     let otherwise = orelse(&mut node);
     let names = emitter.ctx.names;
-    let [in_body, in_else] = &parts.facts.bound;
-    let body = emitter.function(names.fresh("if_body"), &[], in_body, node.body, parts, out);
-    let orelse = emitter.function(names.fresh("else_body"), &[], in_else, otherwise, parts, out);
+    let [in_body, in_else] = &info.facts.bound;
+    let body = emitter.function(names.fresh("if_body"), &[], in_body, node.body, info, out);
+    let orelse = emitter.function(names.fresh("else_body"), &[], in_else, otherwise, info, out);
     let arguments = vec![
         *node.test,
         body,
         orelse,
-        plumbing.get_state,
-        plumbing.set_state,
-        plumbing.symbols,
-        build::integer(parts.facts.outputs, parts.origin),
+        accessors.get_state,
+        accessors.set_state,
+        accessors.symbols,
+        build::integer(info.facts.outputs, info.origin),
     ];
-    out.push(call("if_stmt", arguments, parts));
+    out.push(call("if_stmt", arguments, info));
 }
 
 pub(super) fn while_stmt(
     emitter: &Emitter<'_, '_>,
-    parts: &Parts<'_>,
+    info: &StatementInfo<'_>,
     node: ast::StmtWhile,
     note: Note,
     out: &mut ast::Suite,
 ) {
-    let plumbing = plumbing(emitter, parts, out);
+    let accessors = state_accessors(emitter, info, out);
     let names = emitter.ctx.names;
-    let body = emitter.function(names.fresh("loop_body"), &[], &parts.facts.bound[0], node.body, parts, out);
-    // What a test binds has been taken out of it: see `binding_tests`.
+    let body = emitter.function(names.fresh("loop_body"), &[], &info.facts.bound[0], node.body, info, out);
+    // The test binds no names: see `binding_tests`.
     let origin = node.test.range();
     let test = [build::returned(*node.test, origin)];
-    let test = emitter.function(names.fresh("loop_test"), &[], &[], test, parts, out);
+    let test = emitter.function(names.fresh("loop_test"), &[], &[], test, info, out);
     let arguments = vec![
         test,
         body,
-        plumbing.get_state,
-        plumbing.set_state,
-        plumbing.symbols,
-        options(note, None, parts.origin),
+        accessors.get_state,
+        accessors.set_state,
+        accessors.symbols,
+        options(note, None, info.origin),
     ];
-    out.push(call("while_stmt", arguments, parts));
+    out.push(call("while_stmt", arguments, info));
 }
 
 pub(super) fn for_stmt(
     emitter: &Emitter<'_, '_>,
-    parts: &Parts<'_>,
+    info: &StatementInfo<'_>,
     node: ast::StmtFor,
     note: Note,
     out: &mut ast::Suite,
 ) {
-    let plumbing = plumbing(emitter, parts, out);
+    let accessors = state_accessors(emitter, info, out);
     let names = emitter.ctx.names;
     let (name, item) = (names.fresh("loop_body"), names.fresh("itr"));
     let text = &emitter.ctx.source[node.target.range()];
-    let body = emitter.loop_function(name, &item, (*node.target, node.body), parts, out);
-    let extra_test = match go_on(&note.stop_flags, parts.origin.start()) {
-        None => build::none(parts.origin),
+    let body = emitter.loop_function(name, &item, (*node.target, node.body), info, out);
+    let extra_test = match not_stopped(&note.stop_flags, info.origin.start()) {
+        None => build::none(info.origin),
         Some(test) => {
-            let test = [build::returned(test, parts.origin)];
-            emitter.function(names.fresh("extra_test"), &[], &[], test, parts, out)
+            let test = [build::returned(test, info.origin)];
+            emitter.function(names.fresh("extra_test"), &[], &[], test, info, out)
         }
     };
     let arguments = vec![
         *node.iter,
         extra_test,
         body,
-        plumbing.get_state,
-        plumbing.set_state,
-        plumbing.symbols,
-        options(note, Some(text), parts.origin),
+        accessors.get_state,
+        accessors.set_state,
+        accessors.symbols,
+        options(note, Some(text), info.origin),
     ];
-    out.push(call("for_stmt", arguments, parts));
+    out.push(call("for_stmt", arguments, info));
 }
 
 /// `{'maximum_iterations': 10, 'iterate_names': 'i'}`
@@ -167,6 +171,6 @@ fn options(note: Note, target: Option<&str>, origin: TextRange) -> Expr {
     build::dict(given.chain(names).collect(), origin)
 }
 
-fn call(operator: &str, arguments: Vec<Expr>, parts: &Parts<'_>) -> Stmt {
-    build::expression(build::operator(operator, arguments, parts.head), parts.head)
+fn call(operator: &str, arguments: Vec<Expr>, info: &StatementInfo<'_>) -> Stmt {
+    build::expression(build::operator(operator, arguments, info.head), info.head)
 }

@@ -1,4 +1,4 @@
-//! The form of the AutoGraph paper's listings: functions from state to state.
+//! The form of the listings in the AutoGraph paper: functions that take and return the state.
 //!
 //! ```python
 //! def loop_body(i, total):
@@ -14,9 +14,9 @@ use ruff_text_size::{Ranged, TextRange};
 use super::super::build;
 use super::super::notes::Note;
 use super::super::state::Variable;
-use super::{Emitter, Parts, go_on, or_pass, orelse};
+use super::{Emitter, StatementInfo, non_empty, not_stopped, orelse};
 
-/// The simple names of a state.
+/// The variables of a state that are plain names.
 fn names(state: &[Variable]) -> Vec<&Name> {
     state.iter().filter(|variable| variable.place.is_none()).map(|variable| &variable.name).collect()
 }
@@ -38,7 +38,7 @@ fn values(names: &[&Name], origin: TextRange) -> Option<Expr> {
 
 fn with_result(mut body: ast::Suite, state: &[&Name], origin: TextRange) -> ast::Suite {
     body.extend(values(state, origin).map(|values| build::returned(values, origin)));
-    or_pass(body)
+    non_empty(body)
 }
 
 fn result(names: &[&Name], call: Expr, origin: TextRange) -> Stmt {
@@ -50,51 +50,51 @@ fn result(names: &[&Name], call: Expr, origin: TextRange) -> Stmt {
 
 pub(super) fn if_stmt(
     emitter: &Emitter<'_, '_>,
-    parts: &Parts<'_>,
+    info: &StatementInfo<'_>,
     mut node: ast::StmtIf,
     out: &mut ast::Suite,
 ) {
-    let outputs = names(&parts.facts.state[..parts.facts.outputs]);
+    let outputs = names(&info.facts.state[..info.facts.outputs]);
     let otherwise = orelse(&mut node);
     let mut branch = |root: &'static str, block: ast::Suite| {
         let name = emitter.ctx.names.fresh(root);
-        let body = with_result(block, &outputs, parts.origin);
-        out.push(build::function(&name, &[], body, parts.origin));
-        build::name(&name, parts.origin)
+        let body = with_result(block, &outputs, info.origin);
+        out.push(build::function(&name, &[], body, info.origin));
+        build::name(&name, info.origin)
     };
     let body = branch("if_body", std::mem::take(&mut node.body));
     let orelse = branch("else_body", otherwise);
-    let call = build::operator("if_stmt", vec![*node.test, body, orelse], parts.head);
-    out.push(result(&outputs, call, parts.head));
+    let call = build::operator("if_stmt", vec![*node.test, body, orelse], info.head);
+    out.push(result(&outputs, call, info.head));
 }
 
 pub(super) fn while_stmt(
     emitter: &Emitter<'_, '_>,
-    parts: &Parts<'_>,
+    info: &StatementInfo<'_>,
     node: ast::StmtWhile,
     note: Note,
     out: &mut ast::Suite,
 ) {
-    let state = names(&parts.facts.state);
+    let state = names(&info.facts.state);
     let parameters: Vec<&str> = state.iter().map(|name| name.as_str()).collect();
     let (test, body) = (emitter.ctx.names.fresh("loop_test"), emitter.ctx.names.fresh("loop_body"));
     let origin = node.test.range();
     let tested = [build::returned(*node.test, origin)].into_iter().collect();
-    out.push(build::function(&test, &parameters, tested, parts.origin));
-    let block = with_result(node.body, &state, parts.origin);
-    out.push(build::function(&body, &parameters, block, parts.origin));
-    let values = state.iter().map(|name| build::name(name, parts.origin)).collect();
+    out.push(build::function(&test, &parameters, tested, info.origin));
+    let block = with_result(node.body, &state, info.origin);
+    out.push(build::function(&body, &parameters, block, info.origin));
+    let values = state.iter().map(|name| build::name(name, info.origin)).collect();
     let arguments = vec![
-        build::name(&test, parts.origin),
-        build::name(&body, parts.origin),
-        build::tuple(values, parts.origin),
+        build::name(&test, info.origin),
+        build::name(&body, info.origin),
+        build::tuple(values, info.origin),
     ];
-    out.push(result(&state, call("while_stmt", arguments, note.loop_options, parts), parts.head));
+    out.push(result(&state, call("while_stmt", arguments, note.loop_options, info), info.head));
 }
 
 pub(super) fn for_stmt(
     emitter: &Emitter<'_, '_>,
-    parts: &Parts<'_>,
+    info: &StatementInfo<'_>,
     node: ast::StmtFor,
     note: Note,
     out: &mut ast::Suite,
@@ -104,7 +104,7 @@ pub(super) fn for_stmt(
         _ => None,
     };
     let state: Vec<&Name> =
-        names(&parts.facts.state).into_iter().filter(|name| Some(*name) != target_name.as_ref()).collect();
+        names(&info.facts.state).into_iter().filter(|name| Some(*name) != target_name.as_ref()).collect();
     let body_name = emitter.ctx.names.fresh("loop_body");
     let mut block = ast::Suite::new();
     let item = target_name.unwrap_or_else(|| emitter.ctx.names.fresh("itr"));
@@ -115,19 +115,18 @@ pub(super) fn for_stmt(
     block.extend(node.body);
     let parameters: Vec<&str> =
         std::iter::once(item.as_str()).chain(state.iter().map(|name| name.as_str())).collect();
-    let block = with_result(block, &state, parts.origin);
-    out.push(build::function(&body_name, &parameters, block, parts.origin));
-    let values = state.iter().map(|name| build::name(name, parts.origin)).collect();
-    let arguments =
-        vec![*node.iter, build::name(&body_name, parts.origin), build::tuple(values, parts.origin)];
+    let block = with_result(block, &state, info.origin);
+    out.push(build::function(&body_name, &parameters, block, info.origin));
+    let values = state.iter().map(|name| build::name(name, info.origin)).collect();
+    let arguments = vec![*node.iter, build::name(&body_name, info.origin), build::tuple(values, info.origin)];
     let mut keywords = note.loop_options;
-    if let Some(test) = go_on(&note.stop_flags, parts.origin.start()) {
+    if let Some(test) = not_stopped(&note.stop_flags, info.origin.start()) {
         let parameters: Vec<&str> = state.iter().map(|name| name.as_str()).collect();
         keywords.push(build::keyword("extra_test", build::lambda(&parameters, test)));
     }
-    out.push(result(&state, call("for_stmt", arguments, keywords, parts), parts.head));
+    out.push(result(&state, call("for_stmt", arguments, keywords, info), info.head));
 }
 
-fn call(operator: &str, arguments: Vec<Expr>, keywords: Vec<ast::Keyword>, parts: &Parts<'_>) -> Expr {
-    build::call_with(build::operator_name(operator, parts.head), arguments, keywords, parts.head)
+fn call(operator: &str, arguments: Vec<Expr>, keywords: Vec<ast::Keyword>, info: &StatementInfo<'_>) -> Expr {
+    build::call_with(build::operator_name(operator, info.head), arguments, keywords, info.head)
 }

@@ -1,5 +1,5 @@
-//! Reads of names that may be unbound: in a function made of a block they would be free variables,
-//! and fail with a `NameError` where the original fails with an `UnboundLocalError`.
+//! Guards reads of names that may be unbound. In the function generated for a block they are free
+//! variables, so an unguarded read would raise `NameError` instead of `UnboundLocalError`.
 //!
 //! ```python
 //! if ready:                   def if_body():
@@ -13,20 +13,20 @@ use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::super::build;
-use super::super::expressions::{self, Part, Rewrite, Walk};
-use super::super::tree::is_made;
+use super::super::expressions::{self, NodeMut, Rewrite, Walk};
+use super::super::tree::is_synthesized;
 
-/// Guards the reads of `names` in the head of a statement, or in all of a simple one. Statements
-/// that have to come before it go to `out`. `moved`: it is going to be in a function of its own;
-/// otherwise only what becomes a thunk is.
+/// Guards the reads of `names` in a simple statement or in the head of a compound one. Statements that
+/// must precede it go to `out`. If `moved`, the statement is inside a generated function; otherwise only
+/// reads inside thunks are guarded.
 pub(super) fn guard(names: &[Name], statement: &mut Stmt, moved: bool, out: &mut ast::Suite) {
     if moved {
-        let touched: Vec<&ast::ExprName> = match &*statement {
+        let read_targets: Vec<&ast::ExprName> = match &*statement {
             Stmt::AugAssign(node) => node.target.as_name_expr().into_iter().collect(),
             Stmt::Delete(node) => node.targets.iter().filter_map(Expr::as_name_expr).collect(),
             _ => Vec::new(),
         };
-        for name in touched.into_iter().filter(|name| names.contains(&name.id)) {
+        for name in read_targets.into_iter().filter(|name| names.contains(&name.id)) {
             let load = load(&name.id, build::string(&name.id, name.range), name.range);
             out.push(build::expression(load, TextRange::empty(name.start())));
         }
@@ -36,9 +36,9 @@ pub(super) fn guard(names: &[Name], statement: &mut Stmt, moved: bool, out: &mut
         expressions::rewrite_one(part, &guard);
     }
     if let Stmt::For(node) = statement {
-        // The target is assigned in the function that the body becomes.
+        // The target is assigned in the function generated for the body.
         guard.depth.set(1);
-        expressions::rewrite_one(Part::Expression(&mut node.target), &guard);
+        expressions::rewrite_one(NodeMut::Expression(&mut node.target), &guard);
     }
 }
 
@@ -48,20 +48,20 @@ fn load(name: &Name, text: Expr, origin: TextRange) -> Expr {
     build::operator("ld", vec![value], origin)
 }
 
-/// What a statement evaluates itself, its blocks aside.
-fn head<'s>(statement: &'s mut Stmt, guard: &Guard<'_>) -> Vec<Part<'s>> {
+/// The expressions of a statement outside its blocks.
+fn head<'s>(statement: &'s mut Stmt, guard: &Guard<'_>) -> Vec<NodeMut<'s>> {
     match statement {
-        Stmt::If(node) => vec![Part::Expression(&mut node.test)],
+        Stmt::If(node) => vec![NodeMut::Expression(&mut node.test)],
         Stmt::While(node) => {
-            // The test is going to be a function in any case.
+            // The test always becomes a function.
             guard.depth.set(1);
-            vec![Part::Expression(&mut node.test)]
+            vec![NodeMut::Expression(&mut node.test)]
         }
         Stmt::For(node) => {
-            // The target is assigned in the function made of the body.
+            // The target is assigned in the function generated for the body.
             let target = Guard { names: guard.names, depth: Cell::new(1) };
-            expressions::rewrite_one(Part::Expression(&mut node.target), &target);
-            vec![Part::Expression(&mut node.iter)]
+            expressions::rewrite_one(NodeMut::Expression(&mut node.target), &target);
+            vec![NodeMut::Expression(&mut node.iter)]
         }
         Stmt::With(node) => {
             let items = node.items.iter_mut();
@@ -69,33 +69,33 @@ fn head<'s>(statement: &'s mut Stmt, guard: &Guard<'_>) -> Vec<Part<'s>> {
                 .flat_map(|item| {
                     std::iter::once(&mut item.context_expr).chain(item.optional_vars.as_deref_mut())
                 })
-                .map(Part::Expression)
+                .map(NodeMut::Expression)
                 .collect()
         }
         Stmt::Match(node) => {
             let guards = node.cases.iter_mut().filter_map(|case| case.guard.as_deref_mut());
-            std::iter::once(&mut *node.subject).chain(guards).map(Part::Expression).collect()
+            std::iter::once(&mut *node.subject).chain(guards).map(NodeMut::Expression).collect()
         }
         Stmt::Try(node) => node
             .handlers
             .iter_mut()
             .filter_map(|ast::ExceptHandler::ExceptHandler(handler)| handler.type_.as_deref_mut())
-            .map(Part::Expression)
+            .map(NodeMut::Expression)
             .collect(),
-        statement => vec![Part::Statement(statement)],
+        statement => vec![NodeMut::Statement(statement)],
     }
 }
 
 struct Guard<'n> {
     names: &'n [Name],
-    /// Of functions that the expression is going to be in.
+    /// The number of generated functions around the expression.
     depth: Cell<u32>,
 }
 
 impl Rewrite for Guard<'_> {
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
         match expression {
-            Expr::Name(node) if node.ctx == ExprContext::Load && !is_made(node) => {
+            Expr::Name(node) if node.ctx == ExprContext::Load && !is_synthesized(node) => {
                 if self.depth.get() > 0
                     && self.names.contains(&node.id)
                     && let Some(text) = walk.string(&node.id, node.range)
@@ -103,7 +103,7 @@ impl Rewrite for Guard<'_> {
                     *expression = load(&node.id.clone(), text, node.range);
                 }
             }
-            // What a body reads are free variables in the original too; defaults are read here.
+            // The body reads free variables in the original too; defaults are evaluated here.
             Expr::Lambda(node) => {
                 if let Some(parameters) = node.parameters.as_deref_mut() {
                     walk.parameters(parameters);
@@ -119,7 +119,7 @@ impl Rewrite for Guard<'_> {
             }
             Expr::BoolOp(_) | Expr::If(_) => self.within_thunk(expression, walk),
             Expr::Compare(node) if node.ops.len() > 1 => self.within_thunk(expression, walk),
-            _ => walk.parts(expression),
+            _ => walk.children(expression),
         }
     }
 }
@@ -127,7 +127,7 @@ impl Rewrite for Guard<'_> {
 impl Guard<'_> {
     fn within_thunk(&self, expression: &mut Expr, walk: &Walk<'_>) {
         self.depth.set(self.depth.get() + 1);
-        walk.parts(expression);
+        walk.children(expression);
         self.depth.set(self.depth.get() - 1);
     }
 }

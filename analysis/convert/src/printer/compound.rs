@@ -1,11 +1,11 @@
-//! Statements with blocks: heads are copied, blocks printed statement by statement.
+//! Prints compound statements: heads are copied, blocks are printed statement by statement.
 
 use ruff_python_ast::{self as ast, Expr, OperatorPrecedence, Stmt};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use ruff_python_ast::visitor::source_order::SourceOrderVisitor;
 
-use super::super::tree::is_made;
+use super::super::tree::is_synthesized;
 use super::Printer;
 use ag_syntax::functions::keyword_between;
 
@@ -13,15 +13,15 @@ impl Printer<'_, '_> {
     pub(super) fn function(&mut self, node: &ast::StmtFunctionDef) {
         self.decorators(&node.decorator_list);
         self.start_line();
-        if is_made(node) {
+        if is_synthesized(node) {
             self.push(if node.is_async { "async def " } else { "def " });
             self.identifier(&node.name.id);
             self.push("(");
             self.parameters(&node.parameters);
             self.push(")");
-            self.spelled_header(TextRange::default());
+            self.header_end(TextRange::default());
         } else {
-            let decorators = node.decorator_list.iter().rfind(|decorator| !is_made(*decorator));
+            let decorators = node.decorator_list.iter().rfind(|decorator| !is_synthesized(*decorator));
             let start = decorators
                 .and_then(|last| keyword_between(self.source.text, last.end(), node.name.start()))
                 .unwrap_or(node.start());
@@ -41,7 +41,7 @@ impl Printer<'_, '_> {
         self.header(name.start(), last, |printer| {
             node.arguments.iter().for_each(|arguments| printer.visit_arguments(arguments));
         });
-        // Its body is mangled by Python itself.
+        // Python mangles the names in a class body.
         let mangling = self.mangling.take();
         self.inner_block(&node.body);
         self.mangling = mangling;
@@ -54,7 +54,7 @@ impl Printer<'_, '_> {
             self.brackets += 1;
             self.expression(&decorator.expression, OperatorPrecedence::None);
             self.brackets -= 1;
-            if !is_made(decorator) {
+            if !is_synthesized(decorator) {
                 self.trailing(decorator.end());
             }
             self.push("\n");
@@ -63,10 +63,11 @@ impl Printer<'_, '_> {
 
     pub(super) fn if_statement(&mut self, node: &ast::StmtIf, keyword: &str) {
         self.start_line();
-        self.tested(keyword, &node.test, !is_made(node));
+        self.tested(keyword, &node.test, !is_synthesized(node));
         self.inner_block(&node.body);
         let Some(clause) = node.elif_else_clauses.first() else { return };
-        // Nested `elif`s come back as such: they would soon be nested too deep.
+        // An `if` alone in an `else` is printed as `elif`: otherwise long chains exceed Python's limit on
+        // indentation.
         if let [Stmt::If(inner)] = clause.body.as_slice()
             && node.elif_else_clauses.len() == 1
         {
@@ -86,7 +87,7 @@ impl Printer<'_, '_> {
         self.start_line();
         self.tested("while", &node.test, true);
         self.inner_block(&node.body);
-        self.otherwise("else", &node.orelse);
+        self.keyword_block("else", &node.orelse);
     }
 
     pub(super) fn for_statement(&mut self, node: &ast::StmtFor) {
@@ -98,24 +99,24 @@ impl Printer<'_, '_> {
         self.expression(&node.target, OperatorPrecedence::None);
         self.push(" in ");
         self.top_expression(&node.iter);
-        self.spelled_header(TextRange::default());
+        self.header_end(TextRange::default());
         self.inner_block(&node.body);
-        self.otherwise("else", &node.orelse);
+        self.keyword_block("else", &node.orelse);
     }
 
-    /// `if test:`, with the comment beside it.
-    fn tested(&mut self, keyword: &str, test: &Expr, is_users: bool) {
+    /// Prints `if test:` with its trailing comment.
+    fn tested(&mut self, keyword: &str, test: &Expr, is_original: bool) {
         self.push(keyword);
         self.push(" ");
         self.top_expression(test);
         self.push(":");
-        if is_users && !test.range().is_empty() {
+        if is_original && !test.range().is_empty() {
             self.trailing(test.end() + TextSize::from(1));
         }
         self.push("\n");
     }
 
-    fn otherwise(&mut self, keyword: &str, block: &[Stmt]) {
+    fn keyword_block(&mut self, keyword: &str, block: &[Stmt]) {
         if !block.is_empty() {
             self.start_line();
             self.push(keyword);
@@ -137,14 +138,14 @@ impl Printer<'_, '_> {
             self.expression(&item.context_expr, OperatorPrecedence::Starred);
             if let Some(variables) = &item.optional_vars {
                 self.push(" as ");
-                // `as a, b` would be two items.
+                // Without brackets, `as a, b` is two items.
                 let target_in_brackets = matches!(**variables, Expr::Tuple(_));
                 self.brackets += u32::from(target_in_brackets);
                 self.expression(variables, OperatorPrecedence::None);
                 self.brackets -= u32::from(target_in_brackets);
             }
         }
-        self.spelled_header(TextRange::default());
+        self.header_end(TextRange::default());
         self.inner_block(&node.body);
     }
 
@@ -168,8 +169,8 @@ impl Printer<'_, '_> {
             self.push(":\n");
             self.inner_block(&handler.body);
         }
-        self.otherwise("else", &node.orelse);
-        self.otherwise("finally", &node.finalbody);
+        self.keyword_block("else", &node.orelse);
+        self.keyword_block("finally", &node.finalbody);
     }
 
     pub(super) fn match_statement(&mut self, node: &ast::StmtMatch) {

@@ -1,4 +1,5 @@
-//! Expressions: the user's are copied around what is marked in them, marked ones are spelled out.
+//! Prints expressions: original ones are copied except for synthesized nodes in them, which are
+//! generated.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{
@@ -6,23 +7,23 @@ use ruff_python_ast::{
 };
 use ruff_text_size::{Ranged, TextRange};
 
-use super::super::tree::is_made;
+use super::super::tree::is_synthesized;
 use super::Printer;
 
 impl Printer<'_, '_> {
-    /// An expression at the level of a statement: unbracketed line breaks need brackets.
+    /// Prints an expression outside any brackets. It gets brackets if it contains line breaks.
     pub(super) fn top_expression(&mut self, expression: &Expr) {
         self.expression(expression, OperatorPrecedence::None);
     }
 
-    /// An expression in a place that takes everything that binds tighter than `around`.
-    pub(super) fn expression(&mut self, expression: &Expr, around: OperatorPrecedence) {
-        if is_made(expression) {
+    /// Prints an expression whose parent has the precedence `parent`.
+    pub(super) fn expression(&mut self, expression: &Expr, parent: OperatorPrecedence) {
+        if is_synthesized(expression) {
             let precedence = OperatorPrecedence::from_expr(expression);
-            let bracketed = precedence <= around && around != OperatorPrecedence::None;
-            self.bracketed(bracketed, |printer| printer.made(expression));
+            let bracketed = precedence <= parent && parent != OperatorPrecedence::None;
+            self.bracketed(bracketed, |printer| printer.synthesized(expression));
         } else {
-            let bracketed = self.needs_brackets(expression, around);
+            let bracketed = self.needs_brackets(expression, parent);
             self.bracketed(bracketed, |printer| {
                 printer.splice(expression.range(), |printer| source_order::walk_expr(printer, expression));
             });
@@ -41,13 +42,13 @@ impl Printer<'_, '_> {
         }
     }
 
-    fn needs_brackets(&self, expression: &Expr, around: OperatorPrecedence) -> bool {
+    fn needs_brackets(&self, expression: &Expr, parent: OperatorPrecedence) -> bool {
         match expression {
             Expr::Generator(node) => return !node.parenthesized,
             Expr::Tuple(node) if node.parenthesized => return false,
             Expr::Tuple(node) => {
                 return self.brackets > 0
-                    || around != OperatorPrecedence::None
+                    || parent != OperatorPrecedence::None
                     || self.has_line_break(node.range);
             }
             Expr::Named(_) | Expr::Yield(_) | Expr::YieldFrom(_) => return true,
@@ -55,7 +56,7 @@ impl Printer<'_, '_> {
             _ => {}
         }
         let precedence = OperatorPrecedence::from_expr(expression);
-        (precedence <= around && around != OperatorPrecedence::None)
+        (precedence <= parent && parent != OperatorPrecedence::None)
             || (self.brackets == 0 && self.has_line_break(expression.range()))
     }
 
@@ -63,7 +64,7 @@ impl Printer<'_, '_> {
         memchr::memchr(b'\n', self.source.text[range].as_bytes()).is_some()
     }
 
-    /// Copies a range of the source, save the marked nodes that `walk` finds in it.
+    /// Copies a range of the source except for the synthesized nodes that `walk` visits in it.
     pub(super) fn splice(&mut self, range: TextRange, walk: impl FnOnce(&mut Self)) {
         let cursor = std::mem::replace(&mut self.cursor, range.start());
         walk(self);
@@ -71,7 +72,7 @@ impl Printer<'_, '_> {
         self.cursor = cursor;
     }
 
-    fn made(&mut self, expression: &Expr) {
+    fn synthesized(&mut self, expression: &Expr) {
         let start = self.position();
         match expression {
             Expr::Name(node) => self.identifier(&node.id),
@@ -103,7 +104,7 @@ impl Printer<'_, '_> {
             Expr::EllipsisLiteral(_) => self.push("..."),
             Expr::BinOp(node) => {
                 let precedence = OperatorPrecedence::from(node.op);
-                // Of operators of one kind, the side that would bind first needs brackets.
+                // An operand of equal precedence needs brackets on one side: left for `**`, otherwise right.
                 let (left, right) = match precedence.is_right_associative() {
                     true => (precedence, below(precedence)),
                     false => (below(precedence), precedence),
@@ -196,22 +197,22 @@ impl Printer<'_, '_> {
                 }
             }
             Expr::Compare(node) => {
-                let around = OperatorPrecedence::ComparisonsMembershipIdentity;
-                self.expression(&node.left, around);
+                let parent = OperatorPrecedence::ComparisonsMembershipIdentity;
+                self.expression(&node.left, parent);
                 for (op, right) in node.ops.iter().zip(&node.comparators) {
                     self.push(" ");
                     self.push(op.as_str());
                     self.push(" ");
-                    self.expression(right, around);
+                    self.expression(right, parent);
                 }
             }
-            // Neither passes nor templates make other kinds.
+            // Neither passes nor templates create other kinds.
             _ => self.splice(expression.range(), |_| {}),
         }
         self.note(start, expression.range());
     }
 
-    /// Parameters by name alone, and the values of those that have one.
+    /// Prints the names and defaults of parameters, without annotations.
     pub(super) fn parameters(&mut self, parameters: &ast::Parameters) {
         let mut separator = "";
         for parameter in &parameters.posonlyargs {
@@ -337,7 +338,7 @@ impl Printer<'_, '_> {
     }
 }
 
-/// The precedence that lets operators of `precedence` stand without brackets.
+/// The precedence just below `precedence`, at which such an operand needs no brackets.
 fn below(precedence: OperatorPrecedence) -> OperatorPrecedence {
     use OperatorPrecedence as P;
     match precedence {
@@ -351,10 +352,10 @@ fn below(precedence: OperatorPrecedence) -> OperatorPrecedence {
     }
 }
 
-/// Within a copied piece of source: stops at what is marked.
+/// Traverses copied source and prints the synthesized nodes in it.
 impl<'t> SourceOrderVisitor<'t> for Printer<'_, '_> {
     fn visit_expr(&mut self, expression: &'t Expr) {
-        if is_made(expression) {
+        if is_synthesized(expression) {
             self.copy_to(expression.start());
             self.brackets += 1;
             let needed = !matches!(
@@ -363,7 +364,7 @@ impl<'t> SourceOrderVisitor<'t> for Printer<'_, '_> {
             );
             self.bracketed(needed, |printer| {
                 let cursor = printer.cursor;
-                printer.made(expression);
+                printer.synthesized(expression);
                 printer.cursor = cursor;
             });
             self.brackets -= 1;
@@ -374,7 +375,7 @@ impl<'t> SourceOrderVisitor<'t> for Printer<'_, '_> {
     }
 
     fn visit_interpolated_string_element(&mut self, element: &'t InterpolatedStringElement) {
-        // The text of `{x=}` is part of its value.
+        // The source text of `{x=}` is part of its value.
         if !matches!(element, InterpolatedStringElement::Interpolation(node) if node.debug_text.is_some()) {
             source_order::walk_interpolated_string_element(self, element);
         }

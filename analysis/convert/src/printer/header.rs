@@ -1,12 +1,12 @@
-//! The heads of compound statements.
+//! Prints the heads of compound statements.
 
 use ruff_text_size::{TextRange, TextSize};
 
 use super::Printer;
 
 impl Printer<'_, '_> {
-    /// Copies the head of a compound statement, from `start` to its colon. `last` is where its last
-    /// part ends: only brackets, blanks and comments stand between that and the colon.
+    /// Copies the head of a compound statement, from `start` to its colon. `last` is the end of its last
+    /// child: only brackets, whitespace and comments are between it and the colon.
     pub(super) fn header(&mut self, start: TextSize, last: TextSize, walk: impl FnOnce(&mut Self)) {
         let colon = colon(self.source.text, last);
         self.splice(TextRange::new(start, colon), walk);

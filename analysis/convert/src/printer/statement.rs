@@ -1,14 +1,14 @@
-//! Statements in a row, and the simple ones.
+//! Prints blocks and simple statements.
 
 use ruff_python_ast::visitor::source_order;
 use ruff_python_ast::{self as ast, OperatorPrecedence, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::super::tree::is_made;
+use super::super::tree::is_synthesized;
 use super::{INDENT, Printer, trivia};
 
 impl Printer<'_, '_> {
-    /// The block of a compound statement, one level deeper.
+    /// Prints the block of a compound statement, indented by one level.
     pub(super) fn inner_block(&mut self, statements: &[Stmt]) {
         self.indent += INDENT;
         if statements.is_empty() {
@@ -31,7 +31,7 @@ impl Printer<'_, '_> {
     fn statement(&mut self, statement: &Stmt) {
         let shift = self.shift;
         let start = self.position();
-        if !is_made(statement) {
+        if !is_synthesized(statement) {
             let column = trivia::column(self.source.text, statement.start());
             self.shift = (self.prefix.len() + self.indent) as isize - column as isize;
         }
@@ -46,8 +46,8 @@ impl Printer<'_, '_> {
             Stmt::Match(node) => self.match_statement(node),
             _ => {
                 self.start_line();
-                if is_made(statement) {
-                    self.made_statement(statement);
+                if is_synthesized(statement) {
+                    self.synthesized_statement(statement);
                 } else {
                     self.splice(statement.range(), |printer| source_order::walk_stmt(printer, statement));
                 }
@@ -57,13 +57,13 @@ impl Printer<'_, '_> {
                 self.push("\n");
             }
         }
-        if is_made(statement) && !statement.range().is_empty() {
+        if is_synthesized(statement) && !statement.range().is_empty() {
             self.note(start, statement.range());
         }
         self.shift = shift;
     }
 
-    fn made_statement(&mut self, statement: &Stmt) {
+    fn synthesized_statement(&mut self, statement: &Stmt) {
         match statement {
             Stmt::Assign(node) => {
                 for target in &node.targets {
@@ -123,8 +123,8 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// What stands before the colon of a head that is spelled out.
-    pub(super) fn spelled_header(&mut self, origin: TextRange) {
+    /// Prints the colon of a generated head, and the comment after `origin`.
+    pub(super) fn header_end(&mut self, origin: TextRange) {
         self.push(":");
         if !origin.is_empty() {
             self.trailing(origin.end());

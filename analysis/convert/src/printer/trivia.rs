@@ -1,4 +1,4 @@
-//! Comments and blank lines: they belong to the statement below them, or to the left of them.
+//! Prints comments and blank lines, which belong to the statement below or to the left of them.
 
 use ruff_text_size::{TextRange, TextSize};
 
@@ -57,7 +57,7 @@ fn line_start(text: &str, offset: TextSize) -> TextSize {
     TextSize::try_from(start).unwrap_or_default()
 }
 
-/// The column at which the line of `offset` starts.
+/// The indentation of the line at `offset`.
 pub(super) fn column(text: &str, offset: TextSize) -> usize {
     let line = &text[line_start(text, offset).to_usize()..];
     line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
