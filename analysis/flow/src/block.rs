@@ -183,7 +183,8 @@ impl Flow {
         definedness(self.reaching.among(&self.entering(stmt), id))
     }
 
-    /// Returns the definitions of `name` that reach the start of a statement; for a loop, the first iteration.
+    /// Returns the definitions of `name` that reach the start of a statement; for a loop, its first
+    /// iteration.
     pub fn definitions_before(&self, stmt: StmtId, name: &QName) -> Vec<&Def> {
         let Some(id) = self.activity.tracked(name) else { return Vec::new() };
         self.reaching.among(&self.entering(stmt), id).collect()

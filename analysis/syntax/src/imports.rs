@@ -75,7 +75,8 @@ impl Imports {
         self.modules.iter().chain(self.names.values()).map(Name::as_str)
     }
 
-    /// Returns the local name bound to `dotted`: `tensorflow` -> `tf`. The alphabetically first if there are several.
+    /// Returns the local name bound to `dotted`: `tensorflow` -> `tf`. If there are several, the first in
+    /// alphabetical order.
     pub fn local_name_of(&self, dotted: &str) -> Option<&Name> {
         self.names.iter().filter(|(_, target)| target.as_str() == dotted).map(|(local, _)| local).min()
     }

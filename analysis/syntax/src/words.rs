@@ -1,11 +1,13 @@
-//! The identifiers that a piece of code may mention, without parsing it: all words outside comments and docstrings.
+//! The identifiers that a piece of code may mention, found without parsing: all words outside comments
+//! and docstrings.
 //!
 //! ```python
 //! x = getattr(layer, "scale")   # x, getattr, layer, scale
 //! ```
 //!
 //! Words in strings are included, except in triple-quoted ones: a string may be an annotation or an
-//! attribute name. The result is an over-approximation: it includes keywords and numbers, and omits no identifier.
+//! attribute name. The result is an over-approximation: it includes keywords and numbers, and omits no
+//! identifier.
 
 /// Returns the words of `text`, which must start outside a string.
 pub fn words(text: &str) -> Vec<&str> {

@@ -129,7 +129,8 @@ impl<'a> Walker<'a> {
 /// The accesses of a nested scope to the enclosing scope.
 #[derive(Default)]
 struct Inner {
-    /// Names read from the enclosing scope: immediately by classes and comprehensions, on a call by functions.
+    /// Names read from the enclosing scope: immediately by classes and comprehensions, on a call by
+    /// functions.
     free: Vec<QName>,
     /// Names read by functions within a class or comprehension.
     captures: Vec<QName>,

@@ -363,7 +363,8 @@ fn enumerate(steps: &[Step]) -> (Facts, bool) {
     let mut decisions = Vec::new();
     let mut complete = true;
     for _ in 0..MAX_PATHS {
-        let mut run = Run { decisions: &mut decisions, next: 0, trace: Vec::new(), guarded: 0, truncated: false };
+        let mut run =
+            Run { decisions: &mut decisions, next: 0, trace: Vec::new(), guarded: 0, truncated: false };
         run.block(steps);
         complete &= !run.truncated;
         let (taken, trace) = (run.next, run.trace);
@@ -430,22 +431,22 @@ fn compare(seed: u64, finally: bool) -> bool {
         let expected: BTreeSet<_> = expected.iter().copied().filter(|(name, _)| known(*name)).collect();
         assert!(
             expected.is_subset(&found),
-            "seed {seed}: expected at least the definitions {expected:?} at line {line}, found {found:?}\n{source}"
+            "seed {seed}, line {line}: expected at least the definitions {expected:?}, found {found:?}\n{source}"
         );
         assert!(
             finally || !complete || found == expected,
-            "seed {seed}: expected exactly the definitions {expected:?} at line {line}, found {found:?}\n{source}"
+            "seed {seed}, line {line}: expected the definitions {expected:?}, found {found:?}\n{source}"
         );
     }
     for (line, expected) in &expected.live {
         let found = found.live.get(line).cloned().unwrap_or_default();
         assert!(
             expected.is_subset(&found),
-            "seed {seed}: expected at least the live names {expected:?} at line {line}, found {found:?}\n{source}"
+            "seed {seed}, line {line}: expected at least the live names {expected:?}, found {found:?}\n{source}"
         );
         assert!(
             finally || !complete || found == *expected,
-            "seed {seed}: expected exactly the live names {expected:?} at line {line}, found {found:?}\n{source}"
+            "seed {seed}, line {line}: expected the live names {expected:?}, found {found:?}\n{source}"
         );
     }
     complete
