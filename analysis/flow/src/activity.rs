@@ -244,7 +244,7 @@ impl Activity {
         &self.scope
     }
 
-    /// The names whose values before the node it reads.
+    /// The names that a node reads, except those that it has definitely bound before the read.
     pub fn reads(&self, node: NodeId) -> NameSet<'_> {
         NameSet::new(&self.names, self.reads.row(node.index()))
     }

@@ -71,7 +71,7 @@ impl Definitions {
             if entry.range.contains_inclusive(offset) {
                 return Some(index);
             }
-            // `offset` is after this function. Continue with the enclosing function, or else the preceding one.
+            // `offset` is after this function: try the enclosing function, or else the preceding one.
             candidate = entry.parent.or_else(|| index.checked_sub(1));
         }
         None
