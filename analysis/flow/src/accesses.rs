@@ -1,10 +1,14 @@
-//! What a piece of syntax reads and binds, collected in evaluation order.
+//! The names that a piece of syntax reads and binds, in evaluation order.
 //!
-//! An explicit stack takes the place of recursion into expressions and statements; only nested
-//! scopes recurse, to a limit beyond which the function counts as too deep.
+//! Expressions and statements are walked with an explicit stack. Only nested scopes recurse, up to
+//! [`nested::MAX_DEPTH`]; deeper functions are reported as too deep.
 //!
-//! Annotations are not read, type parameters neither. A name that the same piece has surely bound
-//! before, `n` in `(n := f()) > 0 and n < 9`, is not read *by the piece*.
+//! Annotations and type parameters are not evaluated, so their names are not read. A name that the
+//! same piece of syntax has definitely bound before is not a read:
+//!
+//! ```python
+//! (n := f()) > 0 and n < 9    # reads f, binds n
+//! ```
 
 mod expressions;
 mod nested;
@@ -19,12 +23,12 @@ use super::build::Syntax;
 use super::input::Input;
 use ag_syntax::qname::QName;
 
-/// How a name comes by its value.
+/// The kind of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DefKind {
-    /// The parameter of that index, in the order of the signature.
+    /// The index of a parameter in the signature.
     Parameter(u32),
-    /// A global, builtin or variable of an enclosing function: it has its value from outside.
+    /// A global, a builtin or a variable of an enclosing function, bound outside the function.
     Outer,
     /// A local variable at the start of the function.
     Undefined,
@@ -40,9 +44,9 @@ pub enum DefKind {
     MatchCapture,
     Walrus,
     Delete,
-    /// A nested function may bind it (`nonlocal x`), at any time after its definition.
+    /// A nested function may bind it (`nonlocal x`) at any point after its definition.
     Closure,
-    /// An item of the container is bound under a key that may be this one: `d[f()] = v` for `d[0]`.
+    /// An assignment to an item of the same container whose key may be equal: `d[f()] = v` for `d[0]`.
     Item,
 }
 
@@ -59,9 +63,9 @@ pub(super) struct Write {
     pub(super) name: QName,
     pub(super) kind: DefKind,
     pub(super) range: TextRange,
-    /// The value, where the syntax shows it.
+    /// The expression of the value, if the syntax contains one.
     pub(super) value: Option<TextRange>,
-    /// Whether it happens whenever the piece completes.
+    /// Whether it happens on every path on which the piece of syntax completes.
     pub(super) certain: bool,
 }
 
@@ -69,20 +73,20 @@ pub(super) struct Write {
 pub(super) struct Accesses {
     pub(super) reads: Vec<QName>,
     pub(super) writes: Vec<Write>,
-    /// Read later, when a function defined here is called.
+    /// Names read when a function defined here is called.
     pub(super) captures: Vec<QName>,
     pub(super) globals: Vec<Name>,
     pub(super) nonlocals: Vec<Name>,
-    /// Local by an annotation without a value, `x: int`.
+    /// Names made local by an annotation without a value: `x: int`.
     pub(super) declared: Vec<Name>,
-    /// Containers in which an item is bound whose key is no literal: `d` of `d[f()] = v`.
+    /// Containers with an assigned or deleted item, and the range of the item: `d` for `d[f()] = v`.
     pub(super) items: Vec<(QName, TextRange)>,
     pub(super) too_deep: bool,
 }
 
-/// The accesses of one node.
+/// Returns the accesses of one node.
 pub(super) fn of_node(syntax: Syntax<'_>, input: &Input<'_>) -> Accesses {
-    let mut walker = Walker::new(0, if input.follows_paths { Follow::Paths } else { Follow::Variables });
+    let mut walker = Walker::new(0, if input.tracks_paths { Tracking::Paths } else { Tracking::Variables });
     match syntax {
         Syntax::Nothing => {}
         Syntax::Statement(statement) => walker.statement(statement),
@@ -102,22 +106,22 @@ pub(super) fn of_node(syntax: Syntax<'_>, input: &Input<'_>) -> Accesses {
     walker.finish()
 }
 
-/// All that a list of statements, or an expression, reads and binds; annotations count as read.
+/// Returns the accesses of a statement list and an optional expression. Names in annotations count as read.
 pub(super) fn of_scope(body: &[Stmt], expression: Option<&Expr>) -> Accesses {
-    let mut walker = Walker::new(0, Follow::Scope);
+    let mut walker = Walker::new(0, Tracking::Scope);
     walker.stack.extend(expression.map(|expression| Item::Expression(expression, true)));
     walker.body(body);
     walker.finish()
 }
 
-/// What counts as a name.
+/// Which names are tracked.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Follow {
+enum Tracking {
     /// Variables, attributes and items.
     Paths,
     Variables,
-    /// Variables, those in annotations too: these decide which scope a variable belongs to, though
-    /// they are not evaluated.
+    /// Variables, including those in annotations: annotations are not evaluated, but affect which scope
+    /// a variable belongs to.
     Scope,
 }
 
@@ -129,7 +133,7 @@ enum PatternPart {
 
 enum Item<'a> {
     Expression(&'a Expr, bool),
-    /// Bind the target of a walrus, whose value has been evaluated by now.
+    /// Binds the target of a walrus. Its value has already been evaluated.
     Walrus(&'a ast::ExprNamed, bool),
     Target {
         target: &'a Expr,
@@ -138,30 +142,31 @@ enum Item<'a> {
     },
     Interpolation(&'a ast::InterpolatedStringElement, bool),
     Statement(&'a Stmt),
-    /// The end of a part that may have been skipped: forget what it bound after the first so many.
-    Forget(usize),
+    /// The end of a part that may be skipped. Names bound in it, those after the given length of
+    /// [`Walker::bound`], are not definitely bound from here on.
+    EndOptional(usize),
 }
 
-/// Collects in the order of evaluation: the stack's last item is next.
+/// Collects accesses in evaluation order. The last item of the stack is processed next.
 struct Walker<'a> {
     found: Accesses,
     depth: u32,
-    follow: Follow,
+    tracking: Tracking,
     stack: Vec<Item<'a>>,
-    /// Bound by a walrus in this piece; whether surely so beyond the part that is being evaluated.
+    /// Names bound by a walrus in this piece of syntax, and whether on every path through it.
     bound: Vec<(Name, bool)>,
 }
 
 impl<'a> Walker<'a> {
-    fn new(depth: u32, follow: Follow) -> Self {
+    fn new(depth: u32, tracking: Tracking) -> Self {
         let (found, stack, bound) = (Accesses::default(), Vec::new(), Vec::new());
-        Self { found, depth, follow, stack, bound }
+        Self { found, depth, tracking, stack, bound }
     }
 
-    /// The name that an expression spells, if it is one that is followed.
+    /// Returns the tracked name that the expression denotes.
     fn name(&self, expression: &Expr) -> Option<QName> {
-        let follows = self.follow == Follow::Paths || expression.is_name_expr();
-        if follows { QName::from_expr(expression) } else { None }
+        let is_tracked = self.tracking == Tracking::Paths || expression.is_name_expr();
+        if is_tracked { QName::from_expr(expression) } else { None }
     }
 
     fn finish(mut self) -> Accesses {
@@ -172,7 +177,7 @@ impl<'a> Walker<'a> {
                 Item::Target { target, value, kind } => self.target(target, value, kind),
                 Item::Interpolation(element, certain) => self.interpolation(element, certain),
                 Item::Statement(statement) => self.statement(statement),
-                Item::Forget(kept) => self.forget(kept),
+                Item::EndOptional(outer) => self.end_optional(outer),
             }
         }
         self.found
@@ -216,16 +221,16 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Pushes what `walk` visits, the first on top.
+    /// Pushes the nodes that `walk` visits, the first one on top.
     fn children(&mut self, certain: bool, walk: impl FnOnce(&mut Children<'_, 'a>)) {
         let start = self.stack.len();
-        let annotations = self.follow == Follow::Scope;
+        let annotations = self.tracking == Tracking::Scope;
         walk(&mut Children { stack: &mut self.stack, certain, annotations });
         self.stack[start..].reverse();
     }
 }
 
-/// Collects the direct parts of a node.
+/// Collects the direct children of a node.
 struct Children<'s, 'a> {
     stack: &'s mut Vec<Item<'a>>,
     certain: bool,

@@ -1,11 +1,15 @@
-//! Activity: which names each node reads, binds and deletes, and the same for whole blocks.
+//! Activity: the names that each node and each block reads, binds and deletes.
 //!
-//! A read of `a.b` is also a read of `a`. Binding `a.b` reads `a` and binds `a.b` alone; binding
-//! `d[0]` likewise. What a call does to its arguments or receiver is invisible. A nested function
-//! reads the names it captures where it is defined, and binds none there.
+//! ```python
+//! y = a.b          # reads a and a.b, binds y
+//! a.b = x          # reads a and x, binds a.b
+//! d[0] = x         # reads d and x, binds d[0]
+//! a.append(x)      # reads a, a.append and x; effects of calls are not modelled
+//! def g(): use(x)  # reads use and x, binds g
+//! ```
 //!
-//! In a function of extreme size attributes and items are not followed: they come and go with
-//! their root. Beyond that the function is opaque.
+//! In very large functions attributes and items are not tracked separately from their root variable.
+//! Functions above the next size limit are opaque.
 
 use std::borrow::Cow;
 
@@ -22,7 +26,7 @@ use super::names::{NameId, NameSet, Names, Ranks};
 use super::scope::{self, Scope};
 use ag_syntax::qname::{QName, Segment};
 
-/// The most bits that one matrix of the analyses may have: 64 MB.
+/// The maximum number of bits in one matrix of the analyses: 64 MB.
 const MAX_BITS: usize = 1 << 29;
 
 /// A binding or deletion at a node.
@@ -32,11 +36,11 @@ pub(super) struct Effect {
     pub(super) kind: DefKind,
     pub(super) range: TextRange,
     pub(super) value: Option<TextRange>,
-    /// Whether it happens whenever the node completes.
+    /// Whether it happens on every path on which the node completes.
     pub(super) certain: bool,
 }
 
-/// The names that the functions and classes defined at a node read later.
+/// The names captured by the functions and classes defined at a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Capture {
     pub(super) node: NodeId,
@@ -50,17 +54,17 @@ pub struct Activity {
     pub(super) effects: Vec<Effect>,
     pub(super) effect_start: Vec<u32>,
     pub(super) captures: Vec<Capture>,
-    /// Whether attributes and items have definitions of their own.
-    followed: bool,
+    /// Whether attributes and items have definitions separate from their root.
+    tracks_paths: bool,
     reads: BitMatrix,
     binds: BitMatrix,
     deletes: BitMatrix,
-    /// The bodies of `except E as e`, and `e`.
+    /// The bodies of `except E as e` clauses, with the name `e`.
     handlers: Vec<(Block, NameId)>,
 }
 
 impl Activity {
-    /// `None` when nested scopes are too deep to be followed, or the function is too large.
+    /// Returns `None` if scopes are nested too deeply or the function is too large.
     pub(super) fn build(input: &Input<'_>, cfg: &Cfg, syntax: &[Syntax<'_>]) -> Option<Self> {
         let found: Vec<Accesses> = syntax.iter().map(|&syntax| accesses::of_node(syntax, input)).collect();
         let too_deep = found.iter().any(|accesses| accesses.too_deep);
@@ -80,7 +84,7 @@ impl Activity {
             return None;
         }
         let mut activity = Self {
-            followed: columns + definitions(&found, &names, &ranks, limit) <= limit,
+            tracks_paths: columns + definitions(&found, &names, &ranks, limit) <= limit,
             reads: BitMatrix::new(rows, columns),
             binds: BitMatrix::new(rows, columns),
             deletes: BitMatrix::new(rows, columns),
@@ -94,26 +98,26 @@ impl Activity {
         for (row, accesses) in found.into_iter().enumerate() {
             activity.add(row, accesses, &ranks);
         }
-        activity.handlers(cfg);
-        activity.place_names();
+        activity.collect_handlers(cfg);
+        activity.complete_scope();
         Some(activity)
     }
 
-    /// Of a function of which nothing is known, save its parameters.
+    /// The activity of an opaque function: only its parameters are known.
     pub(super) fn opaque(parameters: &ast::Parameters, cfg: &Cfg) -> Self {
         let nothing = cfg.nodes().map(|_| Accesses::default()).collect();
         Self::new(parameters, cfg, nothing).unwrap_or_default()
     }
 
-    /// The number of a name, or else of the longest prefix that has definitions here.
+    /// Returns the id of the name, or of its longest prefix that has definitions in this function.
     pub(super) fn tracked(&self, name: &QName) -> Option<NameId> {
-        let id = Some(name).filter(|name| self.followed || name.is_simple());
+        let id = Some(name).filter(|name| self.tracks_paths || name.is_simple());
         id.and_then(|name| self.names.id(name)).or_else(|| self.tracked(&name.parent()?))
     }
 
-    /// The names that are bound together with `bound`.
+    /// The longer names that a binding of `bound` also redefines: `a.b` for `a`.
     pub(super) fn dependents(&self, bound: NameId) -> impl Iterator<Item = NameId> + '_ {
-        self.followed.then(|| self.names.dependents(bound)).into_iter().flatten()
+        self.tracks_paths.then(|| self.names.dependents(bound)).into_iter().flatten()
     }
 
     fn add(&mut self, row: usize, accesses: Accesses, ranks: &Ranks) {
@@ -127,8 +131,8 @@ impl Activity {
         if !captures.is_empty() {
             self.captures.push(Capture { node: NodeId(row as u32), names: captures });
         }
-        // The other items that `d[i] = v` may bind; the item itself follows and is certain.
-        let items = accesses.items.into_iter().filter(|_| self.followed);
+        // `d[i] = v` may also bind other items of `d`. The write of `d[i]` itself is added below.
+        let items = accesses.items.into_iter().filter(|_| self.tracks_paths);
         for (container, range) in items.collect::<Vec<_>>() {
             let own = accesses.writes.iter().find(|write| write.range == range);
             for name in self.other_items(&container, own.map(|write| &write.name)) {
@@ -149,8 +153,8 @@ impl Activity {
         self.effect_start.push(self.effects.len() as u32);
     }
 
-    /// Completes the scope.
-    fn place_names(&mut self) {
+    /// Fills in the local, free and captured names of the scope.
+    fn complete_scope(&mut self) {
         let simple = |id: NameId| {
             self.names.get(id).filter(|name| name.is_simple()).map(|name| name.root_name().clone())
         };
@@ -165,7 +169,7 @@ impl Activity {
         let captures = self.captures.iter().flat_map(|capture| &capture.names);
         let captures = captures.filter_map(|&name| simple(name));
         scope.captured = captures.filter(|name| scope.is_local(name)).collect();
-        // Whatever reads `a.b` reads `a`.
+        // Simple names suffice: a read of `a.b` is also a read of `a`.
         let mut read = self.reads.empty_row();
         for row in 0..self.effect_start.len() - 1 {
             bits::union(&mut read, self.reads.row(row));
@@ -174,7 +178,8 @@ impl Activity {
         scope.free = read.filter(|name| !scope.is_local(name)).collect();
     }
 
-    /// The items of `container` that may be the one bound as `own`, or under a computed key.
+    /// Returns the other tracked items of `container` whose key may be equal to the key of `own`, or to a
+    /// computed key if `own` is `None`.
     fn other_items(&self, container: &QName, own: Option<&QName>) -> Vec<NameId> {
         let Some(id) = self.names.id(container) else { return Vec::new() };
         let depth = container.segments().len();
@@ -200,7 +205,7 @@ impl Activity {
             .collect()
     }
 
-    fn handlers(&mut self, cfg: &Cfg) {
+    fn collect_handlers(&mut self, cfg: &Cfg) {
         for (node, step) in cfg.nodes() {
             let (NodeKind::HandlerName(index), Some(stmt)) = (step.kind, step.stmt) else {
                 continue;
@@ -239,12 +244,12 @@ impl Activity {
         &self.scope
     }
 
-    /// The names whose values from before the node it uses.
+    /// The names that a node reads, except those that it has definitely bound before the read.
     pub fn reads(&self, node: NodeId) -> NameSet<'_> {
         NameSet::new(&self.names, self.reads.row(node.index()))
     }
 
-    /// The names a node binds, or may bind.
+    /// The names that a node binds or may bind.
     pub fn modifies(&self, node: NodeId) -> NameSet<'_> {
         NameSet::new(&self.names, self.binds.row(node.index()))
     }
@@ -253,7 +258,7 @@ impl Activity {
         NameSet::new(&self.names, self.deletes.row(node.index()))
     }
 
-    /// What the statements of a block read, whatever they have bound before.
+    /// The names that the statements of a block read, including names that the block binds first.
     pub fn reads_in(&self, cfg: &Cfg, block: Block) -> NameSet<'_> {
         self.gather(cfg, block, &self.reads)
     }
@@ -266,14 +271,14 @@ impl Activity {
         self.gather(cfg, block, &self.deletes)
     }
 
-    /// The steps of a statement and everything within it, as a block.
+    /// A statement and all statements within it, as a block.
     pub fn extent(cfg: &Cfg, stmt: StmtId) -> Block {
         let extent = cfg.extent(stmt);
         Block { kind: BlockKind::Body, start: extent.start, end: extent.end }
     }
 
-    /// The union of the rows of a block. The name of an `except E as e` within the block is its own
-    /// affair: it is gone after the clause.
+    /// Returns the union of the rows of a block. Excludes the name `e` of an `except E as e` within the
+    /// block, because Python deletes it at the end of the clause.
     fn gather(&self, cfg: &Cfg, block: Block, rows: &BitMatrix) -> NameSet<'_> {
         let mut members = rows.empty_row();
         let mut row = rows.empty_row();
@@ -302,7 +307,7 @@ impl Activity {
     }
 }
 
-/// How many definitions there are, one for each name that a binding concerns. Stops beyond `limit`.
+/// Counts the definitions: one for each name that a binding redefines. Stops above `limit`.
 fn definitions(found: &[Accesses], names: &Names, ranks: &Ranks, limit: usize) -> usize {
     let mut count = 0;
     for accesses in found {

@@ -1,4 +1,4 @@
-//! Sets of small numbers: the rows of one matrix, in a single allocation.
+//! Bit sets of small integers: the rows of a matrix in a single allocation.
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct BitMatrix {
@@ -21,7 +21,7 @@ impl BitMatrix {
         self.words.get_mut(row * self.width..(row + 1) * self.width).unwrap_or_default()
     }
 
-    /// Adds a row to another one; whether that changed it.
+    /// Adds the members of row `other` to row `row`. Returns whether `row` changed.
     pub(super) fn union_rows(&mut self, row: usize, other: usize) -> bool {
         let mut changed = false;
         for column in 0..self.width {
@@ -58,7 +58,7 @@ pub(super) fn contains(row: &[u64], column: u32) -> bool {
     row.get(column as usize / 64).is_some_and(|word| word & (1 << (column % 64)) != 0)
 }
 
-/// Adds `other` to `row`; whether that changed it.
+/// Adds the members of `other` to `row`. Returns whether `row` changed.
 #[inline]
 pub(super) fn union(row: &mut [u64], other: &[u64]) -> bool {
     let mut added = 0;
@@ -69,7 +69,7 @@ pub(super) fn union(row: &mut [u64], other: &[u64]) -> bool {
     added != 0
 }
 
-/// The members, ascending.
+/// Iterates over the members in ascending order.
 pub(super) fn iter(row: &[u64]) -> impl Iterator<Item = u32> + Clone + '_ {
     row.iter().enumerate().flat_map(|(index, &word)| {
         let mut rest = word;
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_sets_of_their_own() {
+    fn rows_are_independent_sets() {
         let mut matrix = BitMatrix::new(2, 130);
         for column in [129, 0, 64, 63] {
             matrix.insert(1, column);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn union_tells_whether_it_added_something() {
+    fn union_returns_whether_it_added_a_member() {
         let mut row = [0b01, 0];
         assert!(union(&mut row, &[0b10, 1]));
         assert!(!union(&mut row, &[0b11, 0]));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_lies_outside() {
+    fn columns_out_of_range_are_ignored() {
         let mut matrix = BitMatrix::new(0, 0);
         matrix.insert(3, 70);
         assert!(!contains(matrix.row(3), 70));

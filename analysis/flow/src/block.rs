@@ -1,7 +1,14 @@
-//! The variables of an `if`, `while` or `for`: what its blocks change, and what it is to the rest.
+//! The variables that the blocks of an `if`, `while` or `for` modify, and their roles.
 //!
-//! These are the state of the statement when it becomes a functional operator: what goes in, what
-//! comes out, and what may have no value on one of the ways.
+//! They are the state of the statement when it is converted to a functional operator such as
+//! `tf.cond`: its inputs, its outputs, and the variables that may be undefined on some path.
+//!
+//! ```python
+//! if c:
+//!     t = x + 1    # t: local
+//!     y = t        # y: output, undefined before the `if` and on the path around it
+//! return y
+//! ```
 
 use super::Flow;
 use super::cfg::{Block, BlockKind, Cfg, EdgeKind, NodeId, NodeKind, StatementKind, StmtId};
@@ -16,14 +23,15 @@ pub enum Definedness {
     Always,
 }
 
-/// What a variable is to the functional form of the statement.
+/// The role of a variable in the functional form of the statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
-    /// Its value is used afterwards; a composite always counts as such.
+    /// Live after the statement, or declared `global` or `nonlocal`. An attribute or item is an output if its
+    /// root and keys are live before the statement.
     Output,
-    /// Only the blocks themselves use its earlier value.
+    /// Live before the statement but not after it.
     Input,
-    /// Nothing outside takes notice of it.
+    /// Neither an input nor an output.
     Local,
 }
 
@@ -36,36 +44,36 @@ pub struct BlockVariable {
     pub live_out: bool,
     pub modified_in_body: bool,
     pub modified_in_orelse: bool,
-    /// At the start of the statement.
+    /// Definedness at the start of the statement.
     pub before: Definedness,
-    /// At the normal end of the body, and of the `else` block (for an absent one, of the way
-    /// around the body). `Always` for a way that never ends normally.
+    /// Definedness at the normal end of the body and of the `else` block. Without an `else` block, on the
+    /// path around the body. `Always` for a block that never completes normally.
     pub after_body: Definedness,
     pub after_orelse: Definedness,
-    /// No binding reaches the statement, and the name is neither `global` nor `nonlocal`.
+    /// No binding of the variable reaches the statement, and it is not declared `global` or `nonlocal`.
     pub undefined: bool,
 }
 
-/// How a block may be left.
+/// The ways in which control may leave a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exits {
-    /// At its end; a loop's body also by its own `continue`.
+    /// At its end. For the body of a loop, also by a `continue` of that loop.
     pub completes: bool,
     pub returns: bool,
     pub raises: bool,
-    /// From a loop around the block, which for a loop's body is that loop.
+    /// By a `break` of a loop around the block. For the body of a loop, this includes that loop.
     pub breaks: bool,
     pub continues: bool,
 }
 
 impl Exits {
-    /// Whether every way through the block returns.
+    /// Whether every path through the block ends with a `return`.
     pub fn always_returns(self) -> bool {
         self.returns && !self.completes && !self.raises && !self.breaks && !self.continues
     }
 }
 
-/// See the head of this file.
+/// The variables and exits of the blocks of one statement; see the module documentation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockVariables {
     /// Sorted by name.
@@ -92,19 +100,19 @@ impl BlockVariables {
         self.with(Role::Input)
     }
 
-    /// The whole state: outputs, then those that only go in.
+    /// The state of the functional operator: outputs, then variables that are only inputs.
     pub fn state(&self) -> impl Iterator<Item = &BlockVariable> {
         self.outputs().chain(self.inputs_only())
     }
 
-    /// The names without any value before the statement, temporaries of the blocks included.
+    /// The variables that are undefined before the statement, including local variables of the blocks.
     pub fn undefined(&self) -> impl Iterator<Item = &BlockVariable> {
         self.variables.iter().filter(|variable| variable.undefined)
     }
 }
 
 impl Flow {
-    /// The variables of an `if`, `elif`, `while` or `for`; `None` for other statements.
+    /// Returns the variables of an `if`, `elif`, `while` or `for`. `None` for other statements.
     pub fn block_variables(&self, stmt: StmtId) -> Option<BlockVariables> {
         let statement = self.cfg.statement(stmt)?;
         if !matches!(statement.kind, StatementKind::If | StatementKind::While | StatementKind::For) {
@@ -139,8 +147,8 @@ impl Flow {
             let role = if !name.is_simple() {
                 let base = QName::from(name.root_name());
                 let needed = std::iter::once(base).chain(name.key_names().map(QName::from));
-                let alive = needed.into_iter().all(|name| live_in.contains(&name));
-                if alive { Role::Output } else { Role::Local }
+                let is_live = needed.into_iter().all(|name| live_in.contains(&name));
+                if is_live { Role::Output } else { Role::Local }
             } else if is_out || outer {
                 Role::Output
             } else if is_in {
@@ -169,19 +177,20 @@ impl Flow {
         })
     }
 
-    /// Whether `name` has a value where a statement starts, and a loop its first round.
+    /// Whether `name` has a value at the start of a statement; for a loop, before the first iteration.
     pub fn defined_before(&self, stmt: StmtId, name: &QName) -> Definedness {
         let Some(id) = self.activity.tracked(name) else { return Definedness::Never };
-        judge(self.reaching.among(&self.entering(stmt), id))
+        definedness(self.reaching.among(&self.entering(stmt), id))
     }
 
-    /// The definitions of `name` where a statement starts, without those of a loop's earlier rounds.
+    /// Returns the definitions of `name` that reach the start of a statement; for a loop, its first
+    /// iteration.
     pub fn definitions_before(&self, stmt: StmtId, name: &QName) -> Vec<&Def> {
         let Some(id) = self.activity.tracked(name) else { return Vec::new() };
         self.reaching.among(&self.entering(stmt), id).collect()
     }
 
-    /// The definitions of `name` at the normal end of the body of an `if`, `while` or `for`.
+    /// Returns the definitions of `name` at the normal end of the body of an `if`, `while` or `for`.
     pub fn definitions_after_body(&self, stmt: StmtId, name: &QName) -> Vec<&Def> {
         let body = self.cfg.block(stmt, BlockKind::Body);
         let (Some(id), Some(body)) = (self.activity.tracked(name), body) else { return Vec::new() };
@@ -190,8 +199,8 @@ impl Flow {
         self.reaching.among(&self.reaching.leaving(&ends.body), id).collect()
     }
 
-    /// The same at the normal end of the `else` of an `if`; where there is none, of the way around
-    /// its body.
+    /// Returns the definitions of `name` at the normal end of the `else` block. Without an `else` block, on
+    /// the path around the body.
     pub fn definitions_after_orelse(&self, stmt: StmtId, name: &QName) -> Vec<&Def> {
         let body = self.cfg.block(stmt, BlockKind::Body);
         let (Some(id), Some(body)) = (self.activity.tracked(name), body) else { return Vec::new() };
@@ -200,7 +209,7 @@ impl Flow {
         self.reaching.among(&self.reaching.leaving(&ends.orelse), id).collect()
     }
 
-    /// Everything that reaches a statement from outside: a row for [`Reaching::among`].
+    /// Returns the definitions that reach a statement from outside it, as a row for [`Reaching::among`].
     ///
     /// [`Reaching::among`]: super::Reaching
     pub(super) fn entering(&self, stmt: StmtId) -> Vec<u64> {
@@ -215,10 +224,10 @@ impl Flow {
 
     fn defined_among(&self, row: &[u64], name: &QName) -> Definedness {
         let Some(id) = self.activity.tracked(name) else { return Definedness::Never };
-        judge(self.reaching.among(row, id))
+        definedness(self.reaching.among(row, id))
     }
 
-    /// How the statements of a block leave it.
+    /// Returns the exits of a block.
     fn exits(&self, block: Block, completes: bool) -> Exits {
         let mut exits = Exits { completes, ..Exits::default() };
         for index in block.start.0..block.end.0 {
@@ -238,7 +247,7 @@ impl Flow {
         exits
     }
 
-    /// Whether the loop of a `break` or `continue` lies within `block`.
+    /// Whether the loop of a `break` or `continue` is within `block`.
     fn in_loop_of(&self, block: Block, jump: StmtId) -> bool {
         let mut inner = jump;
         while let Some(outer) = self.cfg.statement(inner).and_then(|statement| statement.parent) {
@@ -255,14 +264,15 @@ impl Flow {
     }
 }
 
-/// The nodes after which the blocks of a statement end normally.
+/// The last nodes of the blocks of a statement on normal completion.
 struct Ends {
     body: Vec<NodeId>,
     orelse: Vec<NodeId>,
 }
 
 impl Ends {
-    /// The body of an `if` and the `else` both lead to the join; the body of a loop leads back.
+    /// The body and the `else` block of an `if` both continue to the join. The body of a loop continues to
+    /// the loop head.
     fn new(cfg: &Cfg, stmt: StmtId, body: Block, is_loop: bool) -> Self {
         let mut ends = Self { body: Vec::new(), orelse: Vec::new() };
         let own = |node: NodeId| cfg.node(node).is_some_and(|node| node.stmt == Some(stmt));
@@ -299,12 +309,12 @@ impl Ends {
     }
 }
 
-/// The verdict of the definitions on all ways; no way at all counts as defined.
-pub(super) fn judge<'a>(definitions: impl Iterator<Item = &'a Def>) -> Definedness {
+/// Combines the definitions on all paths. `Always` if there are none, because the point is unreachable.
+pub(super) fn definedness<'a>(definitions: impl Iterator<Item = &'a Def>) -> Definedness {
     let (mut defined, mut undefined) = (false, false);
     for definition in definitions {
         if definition.kind.defines() {
-            // A closure may have run or not.
+            // Includes `DefKind::Closure`, although the closure may not have run.
             defined = true;
         } else {
             undefined = true;

@@ -1,7 +1,8 @@
 //! Builds the control flow graph in one walk over the statements.
 //!
-//! The frontier holds the edges whose target is not there yet: the next node gets them all. It is
-//! empty after `return`, `raise`, `break` and `continue`, so the node after them has no way in.
+//! The frontier is the list of edges whose target does not exist yet. The next node becomes the target
+//! of all of them. The frontier is empty after `return`, `raise`, `break` and `continue`, so the node
+//! after them has no predecessor.
 
 mod compound;
 mod guarded;
@@ -16,10 +17,10 @@ use super::cfg::{
 };
 use super::input::Input;
 
-/// CPython refuses blocks nested deeper than this.
+/// The nesting limit of CPython for blocks.
 const MAX_NESTING: u32 = 100;
 
-/// What a node evaluates or binds.
+/// The syntax that a node evaluates or binds.
 #[derive(Clone, Copy)]
 pub(super) enum Syntax<'a> {
     Nothing,
@@ -33,7 +34,7 @@ pub(super) enum Syntax<'a> {
     Capture(&'a Pattern, &'a Expr),
     HandlerName(&'a Identifier),
     Unbind(&'a Identifier),
-    /// Asks the iterator of a `for` for an item.
+    /// Advances the iterator of a `for`.
     Next(&'a ast::StmtFor),
 }
 
@@ -41,7 +42,7 @@ pub(super) enum Syntax<'a> {
 pub(super) struct Builder<'a> {
     pub(super) nodes: Vec<Node>,
     pub(super) edges: Vec<Edge>,
-    /// One for each node.
+    /// Indexed by node.
     pub(super) syntax: Vec<Syntax<'a>>,
     pub(super) statements: Vec<Statement>,
     pub(super) copies: Vec<(StmtId, NodeId, NodeId)>,
@@ -50,17 +51,17 @@ pub(super) struct Builder<'a> {
     frontier: Vec<Pending>,
     frames: Vec<Frame>,
     with_may_suppress: bool,
-    /// The number of the next statement; set back to walk a `finally` body again.
+    /// The id of the next statement. Reset to build the second copy of a `finally` body.
     next: u32,
     parent: Option<StmtId>,
     nesting: u32,
-    doubling: u32,
+    duplication: u32,
 }
 
-/// An edge without target.
+/// An edge without a target.
 type Pending = (NodeId, EdgeKind);
 
-/// What a jump meets on its way outwards.
+/// An enclosing construct that a jump or an exception may lead to.
 enum Frame {
     Loop {
         head: NodeId,
@@ -69,7 +70,7 @@ enum Frame {
     Handlers {
         dispatch: NodeId,
     },
-    /// A `with` that may swallow exceptions, and those that it may.
+    /// A `with` that may suppress exceptions, and the edges of the exceptions raised in it.
     With {
         suppressed: Vec<Pending>,
     },
@@ -123,7 +124,7 @@ impl<'a> Builder<'a> {
         builder
     }
 
-    /// A node that nothing leads to yet.
+    /// Adds a node without predecessors.
     fn detached(
         &mut self,
         kind: NodeKind,
@@ -137,13 +138,13 @@ impl<'a> Builder<'a> {
         node
     }
 
-    /// Leads the frontier to `node`.
+    /// Makes `node` the target of all edges of the frontier.
     fn connect(&mut self, node: NodeId) {
         let edges = self.frontier.drain(..).map(|(from, kind)| Edge { from, to: node, kind });
         self.edges.extend(edges);
     }
 
-    /// The next node in the flow.
+    /// Adds a node after the frontier and makes it the new frontier.
     fn node(&mut self, kind: NodeKind, stmt: StmtId, range: TextRange, syntax: Syntax<'a>) -> NodeId {
         let node = self.detached(kind, Some(stmt), range, syntax);
         self.connect(node);
@@ -154,14 +155,14 @@ impl<'a> Builder<'a> {
         node
     }
 
-    /// A node with two ways out: the frontier is the one for true; the other is returned.
+    /// Adds a node with two successors. The frontier becomes the true edge; the false edge is returned.
     fn branch(&mut self, kind: NodeKind, stmt: StmtId, range: TextRange, syntax: Syntax<'a>) -> Pending {
         let node = self.node(kind, stmt, range, syntax);
         self.frontier = vec![(node, EdgeKind::True)];
         (node, EdgeKind::False)
     }
 
-    /// The exception of a node within a `try`; elsewhere it is assumed not to happen.
+    /// Adds the exception edge of a node within a `try`. Elsewhere a node is assumed not to raise.
     fn raise_from(&mut self, node: NodeId) {
         for frame in self.frames.iter_mut().rev() {
             match frame {
@@ -181,7 +182,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Sends the frontier outwards.
+    /// Connects the frontier to the target of a jump.
     fn jump(&mut self, jump: Jump) {
         let kind = jump.edge();
         let mut pending = take(&mut self.frontier);
@@ -190,7 +191,7 @@ impl<'a> Builder<'a> {
                 *edge = kind;
             }
         }
-        let leads_to = |to: NodeId| move |(from, kind)| Edge { from, to, kind };
+        let edge_to = |to: NodeId| move |(from, kind)| Edge { from, to, kind };
         for frame in self.frames.iter_mut().rev() {
             match (frame, jump) {
                 (Frame::Loop { breaks, .. }, Jump::Break) => {
@@ -198,12 +199,12 @@ impl<'a> Builder<'a> {
                     return;
                 }
                 (Frame::Loop { head, .. }, Jump::Continue) => {
-                    self.edges.extend(pending.into_iter().map(leads_to(*head)));
+                    self.edges.extend(pending.into_iter().map(edge_to(*head)));
                     return;
                 }
                 (Frame::With { suppressed }, Jump::Raise) => suppressed.extend(&pending),
                 (Frame::Handlers { dispatch }, Jump::Raise) => {
-                    self.edges.extend(pending.into_iter().map(leads_to(*dispatch)));
+                    self.edges.extend(pending.into_iter().map(edge_to(*dispatch)));
                     return;
                 }
                 (Frame::Finally { entries, jumps }, _) => {
@@ -216,11 +217,11 @@ impl<'a> Builder<'a> {
                 _ => {}
             }
         }
-        // `break` outside a loop, which is no valid Python, ends the function too.
-        self.edges.extend(pending.into_iter().map(leads_to(Cfg::EXIT)));
+        // A `break` or `continue` outside a loop is a syntax error; it also leads to the exit.
+        self.edges.extend(pending.into_iter().map(edge_to(Cfg::EXIT)));
     }
 
-    /// Numbers a statement. Its entry is the node that is built next.
+    /// Assigns an id to a statement. Its entry is the node added next.
     fn open(&mut self, kind: StatementKind, range: TextRange) -> StmtId {
         let stmt = StmtId(self.next);
         self.next += 1;
@@ -242,11 +243,11 @@ impl<'a> Builder<'a> {
         stmt
     }
 
-    /// Ends a statement after all those within it.
+    /// Sets the end and the exit node of a statement after its blocks have been built.
     fn close(&mut self, stmt: StmtId, exit: NodeId) {
         let end = StmtId(self.next);
         match self.statements.get_mut(stmt.index()) {
-            // Not closed yet: the end of a statement is after itself.
+            // Not closed yet: `end` is still the statement itself.
             Some(statement) if statement.end == stmt => {
                 statement.end = end;
                 statement.exit = exit;
@@ -266,7 +267,7 @@ impl<'a> Builder<'a> {
     fn block(&mut self, stmt: StmtId, kind: BlockKind, body: &'a [Stmt]) {
         let start = StmtId(self.next);
         let parent = self.parent.replace(stmt);
-        // `else: if` is an `elif` that a pass has nested.
+        // `else: if` may be an `elif` nested by a conversion pass; it does not add to the nesting.
         let is_elif = kind == BlockKind::Else && matches!(body, [Stmt::If(_)]);
         self.nesting += u32::from(!is_elif);
         if self.nesting > MAX_NESTING {
@@ -320,8 +321,8 @@ impl<'a> Builder<'a> {
         let node = self.node(NodeKind::Statement, stmt, statement.range(), Syntax::Statement(statement));
         self.close(stmt, node);
         match jump {
-            // Within a `try` the node already has the edge of a step that may raise.
-            Some(Jump::Raise) if self.catches() => {
+            // Within a `try` the node already has an exception edge.
+            Some(Jump::Raise) if self.is_guarded() => {
                 self.suppress(node);
                 self.frontier.clear();
             }
@@ -330,12 +331,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Whether a `try` is around.
-    fn catches(&self) -> bool {
+    /// Whether an exception of the current node leads to a handler or a `finally` of this function.
+    fn is_guarded(&self) -> bool {
         self.frames.iter().any(|frame| matches!(frame, Frame::Handlers { .. } | Frame::Finally { .. }))
     }
 
-    /// The exception of a node ends the `with`s around it, up to the innermost `try`.
+    /// Adds edges from a raising node to the ends of the enclosing `with` statements, up to the innermost
+    /// `try`.
     fn suppress(&mut self, node: NodeId) {
         for frame in self.frames.iter_mut().rev() {
             match frame {
@@ -347,7 +349,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Whether a step within a `try` may raise.
+/// Whether a node within a `try` may raise.
 fn may_raise(syntax: Syntax<'_>) -> bool {
     !matches!(
         syntax,

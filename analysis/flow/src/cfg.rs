@@ -1,8 +1,8 @@
 //! The control flow graph of one function: its statements, its nodes, and the edges between them.
 //!
-//! A node is a simple statement or one step of a compound one. Statements are numbered in
-//! pre-order; an `elif` counts as an `if` statement within the `else` of the clause before it, and
-//! reaches to the end of the whole `if`. Nested functions, classes and lambdas are single steps.
+//! A node is a simple statement or one step of a compound statement. Statement ids are assigned in
+//! pre-order. An `elif` is an `if` statement within the `else` of the preceding clause; its range extends
+//! to the end of the whole `if`. Nested functions, classes and lambdas are single steps.
 //!
 //! ```text
 //! if c: A else: B      Test -True-> A -> Join,  Test -False-> B -> Join
@@ -13,17 +13,17 @@
 //!                      Pattern, Guard -False-> the next Pattern, or Join
 //! try: A except E …    Enter -> A -> Join,  A -Exception-> Dispatch -> Handler,
 //!                      Handler -True-> HandlerName -> B -> Unbind -> Join,
-//!                      Handler -False-> the next Handler, or outwards
+//!                      Handler -False-> the next Handler, or the enclosing Dispatch, `finally` or Exit
 //! ```
 //!
-//! Within a `try` every step may raise, save `pass`, `break`, `continue`, `global` and `nonlocal`;
-//! an exception leaves with the state before the step or after it. Elsewhere only `raise` does.
-//! `with` is assumed not to swallow exceptions.
+//! Within a `try` every step except `pass`, `break`, `continue`, `global` and `nonlocal` may raise. The
+//! exception edge carries the state before the step and the state after it. Elsewhere only `raise`
+//! raises. [`Input::with_may_suppress`] determines whether a `with` may suppress exceptions.
 //!
-//! The body of a `finally` is there twice when it is entered both normally and otherwise: once for
-//! normal completion, once for exceptions, `return`, `break` and `continue` together, which
-//! afterwards go on to all their targets. So a statement may have several nodes of a kind; the one
-//! with the smallest number belongs to normal completion.
+//! The body of a `finally` has two copies if control enters it both normally and otherwise: one for normal
+//! completion, and one shared by exceptions, `return`, `break` and `continue`, with edges to all of their
+//! targets. A statement may therefore have several nodes of a kind. The one with the smallest id belongs
+//! to normal completion.
 
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ use super::input::Input;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u32);
 
-/// A statement by its number in pre-order.
+/// The pre-order index of a statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StmtId(pub u32);
 
@@ -54,49 +54,49 @@ impl StmtId {
     }
 }
 
-/// What a node does. The numbers count items, cases and handlers.
+/// The step that a node performs. The fields are indices of items, cases and handlers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeKind {
     Entry,
-    /// Where `return`, an uncaught exception and the end of the body lead to.
+    /// The target of `return`, of uncaught exceptions and of the end of the body.
     Exit,
     /// A simple statement, or a nested `def` or `class`.
     Statement,
     /// The condition of an `if`, `elif` or `while`.
     Test,
-    /// The evaluation of a `for`'s iterable, once.
+    /// Evaluates the iterable of a `for`, once.
     Iter,
-    /// Asks for the next item.
+    /// Advances the iterator of a `for`.
     Next,
-    /// Binds the item to the target.
+    /// Binds the item to the target of a `for`.
     Target,
     WithItem(u32),
     Subject,
-    /// Compares with a pattern; binds nothing.
+    /// Compares the subject with a pattern; binds nothing.
     Pattern(u32),
     /// Binds the names of a pattern that matched.
     Capture(u32),
     Guard(u32),
     /// The start of a `try`.
     Enter,
-    /// Where the exceptions of a `try` body arrive.
+    /// The target of the exceptions of a `try` body.
     Dispatch,
-    /// Evaluates the type of an `except` clause and compares with it.
+    /// Evaluates the type of an `except` clause and compares the exception with it.
     Handler(u32),
     /// Binds `e` of `except E as e`.
     HandlerName(u32),
-    /// Deletes it at the end of the clause.
+    /// Deletes `e` at the end of the clause.
     Unbind(u32),
-    /// Where the ways through a compound statement meet again.
+    /// The merge point of the paths through a compound statement.
     Join,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub kind: NodeKind,
-    /// The statement it is a step of; none for entry and exit.
+    /// The statement that the node is a step of. `None` for entry and exit.
     pub stmt: Option<StmtId>,
-    /// The text that is evaluated or bound here; the statement's for steps without text.
+    /// The range of the syntax evaluated or bound here. For other steps, the range of the statement.
     pub range: TextRange,
 }
 
@@ -105,11 +105,11 @@ pub enum EdgeKind {
     Normal,
     True,
     False,
-    /// To the head of a loop, from the end of its body or from a `continue`.
+    /// To the head of a loop, from the end of its body or a `continue`.
     Back,
     Break,
     Return,
-    /// With the state before the node or after it.
+    /// Carries the state before the node and the state after it.
     Exception,
 }
 
@@ -159,7 +159,7 @@ pub enum BlockKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     pub kind: BlockKind,
-    /// The first statement, and the one after the last.
+    /// The half-open range of statements, at any depth.
     pub start: StmtId,
     pub end: StmtId,
 }
@@ -179,37 +179,37 @@ pub struct Statement {
     pub kind: StatementKind,
     pub range: TextRange,
     pub parent: Option<StmtId>,
-    /// The statement after all those within this one.
+    /// The first statement after this one and all statements within it.
     pub end: StmtId,
-    /// Its first node, and the one after which it is complete: a simple statement's only node, a
-    /// compound one's `Join`.
+    /// Its first node and its last node on normal completion: the only node of a simple statement, the
+    /// `Join` of a compound one.
     pub entry: NodeId,
     pub exit: NodeId,
     pub blocks: Vec<Block>,
 }
 
-/// See the head of this file.
+/// The control flow graph of one function; see the module documentation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cfg {
     nodes: Vec<Node>,
     statements: Vec<Statement>,
-    /// Entry and exit of the further copies of statements in `finally` bodies.
+    /// Entry and exit of the additional copies of statements in `finally` bodies.
     copies: Vec<(StmtId, NodeId, NodeId)>,
     successors: Edges,
     predecessors: Edges,
-    /// The nodes by statement.
+    /// The nodes sorted by statement.
     of_stmt: Vec<NodeId>,
     of_stmt_start: Vec<u32>,
-    /// Reverse post-order; unreachable nodes come last.
+    /// All nodes in reverse post-order, unreachable nodes last.
     order: Vec<NodeId>,
-    /// One row.
+    /// A bit set with one row, indexed by node.
     reachable: BitMatrix,
-    /// Where those of the body end.
+    /// The end of the statements of the body, where [`Input::unreached`] starts.
     body_end: StmtId,
     opaque: bool,
 }
 
-/// Edges sorted by one of their ends, and where those of each node start.
+/// Edges sorted by source or target node, and the start index of the edges of each node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Edges {
     edges: Vec<Edge>,
@@ -229,7 +229,7 @@ impl Edges {
     }
 }
 
-/// The `index`-th of the consecutive slices of `items` that begin at `start`.
+/// Returns the `index`-th of the consecutive slices of `items` that start at the offsets `start`.
 pub(super) fn slice<'a, T>(items: &'a [T], start: &[u32], index: usize) -> &'a [T] {
     match (start.get(index), start.get(index + 1)) {
         (Some(&from), Some(&to)) => items.get(from as usize..to as usize).unwrap_or_default(),
@@ -245,12 +245,12 @@ impl Cfg {
         Self::with_syntax(&Input::function(def)).0
     }
 
-    /// The graph, and what each node stands for.
+    /// Builds the graph and the syntax of each node.
     pub(super) fn with_syntax<'a>(input: &Input<'a>) -> (Self, Vec<Syntax<'a>>) {
         Self::assemble(Builder::run(input))
     }
 
-    /// The graph of a function of which nothing is known.
+    /// Builds the graph of an opaque function, which has only entry and exit.
     pub(super) fn opaque(input: &Input<'_>) -> Self {
         Self::assemble(Builder::opaque(input)).0
     }
@@ -287,9 +287,9 @@ impl Cfg {
         (cfg, syntax)
     }
 
-    /// Whether the function is beyond what is followed: blocks deeper than CPython accepts (100
-    /// levels), scopes nested 64 levels, tens of thousands of bindings. Then the graph has no
-    /// statements, and nothing is known of the function.
+    /// Whether the function exceeds a limit of the analyses: more than 100 levels of blocks (the limit of
+    /// CPython), 64 levels of scopes, or tens of thousands of bindings. The graph of an opaque function has
+    /// no statements.
     pub fn is_opaque(&self) -> bool {
         self.opaque
     }
@@ -314,7 +314,7 @@ impl Cfg {
         self.predecessors.of(node)
     }
 
-    /// All nodes in reverse post-order from the entry; those that cannot be reached come last.
+    /// All nodes in reverse post-order from the entry, unreachable nodes last.
     pub fn reverse_post_order(&self) -> &[NodeId] {
         &self.order
     }
@@ -327,13 +327,13 @@ impl Cfg {
         self.statements.get(stmt.index())
     }
 
-    /// The statement, or the `elif` clause, that starts at `offset`.
+    /// The statement or `elif` clause that starts at `offset`.
     pub fn statement_at(&self, offset: TextSize) -> Option<StmtId> {
         let index = self.statements.partition_point(|stmt| stmt.range.start() < offset);
         (self.statements.get(index)?.range.start() == offset).then_some(StmtId(index as u32))
     }
 
-    /// The innermost statement around `range`.
+    /// The innermost statement that contains `range`.
     pub fn statement_around(&self, range: TextRange) -> Option<StmtId> {
         let after = self.statements.partition_point(|stmt| stmt.range.start() <= range.start());
         let mut candidate = after.checked_sub(1).map(|index| StmtId(index as u32));
@@ -347,7 +347,7 @@ impl Cfg {
         candidate
     }
 
-    /// The node that evaluates or binds the text at `range`: of an expression in a test, the test.
+    /// The node that evaluates or binds the syntax at `range`: the `Test` for an expression in a test.
     pub fn node_at(&self, range: TextRange) -> Option<NodeId> {
         let stmt = self.statement_around(range)?;
         self.nodes_of(stmt)
@@ -358,7 +358,7 @@ impl Cfg {
             .min_by_key(|node| (self.nodes[node.index()].range.len(), *node))
     }
 
-    /// The steps of a statement, without those of statements within it.
+    /// The nodes of a statement, without those of statements within it.
     pub fn nodes_of(&self, stmt: StmtId) -> &[NodeId] {
         slice(&self.of_stmt, &self.of_stmt_start, stmt.index())
     }
@@ -372,7 +372,7 @@ impl Cfg {
         }
     }
 
-    /// Entry and exit of every copy of a statement; first the one of normal completion.
+    /// Entry and exit of every copy of a statement. The copy for normal completion is first.
     pub fn points(&self, stmt: StmtId) -> impl Iterator<Item = (NodeId, NodeId)> + '_ {
         let first = self.statement(stmt).map(|statement| (statement.entry, statement.exit));
         let from = self.copies.partition_point(|copy| copy.0 < stmt);
@@ -384,17 +384,17 @@ impl Cfg {
         self.statement(stmt)?.blocks.iter().copied().find(|block| block.kind == kind)
     }
 
-    /// A statement with all those within it.
+    /// The range of a statement and all statements within it.
     pub fn extent(&self, stmt: StmtId) -> Range<StmtId> {
         stmt..self.statement(stmt).map_or(stmt, |statement| statement.end)
     }
 
-    /// The statements of the function; none when it is opaque.
+    /// The statements of the function. Empty if it is opaque.
     pub fn body(&self) -> Block {
         Block { kind: BlockKind::Body, start: StmtId(0), end: self.body_end }
     }
 
-    /// The statements that are never reached: [`Input::unreached`].
+    /// The statements of [`Input::unreached`].
     pub fn unreached(&self) -> Block {
         Block { kind: BlockKind::Body, start: self.body_end, end: StmtId(self.statements.len() as u32) }
     }
@@ -405,7 +405,7 @@ impl Cfg {
 }
 
 impl Node {
-    /// Whether its range is text of its own, not that of the whole statement.
+    /// Whether its range is the syntax of this step and not the range of the statement.
     fn has_text(&self) -> bool {
         !matches!(
             self.kind,

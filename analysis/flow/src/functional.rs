@@ -1,11 +1,11 @@
-//! A statement as a call of an operator on functions: what its blocks bind, and what its state lacks.
+//! Queries for rewriting a statement into a call of a functional operator: the names that its blocks bind,
+//! and those that may be undefined.
 //!
-//! [`block`](super::block) says the same of names with their roles, for those who judge a statement;
-//! this is for those who rewrite one.
+//! Conversion passes use these sets. Checks use [`block`](super::block), which also computes roles.
 
 use super::Flow;
 use super::accesses::DefKind;
-use super::block::{Definedness, judge};
+use super::block::{Definedness, definedness};
 use super::cfg::{Block, BlockKind, NodeKind, StatementKind, StmtId};
 use super::names::{NameId, NameSet};
 use super::{Activity, bits};
@@ -16,7 +16,8 @@ impl Flow {
         self.activity.set(self.activity.empty_row())
     }
 
-    /// All that the statements of a block bind or delete at any depth, the names of `except E as e` too.
+    /// Returns the names that the statements of a block bind or delete at any depth, including the `e` of
+    /// `except E as e`.
     pub fn bound_in(&self, block: Block) -> NameSet<'_> {
         let mut row = self.activity.empty_row();
         for &node in self.cfg.nodes_in(block) {
@@ -26,30 +27,31 @@ impl Flow {
         self.activity.set(row)
     }
 
-    /// The same of one block of a statement; nothing where it has none of that kind.
+    /// Returns [`Flow::bound_in`] for one block of a statement. Empty if the statement has no such block.
     pub fn bound_in_block(&self, stmt: StmtId, kind: BlockKind) -> NameSet<'_> {
         self.cfg.block(stmt, kind).map_or_else(|| self.no_names(), |block| self.bound_in(block))
     }
 
-    /// What the steps of a statement that `is_asked` picks bind or delete, its blocks aside.
-    pub fn bound_by(&self, stmt: StmtId, is_asked: impl Fn(NodeKind) -> bool) -> NameSet<'_> {
+    /// Returns the names that the steps of a statement selected by `selects` bind or delete, without those of
+    /// its blocks.
+    pub fn bound_by(&self, stmt: StmtId, selects: impl Fn(NodeKind) -> bool) -> NameSet<'_> {
         let mut names = self.no_names();
-        self.add_bound_by(stmt, is_asked, &mut names);
+        self.add_bound_by(stmt, selects, &mut names);
         names
     }
 
     /// Adds the names of [`Flow::bound_by`] to a set.
-    pub fn add_bound_by(&self, stmt: StmtId, is_asked: impl Fn(NodeKind) -> bool, names: &mut NameSet<'_>) {
+    pub fn add_bound_by(&self, stmt: StmtId, selects: impl Fn(NodeKind) -> bool, names: &mut NameSet<'_>) {
         for &node in self.cfg.nodes_of(stmt) {
-            if self.cfg.node(node).is_some_and(|node| is_asked(node.kind)) {
+            if self.cfg.node(node).is_some_and(|node| selects(node.kind)) {
                 names.add_row(self.activity.binds_row(node));
                 names.add_row(self.activity.deletes_row(node));
             }
         }
     }
 
-    /// The names bound in a statement that may have no value where its blocks start or end. Blocks
-    /// start after the test of an `if` and the iterable of a `for`, and before the test of a `while`.
+    /// Returns the names bound in a statement that may be undefined at the start or end of its blocks.
+    /// Blocks start after the test of an `if` and the iterable of a `for`, and before the test of a `while`.
     pub fn maybe_undefined(&self, stmt: StmtId) -> NameSet<'_> {
         let extent = Activity::extent(&self.cfg, stmt);
         let bound = self.bound_in(extent);
@@ -71,7 +73,7 @@ impl Flow {
         self.activity.set(row)
     }
 
-    /// What reaches the blocks of a statement from before it: a row for [`Reaching::among`].
+    /// Returns the definitions before a statement that reach its blocks, as a row for [`Reaching::among`].
     ///
     /// [`Reaching::among`]: super::Reaching
     fn before_blocks(&self, stmt: StmtId) -> Vec<u64> {
@@ -86,27 +88,27 @@ impl Flow {
         self.reaching.leaving(&nodes)
     }
 
-    /// Whether a name has a value wherever the blocks of a statement start.
+    /// Whether a name is defined on every path to the blocks of a statement.
     pub fn is_defined_before_blocks(&self, stmt: StmtId, name: &QName) -> bool {
         let id = self.activity.tracked(name);
         let row = self.before_blocks(stmt);
         id.is_some_and(|id| self.is_certain(&row, id))
     }
 
-    /// Whether the function itself has given a name a value; a global may have none.
+    /// Whether every definition is a binding in this function. A global may be undefined.
     fn is_certain(&self, row: &[u64], id: NameId) -> bool {
         let mut definitions = self.reaching.among(row, id);
         definitions.all(|definition| definition.kind.defines() && definition.kind != DefKind::Outer)
     }
 
-    /// The local variables that a step of a statement reads or deletes although they may have no
-    /// value; of its blocks nothing.
+    /// Returns the local variables that a step of a statement reads or deletes and that may be undefined
+    /// there. The blocks of the statement are not included.
     pub fn unbound_reads(&self, stmt: StmtId) -> NameSet<'_> {
         let mut row = self.activity.empty_row();
         for &node in self.cfg.nodes_of(stmt) {
             let reads = bits::iter(self.activity.reads_row(node));
             for id in reads.chain(bits::iter(self.activity.deletes_row(node))) {
-                if judge(self.reaching.before(node, NameId(id))) != Definedness::Always {
+                if definedness(self.reaching.before(node, NameId(id))) != Definedness::Always {
                     bits::insert(&mut row, id);
                 }
             }

@@ -1,45 +1,49 @@
-//! What a flow is built of: a function as it is written, or on its way through the passes of a compiler.
+//! The input of the dataflow analyses: a function as written, or as rewritten by conversion passes.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Stmt};
 use ruff_text_size::TextRange;
 
-/// The syntax of one function, and what its syntax does not say. Statements are identified by their
-/// number in pre-order ([`StmtId`](super::StmtId)), so that they need no positions.
+/// The syntax of one function and options. Statements are identified by their pre-order index
+/// ([`StmtId`](super::StmtId)), so synthesized nodes need no source positions.
 #[derive(Clone, Copy)]
 pub struct Input<'a> {
     pub parameters: &'a ast::Parameters,
     pub body: &'a [Stmt],
-    /// Statements that are never reached. They are numbered after those of the body; what they bind
-    /// and declare belongs to the scope.
+    /// Unreachable statements. Their ids follow those of the body. Their bindings and declarations belong
+    /// to the scope of the function.
     pub unreached: &'a [Stmt],
-    /// The variables that are read before each iteration of a `for`.
+    /// Returns the variables that are read before each iteration of a `for`, in addition to its own reads.
     pub loop_conditions: &'a dyn Fn(&ast::StmtFor) -> Vec<Name>,
-    /// Whether attributes and items (`a.b`, `d['k']`) are names of their own. Otherwise only
-    /// variables are followed.
-    pub follows_paths: bool,
-    /// Whether a `raise` in a `with` may be followed by what follows the `with`, whose context manager
-    /// swallowed the exception.
+    /// Whether attributes and items (`a.b`, `d['k']`) are tracked as names. Otherwise only variables are.
+    pub tracks_paths: bool,
+    /// Whether a context manager may suppress an exception, so that control continues after the `with`:
+    ///
+    /// ```python
+    /// with suppress(E):
+    ///     raise E
+    /// f()              # reachable
+    /// ```
     pub with_may_suppress: bool,
-    /// Of the whole function.
+    /// The range of the whole function.
     pub range: TextRange,
 }
 
 impl<'a> Input<'a> {
-    /// A function as it is written.
+    /// A function as written, with attributes and items tracked.
     pub fn function(def: &'a ast::StmtFunctionDef) -> Self {
         let input = Self::variables(&def.parameters, &def.body);
-        Self { follows_paths: true, with_may_suppress: false, range: def.range, ..input }
+        Self { tracks_paths: true, with_may_suppress: false, range: def.range, ..input }
     }
 
-    /// A function of which only the variables are of interest.
+    /// A function with only its variables tracked.
     pub fn variables(parameters: &'a ast::Parameters, body: &'a [Stmt]) -> Self {
         Self {
             parameters,
             body,
             unreached: &[],
             loop_conditions: &|_| Vec::new(),
-            follows_paths: false,
+            tracks_paths: false,
             with_may_suppress: true,
             range: TextRange::default(),
         }

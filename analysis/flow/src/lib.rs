@@ -1,14 +1,14 @@
-//! Control and data flow within one function: the graph, activity, reaching definitions, liveness.
+//! Control flow and dataflow within one function: graph, activity, reaching definitions, liveness.
 //!
-//! This room is a pure function of one function's syntax tree. It knows no types, no other
-//! function, no database; positions are those of the tree it is given. Nested functions and
-//! classes are single steps, seen by what they take from this function.
+//! The result depends only on the syntax tree of the function: no types, no other functions, no database.
+//! Ranges are those of the given tree. A nested function or class is a single step that reads the names it
+//! captures.
 //!
 //! ```text
 //! let flow = Flow::build(def);
 //! let stmt = flow.cfg.statement_at(node.range.start())?;
-//! flow.live_after(stmt);                         // names read after the whole statement
-//! flow.definitions_of(name_range, &name);        // what may have bound it
+//! flow.live_after(stmt);                         // names that may be read after the statement
+//! flow.definitions_of(name_range, &name);        // definitions that reach the expression
 //! flow.block_variables(stmt)?;                   // the state of an `if`, `while` or `for`
 //! ```
 
@@ -19,10 +19,10 @@ pub mod block;
 mod build;
 pub mod cfg;
 mod functional;
+mod inner_scopes;
 mod input;
 pub mod liveness;
 mod names;
-mod own;
 pub mod reaching;
 pub mod scope;
 
@@ -43,23 +43,25 @@ pub use reaching::{Def, Reaching};
 pub use scope::{Scope, Variables};
 
 use ag_syntax::qname::QName;
+use inner_scopes::InnerScopes;
 
-/// All flow facts of one function.
+/// The results of all analyses for one function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
     pub cfg: Cfg,
     pub activity: Activity,
     pub reaching: Reaching,
     pub liveness: Liveness,
-    own: own::OwnNames,
+    inner_scopes: InnerScopes,
 }
 
 impl Flow {
     pub fn build(def: &ast::StmtFunctionDef) -> Self {
-        Self { own: own::OwnNames::build(def), ..Self::of(&Input::function(def)) }
+        Self { inner_scopes: InnerScopes::build(def), ..Self::of(&Input::function(def)) }
     }
 
-    /// The facts by statement and node; [`Flow::definitions_of`] is for functions as they are written.
+    /// Analyzes a function that may be rewritten. [`Flow::definitions_of`] requires [`Flow::build`], which
+    /// also collects the variables of comprehensions and lambdas.
     pub fn of(input: &Input<'_>) -> Self {
         let (mut cfg, syntax) = Cfg::with_syntax(input);
         let activity = Activity::build(input, &cfg, &syntax).unwrap_or_else(|| {
@@ -68,11 +70,10 @@ impl Flow {
         });
         let reaching = Reaching::build(&cfg, &activity);
         let liveness = Liveness::build(&cfg, &activity, &reaching);
-        Self { cfg, activity, reaching, liveness, own: own::OwnNames::default() }
+        Self { cfg, activity, reaching, liveness, inner_scopes: InnerScopes::default() }
     }
 
-    /// Whether nothing is known of the function, because it is nested too deep or too large: see
-    /// [`Cfg::is_opaque`].
+    /// Whether the function is too large or too deeply nested to analyze: see [`Cfg::is_opaque`].
     pub fn is_opaque(&self) -> bool {
         self.cfg.is_opaque()
     }
@@ -81,22 +82,22 @@ impl Flow {
         self.activity.scope()
     }
 
-    /// The names that may be read from `node` on, before they are bound anew.
+    /// The names live before `node`: those that may be read at or after it before they are rebound.
     pub fn live_in(&self, node: NodeId) -> NameSet<'_> {
         self.activity.set(self.liveness.before(node))
     }
 
-    /// The same just after `node`.
+    /// The names live after `node`.
     pub fn live_out(&self, node: NodeId) -> NameSet<'_> {
         self.activity.set(self.liveness.after(&self.cfg, node))
     }
 
-    /// The names that are live where a whole statement starts.
+    /// The names live before a statement.
     pub fn live_before(&self, stmt: StmtId) -> NameSet<'_> {
         self.live_at(self.cfg.points(stmt).map(|(entry, _)| self.live_in(entry)))
     }
 
-    /// The names that are live after a whole statement: just after an `if` with all its clauses.
+    /// The names live after a statement with all its blocks.
     pub fn live_after(&self, stmt: StmtId) -> NameSet<'_> {
         self.live_at(self.cfg.points(stmt).map(|(_, exit)| self.live_out(exit)))
     }
@@ -105,33 +106,33 @@ impl Flow {
         sets.reduce(|all, set| all.union(&set)).unwrap_or_else(|| self.activity.set(Vec::new()))
     }
 
-    /// The definitions of `name` that reach `node`; none when the node cannot be reached, and those
-    /// of `a` for an `a.b` that does not occur in the function.
+    /// The definitions of `name` that reach `node`. Empty if the node is unreachable. For an `a.b` that does
+    /// not occur in the function, the definitions of `a`.
     pub fn definitions_at(&self, node: NodeId, name: &QName) -> Vec<&Def> {
         let id = self.activity.tracked(name);
         id.map(|id| self.reaching.before(node, id).collect()).unwrap_or_default()
     }
 
-    /// The definitions that may have bound `name` where the expression at `range` is evaluated; none of a
-    /// variable of a comprehension or lambda.
+    /// The definitions of `name` that reach the expression at `range`. Empty for a variable of a
+    /// comprehension or lambda.
     pub fn definitions_of(&self, range: TextRange, name: &QName) -> Vec<&Def> {
-        let node = self.cfg.node_at(range).filter(|_| !self.own.bind(range, name.root()));
+        let node = self.cfg.node_at(range).filter(|_| !self.inner_scopes.bind(range, name.root()));
         node.map(|node| self.definitions_at(node, name)).unwrap_or_default()
     }
 
-    /// Whether `name` has a value on every way to `node`, and so where no way leads there.
+    /// Whether `name` has a value on every path to `node`. True if `node` is unreachable.
     pub fn definitely_defined(&self, node: NodeId, name: &QName) -> bool {
         self.defined_at_node(node, name) == Definedness::Always
     }
 
-    /// Whether `name` has a value on some way to `node`.
+    /// Whether `name` has a value on some path to `node`.
     pub fn maybe_defined(&self, node: NodeId, name: &QName) -> bool {
         self.definitions_at(node, name).iter().any(|definition| definition.kind.defines())
     }
 
     fn defined_at_node(&self, node: NodeId, name: &QName) -> Definedness {
         match self.activity.tracked(name) {
-            Some(id) => block::judge(self.reaching.before(node, id)),
+            Some(id) => block::definedness(self.reaching.before(node, id)),
             None => Definedness::Never,
         }
     }

@@ -1,9 +1,17 @@
-//! Liveness: which names may be read before they are bound anew.
+//! Liveness: the names that may be read before they are rebound.
 //!
-//! A read of `a.b` makes `a` and `a.b` live; binding `a` ends the life of both. Names declared
-//! `global` or `nonlocal` are live everywhere: somebody else may read them. What a nested function
-//! captures is live wherever its definition reaches, since it may be called there; nothing else is
-//! live at the end of the function.
+//! A read of `a.b` makes `a` and `a.b` live; a binding of `a` kills both. Names declared `global` or
+//! `nonlocal` are live everywhere, because other functions may read them. A name captured by a nested
+//! function is live wherever the definition of that function reaches, because the function may be called
+//! there:
+//!
+//! ```python
+//! def g(): return x
+//! x = 2        # x is live after this statement
+//! return g()
+//! ```
+//!
+//! No other name is live at the end of the function.
 
 use super::activity::Activity;
 use super::bits::{self, BitMatrix};
@@ -13,7 +21,7 @@ use super::reaching::Reaching;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Liveness {
     before: BitMatrix,
-    /// Names that are live everywhere.
+    /// The names that are live everywhere.
     always: Vec<u64>,
 }
 
@@ -41,7 +49,7 @@ impl Liveness {
             if has_outer {
                 bits::union(before.row_mut(row), &always);
             }
-            // Only where something is evaluated, a function can be called.
+            // A captured name can be read only at a node that evaluates something.
             if !matches!(step.kind, NodeKind::Exit | NodeKind::Join) {
                 for capture in &activity.captures {
                     let alive = activity
@@ -71,7 +79,7 @@ impl Liveness {
                 for (word, killed) in after.iter_mut().zip(killed.row(node.index())) {
                     *word &= !killed;
                 }
-                // What an exception leaves behind may be from before the node.
+                // An exception may leave the node before its bindings take effect.
                 for edge in cfg.successors(node).iter().filter(|edge| edge.kind == EdgeKind::Exception) {
                     bits::union(&mut after, self.before.row(edge.to.index()));
                 }

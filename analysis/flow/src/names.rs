@@ -1,4 +1,4 @@
-//! The names of one function, numbered in their order, and sets of them.
+//! The sorted names of one function, their ids, and sets of names.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -10,19 +10,19 @@ use rustc_hash::FxBuildHasher;
 use super::bits;
 use ag_syntax::qname::QName;
 
-/// A name by its rank in the function's [`Names`].
+/// The rank of a name in the [`Names`] of its function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct NameId(pub(super) u32);
 
-/// All names a function reads or binds, sorted.
+/// All names that a function reads or binds, sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Names {
     sorted: Vec<QName>,
-    /// Those with a variable among their keys: `d[i]`.
+    /// The names with a variable as a key: `d[i]`.
     keyed: Vec<NameId>,
 }
 
-/// The ranks of names that are yet to be looked up many times.
+/// A hash map from names to ranks, for repeated lookups.
 pub(super) struct Ranks {
     names: IndexSet<QName, FxBuildHasher>,
     /// By position in `names`.
@@ -75,12 +75,13 @@ impl Names {
         self.sorted.iter().enumerate().map(|(index, name)| (NameId(index as u32), name))
     }
 
-    /// A bound for the number of names that binding `bound` concerns, itself included, and for
-    /// the work to list them.
+    /// An upper bound on the number of names that a binding of `bound` redefines, including itself, and on
+    /// the cost of listing them.
     pub(super) fn dependents_cost(&self, bound: NameId) -> usize {
         1 + self.keyed.len() + self.extensions(bound).count()
     }
 
+    /// The names with the proper prefix `bound`, which follow it in the order.
     fn extensions(&self, bound: NameId) -> impl Iterator<Item = NameId> + '_ {
         let name = self.get(bound);
         (bound.0 + 1..self.len() as u32).map(NameId).take_while(move |&id| {
@@ -88,7 +89,7 @@ impl Names {
         })
     }
 
-    /// The longer names that denote something else once `bound` is bound anew: `a.b`, `d[a]` of `a`.
+    /// The longer names that denote another object after `bound` is rebound: `a.b` and `d[a]` for `a`.
     pub(super) fn dependents(&self, bound: NameId) -> impl Iterator<Item = NameId> + '_ {
         let name = self.get(bound);
         let keyed = self.keyed.iter().copied().filter(move |&id| {
@@ -99,7 +100,7 @@ impl Names {
     }
 }
 
-/// A set of names, in order.
+/// An ordered set of names of one function.
 #[derive(Clone)]
 pub struct NameSet<'a> {
     names: &'a Names,
@@ -145,19 +146,19 @@ impl<'a> NameSet<'a> {
         self.iter().cloned().collect()
     }
 
-    /// The names that are in both sets, which must be of one function.
+    /// The names in both sets. Both must belong to the same function.
     pub fn intersection(mut self, other: &NameSet<'_>) -> Self {
         self.members.to_mut().iter_mut().zip(&*other.members).for_each(|(word, other)| *word &= other);
         self
     }
 
-    /// The names that are not in `other`, which must be of the same function.
+    /// The names that are not in `other`. Both must belong to the same function.
     pub fn difference(mut self, other: &NameSet<'_>) -> Self {
         self.members.to_mut().iter_mut().zip(&*other.members).for_each(|(word, other)| *word &= !other);
         self
     }
 
-    /// The names of both sets, which must be of one function.
+    /// The names in either set. Both must belong to the same function.
     pub fn union(mut self, other: &NameSet<'_>) -> Self {
         self.add(other);
         self
@@ -171,7 +172,7 @@ impl PartialEq for NameSet<'_> {
 }
 impl Eq for NameSet<'_> {}
 
-/// As a Python programmer would list them: `a, a.b, d['k']`.
+/// Python syntax, comma-separated: `a, a.b, d['k']`.
 impl fmt::Display for NameSet<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, name) in self.iter().enumerate() {

@@ -1,10 +1,21 @@
-//! Reaching definitions: which bindings may have given a name the value it has at a node.
+//! Reaching definitions: the bindings that may determine the value of a name at a node.
 //!
-//! At entry every name has one definition: its parameter, its value from outside, or *undefined*
-//! for a local variable. `del x` is a definition that leaves `x` undefined. Binding `a` defines
-//! `a.b` too, as another object's attribute. A binding that may or may not happen (a nested
-//! function's `nonlocal`, a walrus in the right operand of `and`) adds to the definitions that
-//! were there before; that of a nested function stays for good, since it may be called any time.
+//! At the entry every name has one definition: its parameter, its value from outside, or *undefined* for
+//! a local variable. `del x` is a definition after which `x` is undefined. A binding of `a` also defines
+//! `a.b`, which then denotes an attribute of another object.
+//!
+//! A binding that may not happen does not kill earlier definitions: a walrus in the right operand of
+//! `and`, or the `nonlocal` binding of a nested function. The latter is never killed, because the nested
+//! function may be called at any time.
+//!
+//! ```python
+//! x = 1
+//! if c:
+//!     x = 2
+//! use(x)                     # x = 1 and x = 2 reach
+//! c and (x := f())
+//! use(x)                     # x = 1, x = 2 and x := f() reach
+//! ```
 
 use ruff_text_size::TextRange;
 
@@ -18,25 +29,26 @@ use ag_syntax::qname::QName;
 /// A definition of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Def {
-    /// The name that is bound; for `a.b` it may be `a`.
+    /// The bound name. A definition of `a.b` may be a binding of `a`.
     pub name: QName,
     pub kind: DefKind,
-    /// [`Cfg::ENTRY`] for what holds at the start.
+    /// The node of the binding; [`Cfg::ENTRY`] for definitions at the start of the function.
     pub node: NodeId,
-    /// The bound name in the text; the function for what holds at the start.
+    /// The range of the bound name; of the function for definitions at its start.
     pub range: TextRange,
-    /// The value where the syntax shows it: the right side (of `a, b = x, y` the part that
-    /// corresponds; of `a, b = f()` nothing), the iterable of a `for`, the context of a `with`, the subject of a `match`.
+    /// The expression of the value, if the syntax contains one: the right side of an assignment (the
+    /// corresponding element for `a, b = x, y`, none for `a, b = f()`), the iterable of a `for`, the
+    /// context of a `with`, the subject of a `match`.
     pub value: Option<TextRange>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reaching {
     defs: Vec<Def>,
-    /// A slot is a definition for one name; the slots of a name are consecutive.
+    /// A slot is a pair of a definition and a name that it defines. The slots of a name are consecutive.
     slots: Vec<u32>,
     slot_start: Vec<u32>,
-    /// What each node does, in order.
+    /// The definitions at each node, in evaluation order.
     steps: Vec<Step>,
     step_start: Vec<u32>,
     /// The slots that reach each node.
@@ -52,13 +64,13 @@ struct Step {
 
 impl Reaching {
     pub(super) fn build(cfg: &Cfg, activity: &Activity) -> Self {
-        let mut reaching = Self::number(cfg, activity);
+        let mut reaching = Self::collect(cfg, activity);
         reaching.solve(cfg);
         reaching
     }
 
-    /// Lists the definitions, and what the nodes do with them.
-    fn number(cfg: &Cfg, activity: &Activity) -> Self {
+    /// Collects the definitions and the steps of the nodes.
+    fn collect(cfg: &Cfg, activity: &Activity) -> Self {
         let names = &activity.names;
         let mut defs = Vec::with_capacity(names.len() + activity.effects.len());
         // (name, definition, node, certain)
@@ -97,7 +109,7 @@ impl Reaching {
             .enumerate()
             .map(|(index, &(name, _, node, certain))| (node, Step { name, slot: index as u32, certain }))
             .collect();
-        // Within a node definitions are in the order of evaluation.
+        // Within a node, definitions are in evaluation order.
         steps.sort_by_key(|(node, step)| (*node, slots[step.slot as usize].1));
         let step_start = (0..=cfg.node_count() as u32)
             .map(|node| steps.partition_point(|step| step.0 < NodeId(node)) as u32)
@@ -141,7 +153,7 @@ impl Reaching {
         }
     }
 
-    /// From what reaches a node to what leaves it.
+    /// The transfer function of a node: maps the definitions before it to those after it.
     fn transfer(&self, node: NodeId, row: &mut [u64]) {
         for step in cfg::slice(&self.steps, &self.step_start, node.index()) {
             if step.certain {
@@ -162,12 +174,12 @@ impl Reaching {
         }
     }
 
-    /// The definitions of `name` that reach `node`, in the order of the text.
+    /// The definitions of `name` that reach `node`, in source order.
     pub(super) fn before(&self, node: NodeId, name: NameId) -> impl Iterator<Item = &Def> {
         self.among(self.before.row(node.index()), name)
     }
 
-    /// Everything that leaves one of the nodes: a row for [`Reaching::among`].
+    /// The definitions after any of the nodes, as a row for [`Reaching::among`].
     pub(super) fn leaving(&self, nodes: &[NodeId]) -> Vec<u64> {
         let mut all = self.before.empty_row();
         let mut after = self.before.empty_row();
@@ -179,7 +191,7 @@ impl Reaching {
         all
     }
 
-    /// Everything that goes along one of the edges: a row for [`Reaching::among`].
+    /// The definitions on any of the edges, as a row for [`Reaching::among`].
     pub(super) fn along<'a>(&self, edges: impl Iterator<Item = &'a Edge>) -> Vec<u64> {
         let mut all = self.before.empty_row();
         for edge in edges {
@@ -191,7 +203,7 @@ impl Reaching {
         all
     }
 
-    /// The definitions of `name` in a row.
+    /// The definitions of `name` in `row`.
     pub(super) fn among<'a>(&'a self, row: &[u64], name: NameId) -> impl Iterator<Item = &'a Def> {
         self.slots_of(name).filter(|&slot| bits::contains(row, slot)).map(|slot| self.def(slot))
     }
@@ -200,12 +212,12 @@ impl Reaching {
         &self.defs[self.slots[slot as usize] as usize]
     }
 
-    /// Whether the definition made at `at` reaches `node`.
+    /// Whether a definition of `name` at the node `at` reaches `node`.
     pub(super) fn reaches(&self, at: NodeId, name: NameId, node: NodeId) -> bool {
         self.before(node, name).any(|def| def.node == at)
     }
 
-    /// All definitions in the function, those at its start first.
+    /// All definitions in the function, starting with those at its entry.
     pub fn definitions(&self) -> &[Def] {
         &self.defs
     }

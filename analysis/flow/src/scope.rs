@@ -1,4 +1,4 @@
-//! The scope of the function: where each of its names lives.
+//! Scopes: the names of a function by the scope that they belong to.
 
 use std::collections::BTreeSet;
 
@@ -9,25 +9,33 @@ use rustc_hash::FxHashSet;
 
 use super::accesses::{self, Accesses, DefKind, Write};
 
-/// The names of a function by where they live; `x` counts wherever `x.y` does.
+/// The names of a function by scope. `x.y` is listed under its root `x`.
+///
+/// ```python
+/// def f(p):           # parameters: p
+///     global g        # globals: g
+///     y = other(p)    # locals: p, y, h; free: other
+///     def h():
+///         return y    # captured: y
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// In the order of the signature: positional-only, positional, keyword-only, `*args`, `**kwargs`.
     pub parameters: Vec<Name>,
-    /// Bound in the function, parameters included.
+    /// Bound in the function, including parameters.
     pub locals: BTreeSet<Name>,
     pub globals: BTreeSet<Name>,
     pub nonlocals: BTreeSet<Name>,
-    /// Read, and not local: globals, builtins, variables of enclosing functions.
+    /// Read but not local: globals, builtins, variables of enclosing functions.
     pub free: BTreeSet<Name>,
-    /// Local, and bound by a nested function (`nonlocal`).
+    /// Local and bound by a nested function (`nonlocal`).
     pub closure_written: BTreeSet<Name>,
-    /// Local, and read by a nested function after its definition.
+    /// Local and read by a nested function.
     pub captured: BTreeSet<Name>,
 }
 
 impl Scope {
-    /// The scope as far as the function declares it.
+    /// The part of the scope that parameters and declarations determine.
     pub(super) fn declared(parameters: &ast::Parameters, accesses: &[Accesses]) -> Self {
         let parameters: Vec<Name> = self::parameters(parameters).cloned().collect();
         let globals: BTreeSet<Name> = accesses.iter().flat_map(|found| &found.globals).cloned().collect();
@@ -42,20 +50,20 @@ impl Scope {
         self.locals.contains(name)
     }
 
-    /// Whether the function declares it `global` or `nonlocal`.
+    /// Whether the function declares `name` as `global` or `nonlocal`.
     pub fn is_declared_outer(&self, name: &str) -> bool {
         self.globals.contains(name) || self.nonlocals.contains(name)
     }
 }
 
-/// The variables of one scope, without their flow: of a function, a lambda, or a list of statements.
+/// The variables of one scope without dataflow: a function, a lambda, or a statement list.
 #[derive(Clone, Debug, Default)]
 pub struct Variables {
-    /// Parameters and everything bound or deleted; not what is declared `global` or `nonlocal`.
+    /// Parameters and all names bound or deleted, except those declared `global` or `nonlocal`.
     pub bound: FxHashSet<Name>,
     pub globals: FxHashSet<Name>,
     pub nonlocals: FxHashSet<Name>,
-    /// Those of a scope around this one, module and builtins included, that it or a scope within it uses.
+    /// Names of enclosing scopes, including the module and builtins, that this scope or a nested one uses.
     pub free: FxHashSet<Name>,
 }
 
@@ -95,7 +103,7 @@ impl Variables {
         own
     }
 
-    /// What is assigned here, whichever scope it belongs to.
+    /// All names assigned here, including those declared `global` or `nonlocal`.
     pub fn assigned(self) -> FxHashSet<Name> {
         let Self { mut bound, globals, nonlocals, .. } = self;
         bound.extend(globals);

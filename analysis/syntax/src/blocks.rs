@@ -1,9 +1,9 @@
-//! Blocks: the lists of statements that a compound statement consists of.
+//! Blocks: the statement lists of a compound statement.
 
 use ruff_python_ast::{self as ast, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-/// The blocks of a compound statement, in source order; of a nested `def` or `class` none.
+/// Returns the blocks of a compound statement, in source order. Empty for a nested `def` or `class`.
 pub fn of(statement: &Stmt) -> Vec<&[Stmt]> {
     match statement {
         Stmt::If(node) => {
@@ -26,30 +26,29 @@ pub fn of(statement: &Stmt) -> Vec<&[Stmt]> {
     }
 }
 
-/// The statements after the one at `range`, in the block that it stands in.
+/// Returns the statements after the one at `range` in the same block.
 pub fn following(mut block: &[Stmt], range: TextRange) -> &[Stmt] {
     while let Some(position) = block.iter().position(|statement| statement.range().contains_range(range)) {
         let Some(statement) = block.get(position) else { break };
         if statement.range() == range {
             return block.get(position + 1..).unwrap_or_default();
         }
-        let within = of(statement)
+        let containing = of(statement)
             .into_iter()
             .find(|block| block.iter().any(|statement| statement.range().contains_range(range)));
-        let Some(inner) = within else { break };
+        let Some(inner) = containing else { break };
         block = inner;
     }
     &[]
 }
 
-/// All statements of a block, at any depth, outer ones first; nested functions and classes are not
-/// entered.
+/// Returns all statements of a block in pre-order. Bodies of nested functions and classes are excluded.
 pub fn statements(block: &[Stmt]) -> Vec<&Stmt> {
     let mut found = Vec::new();
-    let mut waiting: Vec<&Stmt> = block.iter().rev().collect();
-    while let Some(statement) = waiting.pop() {
+    let mut stack: Vec<&Stmt> = block.iter().rev().collect();
+    while let Some(statement) = stack.pop() {
         found.push(statement);
-        waiting.extend(of(statement).into_iter().rev().flat_map(|block| block.iter().rev()));
+        stack.extend(of(statement).into_iter().rev().flat_map(|block| block.iter().rev()));
     }
     found
 }

@@ -1,32 +1,39 @@
-//! The expressions of one function in pre-order: their ids are the same in the user's text and in annotated source.
+//! Ids for the expressions of one function, assigned in pre-order. The ids are the same in the user's
+//! text and in annotated source.
 //!
-//! Numbered: everything evaluated when the function runs; lambda bodies, comprehensions and class
-//! bodies included. Not numbered: annotations, and nested functions, save their decorators and
-//! defaults, which are evaluated in this function.
+//! Every expression evaluated when the function runs has an id, including lambda bodies, comprehensions
+//! and class bodies. Annotations and nested functions have none, except for the decorators and defaults
+//! of a nested function, which the enclosing function evaluates:
+//!
+//! ```python
+//! def f(x: int):            # `int` has no id
+//!     y = x + 1             # ids 0 to 3: y, x + 1, x, 1
+//!     def g(z=y): return z  # id 4: the default y; the body of g has no ids
+//! ```
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, NodeIndex, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-/// The number of an expression within its function.
+/// The pre-order index of an expression within its function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExprId(pub u32);
 
-/// All expressions of `def` in pre-order. Equal functions give equal sequences, whatever
-/// annotations their parameters have.
+/// Returns all expressions of `def` in pre-order. The sequence does not depend on annotations.
 pub fn of_function(def: &ast::StmtFunctionDef) -> Vec<&Expr> {
     of_body(&def.body)
 }
 
-/// All expressions of a module that belong to no function, in pre-order.
+/// Returns all expressions of a module outside functions, in pre-order.
 pub fn of_body(body: &[Stmt]) -> Vec<&Expr> {
     let mut collector = Collector { expressions: Vec::new() };
     collector.visit_body(body);
     collector.expressions
 }
 
-/// Writes the numbers of [`of_function`] into the nodes, so that [`id`] is a load.
-pub fn number(def: &ast::StmtFunctionDef) -> u32 {
+/// Stores the index of each expression of [`of_function`] in its node, where [`id`] reads it. Returns
+/// the number of expressions.
+pub fn assign_ids(def: &ast::StmtFunctionDef) -> u32 {
     let expressions = of_function(def);
     for (index, expression) in expressions.iter().enumerate() {
         ast::HasNodeIndex::node_index(*expression).set(NodeIndex::from(index as u32));
@@ -34,12 +41,12 @@ pub fn number(def: &ast::StmtFunctionDef) -> u32 {
     expressions.len() as u32
 }
 
-/// The number of an expression of a function that was [`number`]ed.
+/// Returns the id of an expression. `None` before [`assign_ids`].
 pub fn id(expression: &Expr) -> Option<ExprId> {
     ast::HasNodeIndex::node_index(expression).load().as_u32().map(ExprId)
 }
 
-/// The outermost expression of `def` that spans exactly `range`.
+/// Returns the outermost expression of `def` whose range is exactly `range`.
 pub fn at(def: &ast::StmtFunctionDef, range: TextRange) -> Option<&Expr> {
     let mut finder = Finder { range, found: None };
     finder.visit_body(&def.body);

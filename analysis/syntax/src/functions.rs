@@ -1,4 +1,4 @@
-//! Which functions a file has, in source order, and the slice of text each of them is.
+//! The functions and classes of a file in source order, and the text slice of each function.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, ModModule, PySourceType, Stmt};
@@ -9,26 +9,26 @@ use std::sync::Arc;
 
 use super::expressions;
 
-/// The name of a function within its file: `Model.call`, `train.step`; stable under edits elsewhere.
+/// Identifies a function within its file: `Model.call`, `train.step`. Stable under edits elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FunctionPath {
-    /// Classes and functions around it, joined with dots (no `<locals>`).
+    /// The names of the enclosing classes and functions and its own, joined with dots, without `<locals>`.
     pub qualname: Name,
-    /// 0 for the first function of that qualified name in the file, 1 for the next …
+    /// Index among the functions with the same qualified name in the file, in source order.
     pub occurrence: u16,
 }
 
-/// What the file says about one function without looking at its body's meaning.
+/// The position of one function in its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionEntry {
     pub path: FunctionPath,
-    /// From `def` (or `async`) to the end of the body: the slice.
+    /// The slice: from `def` (or `async`) to the end of the body.
     pub range: TextRange,
     /// The range of the name after `def`.
     pub name_range: TextRange,
-    /// The innermost class around it, if its parent scope is a class.
+    /// The class that directly encloses the function, as an index into [`Definitions::classes`].
     pub class: Option<u32>,
-    /// The enclosing function, as an index into the same list.
+    /// The innermost enclosing function, as an index into [`Definitions::functions`].
     pub parent: Option<u32>,
 }
 
@@ -38,11 +38,11 @@ pub struct ClassEntry {
     pub qualname: Name,
     pub range: TextRange,
     pub name_range: TextRange,
-    /// The blanks before its statements; empty for `class A: pass` on one line.
+    /// The indentation of its statements; empty for `class A: pass` on one line.
     pub indentation: Box<str>,
-    /// The text of its bases: `keras.Model`, `nn.Module`.
+    /// The source text of its bases: `keras.Model`, `nn.Module`.
     pub bases: Vec<Box<str>>,
-    /// Indices of its methods.
+    /// Its methods, as indices into [`Definitions::functions`].
     pub methods: Vec<u32>,
 }
 
@@ -62,7 +62,7 @@ impl Definitions {
         collector.definitions
     }
 
-    /// The innermost function whose slice contains `offset`.
+    /// Returns the innermost function whose slice contains `offset`.
     pub fn function_at(&self, offset: TextSize) -> Option<u32> {
         let after = self.functions.partition_point(|f| f.range.start() <= offset);
         let mut candidate = after.checked_sub(1).map(|index| index as u32);
@@ -71,7 +71,7 @@ impl Definitions {
             if entry.range.contains_inclusive(offset) {
                 return Some(index);
             }
-            // Not inside it: the next candidate in source order that can still enclose `offset`.
+            // `offset` is after this function: try the enclosing function, or else the preceding one.
             candidate = entry.parent.or_else(|| index.checked_sub(1));
         }
         None
@@ -83,7 +83,7 @@ impl Definitions {
     }
 }
 
-/// One function's slice, parsed on its own: nothing in it depends on where the function stands.
+/// The slice of one function, parsed on its own. Independent of the function's position in the file.
 #[derive(Debug)]
 pub struct FunctionAst {
     pub text: Arc<str>,
@@ -99,19 +99,19 @@ impl PartialEq for FunctionAst {
 impl Eq for FunctionAst {}
 
 impl FunctionAst {
-    /// Parses a slice. `None` when error recovery does not even find a `def` in it.
+    /// Parses a slice. `None` if error recovery finds no `def` in it.
     pub fn parse(text: Arc<str>, source_type: PySourceType) -> Option<Self> {
         let options =
             ParseOptions::from(source_type).with_target_version(ruff_python_ast::PythonVersion::latest());
         let parsed = ruff_python_parser::parse_unchecked(&text, options).try_into_module()?;
         let expression_count = match parsed.suite().first() {
-            Some(Stmt::FunctionDef(def)) => expressions::number(def),
+            Some(Stmt::FunctionDef(def)) => expressions::assign_ids(def),
             _ => return None,
         };
         Some(Self { text, parsed, expression_count })
     }
 
-    /// The function; ranges count from its `def`.
+    /// The function. Ranges are relative to its `def`.
     pub fn def(&self) -> &ast::StmtFunctionDef {
         match self.parsed.suite().first() {
             Some(Stmt::FunctionDef(def)) => def,
@@ -249,21 +249,22 @@ impl Collector<'_> {
     }
 }
 
-/// The blanks between the start of the line and `offset`; empty if anything else stands there.
+/// Returns the whitespace between the start of the line and `offset`. Empty if the line has other code
+/// before `offset`.
 fn indentation(text: &str, offset: TextSize) -> &str {
     let before = text.get(..offset.to_usize()).unwrap_or_default();
     let line = &before[before.rfind(['\n', '\r']).map_or(0, |end| end + 1)..];
     if line.chars().all(char::is_whitespace) { line } else { "" }
 }
 
-/// Where `def` or `async def` stands: after the decorators, which belong to the enclosing scope.
+/// Returns the offset of `def` or `async def`. Decorators precede it and belong to the enclosing scope.
 pub fn keyword_start(text: &str, def: &ast::StmtFunctionDef) -> TextSize {
     let decorators = def.decorator_list.last().map(Ranged::end);
     decorators.and_then(|end| keyword_between(text, end, def.name.start())).unwrap_or(def.start())
 }
 
-/// The `def` or `async def` between the last decorator and the name: only blanks and comments stand
-/// there otherwise.
+/// Returns the offset of `def` or `async def` between the end of the last decorator and the name. All other
+/// text between them is whitespace and comments.
 pub fn keyword_between(text: &str, decorators: TextSize, name: TextSize) -> Option<TextSize> {
     let mut offset = decorators;
     for line in text[TextRange::new(decorators, name)].split_inclusive('\n') {

@@ -1,4 +1,4 @@
-//! Which dotted name an expression spells, through the imports of its file.
+//! Resolves expressions to dotted names through the imports of a file.
 //!
 //! ```python
 //! import tensorflow as tf          # tf.print      -> tensorflow.print
@@ -6,9 +6,9 @@
 //! from keras.layers import Dense as D   # D        -> keras.layers.Dense
 //! ```
 //!
-//! Imports inside functions count for the whole file; a later import of the same name wins.
-//! Names of `tensorflow.compat.v2`, `tensorflow.python.keras` and similar doors are folded into
-//! the public ones, so that rules have one name to compare with.
+//! Imports inside functions apply to the whole file. A later import of the same name replaces an earlier
+//! one. Module aliases such as `tensorflow.compat.v2` and `tensorflow.python.keras` resolve to one
+//! canonical name, so that rules compare against a single name.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 pub struct Imports {
     /// Local name -> dotted name. Relative imports keep their leading dots.
     names: FxHashMap<Name, Name>,
-    /// Modules imported in any form, for "does this file use tensorflow at all".
+    /// Modules imported in any form; see [`Imports::uses`].
     modules: Vec<Name>,
 }
 
@@ -31,7 +31,7 @@ impl Imports {
         collector.imports
     }
 
-    /// The dotted name of a `Name` or `Attribute` chain that starts at an import.
+    /// Returns the dotted name of a `Name` or `Attribute` chain whose root is imported.
     pub fn resolve(&self, expression: &Expr) -> Option<Name> {
         let mut attributes: Vec<&str> = Vec::new();
         let mut current = expression;
@@ -58,24 +58,25 @@ impl Imports {
         }
     }
 
-    /// The dotted name that a local name was imported as.
+    /// Returns the dotted name that `local` is imported from.
     pub fn get(&self, local: &str) -> Option<&Name> {
         self.names.get(local)
     }
 
-    /// Whether the file imports `package` or anything below it.
+    /// Whether the file imports `package` or one of its submodules.
     pub fn uses(&self, package: &str) -> bool {
         self.modules.iter().any(|module| {
             module.strip_prefix(package).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         })
     }
 
-    /// Every name and module that is imported, as it is written or folded.
+    /// Iterates over the imported modules as written and the imported names in canonical form.
     pub fn dotted_names(&self) -> impl Iterator<Item = &str> {
         self.modules.iter().chain(self.names.values()).map(Name::as_str)
     }
 
-    /// The local name bound to `dotted`, if any: `tensorflow` -> `tf`. The first in alphabetical order.
+    /// Returns the local name bound to `dotted`: `tensorflow` -> `tf`. If there are several, the first in
+    /// alphabetical order.
     pub fn local_name_of(&self, dotted: &str) -> Option<&Name> {
         self.names.iter().filter(|(_, target)| target.as_str() == dotted).map(|(local, _)| local).min()
     }
@@ -123,9 +124,9 @@ impl StatementVisitor<'_> for Collector {
     }
 }
 
-/// One public name for the doors that lead to the same room.
+/// Returns the canonical name for a dotted name: `tensorflow.compat.v2.print` -> `tensorflow.print`.
 pub fn canonical(dotted: &str) -> Name {
-    const DOORS: [(&str, &str); 11] = [
+    const ALIASES: [(&str, &str); 11] = [
         ("tensorflow.compat.v2", "tensorflow"),
         ("tensorflow.compat.v1", "tensorflow"),
         ("tensorflow.v2", "tensorflow"),
@@ -142,11 +143,11 @@ pub fn canonical(dotted: &str) -> Name {
         return Name::new(dotted);
     }
     let mut current = dotted.to_owned();
-    for (door, room) in DOORS {
-        if let Some(rest) = current.strip_prefix(door)
+    for (alias, canonical) in ALIASES {
+        if let Some(rest) = current.strip_prefix(alias)
             && (rest.is_empty() || rest.starts_with('.'))
         {
-            current = format!("{room}{rest}");
+            current = format!("{canonical}{rest}");
         }
     }
     Name::new(current)

@@ -1,6 +1,6 @@
-//! Help with ruff's tree: which functions a file has, their expressions, names and imports.
+//! Helpers for ruff's syntax tree: the functions of a file, their expressions, names and imports.
 //!
-//! This room knows text and syntax only: no types, no flow, no dialects.
+//! This crate depends on text and syntax only: no types, no dataflow, no dialects.
 
 pub mod blocks;
 pub mod edits;

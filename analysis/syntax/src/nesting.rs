@@ -1,56 +1,56 @@
-//! How deeply a text nests, found without recursion: the guard of everything that walks a tree.
+//! Detects source text nested too deeply for recursive tree walks, without recursion.
 //!
-//! Trees are walked and dropped recursively. A text nested (or chained: `1 + 1 + …`) beyond
-//! `LIMIT` is not parsed at all.
+//! Syntax trees are walked and dropped recursively. A text whose nesting or operator chains
+//! (`1 + 1 + …`) exceed `LIMIT` is not parsed, which prevents stack overflows.
 
 use ruff_python_ast::token::TokenKind;
 use ruff_python_parser::{Mode, lexer};
 
-/// Brackets, blocks and operator chains together; chains of a few thousand operators occur in
-/// generated code.
+/// The maximum sum of open blocks, open brackets and operators in the current chain. Generated code
+/// contains chains of a few thousand operators.
 const LIMIT: usize = 2_000;
 
-/// What an `and` or `or` counts for: the type engine takes seconds for a condition of three hundred.
+/// The weight of an `and` or `or`: type inference takes seconds for a condition with three hundred.
 const CONDITION: usize = 12;
 
-/// More blocks, or more brackets, inside each other are no Python: CPython refuses to compile them.
+/// The nesting limits of CPython for blocks and brackets. CPython does not compile deeper nesting.
 const BLOCKS: usize = 100;
 const BRACKETS: usize = 200;
 
-/// Whether a tree of this text would be too deep to walk.
+/// Whether the syntax tree of `text` would be too deep for recursive walks.
 pub fn is_too_deep(text: &str) -> bool {
     looks_deep(text.as_bytes()) && is_deep(text)
 }
 
-/// What a byte means to [`looks_deep`]; most mean nothing.
+/// The classes of bytes for [`looks_deep`].
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
-    Nothing,
+enum ByteClass {
+    Other,
     Open,
     Close,
     Comma,
     Line,
 }
 
-const MARKS: [Mark; 256] = {
-    let mut marks = [Mark::Nothing; 256];
-    marks[b'(' as usize] = Mark::Open;
-    marks[b'[' as usize] = Mark::Open;
-    marks[b'{' as usize] = Mark::Open;
-    marks[b')' as usize] = Mark::Close;
-    marks[b']' as usize] = Mark::Close;
-    marks[b'}' as usize] = Mark::Close;
-    marks[b',' as usize] = Mark::Comma;
-    marks[b'\n' as usize] = Mark::Line;
-    marks
+const BYTE_CLASSES: [ByteClass; 256] = {
+    let mut classes = [ByteClass::Other; 256];
+    classes[b'(' as usize] = ByteClass::Open;
+    classes[b'[' as usize] = ByteClass::Open;
+    classes[b'{' as usize] = ByteClass::Open;
+    classes[b')' as usize] = ByteClass::Close;
+    classes[b']' as usize] = ByteClass::Close;
+    classes[b'}' as usize] = ByteClass::Close;
+    classes[b',' as usize] = ByteClass::Comma;
+    classes[b'\n' as usize] = ByteClass::Line;
+    classes
 };
 
-/// A cheap over-approximation on bytes, so that ordinary files are not lexed twice. String contents
-/// may make it say yes; then the lexer decides.
+/// A cheap over-approximation of [`is_deep`] on bytes, so that ordinary files are not lexed twice. The
+/// contents of strings may cause a false positive, which [`is_deep`] rejects.
 fn looks_deep(bytes: &[u8]) -> bool {
     const SEGMENT: usize = LIMIT / 2;
     const INDENTATION: usize = 200;
-    // Where the present segment begins, which an operator chain cannot leave.
+    // The start of the current segment. An operator chain does not cross segments.
     let (mut brackets, mut segment) = (0usize, 0usize);
     let is_indented =
         |line: &[u8]| line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count() > INDENTATION;
@@ -58,26 +58,26 @@ fn looks_deep(bytes: &[u8]) -> bool {
         return true;
     }
     for (at, byte) in bytes.iter().enumerate() {
-        match MARKS[*byte as usize] {
-            Mark::Nothing => continue,
-            Mark::Open => brackets += 1,
-            Mark::Close => brackets = brackets.saturating_sub(1),
-            Mark::Comma => {}
-            Mark::Line if is_indented(&bytes[at + 1..]) => return true,
-            Mark::Line if brackets > 0 => continue,
-            Mark::Line => {}
+        match BYTE_CLASSES[*byte as usize] {
+            ByteClass::Other => continue,
+            ByteClass::Open => brackets += 1,
+            ByteClass::Close => brackets = brackets.saturating_sub(1),
+            ByteClass::Comma => {}
+            ByteClass::Line if is_indented(&bytes[at + 1..]) => return true,
+            ByteClass::Line if brackets > 0 => continue,
+            ByteClass::Line => {}
         }
         if brackets > BRACKETS || at - segment > SEGMENT {
             return true;
         }
-        if matches!(MARKS[*byte as usize], Mark::Comma | Mark::Line) {
+        if matches!(BYTE_CLASSES[*byte as usize], ByteClass::Comma | ByteClass::Line) {
             segment = at;
         }
     }
     bytes.len() - segment > SEGMENT
 }
 
-/// Whether open blocks, open brackets and the current chain of operators are too many anywhere.
+/// Whether open blocks, open brackets and the current operator chain exceed a limit at any token.
 fn is_deep(text: &str) -> bool {
     let mut lexer = lexer::lex(text, Mode::Module);
     let mut blocks = 0usize;
@@ -98,8 +98,8 @@ fn is_deep(text: &str) -> bool {
                 if chains.len() > 1 {
                     chained -= chains.pop().unwrap_or(0) + 1;
                 }
-                // A call or subscript after it continues the chain: `f()()()`.
-                bump(&mut chains, &mut chained, 1);
+                // A call or subscript continues the chain: `f()()()`.
+                extend_chain(&mut chains, &mut chained, 1);
             }
             TokenKind::Comma | TokenKind::Newline | TokenKind::Semi => {
                 if let Some(last) = chains.last_mut() {
@@ -107,8 +107,8 @@ fn is_deep(text: &str) -> bool {
                     *last = 0;
                 }
             }
-            TokenKind::And | TokenKind::Or => bump(&mut chains, &mut chained, CONDITION),
-            _ if kind.is_operator() || kind.is_keyword() => bump(&mut chains, &mut chained, 1),
+            TokenKind::And | TokenKind::Or => extend_chain(&mut chains, &mut chained, CONDITION),
+            _ if kind.is_operator() || kind.is_keyword() => extend_chain(&mut chains, &mut chained, 1),
             _ => {}
         }
         if blocks > BLOCKS || chains.len() > BRACKETS + 1 || blocks + chained > LIMIT {
@@ -117,7 +117,7 @@ fn is_deep(text: &str) -> bool {
     }
 }
 
-fn bump(chains: &mut [usize], chained: &mut usize, by: usize) {
+fn extend_chain(chains: &mut [usize], chained: &mut usize, by: usize) {
     if let Some(last) = chains.last_mut() {
         *last += by;
         *chained += by;
@@ -129,7 +129,7 @@ mod tests {
     use super::is_too_deep;
 
     #[test]
-    fn ordinary_code_is_walked() {
+    fn ordinary_code_is_not_too_deep() {
         assert!(!is_too_deep("def f(x):\n    return [x + 1, (x * 2).sum()]\n"));
         let table = format!("TABLE = [{}]\n", "(1, -2, 'a.b.c'), ".repeat(5_000));
         assert!(!is_too_deep(&table));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_code_is_not() {
+    fn deeply_nested_code_is_too_deep() {
         assert!(is_too_deep(&format!("x = {}1{}\n", "(".repeat(300), ")".repeat(300))));
         assert!(is_too_deep(&format!("x = {}1\n", "1 + ".repeat(50_000))));
         assert!(is_too_deep(&format!("x = {}1\n", "not ".repeat(50_000))));

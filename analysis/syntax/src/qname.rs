@@ -1,7 +1,8 @@
-//! Qualified names: the places a function reads and binds, `a`, `a.b`, `a.b['k']`, `d[0]`, `d[i]`.
+//! Qualified names: the variables, attributes and items that a function reads and binds, such as `a`,
+//! `a.b`, `a.b['k']`, `d[0]`, `d[i]`.
 //!
-//! A qualified name is syntax: two names are equal when they are spelt alike, whatever objects
-//! they denote. This room knows expressions only.
+//! A qualified name is purely syntactic: two names are equal if their spelling is equal, whichever
+//! objects they denote.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,30 +10,30 @@ use std::sync::Arc;
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Number, UnaryOp};
 
-/// The longest chain of attributes and keys that is still a name; a longer one is an expression.
+/// The maximum number of attributes and keys of a qualified name. A longer chain is an expression.
 const MAX_SEGMENTS: usize = 16;
 
-/// A name with any number of attributes and simple keys. The order is that of the root, then of
-/// the path, so that all names that start with `a` stand together, `a` first.
+/// A name with attributes and simple keys. Ordered by root, then by path: names with the root `a` are
+/// consecutive, `a` first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QName {
     root: Name,
     path: Option<Arc<[Segment]>>,
 }
 
-/// What follows a dot, or stands between brackets.
+/// An attribute (`.b`) or a key (`['k']`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Segment {
     Attribute(Name),
     Key(Key),
 }
 
-/// A subscript that says by itself which item is meant.
+/// A subscript that identifies an item: a literal or a variable.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Key {
     Int(i64),
     Str(Arc<str>),
-    /// `d[i]`: another item once `i` is bound anew.
+    /// `d[i]`: denotes another item after `i` is rebound.
     Name(Name),
 }
 
@@ -41,8 +42,8 @@ impl QName {
         Self { root: name.into(), path: None }
     }
 
-    /// The name an expression spells, whatever its context (load, store or delete). `None` for
-    /// calls, slices, computed keys, and for the empty identifiers of error recovery.
+    /// Converts an expression in any context (load, store or delete). `None` for calls, slices, computed
+    /// keys, and the empty identifiers of error recovery.
     pub fn from_expr(expression: &Expr) -> Option<Self> {
         let mut path = Vec::new();
         let mut rest = expression;
@@ -67,14 +68,14 @@ impl QName {
         }
     }
 
-    /// `a.b` of `a` and `b`; `None` when that is too long for a name.
+    /// Appends an attribute: `a` and `b` to `a.b`. `None` if the result is longer than `MAX_SEGMENTS`.
     pub fn attribute(&self, name: &Name) -> Option<Self> {
         let fits = self.segments().len() < MAX_SEGMENTS && !name.is_empty();
         let path = self.segments().iter().cloned().chain([Segment::Attribute(name.clone())]);
         fits.then(|| Self { root: self.root.clone(), path: Some(path.collect()) })
     }
 
-    /// `a` of `a.b['k']`.
+    /// The first identifier: `a` of `a.b['k']`.
     pub fn root(&self) -> &str {
         self.root.as_str()
     }
@@ -109,7 +110,7 @@ impl QName {
         self.root == other.root && other.segments().starts_with(self.segments())
     }
 
-    /// The variables among its keys: `i` of `d[i].x`.
+    /// The variables used as keys: `i` in `d[i].x`.
     pub fn key_names(&self) -> impl Iterator<Item = &Name> {
         self.segments().iter().filter_map(|segment| match segment {
             Segment::Key(Key::Name(name)) => Some(name),
@@ -136,7 +137,7 @@ impl Key {
         }
     }
 
-    /// Whether two keys of one container can mean the same item: `d[i]` and `d[0]`, `d[-1]` and `d[2]`.
+    /// Whether two keys of one container may denote the same item: `d[i]` and `d[0]`, `d[-1]` and `d[2]`.
     pub fn may_equal(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Name(_), _) | (_, Self::Name(_)) => true,
@@ -160,7 +161,7 @@ impl From<&Name> for QName {
     }
 }
 
-/// As Python spells it.
+/// Python syntax: `a.b['k']`.
 impl fmt::Display for QName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.root())?;
@@ -199,20 +200,20 @@ mod tests {
         QName::from_expr(parsed.expr())
     }
 
-    fn spelt(source: &str) -> Option<String> {
+    fn spelling(source: &str) -> Option<String> {
         name(source).map(|name| name.to_string())
     }
 
     #[test]
-    fn names_are_spelt_as_in_python() {
+    fn names_display_as_python_syntax() {
         for source in ["a", "a.b", "a.b['k']", "d[0]", "d[-1]", "d[i].x", r"d['it\'s']['\n']"] {
-            assert_eq!(spelt(source).as_deref(), Some(source));
+            assert_eq!(spelling(source).as_deref(), Some(source));
         }
-        assert_eq!(spelt("d[\"k\"]").as_deref(), Some("d['k']"));
+        assert_eq!(spelling("d[\"k\"]").as_deref(), Some("d['k']"));
     }
 
     #[test]
-    fn expressions_are_not_names() {
+    fn calls_slices_and_computed_keys_are_not_names() {
         for source in ["f()", "f().x", "d[i + 1]", "d[1:2]", "d[0, 1]", "d[1.0]", "d[x.y]", "1", "d[f'']"] {
             assert_eq!(name(source), None, "{source}");
         }
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_are_whole_segments() {
+    fn prefixes_consist_of_whole_segments() {
         let [a, ab, abc, ax] = ["a", "a.b", "a.b.c", "a.bc"].map(|source| name(source).unwrap());
         assert!(a.is_prefix_of(&a) && a.is_prefix_of(&abc) && ab.is_prefix_of(&abc));
         assert!(!ab.is_prefix_of(&a) && !ab.is_prefix_of(&ax));
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_start_alike_stand_together() {
+    fn names_with_the_same_root_are_consecutive() {
         let mut names = ["b", "a.c", "a['k']", "a", "a.b", "ab"].map(|source| name(source).unwrap());
         names.sort();
         assert_eq!(names.map(|name| name.to_string()), ["a", "a.b", "a.c", "a['k']", "ab", "b"]);

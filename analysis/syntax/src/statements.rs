@@ -1,4 +1,4 @@
-//! The statements of one function in pre-order; nested functions and classes are single statements.
+//! The statements of one function in pre-order. A nested function or class is a single statement.
 
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{self as ast, Stmt};

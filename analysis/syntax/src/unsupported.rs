@@ -1,7 +1,15 @@
-//! What AutoGraph cannot convert: one such place in a function, and the whole function stays Python.
+//! Syntax that AutoGraph cannot convert. A single occurrence leaves the whole function unconverted.
 //!
-//! AutoGraph rewrites a function together with the functions nested in it, so a place in any of
-//! them counts. This room knows syntax and imports only.
+//! AutoGraph rewrites a function together with its nested functions, so occurrences in nested functions
+//! count:
+//!
+//! ```python
+//! @tf.function
+//! def f(x):
+//!     def g(): yield x    # f is not converted
+//! ```
+//!
+//! This module depends on syntax and imports only.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -12,7 +20,7 @@ use super::edits;
 use super::functions::{FunctionAst, FunctionPath};
 use super::imports::Imports;
 
-/// A kind of syntax that AutoGraph refuses.
+/// A kind of syntax that AutoGraph rejects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unsupported {
     /// `for …: … else: …`
@@ -25,11 +33,11 @@ pub enum Unsupported {
     /// `(y := f(x))`
     Walrus,
     Match,
-    /// The function itself is `async def`; nested ones are no obstacle.
+    /// The function itself is `async def`. Nested `async def` functions are supported.
     Async,
-    /// A method or nested function is indented with both tabs and blanks.
+    /// A method or nested function is indented with both tabs and spaces.
     MixedIndentation,
-    /// `set_loop_options` that is not the first statement of a loop.
+    /// A call of `set_loop_options` that is not the first statement of a loop.
     LoopOptions,
     /// `a = b = value`, with the optional feature `LISTS`.
     ChainedAssignment,
@@ -37,8 +45,8 @@ pub enum Unsupported {
     AssertMessage,
 }
 
-/// The unsupported places of a function, in source order. `features` are the optional features of
-/// AutoGraph that are on.
+/// Returns the unsupported syntax of a function, in source order. `features` lists the enabled optional
+/// features of AutoGraph.
 pub fn find(
     path: &FunctionPath,
     function: &FunctionAst,
@@ -46,14 +54,14 @@ pub fn find(
     features: &[Name],
 ) -> Vec<(Unsupported, TextRange)> {
     let def = function.def();
-    let on = |feature: &str| features.iter().any(|name| name == feature || name == "ALL");
+    let is_enabled = |feature: &str| features.iter().any(|name| name == feature || name == "ALL");
     let mut search = Search {
         text: &function.text,
         imports,
         is_indented: path.qualname.contains('.'),
-        lists: on("LISTS"),
-        asserts: on("ASSERT_STATEMENTS"),
-        options: Vec::new(),
+        lists: is_enabled("LISTS"),
+        asserts: is_enabled("ASSERT_STATEMENTS"),
+        loop_starts: Vec::new(),
         found: Vec::new(),
     };
     if def.is_async {
@@ -67,12 +75,12 @@ pub fn find(
 struct Search<'a> {
     text: &'a str,
     imports: &'a Imports,
-    /// It is a method or nested: to be converted its text is moved to the left.
+    /// The function is a method or nested. AutoGraph dedents its text before the conversion.
     is_indented: bool,
     lists: bool,
     asserts: bool,
-    /// The statements that stand first in a loop.
-    options: Vec<TextRange>,
+    /// The first statement of each loop body visited so far.
+    loop_starts: Vec<TextRange>,
     found: Vec<(Unsupported, TextRange)>,
 }
 
@@ -91,8 +99,8 @@ impl<'a> Search<'a> {
         source_order::walk_body(self, body);
     }
 
-    fn first_in_loop(&mut self, body: &[Stmt]) {
-        self.options.extend(body.first().map(Ranged::range));
+    fn add_loop_start(&mut self, body: &[Stmt]) {
+        self.loop_starts.extend(body.first().map(Ranged::range));
     }
 }
 
@@ -106,7 +114,7 @@ impl<'a> SourceOrderVisitor<'a> for Search<'a> {
                         TextRange::new(else_keyword(self.text, first), first.start()),
                     );
                 }
-                self.first_in_loop(&node.body);
+                self.add_loop_start(&node.body);
             }
             Stmt::While(node) => {
                 if let Some(first) = node.orelse.first() {
@@ -115,7 +123,7 @@ impl<'a> SourceOrderVisitor<'a> for Search<'a> {
                         TextRange::new(else_keyword(self.text, first), first.start()),
                     );
                 }
-                self.first_in_loop(&node.body);
+                self.add_loop_start(&node.body);
             }
             Stmt::Match(node) => self.add(Unsupported::Match, node.subject.as_ref()),
             Stmt::Assign(node) if self.lists && node.targets.len() > 1 => {
@@ -134,7 +142,7 @@ impl<'a> SourceOrderVisitor<'a> for Search<'a> {
                         name == "tensorflow.autograph.set_loop_options"
                             || name == "autograph.set_loop_options"
                     })
-                    && !self.options.contains(&node.range())
+                    && !self.loop_starts.contains(&node.range())
                 {
                     self.add(Unsupported::LoopOptions, node);
                 }
@@ -165,11 +173,11 @@ impl<'a> SourceOrderVisitor<'a> for Search<'a> {
     fn visit_annotation(&mut self, _annotation: &'a Expr) {}
 }
 
-/// Where the `else` of a loop stands, given the first statement in it.
+/// Returns the offset of the `else` keyword of a loop, given the first statement of the `else` block.
 fn else_keyword(text: &str, first: &Stmt) -> TextSize {
     let before = text.get(..first.start().to_usize()).unwrap_or_default();
     let mut end = before.len();
-    // Between the keyword and the statement stand only a colon, blanks and comments.
+    // Only a colon, whitespace and comments separate the keyword from the statement.
     while let Some(at) = before.get(..end).and_then(|rest| rest.rfind("else")) {
         let line = before.get(..at).unwrap_or_default().rsplit('\n').next().unwrap_or_default();
         if line.trim().is_empty() {

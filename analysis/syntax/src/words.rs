@@ -1,13 +1,15 @@
-//! The names that a piece of code says, without parsing it: all words outside of comments and docstrings.
+//! The identifiers that a piece of code may mention, found without parsing: all words outside comments
+//! and docstrings.
 //!
 //! ```python
 //! x = getattr(layer, "scale")   # x, getattr, layer, scale
 //! ```
 //!
-//! Short strings count, as they may be annotations or names of attributes; keywords do no harm. So more is
-//! said to be a name than is one, and never less.
+//! Words in strings are included, except in triple-quoted ones: a string may be an annotation or an
+//! attribute name. The result is an over-approximation: it includes keywords and numbers, and omits no
+//! identifier.
 
-/// The words of `text`, which begins outside of any string.
+/// Returns the words of `text`, which must start outside a string.
 pub fn words(text: &str) -> Vec<&str> {
     let bytes = text.as_bytes();
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii();
@@ -23,7 +25,7 @@ pub fn words(text: &str) -> Vec<&str> {
             b'#' => at += memchr::memchr(b'\n', &bytes[at..]).unwrap_or(bytes.len() - at),
             b'"' | b'\'' => {
                 let is_long = bytes.get(at..at + 3) == Some(&[byte; 3]);
-                // Code stands in the braces of an f-string.
+                // The braces of an f-string contain code.
                 let has_code = bytes[..at].iter().rev().take(2).any(|prefix| b"fFtT".contains(prefix));
                 at = end_of_string(bytes, at, if is_long { 3 } else { 1 });
                 if !is_long || has_code {
@@ -37,7 +39,8 @@ pub fn words(text: &str) -> Vec<&str> {
     words
 }
 
-/// Where a string ends that begins at `start` with one quote or three; a short one at the end of its line.
+/// Returns the end of the string that starts at `start` with one quote or three. An unterminated
+/// string with one quote ends at the end of its line.
 fn end_of_string(bytes: &[u8], start: usize, quotes: usize) -> usize {
     let quote = bytes[start];
     let mut at = start + quotes;
@@ -67,13 +70,13 @@ mod tests {
     }
 
     #[test]
-    fn comments_and_docstrings_are_not() {
+    fn comments_and_docstrings_are_excluded() {
         assert_eq!(words("\"\"\"Of `x`.\n\nIt's \\\"\"\" y.\"\"\"\nz  # of w\nv"), ["z", "v"]);
         assert_eq!(words("'#'; f'''{a}'''; ''; b"), ["f", "a", "b"]);
     }
 
     #[test]
-    fn half_written_code_has_words() {
+    fn incomplete_code_has_words() {
         assert_eq!(words("x = 'é\ny = \"\"\"z"), ["x", "é", "y"]);
         assert_eq!(words("'\\"), Vec::<&str>::new());
     }

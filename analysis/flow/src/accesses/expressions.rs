@@ -1,4 +1,4 @@
-//! Expressions: what is evaluated, and in which order.
+//! Accesses of expressions in evaluation order.
 
 use ruff_python_ast::visitor::source_order;
 use ruff_python_ast::{self as ast, Expr};
@@ -25,23 +25,23 @@ impl<'a> Walker<'a> {
                 self.stack.push(Item::Expression(&node.value, certain));
             }
             Expr::BoolOp(node) => {
-                self.forget_later();
+                self.begin_optional();
                 for (index, value) in node.values.iter().enumerate().rev() {
                     self.stack.push(Item::Expression(value, certain && index == 0));
                 }
             }
             Expr::Compare(node) => {
-                self.forget_later();
+                self.begin_optional();
                 for (index, value) in node.comparators.iter().enumerate().rev() {
                     self.stack.push(Item::Expression(value, certain && index == 0));
                 }
                 self.stack.push(Item::Expression(&node.left, certain));
             }
             Expr::If(node) => {
-                // A name bound in the body is not bound in the `else`, which is thus read first.
-                self.forget_later();
+                // A walrus in the body does not bind for the `else`, so the `else` is processed first.
+                self.begin_optional();
                 self.stack.push(Item::Expression(&node.body, false));
-                self.forget_later();
+                self.begin_optional();
                 self.stack.push(Item::Expression(&node.orelse, false));
                 self.stack.push(Item::Expression(&node.test, certain));
             }
@@ -75,16 +75,18 @@ impl<'a> Walker<'a> {
         self.found.writes.push(Write { name, kind: DefKind::Walrus, range, value, certain });
     }
 
-    /// Of what is pushed from now on, only what is surely bound counts once it has been evaluated.
-    fn forget_later(&mut self) {
-        self.stack.push(Item::Forget(self.bound.len()));
+    /// Marks the end of an optional part. Items pushed from now on belong to it and are processed first.
+    fn begin_optional(&mut self) {
+        self.stack.push(Item::EndOptional(self.bound.len()));
     }
 
-    pub(super) fn forget(&mut self, kept: usize) {
+    /// Removes the names bound in an optional part, except those bound on every path. `outer` names were
+    /// bound before it.
+    pub(super) fn end_optional(&mut self, outer: usize) {
         let mut index = 0;
         self.bound.retain(|(_, certain)| {
             index += 1;
-            *certain || index <= kept
+            *certain || index <= outer
         });
     }
 }

@@ -1,15 +1,21 @@
-//! Nested scopes: what functions, lambdas, classes and comprehensions take from the scope around them.
+//! Nested scopes: how functions, lambdas, classes and comprehensions access the enclosing scope.
+//!
+//! ```python
+//! def f(x, y):
+//!     def g(): return x           # captures x, binds g
+//!     return [y + i for i in x]   # reads x and y; i is local to the comprehension
+//! ```
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::SourceOrderVisitor;
 use ruff_python_ast::{self as ast, Expr};
 
-use super::{Accesses, DefKind, Follow, Item, Walker, Write};
+use super::{Accesses, DefKind, Item, Tracking, Walker, Write};
 use crate::scope;
 use ag_syntax::qname::QName;
 
-/// Into how many nested functions, lambdas, classes and comprehensions the walk goes.
-const MAX_DEPTH: u32 = 64;
+/// The maximum nesting depth of functions, lambdas, classes and comprehensions.
+pub(super) const MAX_DEPTH: u32 = 64;
 
 impl<'a> Walker<'a> {
     pub(super) fn function(&mut self, node: &'a ast::StmtFunctionDef) {
@@ -17,7 +23,7 @@ impl<'a> Walker<'a> {
             self.read(&decorator.expression);
         }
         self.defaults(&node.parameters);
-        if self.follow == Follow::Scope {
+        if self.tracking == Tracking::Scope {
             let annotations = node.parameters.iter().filter_map(|parameter| parameter.annotation());
             annotations.chain(node.returns.as_deref()).for_each(|annotation| self.read(annotation));
         }
@@ -39,7 +45,7 @@ impl<'a> Walker<'a> {
         self.found.captures.extend(free);
     }
 
-    /// What a lambda reads when it is called.
+    /// Returns the names of the enclosing scope that a lambda reads when it is called.
     fn lambda_scope(&mut self, node: &'a ast::ExprLambda) -> Vec<QName> {
         static NO_PARAMETERS: std::sync::LazyLock<ast::Parameters> =
             std::sync::LazyLock::new(Default::default);
@@ -62,7 +68,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The body of a class runs at once; its methods run later and do not see its names.
+    /// The class body runs when the class is defined. Its methods run later, and the names of the class
+    /// body are not in their scope.
     pub(super) fn class(&mut self, node: &'a ast::StmtClassDef) {
         for decorator in &node.decorator_list {
             self.read(&decorator.expression);
@@ -80,7 +87,7 @@ impl<'a> Walker<'a> {
         self.write_identifier(&node.name, DefKind::Class, None);
     }
 
-    /// The iterable of the first clause belongs to this scope, a walrus too.
+    /// The iterable of the first clause is evaluated in the enclosing scope, and a walrus binds there.
     pub(super) fn comprehension(
         &mut self,
         elements: &[&'a Expr],
@@ -119,20 +126,22 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// What a nested scope has to do with the scope around it.
+/// The accesses of a nested scope to the enclosing scope.
 #[derive(Default)]
 struct Inner {
-    /// Read from it: at once by classes and comprehensions, when called by functions.
+    /// Names read from the enclosing scope: immediately by classes and comprehensions, on a call by
+    /// functions.
     free: Vec<QName>,
-    /// Read by functions within a class or comprehension.
+    /// Names read by functions within a class or comprehension.
     captures: Vec<QName>,
-    /// Bound in it: `nonlocal` names, attributes of free names, the walrus of a comprehension.
+    /// Bindings in the enclosing scope: `nonlocal` names, attributes of free names, and a walrus in a
+    /// comprehension.
     writes: Vec<Write>,
     too_deep: bool,
 }
 
 impl<'a> Walker<'a> {
-    /// Of a `def` or lambda.
+    /// The accesses of a `def` or lambda.
     fn of_function(&self, parameters: &'a ast::Parameters, walk: impl FnOnce(&mut Self)) -> Inner {
         let mut found = self.collect(walk);
         let free = std::mem::take(&mut found.captures);
@@ -141,14 +150,14 @@ impl<'a> Walker<'a> {
         enclosed(found, own)
     }
 
-    /// Of a class, whose methods do not see its own names.
+    /// The accesses of a class. Its methods do not resolve names in the class body.
     fn of_class(&self, walk: impl FnOnce(&mut Self)) -> Inner {
         let mut found = self.collect(walk);
         let captures = std::mem::take(&mut found.captures);
         Inner { captures, ..enclosed(found, Vec::new()) }
     }
 
-    /// Of a comprehension: its targets are its own, a walrus binds outside.
+    /// The accesses of a comprehension. Its targets are local to it; a walrus binds in the enclosing scope.
     fn of_comprehension(&self, walk: impl FnOnce(&mut Self)) -> Inner {
         let mut found = self.collect(walk);
         let outside = |write: &Write| write.kind == DefKind::Walrus;
@@ -165,13 +174,13 @@ impl<'a> Walker<'a> {
         if self.depth >= MAX_DEPTH {
             return Accesses { too_deep: true, ..Accesses::default() };
         }
-        let mut walker = Self::new(self.depth + 1, self.follow);
+        let mut walker = Self::new(self.depth + 1, self.tracking);
         walk(&mut walker);
         walker.finish()
     }
 }
 
-/// Takes from the accesses of a scope those that concern names which are not its own.
+/// Keeps the accesses of a scope to names of enclosing scopes. `own` are its parameters.
 fn enclosed(found: Accesses, mut own: Vec<Name>) -> Inner {
     let declared = |name: &Name| found.globals.contains(name) || found.nonlocals.contains(name);
     let bound = found.writes.iter().filter(|write| write.name.is_simple() && write.kind != DefKind::Closure);

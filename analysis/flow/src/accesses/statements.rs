@@ -1,11 +1,11 @@
-//! Statements: targets, patterns, imports and declarations. A compound statement is walked as a
-//! whole only within a nested scope; in the function itself its steps are nodes of their own.
+//! Accesses of statements: targets, patterns, imports and declarations. A compound statement is walked
+//! as a whole only within a nested scope. In the function itself each of its steps is a separate node.
 
 use ruff_python_ast::visitor::source_order;
 use ruff_python_ast::{self as ast, Expr, Identifier, Pattern, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::{DefKind, Follow, Item, PatternPart, Walker};
+use super::{DefKind, Item, PatternPart, Tracking, Walker};
 use ag_syntax::qname::QName;
 
 impl<'a> Walker<'a> {
@@ -16,7 +16,7 @@ impl<'a> Walker<'a> {
                     self.bind(target, Some(&node.value), DefKind::Assign);
                 }
                 match (&*node.targets, &*node.value) {
-                    // `f = lambda: x` is a function like any other.
+                    // `f = lambda: x` is equivalent to a `def`: `x` is captured.
                     ([Expr::Name(_)], Expr::Lambda(lambda)) => self.named_lambda(lambda),
                     _ => self.read(&node.value),
                 }
@@ -27,7 +27,7 @@ impl<'a> Walker<'a> {
                 self.read(&node.target);
             }
             Stmt::AnnAssign(node) => {
-                if self.follow == Follow::Scope {
+                if self.tracking == Tracking::Scope {
                     self.read(&node.annotation);
                 }
                 match (&node.value, &*node.target) {
@@ -76,7 +76,7 @@ impl<'a> Walker<'a> {
             Stmt::Nonlocal(node) => {
                 self.found.nonlocals.extend(node.names.iter().map(|name| name.id.clone()))
             }
-            // Its value is evaluated when it is asked for.
+            // The value of `type X = …` is evaluated lazily.
             Stmt::TypeAlias(node) => self.bind(&node.name, None, DefKind::TypeAlias),
             Stmt::FunctionDef(node) => self.function(node),
             Stmt::ClassDef(node) => self.class(node),
@@ -123,8 +123,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// A target after its value has been evaluated. `a, b = x, y` binds `a` to `x`; where the
-    /// elements do not correspond, no part of the text is a target's value.
+    /// Binds a target after its value has been evaluated. `a, b = x, y` binds `a` to `x`. If targets and
+    /// elements do not correspond one to one, as in `a, b = f()`, the targets have no value expression.
     pub(super) fn target(&mut self, target: &'a Expr, value: Option<&'a Expr>, kind: DefKind) {
         match target {
             Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
@@ -148,7 +148,7 @@ impl<'a> Walker<'a> {
                         self.item(node);
                     }
                     Expr::Name(_) => {}
-                    // Error recovery: not a target at all.
+                    // Error recovery: not a valid target.
                     _ => self.read(target),
                 }
                 if let Some(name) = self.name(target) {
@@ -159,7 +159,7 @@ impl<'a> Walker<'a> {
     }
 
     fn item(&mut self, node: &ast::ExprSubscript) {
-        if self.follow == Follow::Paths
+        if self.tracking == Tracking::Paths
             && let Some(container) = QName::from_expr(&node.value)
         {
             self.found.items.push((container, node.range));
@@ -210,7 +210,7 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// The elements of a display that correspond to `targets` one by one.
+/// Returns the elements of a tuple or list display if they correspond to `targets` one to one.
 fn elements<'a>(value: &'a Expr, targets: &[Expr]) -> Option<&'a [Expr]> {
     let (Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. })) = value else {
         return None;

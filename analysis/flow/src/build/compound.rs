@@ -1,4 +1,4 @@
-//! `if`, loops, `with` and `match`.
+//! Graph of `if`, loops, `with` and `match`.
 
 use ruff_python_ast::{self as ast, ElifElseClause, Expr, Number, Stmt};
 use ruff_text_size::{Ranged, TextRange};
@@ -58,14 +58,14 @@ impl<'a> Builder<'a> {
         let stmt = self.open(StatementKind::For, node.range);
         self.node(NodeKind::Iter, stmt, node.iter.range(), Syntax::Evaluate(&node.iter));
         let exhausted = self.branch(NodeKind::Next, stmt, node.range, Syntax::Next(node));
-        // An iterator may raise when it is asked for the next item.
+        // `next()` of the iterator may raise.
         self.raise_from(exhausted.0);
         let target = Syntax::Target(&node.target, &node.iter);
         let target = Some((node.target.range(), target));
         self.loop_(stmt, node.range, Some(exhausted), target, &node.body, &node.orelse);
     }
 
-    /// The rest of a loop whose head has just been built.
+    /// Builds the rest of a loop after its head.
     fn loop_(
         &mut self,
         stmt: StmtId,
@@ -144,7 +144,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// `while True:` ends by `break` alone.
+/// Whether the test is a true constant. `while True:` exits only by `break`, `return` or an exception.
 fn is_always_true(test: &Expr) -> bool {
     match test {
         Expr::BooleanLiteral(literal) => literal.value,

@@ -1,4 +1,4 @@
-//! `try`: where exceptions go, and what happens on the way out.
+//! Graph of `try`: exception edges, handlers and `finally`.
 
 use std::mem::take;
 
@@ -8,8 +8,8 @@ use ruff_text_size::Ranged;
 use super::{Builder, Frame, Jump, Pending, Syntax};
 use crate::cfg::{BlockKind, EdgeKind, NodeKind, StatementKind, StmtId};
 
-/// How often the body of a `finally` within the body of a `finally` … is doubled.
-const MAX_DOUBLING: u32 = 3;
+/// The maximum depth of nested `finally` bodies that are duplicated. Deeper ones have a single copy.
+const MAX_DUPLICATION: u32 = 3;
 
 impl<'a> Builder<'a> {
     pub(super) fn try_(&mut self, node: &'a ast::StmtTry) {
@@ -42,7 +42,8 @@ impl<'a> Builder<'a> {
         self.close(stmt, join);
     }
 
-    /// The `except` clauses in order; the frontier is that of the exception, then of what was handled.
+    /// Builds the `except` clauses in order. On entry the frontier is the exception; on return, the normal
+    /// ends of the clauses.
     fn handlers(&mut self, stmt: StmtId, node: &'a ast::StmtTry) {
         let mut handled = Vec::new();
         for (index, handler) in node.handlers.iter().enumerate() {
@@ -64,7 +65,7 @@ impl<'a> Builder<'a> {
             if handler.type_.is_some() {
                 unhandled.push(other);
             }
-            // Of `except*` clauses several may run, one after the other.
+            // Several `except*` clauses may run, one after the other.
             if node.is_star {
                 unhandled.extend(self.frontier.iter().copied());
             }
@@ -79,11 +80,12 @@ impl<'a> Builder<'a> {
     }
 
     fn finally(&mut self, stmt: StmtId, body: &'a [Stmt], entries: Vec<Pending>, jumps: &[Jump]) {
-        let doubled = !entries.is_empty() && !self.frontier.is_empty() && self.doubling < MAX_DOUBLING;
-        let mixed = !doubled && !self.frontier.is_empty();
+        let duplicated =
+            !entries.is_empty() && !self.frontier.is_empty() && self.duplication < MAX_DUPLICATION;
+        let mixed = !duplicated && !self.frontier.is_empty();
         let mut complete = Vec::new();
-        self.doubling += u32::from(doubled);
-        if doubled {
+        self.duplication += u32::from(duplicated);
+        if duplicated {
             let first = self.next;
             self.block(stmt, BlockKind::Finally, body);
             complete.append(&mut self.frontier);
@@ -91,7 +93,7 @@ impl<'a> Builder<'a> {
         }
         self.frontier.extend(entries);
         self.block(stmt, BlockKind::Finally, body);
-        self.doubling -= u32::from(doubled);
+        self.duplication -= u32::from(duplicated);
         let end = take(&mut self.frontier);
         for &jump in jumps {
             self.frontier.clone_from(&end);

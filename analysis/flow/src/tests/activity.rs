@@ -1,8 +1,8 @@
-//! Activity: what each step reads and binds.
+//! Activity: the names that each step reads and binds.
 
 use super::*;
 
-/// Reads and bindings of the only statement of a function.
+/// The reads and bindings of the only statement of a function.
 fn statement(source: &str) -> (String, String) {
     let snippet = snippet(&format!("def f():\n    {source}\n"));
     let first = source.lines().next().unwrap();
@@ -23,7 +23,7 @@ fn a_read_of_a_path_reads_its_prefixes() {
 }
 
 #[test]
-fn binding_a_path_reads_what_it_stands_on() {
+fn binding_a_path_reads_its_prefixes_and_keys() {
     check("x = a", "a", "x");
     check("x.y = a", "a, x", "x.y");
     check("d['k'] = a", "a, d", "d['k']");
@@ -40,7 +40,7 @@ fn an_augmented_assignment_reads_its_target() {
 }
 
 #[test]
-fn annotations_are_not_read_and_bind_nothing_alone() {
+fn annotations_are_not_read_and_bind_nothing_without_a_value() {
     check("x: A", "", "");
     check("x: A = b", "b", "x");
     check("self.x: A", "self", "");
@@ -60,13 +60,13 @@ fn deleting_is_not_binding() {
 }
 
 #[test]
-fn imports_bind_the_name_that_is_used_afterwards() {
+fn imports_bind_the_alias_or_the_top_level_package() {
     check("import a.b, c.d as e", "", "a, e");
     check("from m import x, y as z", "", "x, z");
 }
 
 #[test]
-fn comprehension_targets_are_their_own() {
+fn comprehension_targets_are_local_to_the_comprehension() {
     check("[x + a for x in xs if x > b]", "a, b, xs", "");
     check("{k: v for k, v in d.items()}", "d, d.items", "");
     check("[y for x in x for y in x.z]", "x", "");
@@ -74,7 +74,7 @@ fn comprehension_targets_are_their_own() {
 }
 
 #[test]
-fn a_walrus_binds_in_the_function() {
+fn a_walrus_binds_in_the_enclosing_function() {
     check("g((n := h()) + n)", "g, h", "n");
     check("[(last := x) for x in xs]", "xs", "last");
     check("n + (n := 1)", "n", "n");
@@ -103,7 +103,7 @@ fn nested_functions_read_what_they_capture() {
 }
 
 #[test]
-fn a_class_reads_at_once_and_its_methods_later() {
+fn a_class_body_reads_immediately_and_its_methods_capture() {
     check(
         "class C(B, metaclass=M):\n        x = a\n        y = x\n        def m(self): return x + b",
         "B, M, a, b, x",
@@ -112,12 +112,12 @@ fn a_class_reads_at_once_and_its_methods_later() {
 }
 
 #[test]
-fn strings_with_expressions_read_them() {
+fn f_strings_read_their_expressions() {
     check("f'{a!r:>{w}} {b=}'", "a, b, w", "");
 }
 
 #[test]
-fn statements_within_a_block_count_together_and_handler_names_do_not() {
+fn a_block_has_the_accesses_of_its_statements_without_handler_names() {
     let snippet = snippet(
         "
         def f(c):
@@ -139,12 +139,12 @@ fn statements_within_a_block_count_together_and_handler_names_do_not() {
     assert_eq!(activity.deletes_in(cfg, body).to_string(), "y");
     let orelse = cfg.block(stmt, BlockKind::Else).unwrap();
     assert_eq!(activity.modifies_in(cfg, orelse).to_string(), "e");
-    // Within the clause the name is an ordinary one.
+    // Within the clause, the name is read like any other.
     assert_eq!(snippet.reads("log(e.args)"), "e, e.args, log");
 }
 
 #[test]
-fn the_scope_says_where_each_name_lives() {
+fn each_name_belongs_to_a_scope() {
     let snippet = snippet(
         "
         def f(p, /, q, *args, k=1, **kw):

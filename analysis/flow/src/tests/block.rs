@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// `output live_in live_out` of each variable.
+/// The name and the role of each variable.
 fn roles(snippet: &Snippet, text: &str) -> String {
     let variables = snippet.flow.block_variables(snippet.stmt(text)).unwrap();
     let show = |variable: &BlockVariable| format!("{}: {:?}", variable.name, variable.role);
@@ -10,7 +10,7 @@ fn roles(snippet: &Snippet, text: &str) -> String {
 }
 
 #[test]
-fn an_if_gives_what_is_read_afterwards() {
+fn variables_read_after_an_if_are_outputs() {
     let snippet = snippet(
         "
         def f(c, x, z):
@@ -33,7 +33,7 @@ fn an_if_gives_what_is_read_afterwards() {
 }
 
 #[test]
-fn each_branch_says_what_it_leaves_defined() {
+fn definedness_is_computed_per_branch() {
     let snippet = snippet(
         "
         def f(c, d):
@@ -56,7 +56,7 @@ fn each_branch_says_what_it_leaves_defined() {
 }
 
 #[test]
-fn a_branch_that_leaves_has_nothing_to_define() {
+fn a_branch_that_never_completes_defines_every_variable() {
     let snippet = snippet(
         "
         def f(c):
@@ -74,7 +74,7 @@ fn a_branch_that_leaves_has_nothing_to_define() {
 }
 
 #[test]
-fn a_loop_has_its_target_and_what_its_body_binds() {
+fn loop_variables_include_the_target_and_bindings_of_the_body() {
     let snippet = snippet(
         "
         def f(xs, s):
@@ -95,7 +95,7 @@ fn a_loop_has_its_target_and_what_its_body_binds() {
 }
 
 #[test]
-fn a_while_is_entered_before_its_first_round() {
+fn definitions_before_a_while_exclude_those_of_its_iterations() {
     let snippet = snippet(
         "
         def f(x):
@@ -119,7 +119,7 @@ fn a_while_is_entered_before_its_first_round() {
 }
 
 #[test]
-fn attributes_and_items_are_state_when_their_object_comes_from_outside() {
+fn attributes_and_items_of_outer_objects_are_state() {
     let snippet = snippet(
         "
         def f(self, c, d, k):
@@ -139,7 +139,7 @@ fn attributes_and_items_are_state_when_their_object_comes_from_outside() {
 }
 
 #[test]
-fn declared_names_are_always_state() {
+fn global_and_nonlocal_names_are_always_state() {
     let snippet = snippet(
         "
         def f(c):
@@ -155,7 +155,7 @@ fn declared_names_are_always_state() {
 }
 
 #[test]
-fn the_exits_of_a_block() {
+fn exits_of_a_block() {
     let snippet = snippet(
         "
         def f(c, xs):

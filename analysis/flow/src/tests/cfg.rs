@@ -1,8 +1,8 @@
-//! The graph: who follows whom.
+//! The edges of the control flow graph.
 
 use super::*;
 
-/// The text of the nodes, each with those it leads to.
+/// Lists the nodes by their text, each with its successors.
 fn edges(source: &str) -> String {
     let snippet = snippet(source);
     let cfg = &snippet.flow.cfg;
@@ -72,7 +72,7 @@ fn an_elif_is_an_if_within_the_else() {
 }
 
 #[test]
-fn loops_have_an_else_that_break_skips() {
+fn break_skips_the_else_of_a_loop() {
     insta::assert_snapshot!(edges("
         def f(xs):
             for x in xs:
@@ -131,7 +131,7 @@ fn steps_of_a_try_may_raise_into_the_handlers_in_order() {
 }
 
 #[test]
-fn a_finally_body_is_there_for_normal_completion_and_for_all_else() {
+fn a_finally_body_has_copies_for_normal_completion_and_for_other_exits() {
     insta::assert_snapshot!(edges("
         def f():
             while g():
@@ -206,7 +206,7 @@ fn with_items_are_entered_in_order() {
 }
 
 #[test]
-fn what_follows_a_jump_is_dead() {
+fn statements_after_a_jump_are_unreachable() {
     insta::assert_snapshot!(edges("
         def f():
             return 1

@@ -1,13 +1,13 @@
-//! Any input gives an answer: deep nesting, broken syntax, empty names.
+//! Every input produces a result: deep nesting, invalid syntax, empty names.
 
 use super::*;
 
-/// Builds on a small stack, as the threads of a pool have it.
+/// Builds on a small stack, like that of a thread pool.
 fn build(source: String) -> Flow {
     let work = move || {
         let parsed = parse(&source);
         let flow = Flow::build(function(&parsed));
-        // The parser's own tree is dropped by recursion.
+        // The syntax tree of the parser is dropped recursively.
         std::mem::forget(parsed);
         flow
     };
@@ -23,7 +23,7 @@ fn nested_ifs(depth: usize) -> String {
 }
 
 #[test]
-fn blocks_are_followed_as_deep_as_python_goes() {
+fn blocks_are_analyzed_up_to_the_nesting_limit_of_python() {
     let flow = build(nested_ifs(100));
     assert!(!flow.is_opaque());
     assert_eq!(flow.cfg.statements().count(), 101);
@@ -33,7 +33,7 @@ fn blocks_are_followed_as_deep_as_python_goes() {
 }
 
 #[test]
-fn expressions_may_be_as_deep_as_they_like() {
+fn expression_depth_is_unlimited() {
     let depth = 3_000;
     let chains = [
         format!("{}b{}", "(a + ".repeat(depth), ")".repeat(depth)),
@@ -51,7 +51,7 @@ fn expressions_may_be_as_deep_as_they_like() {
 }
 
 #[test]
-fn scopes_are_followed_to_a_limit() {
+fn scopes_are_analyzed_up_to_a_depth_limit() {
     let lambdas = |depth| format!("def f(b):\n    return {}b\n", "lambda: ".repeat(depth));
     let flow = build(lambdas(60));
     assert!(!flow.is_opaque());
@@ -64,7 +64,7 @@ fn scopes_are_followed_to_a_limit() {
 }
 
 #[test]
-fn long_chains_are_not_deep() {
+fn long_elif_chains_are_not_nested() {
     let clauses: String = (0..5_000).map(|i| format!("    elif a == {i}:\n        x = {i}\n")).collect();
     let flow = build(format!("def f(a):\n    if a:\n        pass\n{clauses}    return x\n"));
     assert!(!flow.is_opaque());
@@ -72,7 +72,7 @@ fn long_chains_are_not_deep() {
 }
 
 #[test]
-fn nested_finally_bodies_do_not_explode() {
+fn nested_finally_bodies_have_a_bounded_number_of_copies() {
     let mut source = "def f():\n".to_owned();
     for level in 0..40 {
         let indent = " ".repeat(level + 1);
@@ -85,7 +85,7 @@ fn nested_finally_bodies_do_not_explode() {
 }
 
 #[test]
-fn attributes_come_and_go_with_their_root_in_huge_functions() {
+fn attributes_share_the_definitions_of_their_root_in_large_functions() {
     let pairs: String = (0..1_500).map(|i| format!("    a.b{i} = 1\n    a = g(a)\n")).collect();
     let source = format!("def f(a):\n{pairs}    return a.b0\n");
     let flow = build(source.clone());
@@ -98,13 +98,13 @@ fn attributes_come_and_go_with_their_root_in_huge_functions() {
 }
 
 #[test]
-fn functions_beyond_measure_are_opaque() {
+fn functions_above_the_size_limit_are_opaque() {
     let lines: String = (0..30_000).map(|i| format!("    v{i} = 1\n")).collect();
     assert!(build(format!("def f():\n{lines}")).is_opaque());
 }
 
 #[test]
-fn broken_code_has_a_flow() {
+fn invalid_code_has_a_flow() {
     let sources = [
         "def f(",
         "def f(x, x, *, **):\n    x.\n",

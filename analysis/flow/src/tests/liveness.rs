@@ -1,4 +1,4 @@
-//! Liveness: what is still needed.
+//! Liveness of names.
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn a_name_is_live_until_its_last_read() {
 }
 
 #[test]
-fn live_after_a_compound_statement_is_what_its_followers_read() {
+fn names_read_after_a_compound_statement_are_live_after_it() {
     let snippet = snippet(
         "
         def f(c):
@@ -37,7 +37,7 @@ fn live_after_a_compound_statement_is_what_its_followers_read() {
 }
 
 #[test]
-fn a_loop_carries_its_state_around() {
+fn names_read_in_the_next_iteration_are_live_in_a_loop() {
     let snippet = snippet(
         "
         def f(n, xs):
@@ -73,7 +73,7 @@ fn a_loop_target_is_bound_before_the_body() {
 }
 
 #[test]
-fn attributes_live_with_their_object() {
+fn a_read_of_an_attribute_makes_its_object_live() {
     let snippet = snippet(
         "
         def f(a, b):
@@ -88,7 +88,7 @@ fn attributes_live_with_their_object() {
 }
 
 #[test]
-fn binding_an_attribute_keeps_the_object_alive() {
+fn binding_an_attribute_keeps_the_object_live() {
     let snippet = snippet(
         "
         def f(a):
@@ -101,7 +101,7 @@ fn binding_an_attribute_keeps_the_object_alive() {
 }
 
 #[test]
-fn what_a_reaching_function_captures_is_live() {
+fn names_captured_by_a_reaching_function_are_live() {
     let snippet = snippet(
         "
         def f(c):
@@ -127,7 +127,7 @@ fn what_a_reaching_function_captures_is_live() {
 }
 
 #[test]
-fn a_lambda_argument_is_read_at_its_place_only() {
+fn a_lambda_argument_reads_where_it_is_evaluated() {
     let snippet = snippet(
         "
         def f(x):
@@ -140,7 +140,7 @@ fn a_lambda_argument_is_read_at_its_place_only() {
 }
 
 #[test]
-fn nothing_is_live_at_the_end_but_what_others_may_read() {
+fn only_global_and_nonlocal_names_are_live_at_the_end() {
     let snippet = snippet(
         "
         def f(a):
@@ -155,7 +155,7 @@ fn nothing_is_live_at_the_end_but_what_others_may_read() {
 }
 
 #[test]
-fn a_handler_may_read_what_was_there_before_the_failing_step() {
+fn names_before_the_raising_step_are_live_for_its_handler() {
     let snippet = snippet(
         "
         def f():
@@ -171,7 +171,7 @@ fn a_handler_may_read_what_was_there_before_the_failing_step() {
 }
 
 #[test]
-fn a_break_is_followed_by_what_follows_the_loop() {
+fn a_break_continues_after_the_loop() {
     let snippet = snippet(
         "
         def f(xs, a, b):

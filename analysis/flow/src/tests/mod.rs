@@ -1,4 +1,4 @@
-//! The flow facts of small functions, asked by the text of a statement.
+//! Analyses of small functions, queried by the text of a statement.
 
 mod activity;
 mod block;
@@ -43,7 +43,7 @@ fn snippet(source: &str) -> Snippet {
 }
 
 impl Snippet {
-    /// The place of the first occurrence of `text`.
+    /// The range of the first occurrence of `text`.
     fn range(&self, text: &str) -> TextRange {
         let start = self.source.find(text).unwrap_or_else(|| panic!("{text:?} is in the source"));
         TextRange::at(TextSize::try_from(start).unwrap(), TextSize::of(text))
@@ -83,7 +83,7 @@ impl Snippet {
         QName::from_expr(parsed.expr()).expect("a name")
     }
 
-    /// The definitions of `name` where `text` is evaluated: `Assign 1` for a value `1`.
+    /// The definitions of `name` that reach `text`: `Assign 1` for the value `1`.
     fn definitions(&self, text: &str, name: &str) -> Vec<String> {
         let show = |def: &&Def| match def.value {
             Some(value) => format!("{:?} {}", def.kind, &self.source[value]),

@@ -1,9 +1,9 @@
-//! Random small programs: the analyses against the list of all ways through them.
+//! Property tests on small random programs: compares the analyses with an enumeration of all paths.
 //!
-//! The oracle knows nothing of graphs. It runs the program's tree, at each decision both ways
-//! (loops up to three times around, every step of a `try` raising or not), and looks at the
-//! traces: a definition reaches a use if it is the last one before it on some trace; a name is
-//! live at a step if some trace reads it later before binding it.
+//! The oracle does not use a graph. It interprets the syntax tree with both outcomes of each decision
+//! (loops for up to three iterations, every step of a `try` with and without an exception) and derives the
+//! facts from the traces. A definition reaches a use if it is the last one before it on some trace. A name
+//! is live at a step if some trace reads it at or after the step before binding it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -12,10 +12,10 @@ use super::*;
 
 const NAMES: [&str; 3] = ["x", "y", "z"];
 
-/// A statement; the number is its line, by which both sides know it.
+/// A statement. Its line identifies it in the facts of the oracle and of the analyses.
 #[derive(Debug)]
 enum Step {
-    /// `x = y` (`del x` without value).
+    /// `x = y`, or `del x` without a value.
     Assign {
         line: usize,
         target: usize,
@@ -62,7 +62,7 @@ enum Jump {
     Continue,
 }
 
-/// A linear congruential generator: the same programs in every run.
+/// A linear congruential generator. Every run generates the same programs.
 struct Random(u64);
 
 impl Random {
@@ -76,12 +76,12 @@ impl Random {
     }
 }
 
-/// Writes a program as text and as a tree.
+/// Generates a program as text and as a tree.
 struct Generator {
     random: Random,
     source: String,
     line: usize,
-    left: usize,
+    budget: usize,
     finally: bool,
 }
 
@@ -97,7 +97,7 @@ impl Generator {
         (0..length).map(|_| self.step(depth, in_loop)).collect()
     }
 
-    /// The block after `head`, now and then.
+    /// Generates an optional block after `head`.
     fn clause(&mut self, depth: usize, head: &str, in_loop: bool) -> Vec<Step> {
         if self.random.below(3) > 0 {
             return Vec::new();
@@ -107,10 +107,10 @@ impl Generator {
     }
 
     fn step(&mut self, depth: usize, in_loop: bool) -> Step {
-        self.left = self.left.saturating_sub(1);
+        self.budget = self.budget.saturating_sub(1);
         let (a, b) = (self.random.name(), self.random.name());
         let (x, y) = (NAMES[a], NAMES[b]);
-        let compound = self.left > 0 && depth < 5;
+        let compound = self.budget > 0 && depth < 5;
         match self.random.below(if compound { 12 } else { 6 }) {
             0..4 => {
                 Step::Assign { line: self.write(depth, &format!("{x} = {y}")), target: a, value: Some(b) }
@@ -166,18 +166,18 @@ impl Generator {
 
 fn program(seed: u64, finally: bool) -> (String, Vec<Step>) {
     let random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    let mut generator = Generator { random, source: "def f(x):\n".to_owned(), line: 0, left: 7, finally };
+    let mut generator = Generator { random, source: "def f(x):\n".to_owned(), line: 0, budget: 7, finally };
     let body = (0..3).map(|_| generator.step(1, false)).collect();
     (generator.source, body)
 }
 
-/// What one step of a trace does: reads, then perhaps binds.
+/// One step of a trace: an optional read, then an optional binding.
 #[derive(Clone, Copy)]
 struct Event {
     line: usize,
     read: Option<usize>,
     bound: Option<usize>,
-    /// Not the first step of its line: a `for` asks for an item, and binds it.
+    /// Whether it is not the first step of its line: the `Next` and `Target` steps of a `for`.
     further: bool,
 }
 
@@ -185,18 +185,18 @@ struct Event {
 enum Outcome {
     Normal,
     Jumped(Jump),
-    /// Cut off: too many steps.
+    /// Aborted after too many iterations or decisions.
     Stopped,
 }
 
-/// One run, with its decisions given; those beyond the given ones are `false`.
+/// One run with the given decisions. Further decisions are `false`.
 struct Run<'a> {
     decisions: &'a mut Vec<bool>,
     next: usize,
     trace: Vec<Event>,
     guarded: usize,
-    /// Whether the run was given up.
-    cut: bool,
+    /// Whether the run exceeded `MAX_DECISIONS`.
+    truncated: bool,
 }
 
 const MAX_DECISIONS: usize = 30;
@@ -211,14 +211,15 @@ impl Run<'_> {
         self.decisions[self.next - 1]
     }
 
-    /// Performs a step; whether it completed. In a `try` it may raise, before or after its effect.
+    /// Performs a step and returns whether it completed. In a `try` it may raise before or after its
+    /// binding.
     fn perform(&mut self, event: Event) -> bool {
         if self.guarded == 0 || !self.decide() {
             self.trace.push(event);
             return true;
         }
-        let effect = event.bound.is_some() && self.decide();
-        self.trace.push(Event { bound: event.bound.filter(|_| effect), ..event });
+        let binds = event.bound.is_some() && self.decide();
+        self.trace.push(Event { bound: event.bound.filter(|_| binds), ..event });
         false
     }
 
@@ -234,7 +235,7 @@ impl Run<'_> {
 
     fn step(&mut self, step: &Step) -> Outcome {
         if self.next > MAX_DECISIONS {
-            self.cut = true;
+            self.truncated = true;
             return Outcome::Stopped;
         }
         let raised = Outcome::Jumped(Jump::Raise);
@@ -326,7 +327,8 @@ impl Run<'_> {
     }
 }
 
-/// Name and line of facts about lines: of definitions (0 is the start), and of live names.
+/// The facts at each line: reaching definitions as pairs of name and line (0 for the function entry), and
+/// live names.
 #[derive(Default)]
 struct Facts {
     reaching: BTreeMap<usize, BTreeSet<(usize, usize)>>,
@@ -334,7 +336,7 @@ struct Facts {
 }
 
 impl Facts {
-    fn learn(&mut self, trace: &[Event]) {
+    fn add_trace(&mut self, trace: &[Event]) {
         let mut last = [0; NAMES.len()];
         for event in trace {
             if !event.further {
@@ -355,17 +357,18 @@ impl Facts {
     }
 }
 
-/// The facts of all traces, and whether the list of traces is complete.
+/// Returns the facts of all traces, and whether the enumeration is complete.
 fn enumerate(steps: &[Step]) -> (Facts, bool) {
     let mut facts = Facts::default();
     let mut decisions = Vec::new();
     let mut complete = true;
     for _ in 0..MAX_PATHS {
-        let mut run = Run { decisions: &mut decisions, next: 0, trace: Vec::new(), guarded: 0, cut: false };
+        let mut run =
+            Run { decisions: &mut decisions, next: 0, trace: Vec::new(), guarded: 0, truncated: false };
         run.block(steps);
-        complete &= !run.cut;
+        complete &= !run.truncated;
         let (taken, trace) = (run.next, run.trace);
-        facts.learn(&trace);
+        facts.add_trace(&trace);
         decisions.truncate(taken);
         while decisions.last() == Some(&true) {
             decisions.pop();
@@ -382,8 +385,9 @@ fn line_of(source: &str, offset: TextSize) -> usize {
     source[..usize::from(offset)].matches('\n').count()
 }
 
-/// The same facts as the analyses see them, for the first step of each line, or all its steps.
-fn analyse(source: &str, flow: &Flow) -> Facts {
+/// Returns the facts of the analyses: reaching definitions for the first step of each line, live names for
+/// all of its steps.
+fn analyze(source: &str, flow: &Flow) -> Facts {
     let mut facts = Facts::default();
     let line = |node: NodeId| line_of(source, flow.cfg.node(node).unwrap().range.start());
     for (node, step) in flow.cfg.nodes() {
@@ -413,13 +417,13 @@ fn analyse(source: &str, flow: &Flow) -> Facts {
     facts
 }
 
-/// Compares the facts of one program; whether all its traces were looked at.
+/// Compares the facts of one program. Returns whether the enumeration is complete.
 fn compare(seed: u64, finally: bool) -> bool {
     let (source, steps) = program(seed, finally);
     let parsed = parse(&source);
     assert!(parsed.errors().is_empty(), "{source}");
     let flow = Flow::build(function(&parsed));
-    let found = analyse(&source, &flow);
+    let found = analyze(&source, &flow);
     let (expected, complete) = enumerate(&steps);
     let known = |index: usize| flow.activity.names.id(&QName::simple(NAMES[index])).is_some();
     for (line, expected) in &expected.reaching {
@@ -427,35 +431,35 @@ fn compare(seed: u64, finally: bool) -> bool {
         let expected: BTreeSet<_> = expected.iter().copied().filter(|(name, _)| known(*name)).collect();
         assert!(
             expected.is_subset(&found),
-            "seed {seed}: line {line} is reached by {expected:?}, not {found:?}\n{source}"
+            "seed {seed}, line {line}: expected at least the definitions {expected:?}, found {found:?}\n{source}"
         );
         assert!(
             finally || !complete || found == expected,
-            "seed {seed}: only {expected:?} reach line {line}, not {found:?}\n{source}"
+            "seed {seed}, line {line}: expected the definitions {expected:?}, found {found:?}\n{source}"
         );
     }
     for (line, expected) in &expected.live {
         let found = found.live.get(line).cloned().unwrap_or_default();
         assert!(
             expected.is_subset(&found),
-            "seed {seed}: {expected:?} are live at line {line}, not {found:?}\n{source}"
+            "seed {seed}, line {line}: expected at least the live names {expected:?}, found {found:?}\n{source}"
         );
         assert!(
             finally || !complete || found == *expected,
-            "seed {seed}: only {expected:?} are live at line {line}, not {found:?}\n{source}"
+            "seed {seed}, line {line}: expected the live names {expected:?}, found {found:?}\n{source}"
         );
     }
     complete
 }
 
 #[test]
-fn the_analyses_say_what_happens_on_all_paths() {
+fn the_analyses_are_exact_without_finally() {
     let complete = (0..150).filter(|&seed| compare(seed, false)).count();
-    assert!(complete > 80, "only {complete} programs were small enough to be exact");
+    assert!(complete > 80, "the enumeration is complete for only {complete} programs");
 }
 
 #[test]
-fn with_finally_nothing_that_may_happen_is_missed() {
+fn the_analyses_are_sound_with_finally() {
     let complete = (0..150).filter(|&seed| compare(seed, true)).count();
-    assert!(complete > 80, "only {complete} programs were looked at completely");
+    assert!(complete > 80, "the enumeration is complete for only {complete} programs");
 }

@@ -1,4 +1,4 @@
-//! Reaching definitions: what a use may see.
+//! Reaching definitions of uses.
 
 use super::*;
 
@@ -47,7 +47,7 @@ fn a_loop_that_may_not_run_leaves_its_target_undefined() {
 }
 
 #[test]
-fn an_endless_loop_ends_by_break_alone() {
+fn an_infinite_loop_exits_only_by_break() {
     let snippet = snippet(
         "
         def f():
@@ -77,7 +77,7 @@ fn values_are_matched_with_their_targets() {
     assert_eq!(value("a"), "Assign 1");
     assert_eq!(value("b"), "Assign 2");
     assert_eq!(value("c"), "Assign 3");
-    // Names that nobody reads are known too.
+    // Names that are never read have definitions too.
     assert_eq!(value("d"), "Assign");
     assert_eq!(value("e"), "Assign");
     assert_eq!(value("h"), "Assign 6");
@@ -86,7 +86,7 @@ fn values_are_matched_with_their_targets() {
 }
 
 #[test]
-fn the_kind_says_how_a_name_is_bound() {
+fn definitions_have_the_kind_of_their_binding() {
     let snippet = snippet(
         "
         def f(s):
@@ -133,7 +133,7 @@ fn a_deleted_name_is_undefined() {
 }
 
 #[test]
-fn the_name_of_a_handler_is_gone_after_it() {
+fn the_name_of_a_handler_is_deleted_after_it() {
     let snippet = snippet(
         "
         def f():
@@ -150,7 +150,7 @@ fn the_name_of_a_handler_is_gone_after_it() {
 }
 
 #[test]
-fn an_exception_may_come_before_a_binding_or_after_it() {
+fn an_exception_may_occur_before_or_after_a_binding() {
     let snippet = snippet(
         "
         def f():
@@ -166,7 +166,7 @@ fn an_exception_may_come_before_a_binding_or_after_it() {
     );
     assert_eq!(snippet.defined("failed(x)", "x"), Definedness::Maybe);
     assert_eq!(snippet.defined("done(x)", "x"), Definedness::Always);
-    // The copy of normal completion.
+    // The copy for normal completion.
     assert_eq!(snippet.defined("always(x)", "x"), Definedness::Always);
 }
 
@@ -227,7 +227,7 @@ fn a_nested_function_may_bind_at_any_time_after_its_definition() {
 }
 
 #[test]
-fn a_walrus_that_may_be_skipped_leaves_the_old_value() {
+fn a_conditional_walrus_keeps_earlier_definitions() {
     let snippet = snippet(
         "
         def f(c):

@@ -1,4 +1,4 @@
-//! Flow of a tree that a pass has rewritten: statements by number, loop conditions, what is never reached.
+//! Analyses of a tree rewritten by a conversion pass: statement ids, loop conditions, unreachable statements.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn with_input(source: &str, check: impl FnOnce(Input<'_>)) {
 }
 
 #[test]
-fn only_variables_are_followed() {
+fn only_variables_are_tracked() {
     with_input("def f(a):\n    a.b = 1\n    return a.b\n", |input| {
         let flow = Flow::of(&input);
         assert_eq!(flow.live_after(StmtId(0)).to_string(), "a");
@@ -33,7 +33,7 @@ fn a_loop_condition_is_read_before_each_iteration() {
 }
 
 #[test]
-fn what_is_never_reached_is_local_and_flows_nowhere() {
+fn bindings_of_unreached_statements_are_local_and_reach_nothing() {
     with_input("def f():\n    return x\n    x = 1\n", |input| {
         let (body, unreached) = input.body.split_at(1);
         let flow = Flow::of(&Input { body, unreached, ..input });
@@ -44,7 +44,7 @@ fn what_is_never_reached_is_local_and_flows_nowhere() {
 }
 
 #[test]
-fn a_block_that_deletes_may_leave_nothing() {
+fn a_name_deleted_in_a_block_may_be_undefined() {
     let source = "def f(c):\n    x = y = 1\n    if c:\n        del x\n        y = 2\n    return x, y\n";
     with_input(source, |input| {
         assert_eq!(Flow::of(&input).maybe_undefined(StmtId(1)).to_string(), "x");
@@ -52,7 +52,7 @@ fn a_block_that_deletes_may_leave_nothing() {
 }
 
 #[test]
-fn a_global_may_have_no_value() {
+fn a_global_may_be_undefined() {
     let source = "def f(c):\n    global x\n    if c:\n        x = 2\n";
     with_input(source, |input| {
         assert_eq!(Flow::of(&input).maybe_undefined(StmtId(1)).to_string(), "x");
@@ -60,7 +60,7 @@ fn a_global_may_have_no_value() {
 }
 
 #[test]
-fn a_with_may_swallow_what_is_raised_in_it() {
+fn a_with_may_suppress_exceptions() {
     let source = "def f(a):\n    x = 1\n    with a:\n        raise E\n    return x\n";
     with_input(source, |input| {
         assert_eq!(Flow::of(&input).live_after(StmtId(0)).to_string(), "E, a, x");

@@ -1,4 +1,9 @@
-//! Names that comprehensions and lambdas bind for themselves: no definition of the function gives them a value.
+//! The variables of comprehensions and lambdas. No definition in the function reaches them.
+//!
+//! ```python
+//! x = 1
+//! [x for x in xs]    # the element is the x of the comprehension; xs is evaluated in the function
+//! ```
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -9,29 +14,29 @@ use super::scope;
 
 /// The comprehensions and lambdas of one function that bind names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct OwnNames(Vec<Inner>);
+pub(super) struct InnerScopes(Vec<InnerScope>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Inner {
+struct InnerScope {
     range: TextRange,
-    /// What belongs to the function around it: the iterable of the first clause.
+    /// The part evaluated in the enclosing function: the iterable of the first clause.
     outside: Option<TextRange>,
     names: Vec<Name>,
 }
 
-impl OwnNames {
+impl InnerScopes {
     pub(super) fn build(def: &ast::StmtFunctionDef) -> Self {
-        let mut own = Self::default();
-        own.visit_body(&def.body);
-        own
+        let mut scopes = Self::default();
+        scopes.visit_body(&def.body);
+        scopes
     }
 
-    /// Whether `name` at `range` is one of a comprehension or lambda around it.
+    /// Whether `name` at `range` is a variable of an enclosing comprehension or lambda.
     pub(super) fn bind(&self, range: TextRange, name: &str) -> bool {
         self.0.iter().any(|inner| {
             inner.range.contains_range(range)
                 && inner.outside.is_none_or(|outside| !outside.contains_range(range))
-                && inner.names.iter().any(|own| own == name)
+                && inner.names.iter().any(|bound| bound == name)
         })
     }
 
@@ -41,11 +46,11 @@ impl OwnNames {
             targets.visit_expr(&generator.target);
         }
         let outside = generators.first().map(|first| first.iter.range());
-        self.0.push(Inner { range, outside, names: targets.0 });
+        self.0.push(InnerScope { range, outside, names: targets.0 });
     }
 }
 
-impl<'a> SourceOrderVisitor<'a> for OwnNames {
+impl<'a> SourceOrderVisitor<'a> for InnerScopes {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         if !matches!(statement, Stmt::FunctionDef(_)) {
             source_order::walk_stmt(self, statement);
@@ -59,8 +64,13 @@ impl<'a> SourceOrderVisitor<'a> for OwnNames {
             Expr::Generator(node) => self.comprehension(node.range, &node.generators),
             Expr::DictComp(node) => self.comprehension(node.range, &node.generators),
             Expr::Lambda(node) => {
-                let names = node.parameters.iter().flat_map(|own| scope::parameters(own)).cloned().collect();
-                self.0.push(Inner { range: node.body.range(), outside: None, names });
+                let names = node
+                    .parameters
+                    .iter()
+                    .flat_map(|parameters| scope::parameters(parameters))
+                    .cloned()
+                    .collect();
+                self.0.push(InnerScope { range: node.body.range(), outside: None, names });
             }
             _ => {}
         }
