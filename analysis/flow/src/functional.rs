@@ -102,13 +102,16 @@ impl Flow {
     }
 
     /// Returns the local variables that a step of a statement reads or deletes and that may be undefined
-    /// there. The blocks of the statement are not included.
+    /// there. The blocks of the statement are not included. Names declared `global` or `nonlocal` are not
+    /// local: Python raises `NameError` for them, not `UnboundLocalError`.
     pub fn unbound_reads(&self, stmt: StmtId) -> NameSet<'_> {
         let mut row = self.activity.empty_row();
         for &node in self.cfg.nodes_of(stmt) {
             let reads = bits::iter(self.activity.reads_row(node));
             for id in reads.chain(bits::iter(self.activity.deletes_row(node))) {
-                if definedness(self.reaching.before(node, NameId(id))) != Definedness::Always {
+                let name = self.activity.names.get(NameId(id));
+                let is_outer = name.is_some_and(|name| self.scope().is_declared_outer(name.root()));
+                if !is_outer && definedness(self.reaching.before(node, NameId(id))) != Definedness::Always {
                     bits::insert(&mut row, id);
                 }
             }

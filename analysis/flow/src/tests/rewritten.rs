@@ -68,3 +68,11 @@ fn a_with_may_suppress_exceptions() {
         assert_eq!(flow.live_after(StmtId(0)).to_string(), "E, a");
     });
 }
+
+#[test]
+fn a_deleted_nonlocal_is_not_an_unbound_local() {
+    let source = "def f(xs):\n    nonlocal n\n    y = 1\n    for x in xs:\n        del n, y\n";
+    with_input(source, |input| {
+        assert_eq!(Flow::of(&input).unbound_reads(StmtId(3)).to_string(), "y");
+    });
+}
