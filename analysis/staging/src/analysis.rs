@@ -43,12 +43,6 @@ struct Round {
     answers: Answers,
 }
 
-/// The scopes that were edited since the previous run.
-#[derive(Default)]
-struct Edited {
-    scopes: FxHashSet<Scope>,
-}
-
 /// A run over the documents of a database.
 pub struct Run<'a> {
     pub db: &'a Database,
@@ -70,7 +64,7 @@ impl Run<'_> {
         self.oracle.restrict(restricted.as_deref());
         let (known, edited) = match edited {
             Some(edited) if restricted == cache.restricted => (cache.rounds.as_slice(), edited),
-            _ => (&[][..], Edited::default()),
+            _ => (&[][..], FxHashSet::default()),
         };
         let mut rounds = Vec::new();
         let answers = loop {
@@ -116,11 +110,11 @@ impl Run<'_> {
     }
 
     /// The scopes that were edited since the run of `cache`; `None` if an edit may affect other scopes.
-    fn edited(&self, cache: &RunCache) -> Option<Edited> {
+    fn edited(&self, cache: &RunCache) -> Option<FxHashSet<Scope>> {
         if cache.documents.len() != self.documents.len() {
             return None;
         }
-        let mut edited = Edited::default();
+        let mut edited = FxHashSet::default();
         for (position, (document, (known, before, index))) in
             (0u32..).zip(self.documents.iter().zip(&cache.documents))
         {
@@ -135,7 +129,7 @@ impl Run<'_> {
             let after = Version { text: now.as_str(), index: file_index(self.db, *document) };
             let functions = difference::between(before, after)?;
             let scopes = functions.iter().map(|function| Scope { document: position, function: *function });
-            edited.scopes.extend(scopes);
+            edited.extend(scopes);
         }
         Some(edited)
     }
@@ -154,14 +148,20 @@ impl Run<'_> {
 
     /// Infers the types of the fixpoint's scopes under the current assumptions; in the `last` round only of
     /// staged functions, the only ones that are reported on.
-    fn round(&mut self, fixpoint: &Fixpoint, known: &[Round], edited: &Edited, last: bool) -> Round {
+    fn round(
+        &mut self,
+        fixpoint: &Fixpoint,
+        known: &[Round],
+        edited: &FxHashSet<Scope>,
+        last: bool,
+    ) -> Round {
         let assumptions = fixpoint.assumptions(self.db);
         let known = known.iter().find(|round| round.assumptions == assumptions);
         let mut answers = Answers::new();
         let mut asked = Vec::new();
         for scope in fixpoint.scopes(self.db) {
             let answer = known.and_then(|known| known.answers.get(&scope));
-            match answer.filter(|_| !edited.scopes.contains(&scope)) {
+            match answer.filter(|_| !edited.contains(&scope)) {
                 Some(answer) => {
                     answers.insert(scope, Arc::clone(answer));
                 }

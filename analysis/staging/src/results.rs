@@ -64,11 +64,11 @@ impl Results {
             Some(all) => all,
             None => AllResults::builder(Arc::default()).durability(Durability::HIGH).new(db),
         };
-        let mut by_document = FxHashMap::clone(all.by_document(db));
-        let known = by_document.len();
+        let known = Arc::clone(all.by_document(db));
+        let mut by_document = FxHashMap::default();
         for (position, (document, stages)) in (0u32..).zip(self.stages) {
             let types = types(db, document, position, &self.answers);
-            match by_document.get(&document) {
+            let results = match known.get(&document) {
                 Some(results) => {
                     if **results.stages(db) != stages {
                         results.set_stages(db).with_durability(Durability::LOW).to(Arc::new(stages));
@@ -76,14 +76,13 @@ impl Results {
                     if **results.types(db) != types {
                         results.set_types(db).with_durability(Durability::LOW).to(Arc::new(types));
                     }
+                    *results
                 }
-                None => {
-                    let results = DocumentResults::new(db, Arc::new(stages), Arc::new(types));
-                    by_document.insert(document, results);
-                }
-            }
+                None => DocumentResults::new(db, Arc::new(stages), Arc::new(types)),
+            };
+            by_document.insert(document, results);
         }
-        if by_document.len() != known {
+        if by_document != *known {
             all.set_by_document(db).with_durability(Durability::HIGH).to(Arc::new(by_document));
         }
     }
