@@ -6,7 +6,7 @@ use ruff_db::files::{File, FilePath, system_path_to_file};
 use ruff_db::system::{SystemPath, SystemPathBuf, SystemVirtualPath};
 use rustc_hash::FxHashMap;
 use salsa::{Durability, Setter};
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use crate::engine::{Engine, EngineError};
 use ag_db::Document;
@@ -33,8 +33,13 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let mut added = Vec::new();
         for path in paths {
+            let existed = self.exists(path);
             File::sync_path(&mut self.db, path);
             self.sync_oracle(&FilePath::from(path.as_path()));
+            if existed != self.exists(path) {
+                // Imports of the file now resolve differently in documents whose text has not changed.
+                self.cache = Arc::default();
+            }
             let known = self.document(path);
             if let Some(document) = known {
                 self.set_open(document, false);
@@ -73,6 +78,11 @@ impl Engine {
             file.close(&mut self.db);
             self.sync_oracle(&FilePath::from(SystemVirtualPath::new(path.as_str())));
         }
+    }
+
+    /// Whether a file is known to exist. It does not look at the disk.
+    fn exists(&self, path: &SystemPath) -> bool {
+        self.db.files().try_system(&self.db, path).is_some_and(|file| file.exists(&self.db))
     }
 
     fn sync_oracle(&self, path: &FilePath) {

@@ -42,7 +42,7 @@ pub struct Engine {
     environment: Environment,
     /// Shared by all clones; only runs of the analysis query it.
     pub(crate) oracle: Arc<Mutex<Oracle>>,
-    cache: Arc<RunCache>,
+    pub(crate) cache: Arc<RunCache>,
 }
 
 impl Engine {

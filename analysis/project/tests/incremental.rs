@@ -327,3 +327,35 @@ fn changed(text: &str, rng: &mut Rng) -> String {
     }
     lines.join("\n") + "\n"
 }
+
+/// The watcher reports a deletion after the file exists again: the text is the new one, but imports of the file do not
+/// resolve until its creation is reported.
+#[test]
+fn a_file_that_is_deleted_and_created_again_is_analyzed_again() {
+    const LIB: &str = "def double(x):\n    return x\n";
+    let memory = MemoryFileSystem::with_current_directory(root());
+    let (lib, main) = (root().join("lib.py"), root().join("m.py"));
+    let text = "import jax\nfrom lib import double\n\n@jax.jit\ndef f(x):\n    if double(x) > 0:\n        return x\n    return -x\n";
+    for (path, text) in [(&lib, LIB), (&main, text)] {
+        memory.write_file_all(path, text).expect("a new file");
+    }
+    let system = InMemorySystem::from_memory_fs(memory.clone());
+    let mut engine =
+        Engine::open(system, root(), Settings::default(), Environment::default()).expect("a project");
+    engine.add_files([lib.clone(), main.clone()]).expect("readable");
+    let mut codes = |change: &dyn Fn(&mut Engine)| {
+        change(&mut engine);
+        engine.analyze(&|_, _| {});
+        let document = engine.document(&main).expect("a document");
+        engine.findings(document).iter().map(|finding| finding.code).collect::<Vec<_>>()
+    };
+    let reload = |engine: &mut Engine| engine.reload(&[lib.clone()], |_| true).expect("readable");
+    assert_eq!(codes(&|_| {}), ["AG501"]);
+    let deleted_for_the_watcher = |engine: &mut Engine| {
+        memory.remove_file(&lib).expect("a file");
+        reload(engine);
+        memory.write_file(&lib, LIB).expect("a folder");
+    };
+    assert!(codes(&deleted_for_the_watcher).is_empty());
+    assert_eq!(codes(&|engine| reload(engine)), ["AG501"]);
+}
