@@ -349,7 +349,7 @@ fn a_file_that_is_deleted_and_created_again_is_analyzed_again() {
         let document = engine.document(&main).expect("a document");
         engine.findings(document).iter().map(|finding| finding.code).collect::<Vec<_>>()
     };
-    let reload = |engine: &mut Engine| engine.reload(&[lib.clone()], |_| true).expect("readable");
+    let reload = |engine: &mut Engine| engine.reload(std::slice::from_ref(&lib), |_| true).expect("readable");
     assert_eq!(codes(&|_| {}), ["AG501"]);
     let deleted_for_the_watcher = |engine: &mut Engine| {
         memory.remove_file(&lib).expect("a file");
