@@ -127,6 +127,34 @@ pub struct ScopeTypes {
 }
 
 impl CallSite {
+    /// Equality but for locations and expression ids.
+    pub fn is_same_but_for_positions(&self, other: &Self) -> bool {
+        let Self {
+            targets,
+            arguments,
+            open,
+            implicit,
+            partial,
+            lambda,
+            lambdas,
+            functions,
+            on_self,
+            expression: _,
+            place: _,
+        } = self;
+        let places = |call: &Self| call.lambdas.iter().map(|(place, _)| place.clone()).collect::<Vec<_>>();
+        *targets == other.targets
+            && *arguments == other.arguments
+            && *open == other.open
+            && *implicit == other.implicit
+            && *partial == other.partial
+            && *lambda == other.lambda
+            && lambdas.len() == other.lambdas.len()
+            && places(self) == places(other)
+            && *functions == other.functions
+            && *on_self == other.on_self
+    }
+
     /// A call without arguments.
     pub fn of(targets: Vec<Target>, expression: ExprId) -> Self {
         Self {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use ag_db::Document;
 use ruff_db::files::FilePath;
 use ruff_db::source::SourceText;
+use ruff_python_ast::name::Name;
 
 use crate::answers::ScopeTypes;
 use crate::assumed::AssumedType;
@@ -54,9 +55,24 @@ pub struct Question<'a> {
     pub assumptions: &'a Assumptions,
     /// The queried scopes, sorted.
     pub scopes: &'a [Scope],
-    /// All scopes are functions of one document outside import cycles. So the oracle may omit the code of that
-    /// document on which these functions do not depend.
+    /// Methods of one document whose attributes are queried: see [`Attributes`].
+    pub methods: &'a [Scope],
+    /// All scopes and methods are functions of one document outside import cycles. So the oracle may omit the code of
+    /// that document on which these functions do not depend.
     pub acyclic: bool,
+}
+
+/// The attributes that a method sets on its receiver, with the types that other code reads: of all values that any
+/// method sets. Types are compared only. They are displayed in full, with the classes that they name.
+pub type Attributes = Vec<(Name, String, AssumedType)>;
+
+/// The answer to a question.
+#[derive(Default)]
+pub struct Answer {
+    /// By scope of the question.
+    pub types: Vec<Arc<ScopeTypes>>,
+    /// By method of the question; `None` if they cannot be inferred.
+    pub attributes: Vec<Option<Attributes>>,
 }
 
 /// Infers types.
@@ -64,13 +80,15 @@ pub trait TypeOracle: Send {
     /// Sets the documents; scopes and assumptions refer to them by position.
     fn set_sources(&mut self, sources: Vec<Source>);
 
+    /// Replaces the text of one document.
+    fn set_source(&mut self, document: u32, source: Source);
+
     /// Limits inference to the modules of these documents: imports from other modules of the project have
     /// unknown types. `None` removes the limit.
     fn restrict(&mut self, documents: Option<&[u32]>);
 
-    /// The types of the scopes, one answer per scope. Deterministic: equal questions about equal sources have
-    /// equal answers.
-    fn ask(&mut self, question: &Question<'_>) -> Vec<Arc<ScopeTypes>>;
+    /// Infers types. Deterministic: equal questions about equal sources have equal answers.
+    fn ask(&mut self, question: &Question<'_>) -> Answer;
 
     /// Must be called when a file has been changed, created or deleted on disk.
     fn sync(&mut self, path: &FilePath);

@@ -6,7 +6,7 @@ use crate::index::FileIndex;
 
 /// A location in a scope: relative to the `def` in a function, and to the start of the enclosing statement in
 /// module code. So an edit inside one function changes no location outside it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The index of the statement, for module code.
     pub statement: u32,

@@ -35,6 +35,13 @@ impl FileIndex {
         })
     }
 
+    /// Whether an outermost function contains an import, `global` or `nonlocal`.
+    pub fn rebinds(&self, function: u32) -> bool {
+        self.with_nested(function).any(|nested| {
+            self.signatures.get(nested as usize).is_none_or(|signature| signature.rebinds)
+        })
+    }
+
     /// The outermost function that contains a function, or the function itself.
     pub fn outermost(&self, function: u32) -> u32 {
         let parent = self.definitions.functions.get(function as usize).and_then(|entry| entry.parent);

@@ -6,10 +6,10 @@ use ruff_db::files::{File, FilePath, system_path_to_file};
 use ruff_db::system::{SystemPath, SystemPathBuf, SystemVirtualPath};
 use rustc_hash::FxHashMap;
 use salsa::{Durability, Setter};
-use std::sync::{Arc, PoisonError};
 
 use crate::engine::{Engine, EngineError};
 use ag_db::Document;
+use ag_staging::analysis::RunCache;
 
 impl Engine {
     /// Replaces the whole text of a file by that of an editor; for a notebook, by its code cells joined.
@@ -33,12 +33,15 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let mut added = Vec::new();
         for path in paths {
+            if let Some(document) = self.document(path) {
+                self.keep_version(document);
+            }
             let existed = self.exists(path);
             File::sync_path(&mut self.db, path);
             self.sync_oracle(&FilePath::from(path.as_path()));
             if existed != self.exists(path) {
                 // Imports of the file now resolve differently in documents whose text has not changed.
-                self.cache = Arc::default();
+                self.lock().cache = RunCache::default();
             }
             let known = self.document(path);
             if let Some(document) = known {
@@ -86,6 +89,6 @@ impl Engine {
     }
 
     fn sync_oracle(&self, path: &FilePath) {
-        self.oracle.lock().unwrap_or_else(PoisonError::into_inner).sync(path);
+        self.lock().oracle.sync(path);
     }
 }

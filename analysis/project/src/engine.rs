@@ -4,13 +4,14 @@
 //! then use its results. A clone is a snapshot for another thread; drop it before the next edit.
 
 use std::panic::RefUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ag_db::finding::Finding;
 use ag_db::{Database, Document, Project, QueryListener, text};
 use ag_index::index::file_index;
 use ag_rules::findings::{self, FileRules};
-use ag_staging::analysis::{Run, RunCache};
+use ag_staging::analysis::{Outcome, Run, RunCache};
+use ag_staging::difference::Version;
 use ag_staging::results::stages_of;
 use ag_staging::staged::{self, StagedFunction};
 use ag_types::stubs::{self, WithStubs};
@@ -40,9 +41,16 @@ pub struct Engine {
     /// The project's documents, ordered by path.
     documents: Arc<[Document]>,
     environment: Environment,
-    /// Shared by all clones; only runs of the analysis query it.
-    pub(crate) oracle: Arc<Mutex<Oracle>>,
-    pub(crate) cache: Arc<RunCache>,
+    /// The documents whose text has changed since the last run, as they were then.
+    pub(crate) edited: FxHashMap<Document, Version>,
+    /// Shared by all clones.
+    pub(crate) state: Arc<Mutex<RunState>>,
+}
+
+/// What only runs of the analysis use.
+pub(crate) struct RunState {
+    pub(crate) oracle: Oracle,
+    pub(crate) cache: RunCache,
 }
 
 impl Engine {
@@ -67,15 +75,15 @@ impl Engine {
         let db = Database::new(Arc::new(WithStubs::new(system)), listener);
         let project = Project::builder(root.to_path_buf(), Arc::default(), Arc::default());
         let project = project.durability(Durability::HIGH).new(&db);
-        let oracle = Arc::new(Mutex::new(Oracle::new(db.shared_system())));
+        let state = RunState { oracle: Oracle::new(db.shared_system()), cache: RunCache::default() };
         let mut engine = Self {
             db,
             project,
             settings: Arc::new(settings),
             documents: Arc::default(),
             environment,
-            oracle,
-            cache: Arc::default(),
+            edited: FxHashMap::default(),
+            state: Arc::new(Mutex::new(state)),
         };
         engine.set_import_roots(&[])?;
         Ok(engine)
@@ -84,18 +92,36 @@ impl Engine {
     /// Runs the analysis after texts were set. `progress` is called from any thread with the number of files
     /// indexed so far and the number of all files.
     pub fn analyze(&mut self, progress: &(dyn Fn(usize, usize) + Sync)) {
-        let mut oracle = self.oracle.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = self.run(progress);
+        self.publish(outcome);
+    }
+
+    /// Runs the analysis without publishing its outcome. It may run on a clone, on another thread.
+    pub fn run(&self, progress: &(dyn Fn(usize, usize) + Sync)) -> Outcome {
+        let mut state = self.lock();
+        let RunState { oracle, cache } = &mut *state;
         let run = Run {
             db: &self.db,
-            oracle: &mut *oracle,
+            oracle,
             documents: &self.documents,
+            edited: &self.edited,
             options: self.settings.staging(),
             progress,
         };
-        let (results, cache) = run.analyze(&self.cache);
-        drop(oracle);
-        self.cache = Arc::new(cache);
-        results.publish(&mut self.db);
+        run.analyze(cache)
+    }
+
+    /// Publishes the outcome of a run on the current texts: queries use it from now on.
+    pub fn publish(&mut self, outcome: Outcome) {
+        let state = Arc::clone(&self.state);
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        outcome.publish(&mut self.db, &mut state.cache);
+        self.edited.clear();
+    }
+
+    /// A panic in a run changes nothing of the state: it replaces the cache at its end.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, RunState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds files to be analyzed. Unreadable files are reported as findings, not as errors.
@@ -136,8 +162,18 @@ impl Engine {
 
     /// Replaces the source of a document by one derived from [`Self::text`], so that a notebook keeps its cells.
     pub fn set_source(&mut self, document: Document, source: SourceText) {
+        self.keep_version(document);
         let file = document.file(&self.db);
         file.set_source_text_override(&mut self.db).with_durability(Durability::LOW).to(Some(source));
+    }
+
+    /// Keeps the version of a document that the last run has analyzed. Must be called before the text changes.
+    pub(crate) fn keep_version(&mut self, document: Document) {
+        let db = &self.db;
+        self.edited.entry(document).or_insert_with(|| Version {
+            text: text(db, document),
+            index: Arc::clone(file_index(db, document)),
+        });
     }
 
     /// A document that is not on disk.
@@ -157,11 +193,10 @@ impl Engine {
         if roots == **known && !roots.is_empty() {
             return Ok(());
         }
-        let mut oracle = self.oracle.lock().unwrap_or_else(PoisonError::into_inner);
-        oracle
+        self.lock()
+            .oracle
             .set_search_paths(&roots, &self.environment)
             .map_err(|error| EngineError::SearchPaths(error.to_string()))?;
-        drop(oracle);
         self.project.set_import_roots(&mut self.db).with_durability(Durability::HIGH).to(roots.into());
         Ok(())
     }
@@ -197,8 +232,7 @@ impl Engine {
 
     /// The annotated source of a document, for debugging assumptions.
     pub fn annotated(&self, document: Document) -> SourceText {
-        let oracle = self.oracle.lock().unwrap_or_else(PoisonError::into_inner);
-        oracle.annotated(document).unwrap_or_else(|| text(&self.db, document))
+        self.lock().oracle.annotated(document).unwrap_or_else(|| text(&self.db, document))
     }
 
     /// The findings of a document under the settings, in source order.

@@ -9,61 +9,113 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ag_db::{Database, Document, text};
 use ag_index::answers::ScopeTypes;
-use ag_index::index::{FileIndex, FunctionId, MODULE, file_index, function_ast, tree};
-use ag_index::oracle::{Assumptions, Question, Scope, Source, TypeOracle};
+use ag_index::index::{FunctionId, MODULE, file_index, function_ast, tree};
+use ag_index::oracle::{Answer, Assumptions, Question, Scope, Source, TypeOracle};
 use ag_index::place::Place;
 use ag_syntax::expressions;
 use rayon::prelude::*;
-use ruff_db::source::SourceText;
 use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextRange};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::difference::{self, Version};
+use crate::difference::Version;
 use crate::fixpoint::{Answers, Fixpoint};
 use crate::import_cycles;
 use crate::options::StagingOptions;
 use crate::results::Results;
 use crate::stages;
+use crate::update::{AttributesByRound, Edited, Effect, Update};
 
 /// The state that the next run may reuse.
 #[derive(Default)]
 pub struct RunCache {
-    /// Each document with its text and index in this run.
-    documents: Vec<(Document, SourceText, Arc<FileIndex>)>,
+    /// The documents of the run.
+    documents: Arc<[Document]>,
     /// The documents that the oracle was restricted to.
     restricted: Option<Vec<u32>>,
-    rounds: Vec<Round>,
+    pub(crate) rounds: Vec<Round>,
+    /// After the last round; `None` before the first run.
+    fixpoint: Option<Fixpoint>,
+    /// What the methods that were edited since set.
+    pub(crate) attributes: AttributesByRound,
 }
 
 /// The answers under one set of assumptions.
 #[derive(Default)]
-struct Round {
-    assumptions: Assumptions,
-    answers: Answers,
+pub(crate) struct Round {
+    pub(crate) assumptions: Assumptions,
+    pub(crate) answers: Answers,
+}
+
+impl RunCache {
+    /// The state after a run over the same documents.
+    pub(crate) fn fixpoint(&self, documents: &Arc<[Document]>) -> Option<&Fixpoint> {
+        self.fixpoint.as_ref().filter(|_| Arc::ptr_eq(&self.documents, documents))
+    }
+
+    pub(crate) fn restricted(&self) -> Option<&[u32]> {
+        self.restricted.as_deref()
+    }
+
+    /// The state and the answers of the last round.
+    pub(crate) fn last(&mut self) -> Option<(&mut Fixpoint, &Answers)> {
+        Some((self.fixpoint.as_mut()?, &self.rounds.last()?.answers))
+    }
 }
 
 /// A run over the documents of a database.
 pub struct Run<'a> {
     pub db: &'a Database,
     pub oracle: &'a mut dyn TypeOracle,
-    pub documents: &'a [Document],
+    pub documents: &'a Arc<[Document]>,
+    /// The documents whose text has changed since the last run, as they were then.
+    pub edited: &'a FxHashMap<Document, Version>,
     pub options: StagingOptions,
     /// Called from any thread with the number of documents indexed so far.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
+/// The outcome of a run.
+pub enum Outcome {
+    /// New results for all documents, and the cache for the next run.
+    All(Box<(Results, RunCache)>),
+    /// Results for the edited functions; the cache of the last run remains valid.
+    Update(Box<Update>),
+}
+
+impl Outcome {
+    /// Sets the results as inputs of the queries, and updates the cache for the next run.
+    pub fn publish(self, db: &mut Database, cache: &mut RunCache) {
+        match self {
+            Self::All(all) => {
+                let (results, next) = *all;
+                *cache = next;
+                results.publish(db);
+            }
+            Self::Update(update) => update.publish(db, cache),
+        }
+    }
+}
+
 impl Run<'_> {
-    /// Runs to the fixpoint. Returns the results and the cache for the next run.
-    pub fn analyze(mut self, cache: &RunCache) -> (Results, RunCache) {
+    /// Runs to the fixpoint, or updates the run of `cache`.
+    pub fn analyze(mut self, cache: &RunCache) -> Outcome {
+        let edited = self.edited_documents(cache);
+        let effect = edited.as_ref().map_or(Effect::Types, |edited| self.effect(cache, edited));
+        let known = match effect {
+            Effect::Confined(update) => return Outcome::Update(Box::new(update)),
+            Effect::Assumptions => edited,
+            Effect::Types => None,
+        };
         self.index();
-        let edited = self.edited(cache);
         let mut fixpoint = Fixpoint::new(self.db, self.documents.to_vec(), self.options.clone());
         let restricted = self.restriction(&fixpoint);
         self.oracle.set_sources(self.sources());
         self.oracle.restrict(restricted.as_deref());
-        let (known, edited) = match edited {
-            Some(edited) if restricted == cache.restricted => (cache.rounds.as_slice(), edited),
+        let (known, edited): (_, FxHashSet<Scope>) = match known {
+            Some(edited) if restricted == cache.restricted => {
+                (cache.rounds.as_slice(), edited.iter().flat_map(Edited::scopes).collect())
+            }
             _ => (&[][..], FxHashSet::default()),
         };
         let mut rounds = Vec::new();
@@ -78,11 +130,14 @@ impl Run<'_> {
         };
         let results =
             Results { stages: stages::of_documents(self.db, &fixpoint, self.documents, &answers), answers };
-        let documents = self.documents.iter().map(|document| {
-            (*document, text(self.db, *document), Arc::clone(file_index(self.db, *document)))
-        });
-        let cache = RunCache { documents: documents.collect(), restricted, rounds };
-        (results, cache)
+        let cache = RunCache {
+            documents: Arc::clone(self.documents),
+            restricted,
+            rounds,
+            fixpoint: Some(fixpoint),
+            attributes: AttributesByRound::default(),
+        };
+        Outcome::All(Box::new((results, cache)))
     }
 
     /// Indexes all documents, on all threads.
@@ -96,42 +151,11 @@ impl Run<'_> {
     }
 
     fn sources(&self) -> Vec<Source> {
-        let source = |document: &Document| {
-            let file = document.file(self.db);
-            Source {
-                document: *document,
-                path: file.path(self.db).clone(),
-                text: text(self.db, *document),
-                index: Arc::clone(file_index(self.db, *document)),
-                edited: file.source_text_override(self.db).is_some(),
-            }
+        let current = |document: &Document| {
+            let index = Arc::clone(file_index(self.db, *document));
+            source(self.db, *document, &Version { text: text(self.db, *document), index })
         };
-        self.documents.iter().map(source).collect()
-    }
-
-    /// The scopes that were edited since the run of `cache`; `None` if an edit may affect other scopes.
-    fn edited(&self, cache: &RunCache) -> Option<FxHashSet<Scope>> {
-        if cache.documents.len() != self.documents.len() {
-            return None;
-        }
-        let mut edited = FxHashSet::default();
-        for (position, (document, (known, before, index))) in
-            (0u32..).zip(self.documents.iter().zip(&cache.documents))
-        {
-            if document != known {
-                return None;
-            }
-            let now = text(self.db, *document);
-            if std::ptr::eq(now.as_str(), before.as_str()) || now.as_str() == before.as_str() {
-                continue;
-            }
-            let before = Version { text: before.as_str(), index };
-            let after = Version { text: now.as_str(), index: file_index(self.db, *document) };
-            let functions = difference::between(before, after)?;
-            let scopes = functions.iter().map(|function| Scope { document: position, function: *function });
-            edited.extend(scopes);
-        }
-        Some(edited)
+        self.documents.iter().map(current).collect()
     }
 
     /// With selective limits, types are inferred only in the modules of the fixpoint's scopes. Otherwise a few
@@ -170,27 +194,39 @@ impl Run<'_> {
             }
         }
         if !asked.is_empty() {
-            let acyclic = known.is_some() && self.is_acyclic(&asked, &assumptions);
-            let question = Question { assumptions: &assumptions, scopes: &asked, acyclic };
-            let types = self.oracle.ask(&question);
-            let located = self.located(&asked, types);
-            answers.extend(asked.into_iter().zip(located));
+            let types = self.ask(&assumptions, &asked, &[], known.is_some()).types;
+            answers.extend(asked.into_iter().zip(types));
         }
         Round { assumptions, answers }
     }
 
+    /// Asks the oracle. `few`: it is worth to find out on which code the answers depend.
+    pub(crate) fn ask(
+        &mut self,
+        assumptions: &Assumptions,
+        scopes: &[Scope],
+        methods: &[Scope],
+        few: bool,
+    ) -> Answer {
+        let acyclic = few && self.is_acyclic(scopes.iter().chain(methods), assumptions);
+        let answer = self.oracle.ask(&Question { assumptions, scopes, methods, acyclic });
+        Answer { types: self.located(scopes, answer.types), ..answer }
+    }
+
     /// Whether the scopes are functions of one document outside import cycles.
-    fn is_acyclic(&self, scopes: &[Scope], assumptions: &Assumptions) -> bool {
-        let Some(document) = scopes.first().map(|scope| scope.document) else { return false };
-        let is_plain = |scope: &Scope| scope.document == document && scope.function != MODULE;
-        scopes.iter().all(is_plain)
-            && assumptions.contains_key(&document)
+    fn is_acyclic<'s>(
+        &self,
+        mut scopes: impl Iterator<Item = &'s Scope> + Clone,
+        assumptions: &Assumptions,
+    ) -> bool {
+        let Some(document) = scopes.clone().next().map(|scope| scope.document) else { return false };
+        scopes.all(|scope| scope.document == document && scope.function != MODULE)
             && file_index(self.db, self.documents[document as usize]).syntax_errors.is_empty()
             && import_cycles::is_outside(self.db, self.documents, document, assumptions)
     }
 
     /// Sets the locations of calls in the user's text.
-    fn located(&self, scopes: &[Scope], types: Vec<Arc<ScopeTypes>>) -> Vec<Arc<ScopeTypes>> {
+    pub(crate) fn located(&self, scopes: &[Scope], types: Vec<Arc<ScopeTypes>>) -> Vec<Arc<ScopeTypes>> {
         let mut scoped: Vec<_> = scopes.iter().copied().zip(types).collect();
         scoped.par_iter_mut().for_each_with(self.db.clone(), |db, (scope, types)| {
             if !types.calls.is_empty() {
@@ -199,6 +235,18 @@ impl Run<'_> {
             }
         });
         scoped.into_iter().map(|(_, types)| types).collect()
+    }
+}
+
+/// A version of a document, for the oracle.
+pub(crate) fn source(db: &Database, document: Document, version: &Version) -> Source {
+    let file = document.file(db);
+    Source {
+        document,
+        path: file.path(db).clone(),
+        text: version.text.clone(),
+        index: Arc::clone(&version.index),
+        edited: file.source_text_override(db).is_some(),
     }
 }
 

@@ -1,42 +1,54 @@
-//! The effect of an edit on inferred types: confined to some functions, or unbounded.
+//! What an edit may affect outside the functions that it changes.
+//!
+//! The type engine takes the result of a function without annotation for unknown, and the names that a function binds
+//! are local. So an edit inside a function affects other code only through `global` and `nonlocal` names, imports, and
+//! the attributes of its receiver. The first two are excluded here; attributes are compared by type
+//! ([`Difference::methods`]).
 
+use std::sync::Arc;
+
+use ag_index::index::{FileIndex, ParameterSyntax, Signature};
+use ag_index::roots::RootSite;
+use ruff_db::source::SourceText;
+use ruff_python_ast::name::Name;
 use ruff_python_ast::token::TokenKind;
 use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
 use ruff_text_size::{Ranged, TextRange, TextSize};
+use rustc_hash::FxHashSet;
 
-use ag_index::index::FileIndex;
-
-/// One version of a file.
-#[derive(Clone, Copy)]
-pub struct Version<'a> {
-    pub text: &'a str,
-    pub index: &'a FileIndex,
+/// One version of a document.
+#[derive(Clone)]
+pub struct Version {
+    pub text: SourceText,
+    pub index: Arc<FileIndex>,
 }
 
-/// The functions whose types an edit may change, by their position in the file index (equal in both
-/// versions); `None` if the types of other functions, here or in other files, may change as well.
-pub fn between(before: Version, after: Version) -> Option<Vec<u32>> {
-    let (old, new) = (before.index, after.index);
-    let same_outline = old.too_deep == new.too_deep
-        && old.definitions.functions.len() == new.definitions.functions.len()
-        && old
-            .definitions
-            .functions
-            .iter()
-            .zip(&new.definitions.functions)
-            .all(|(old, new)| old.path == new.path && old.class == new.class && old.parent == new.parent)
-        && old.roots.len() == new.roots.len()
-        && old.roots.iter().zip(&new.roots).all(|(old, new)| old.scope == new.scope);
-    if !same_outline {
+/// The functions that an edit changes, by their position in the file index (equal in both versions).
+#[derive(Debug, Default)]
+pub struct Difference {
+    /// They include the functions nested in a changed function.
+    pub functions: Vec<u32>,
+    /// The methods among them that set attributes. The types of other code may change if the attributes' types do.
+    pub methods: Vec<u32>,
+}
+
+/// The functions whose code differs; `None` if the edit may affect other code by more than attributes.
+pub fn between(before: &Version, after: &Version) -> Option<Difference> {
+    let (old, new) = (&before.index, &after.index);
+    if before.text.as_str() == after.text.as_str() {
+        return Some(Difference::default());
+    }
+    if !same_outline(old, new) {
         return None;
     }
-    let mut changed = Vec::new();
+    let mut difference = Difference::default();
     let (mut old_end, mut new_end) = (TextSize::default(), TextSize::default());
-    for (position, (old, new)) in old.definitions.functions.iter().zip(&new.definitions.functions).enumerate()
+    for (position, (old, new)) in
+        (0u32..).zip(old.definitions.functions.iter().zip(&new.definitions.functions))
     {
         if let Some(parent) = old.parent {
-            if changed.contains(&parent) {
-                changed.push(position as u32);
+            if difference.functions.contains(&parent) {
+                difference.functions.push(position);
             }
             continue;
         }
@@ -46,44 +58,136 @@ pub fn between(before: Version, after: Version) -> Option<Vec<u32>> {
             return None;
         }
         if before.slice(old.range) != after.slice(new.range) {
-            let is_local = same_code(before.header(position), after.header(position))
-                && (same_code(before.slice(old.range), after.slice(new.range))
-                    || before.index.is_self_contained(position as u32)
-                        && after.index.is_self_contained(position as u32)
-                        && before.is_generator(position) == after.is_generator(position));
-            if !is_local {
+            if !same_code(before.header(position), after.header(position)) {
                 return None;
             }
-            changed.push(position as u32);
+            if !same_code(before.slice(old.range), after.slice(new.range)) {
+                if before.index.rebinds(position)
+                    || after.index.rebinds(position)
+                    || before.is_generator(position) != after.is_generator(position)
+                {
+                    return None;
+                }
+                let stores = !before.index.is_self_contained(position) || !after.index.is_self_contained(position);
+                if stores && old.class.is_some() {
+                    difference.methods.push(position);
+                }
+            }
+            difference.functions.push(position);
         }
         (old_end, new_end) = (old.range.end(), new.range.end());
     }
-    let rest = |version: Version<'_>, end: TextSize| TextRange::new(end, TextSize::of(version.text).max(end));
+    let rest = |version: &Version, end: TextSize| {
+        TextRange::new(end, TextSize::of(version.text.as_str()).max(end))
+    };
     if !same_code(before.slice(rest(before, old_end)), after.slice(rest(after, new_end))) {
         return None;
     }
-    let is_contained = |version: Version| {
+    let is_contained = |version: &Version| {
         version.index.syntax_errors.iter().all(|(range, _)| {
             let functions = &version.index.definitions.functions;
-            changed.iter().any(|function| functions[*function as usize].range.contains_range(*range))
+            difference.functions.iter().any(|function| functions[*function as usize].range.contains_range(*range))
         })
     };
-    (is_contained(before) && is_contained(after)).then_some(changed)
+    (is_contained(before) && is_contained(after)).then_some(difference)
 }
 
-impl<'a> Version<'a> {
-    fn slice(self, range: TextRange) -> &'a str {
-        self.text.get(std::ops::Range::<usize>::from(range)).unwrap_or_default()
+/// The same functions, classes around them, and number of roots.
+fn same_outline(old: &FileIndex, new: &FileIndex) -> bool {
+    let functions = old.definitions.functions.iter().zip(&new.definitions.functions);
+    old.too_deep == new.too_deep
+        && old.definitions.functions.len() == new.definitions.functions.len()
+        && functions.into_iter().all(|(old, new)| {
+            old.path == new.path && old.class == new.class && old.parent == new.parent
+        })
+        && old.roots.len() == new.roots.len()
+        && old.roots.iter().zip(&new.roots).all(|(old, new)| old.scope == new.scope)
+}
+
+/// Whether a run starts from the same state: it finds the same roots, and callers of the `relevant` names in the same
+/// functions. `before` and `after` differ as [`between`] requires.
+pub fn same_start(before: &FileIndex, after: &FileIndex, relevant: &FxHashSet<Name>) -> bool {
+    let stages = |index: &FileIndex| -> FxHashSet<u32> {
+        index.lambdas.iter().filter(|lambda| lambda.stages).map(|lambda| lambda.scope).collect()
+    };
+    let calls = || before.calls.symmetric_difference(&after.calls);
+    before.imports == after.imports
+        && before.names_keras2 == after.names_keras2
+        && before.roots.iter().zip(&after.roots).all(|(before, after)| same_root(before, after))
+        && before.signatures.iter().zip(&after.signatures).all(|(before, after)| same_signature(before, after))
+        && stages(before) == stages(after)
+        && !calls().any(|(_, name)| relevant.contains(name))
+}
+
+/// Equality but for positions and expression ids.
+fn same_root(before: &RootSite, after: &RootSite) -> bool {
+    let RootSite { target, scope, dialect, kind, converts, options, expression, receiver, range: _ } = before;
+    *target == after.target
+        && *scope == after.scope
+        && *dialect == after.dialect
+        && *kind == after.kind
+        && *converts == after.converts
+        && *options == after.options
+        && expression.is_some() == after.expression.is_some()
+        && receiver.is_some() == after.receiver.is_some()
+}
+
+/// Equality of what a run reads, which excludes positions and the names of attributes.
+fn same_signature(before: &Signature, after: &Signature) -> bool {
+    let Signature {
+        parameters,
+        is_generator,
+        is_static,
+        is_property,
+        sets_attributes,
+        rebinds,
+        tests_values,
+        is_dead,
+        decorators,
+        return_annotation,
+        returns_at: _,
+        body_at: _,
+        stores: _,
+    } = before;
+    parameters.len() == after.parameters.len()
+        && parameters.iter().zip(&after.parameters).all(|(before, after)| same_parameter(before, after))
+        && return_annotation.is_some() == after.return_annotation.is_some()
+        && *is_generator == after.is_generator
+        && *is_static == after.is_static
+        && *is_property == after.is_property
+        && *sets_attributes == after.sets_attributes
+        && *rebinds == after.rebinds
+        && *tests_values == after.tests_values
+        && *is_dead == after.is_dead
+        && *decorators == after.decorators
+}
+
+fn same_parameter(before: &ParameterSyntax, after: &ParameterSyntax) -> bool {
+    let ParameterSyntax { name, kind, annotated, annotation, default, used_as_python, name_range: _ } = before;
+    let shape = |parameter: &ParameterSyntax| {
+        parameter.annotation.map(|annotation| (annotation.quoted, annotation.vague))
+    };
+    *name == after.name
+        && *kind == after.kind
+        && *annotated == after.annotated
+        && annotation.map(|annotation| (annotation.quoted, annotation.vague)) == shape(after)
+        && *default == after.default
+        && *used_as_python == after.used_as_python
+}
+
+impl Version {
+    fn slice(&self, range: TextRange) -> &str {
+        self.text.as_str().get(std::ops::Range::<usize>::from(range)).unwrap_or_default()
     }
 
-    fn is_generator(self, function: usize) -> bool {
-        self.index.signatures.get(function).is_some_and(|signature| signature.is_generator)
+    fn is_generator(&self, function: u32) -> bool {
+        self.index.signatures.get(function as usize).is_some_and(|signature| signature.is_generator)
     }
 
     /// `def g(x):`
-    fn header(self, function: usize) -> &'a str {
-        let start = self.index.definitions.functions[function].range.start();
-        let end = self.index.signatures.get(function).map_or(start, |signature| signature.body_at);
+    fn header(&self, function: u32) -> &str {
+        let start = self.index.definitions.functions[function as usize].range.start();
+        let end = self.index.signatures.get(function as usize).map_or(start, |signature| signature.body_at);
         self.slice(TextRange::new(start, end.max(start)))
     }
 }

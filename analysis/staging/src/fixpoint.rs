@@ -11,13 +11,14 @@
 mod evidence;
 mod limits;
 mod parameters;
+mod relocation;
 mod roots;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ruff_python_ast::name::Name;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::hierarchy::Hierarchy;
 use ag_db::Db;
@@ -34,6 +35,7 @@ use ag_index::place::Place;
 use ag_syntax::expressions::ExprId;
 
 pub use limits::AnalysisLimits;
+pub use roots::is_unsupported;
 
 use crate::options::StagingOptions;
 
@@ -95,10 +97,14 @@ pub struct Fixpoint {
     /// Empty when the limits are selective.
     hierarchy: Hierarchy,
     has_keras2: bool,
-    /// The scopes that call a function or class of a given last name.
-    callers: FxHashMap<Name, Vec<Scope>>,
+    /// The names whose callers were looked for. A call of any other name is no evidence.
+    pub names: FxHashSet<Name>,
+    /// The functions whose syntax was checked for conversion, with the enabled features, and whether AutoGraph
+    /// supports it.
+    pub checked_syntax: FxHashMap<Scope, Vec<(Vec<Name>, bool)>>,
     pub staged: BTreeMap<Scope, Staged>,
     evidence: BTreeMap<Scope, u8>,
+    /// The arguments that a scope passes: (callee, parameter, argument).
     contributions: BTreeMap<Scope, Vec<(Scope, u32, Contribution)>>,
     pub parameters: BTreeMap<Scope, Vec<ParameterAssumption>>,
     returns: BTreeMap<Scope, AssumedType>,
@@ -130,7 +136,8 @@ impl Fixpoint {
             positions,
             limits,
             options,
-            callers: FxHashMap::default(),
+            names: FxHashSet::default(),
+            checked_syntax: FxHashMap::default(),
             staged: BTreeMap::new(),
             evidence: BTreeMap::new(),
             contributions: BTreeMap::new(),
@@ -146,7 +153,6 @@ impl Fixpoint {
         };
         fixpoint.find_roots(db);
         if !fixpoint.is_idle() {
-            fixpoint.index_callers(db);
             fixpoint.find_evidence(db);
             fixpoint.recompute(db);
         }
@@ -174,6 +180,11 @@ impl Fixpoint {
     /// All documents, in the order of their indices.
     pub fn documents(&self) -> &[Document] {
         &self.documents
+    }
+
+    /// The position of a document in the list of documents.
+    pub fn position(&self, document: Document) -> Option<u32> {
+        self.positions.get(&document).copied()
     }
 
     pub fn document(&self, scope: Scope) -> Document {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! analysis      a run: index, roots, rounds of type inference
+//!   update      instead of a run: after edits that affect only the functions that they change
 //!   fixpoint    which functions are staged, and the assumed types of their parameters
 //!   results     the results, as inputs of the queries below
 //! queries       per function: facts, decisions, control flow
@@ -15,14 +16,15 @@ pub mod binding;
 pub mod construct;
 pub mod decisions;
 pub mod difference;
-
 pub mod fixpoint;
 pub mod hierarchy;
 mod import_cycles;
+mod moves;
 pub mod options;
 pub mod queries;
 pub mod results;
 pub mod staged;
 pub mod stages;
 pub mod transfer;
+pub mod update;
 pub mod why;

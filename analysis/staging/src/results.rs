@@ -88,6 +88,27 @@ impl Results {
     }
 }
 
+/// Replaces the stages of some functions of a document, and the types of all its functions.
+pub(crate) fn update(
+    db: &mut Database,
+    document: Document,
+    position: u32,
+    stages: Vec<(FunctionPath, Stage)>,
+    answers: &Answers,
+) {
+    let Some(results) = of(db, document) else { return };
+    let types = types(db, document, position, answers);
+    if **results.types(db) != types {
+        results.set_types(db).with_durability(Durability::LOW).to(Arc::new(types));
+    }
+    let known = results.stages(db);
+    if stages.iter().any(|(path, stage)| known.get(path) != Some(stage)) {
+        let mut known = Stages::clone(known);
+        known.extend(stages);
+        results.set_stages(db).with_durability(Durability::LOW).to(Arc::new(known));
+    }
+}
+
 fn types(db: &Database, document: Document, position: u32, answers: &Answers) -> Types {
     let functions = &file_index(db, document).definitions.functions;
     let scopes = Scope { document: position, function: 0 }..Scope { document: position, function: MODULE };

@@ -29,68 +29,81 @@ pub fn of_documents(
     answers: &Answers,
 ) -> Vec<(Document, FxHashMap<FunctionPath, Stage>)> {
     let mut all: Vec<_> = documents.iter().map(|document| (*document, FxHashMap::default())).collect();
-    for (scope, staged) in &fixpoint.staged {
-        let document = fixpoint.document(*scope);
-        let index = file_index(db, document);
-        let Some(entry) = index.definitions.functions.get(scope.function as usize) else { continue };
-        let Some(signature) = index.signatures.get(scope.function as usize) else { continue };
-        let assumptions = fixpoint.parameters.get(scope).map(Vec::as_slice).unwrap_or_default();
-        let typed = fixpoint.is_typed(db, *scope);
-        let facts = answers.get(scope).map(|types| types.parameters.as_slice()).unwrap_or_default();
-        let nothing = ParameterAssumption::default();
-        let parameters = signature
-            .parameters
-            .iter()
-            .enumerate()
-            .map(|(position, syntax)| {
-                let assumption = assumptions.get(position).unwrap_or(&nothing);
-                let place = Span {
-                    document,
-                    anchor: Anchor::Function(entry.path.clone()),
-                    range: syntax.name_range.checked_sub(entry.range.start()).unwrap_or(syntax.name_range),
-                };
-                let source = assumption.source.unwrap_or(Source::Unknown);
-                let fact = facts.get(position).map(|fact| fact.seen_in(staged.dialect));
-                let binding = match source {
-                    Source::Receiver => Binding::Python,
-                    _ => fact.as_ref().map_or(Binding::Unknown, ag_index::facts::Fact::binding),
-                };
-                let shown = match source {
-                    Source::Annotation => fact.as_ref().map_or_else(Name::empty, |fact| fact.shown.clone()),
-                    _ => Name::new(assumption.assumed.shown()),
-                };
-                let why = why(db, fixpoint, staged, syntax, assumption, source, binding, &shown, place);
-                Parameter { name: syntax.name.clone(), source, binding, shown, why }
-            })
-            .collect();
-        let is_reached = staged.converts && staged.root.is_none();
-        let as_it_is = fixpoint.called_unconverted.get(scope).filter(|_| is_reached);
-        // Nested functions are converted together with their enclosing function.
-        let nested = entry.parent.is_some_and(|function| {
-            let parent = Scope { document: scope.document, function };
-            entry.class.is_none() && fixpoint.staged.get(&parent).is_some_and(|parent| parent.converts)
-        });
-        let stage = Stage {
-            dialect: staged.dialect,
-            root: staged.root,
-            mode: staged.mode,
-            cause: Some(span(db, fixpoint, &staged.cause)),
-            converts: staged.converts,
-            overriding: staged.overriding,
-            also_unconverted: as_it_is.copied().filter(|_| !nested),
-            unconverted: staged.unconverted.filter(|reason| match reason {
-                Unconverted::Body | Unconverted::Caller => !runs_eagerly(fixpoint, staged),
-                _ => true,
-            }),
-            typed,
-            parameters,
-            options: staged.options.clone(),
-        };
-        if let Some((_, stages)) = all.get_mut(scope.document as usize) {
-            stages.insert(entry.path.clone(), stage);
+    for scope in fixpoint.staged.keys() {
+        if let Some((_, stages)) = all.get_mut(scope.document as usize)
+            && let Some((path, stage)) = of_scope(db, fixpoint, *scope, answers)
+        {
+            stages.insert(path, stage);
         }
     }
     all
+}
+
+/// The stage of one function; `None` if it is not staged.
+pub fn of_scope(
+    db: &dyn Db,
+    fixpoint: &Fixpoint,
+    scope: Scope,
+    answers: &Answers,
+) -> Option<(FunctionPath, Stage)> {
+    let staged = fixpoint.staged.get(&scope)?;
+    let document = fixpoint.document(scope);
+    let index = file_index(db, document);
+    let entry = index.definitions.functions.get(scope.function as usize)?;
+    let signature = index.signatures.get(scope.function as usize)?;
+    let assumptions = fixpoint.parameters.get(&scope).map(Vec::as_slice).unwrap_or_default();
+    let typed = fixpoint.is_typed(db, scope);
+    let facts = answers.get(&scope).map(|types| types.parameters.as_slice()).unwrap_or_default();
+    let nothing = ParameterAssumption::default();
+    let parameters = signature
+        .parameters
+        .iter()
+        .enumerate()
+        .map(|(position, syntax)| {
+            let assumption = assumptions.get(position).unwrap_or(&nothing);
+            let place = Span {
+                document,
+                anchor: Anchor::Function(entry.path.clone()),
+                range: syntax.name_range.checked_sub(entry.range.start()).unwrap_or(syntax.name_range),
+            };
+            let source = assumption.source.unwrap_or(Source::Unknown);
+            let fact = facts.get(position).map(|fact| fact.seen_in(staged.dialect));
+            let binding = match source {
+                Source::Receiver => Binding::Python,
+                _ => fact.as_ref().map_or(Binding::Unknown, ag_index::facts::Fact::binding),
+            };
+            let shown = match source {
+                Source::Annotation => fact.as_ref().map_or_else(Name::empty, |fact| fact.shown.clone()),
+                _ => Name::new(assumption.assumed.shown()),
+            };
+            let why = why(db, fixpoint, staged, syntax, assumption, source, binding, &shown, place);
+            Parameter { name: syntax.name.clone(), source, binding, shown, why }
+        })
+        .collect();
+    let is_reached = staged.converts && staged.root.is_none();
+    let as_it_is = fixpoint.called_unconverted.get(&scope).filter(|_| is_reached);
+    // Nested functions are converted together with their enclosing function.
+    let nested = entry.parent.is_some_and(|function| {
+        let parent = Scope { document: scope.document, function };
+        entry.class.is_none() && fixpoint.staged.get(&parent).is_some_and(|parent| parent.converts)
+    });
+    let stage = Stage {
+        dialect: staged.dialect,
+        root: staged.root,
+        mode: staged.mode,
+        cause: Some(span(db, fixpoint, &staged.cause)),
+        converts: staged.converts,
+        overriding: staged.overriding,
+        also_unconverted: as_it_is.copied().filter(|_| !nested),
+        unconverted: staged.unconverted.filter(|reason| match reason {
+            Unconverted::Body | Unconverted::Caller => !runs_eagerly(fixpoint, staged),
+            _ => true,
+        }),
+        typed,
+        parameters,
+        options: staged.options.clone(),
+    };
+    Some((entry.path.clone(), stage))
 }
 
 /// When eager code calls `tf.while_loop`, its body runs eagerly, and so do the functions that it calls.

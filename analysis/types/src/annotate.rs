@@ -14,6 +14,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use ruff_python_ast::name::Name;
 use ruff_text_size::{TextRange, TextSize};
 
 use crate::dependency_slice::DependencySlice;
@@ -30,13 +31,29 @@ pub(crate) enum Asked<'a> {
     Slice(&'a DependencySlice),
 }
 
+/// The name of the method that reads the attributes of a class: [`Writer::probe`].
+pub(crate) fn probe(class: u32) -> String {
+    format!("ag_attributes_{class}_")
+}
+
+/// The attributes that a method sets, nested functions included.
+pub(crate) fn stored(index: &FileIndex, method: u32) -> Vec<&Name> {
+    let signatures = index.with_nested(method).filter_map(|function| index.signatures.get(function as usize));
+    let mut names: Vec<&Name> = signatures.flat_map(|signature| &signature.stores).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
 /// Writes annotated source. `module` is the dotted name of the file, or its path if it is outside import roots.
+/// `methods`: those whose attributes are queried.
 pub(crate) fn annotated_source(
     text: &str,
     index: &FileIndex,
     module: &str,
     assumptions: &BTreeMap<u32, Assumption>,
     asked: &Asked,
+    methods: &[u32],
 ) -> String {
     let mut writer = Writer { module, edits: Vec::new(), imports: Vec::new(), values: Vec::new() };
     let bodies = index.omittable_bodies(&|function| match asked {
@@ -77,6 +94,7 @@ pub(crate) fn annotated_source(
             _ => writer.callable(text, index, class, assumptions),
         }
     }
+    writer.probes(index, methods);
     for lambda in &index.lambdas {
         let outermost = (lambda.scope != MODULE).then(|| index.outermost(lambda.scope));
         if matches!((asked, outermost), (Asked::Slice(slice), Some(function)) if !slice.has_body(function)) {
@@ -176,6 +194,29 @@ impl Writer<'_> {
             let indentation = &class.indentation;
             let method =
                 format!("\n{indentation}def __call__(self, *ag_args, **ag_kwargs) -> {returns}: ...");
+            self.insert(class.range.end(), method);
+        }
+    }
+
+    /// Reads the attributes that methods set, so that their types can be queried:
+    ///
+    /// ```python
+    /// class Gate(nn.Module):
+    ///     def build(self): self.rate = 0.1
+    ///     def ag_attributes_0_(self): self.rate
+    /// ```
+    fn probes(&mut self, index: &FileIndex, methods: &[u32]) {
+        let mut by_class: BTreeMap<u32, Vec<&Name>> = BTreeMap::new();
+        for method in methods {
+            let entry = index.definitions.functions.get(*method as usize);
+            if let Some(class) = entry.and_then(|entry| entry.class) {
+                by_class.entry(class).or_default().extend(stored(index, *method));
+            }
+        }
+        for (position, names) in by_class {
+            let Some(class) = index.definitions.classes.get(position as usize) else { continue };
+            let reads: String = names.iter().map(|name| format!("self.{name};")).collect();
+            let method = format!("\n{}def {}(self): {reads}", class.indentation, probe(position));
             self.insert(class.range.end(), method);
         }
     }

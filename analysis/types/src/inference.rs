@@ -2,6 +2,7 @@
 //!
 //! The results contain neither ty's types nor positions, so they can be compared and reused across edits.
 
+mod attributes;
 mod calls;
 mod classify;
 mod locate;
@@ -29,6 +30,8 @@ use ag_index::roots::RootTarget;
 use ag_syntax::expressions::{self, ExprId};
 
 use crate::oracle::Workspace;
+
+pub(crate) use attributes::attributes;
 
 /// The types of a function, or of the code outside all functions.
 pub(crate) fn types(db: &dyn Db, workspace: &Workspace, scope: Scope) -> ScopeTypes {

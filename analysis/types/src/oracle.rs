@@ -4,16 +4,15 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use ag_db::{Document, SharedSystem};
-use ag_index::answers::ScopeTypes;
 use ag_index::index::MODULE;
-use ag_index::oracle::{Assumption, Question, Scope, Source, TypeOracle};
+use ag_index::oracle::{Answer, Assumption, Question, Scope, Source, TypeOracle};
 use rayon::prelude::*;
 use ruff_db::files::{File, FilePath, system_path_to_file, vendored_path_to_file};
 use ruff_db::source::{SourceText, source_text};
 use ruff_db::system::SystemPathBuf;
 use rustc_hash::FxHashMap;
 use salsa::{Durability, Setter};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::annotate::{self, Asked};
 use crate::database::Database;
@@ -34,10 +33,12 @@ pub struct Oracle {
     workspace: Arc<Workspace>,
     import_roots: Vec<SystemPathBuf>,
     cached: FxHashMap<Document, Vec<AnnotatedSource>>,
+    /// The documents whose text in ty's database may differ from the file's on disk.
+    replaced: BTreeSet<u32>,
 }
 
 /// The documents, and their files in ty's database.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Workspace {
     pub(crate) sources: Vec<Source>,
     /// The files of `sources`; `None` for a document that is neither on disk nor in an editor.
@@ -77,6 +78,7 @@ impl Oracle {
             workspace: Arc::default(),
             import_roots: Vec::new(),
             cached: FxHashMap::default(),
+            replaced: BTreeSet::new(),
         }
     }
 
@@ -114,26 +116,26 @@ impl Oracle {
     fn annotate(&mut self, question: &Question<'_>) {
         let workspace = Arc::clone(&self.workspace);
         let slice = if question.acyclic { dependency_slice(&workspace, question) } else { None };
-        let mut scopes = question.scopes;
-        for (position, source) in (0u32..).zip(&workspace.sources) {
-            let here = scopes.iter().take_while(|scope| scope.document == position).count();
-            let (asked, rest) = scopes.split_at(here);
-            scopes = rest;
-            let Some(file) = workspace.file(position) else { continue };
-            let assumed = question.assumptions.get(&position);
-            let is_plain = assumed.is_none() && !source.index.too_deep && !source.edited;
-            if is_plain && file.source_text_override(&self.db).is_none() {
+        self.replaced.extend(question.assumptions.keys());
+        for position in self.replaced.iter().copied().collect::<Vec<_>>() {
+            let (Some(source), Some(file)) = (workspace.source(position), workspace.file(position)) else {
                 continue;
-            }
+            };
+            let assumed = question.assumptions.get(&position);
             let annotated = match assumed {
                 _ if source.index.too_deep => with_text(&self.base(source), String::new()),
-                None => source.text.clone(),
-                Some(assumed) => match &slice {
-                    Some((document, slice)) if *document == position => {
-                        self.annotated_source(source, file, assumed, &Asked::Slice(slice))
+                None if probed(question, position).is_empty() => source.text.clone(),
+                assumed => {
+                    let none = BTreeMap::new();
+                    let assumed = assumed.unwrap_or(&none);
+                    match &slice {
+                        Some((document, slice)) if *document == position => {
+                            let asked = Asked::Slice(slice);
+                            self.annotated_source(source, file, assumed, &asked, probed(question, position))
+                        }
+                        _ => self.cached_source(source, file, assumed, question, position),
                     }
-                    _ => self.cached_source(source, file, assumed, asked),
-                },
+                }
             };
             let shown = source_text(&self.db, file);
             if !std::ptr::eq(shown.as_str(), annotated.as_str()) && shown.as_str() != annotated.as_str() {
@@ -148,12 +150,19 @@ impl Oracle {
         source: &Source,
         file: File,
         assumed: &BTreeMap<u32, Assumption>,
-        asked: &[Scope],
+        question: &Question<'_>,
+        position: u32,
     ) -> SourceText {
+        let asked: Vec<u32> = in_document(question.scopes, position).iter().map(|scope| scope.function).collect();
+        let is_asked = |function: u32| asked.binary_search(&function).is_ok();
+        let methods = probed(question, position);
+        if !methods.is_empty() {
+            return self.annotated_source(source, file, assumed, &Asked::Functions(&is_asked), methods);
+        }
         let cached = self.cached.entry(source.document).or_default();
         cached.retain(|annotated| Arc::ptr_eq(&annotated.source.index, &source.index));
         let has = |annotated: &AnnotatedSource| {
-            asked.iter().all(|scope| annotated.asked.binary_search(&scope.function).is_ok())
+            asked.iter().all(|function| annotated.asked.binary_search(function).is_ok())
                 && annotated.assumed == *assumed
         };
         if let Some(at) = cached.iter().position(has) {
@@ -162,13 +171,7 @@ impl Oracle {
             cached.push(annotated);
             return text;
         }
-        let asked: Vec<u32> = asked.iter().map(|scope| scope.function).collect();
-        let text = self.annotated_source(
-            source,
-            file,
-            assumed,
-            &Asked::Functions(&|function| asked.binary_search(&function).is_ok()),
-        );
+        let text = self.annotated_source(source, file, assumed, &Asked::Functions(&is_asked), &[]);
         let cached = self.cached.entry(source.document).or_default();
         if cached.len() >= MAX_CACHED {
             cached.remove(0);
@@ -188,9 +191,12 @@ impl Oracle {
         file: File,
         assumed: &BTreeMap<u32, Assumption>,
         asked: &Asked<'_>,
+        methods: &[Scope],
     ) -> SourceText {
         let module = inference::module_key(&self.db, file);
-        let text = annotate::annotated_source(source.text.as_str(), &source.index, &module, assumed, asked);
+        let methods: Vec<u32> = methods.iter().map(|method| method.function).collect();
+        let text =
+            annotate::annotated_source(source.text.as_str(), &source.index, &module, assumed, asked, &methods);
         with_text(&self.base(source), text)
     }
 
@@ -244,7 +250,23 @@ impl TypeOracle for Oracle {
                 sources.iter().map(|source| source.document).collect();
             self.cached.retain(|document, _| kept.contains(document));
         }
+        let is_replaced = |(source, file): (&Source, &Option<File>)| {
+            source.edited
+                || source.index.too_deep
+                || file.is_some_and(|file| file.source_text_override(&self.db).is_some())
+        };
+        let flags = sources.iter().zip(&files).map(is_replaced);
+        self.replaced = (0u32..).zip(flags).filter_map(|(position, is)| is.then_some(position)).collect();
         self.workspace = Arc::new(Workspace { sources, files, positions });
+    }
+
+    fn set_source(&mut self, document: u32, source: Source) {
+        if source.edited || source.index.too_deep {
+            self.replaced.insert(document);
+        }
+        if let Some(known) = Arc::make_mut(&mut self.workspace).sources.get_mut(document as usize) {
+            *known = source;
+        }
     }
 
     fn restrict(&mut self, documents: Option<&[u32]>) {
@@ -261,11 +283,15 @@ impl TypeOracle for Oracle {
         self.db.replace_imports_with_any(patterns.chain(near));
     }
 
-    fn ask(&mut self, question: &Question<'_>) -> Vec<Arc<ScopeTypes>> {
+    fn ask(&mut self, question: &Question<'_>) -> Answer {
         self.annotate(question);
         let workspace = &*self.workspace;
-        let types = |db: &mut Database, scope: &Scope| Arc::new(types_or_none(db, workspace, *scope));
-        question.scopes.par_iter().map_with(self.db.clone(), types).collect()
+        let types = |db: &mut Database, scope: &Scope| Arc::new(or_none(|| inference::types(db, workspace, *scope)));
+        let types = question.scopes.par_iter().map_with(self.db.clone(), types).collect();
+        let attributes =
+            |db: &mut Database, scope: &Scope| or_none(|| inference::attributes(db, workspace, *scope));
+        let attributes = question.methods.par_iter().map_with(self.db.clone(), attributes).collect();
+        Answer { types, attributes }
     }
 
     fn sync(&mut self, path: &FilePath) {
@@ -283,11 +309,13 @@ impl TypeOracle for Oracle {
 
 /// The document of a question's scopes, and their dependency slice.
 fn dependency_slice(workspace: &Workspace, question: &Question<'_>) -> Option<(u32, DependencySlice)> {
-    let document = question.scopes.first()?.document;
+    let asked = || question.scopes.iter().chain(question.methods);
+    let document = asked().next()?.document;
     let source = workspace.source(document)?;
-    let functions: Vec<u32> = question.scopes.iter().map(|scope| scope.function).collect();
-    debug_assert!(question.scopes.iter().all(|scope| scope.document == document && scope.function != MODULE));
-    let assumed = question.assumptions.get(&document)?;
+    debug_assert!(asked().all(|scope| scope.document == document && scope.function != MODULE));
+    let functions: Vec<u32> = asked().map(|scope| scope.function).collect();
+    let none = BTreeMap::new();
+    let assumed = question.assumptions.get(&document).unwrap_or(&none);
     Some((document, DependencySlice::of(&functions, source.text.as_str(), &source.index, assumed)))
 }
 
@@ -295,14 +323,25 @@ fn with_text(source: &SourceText, text: String) -> SourceText {
     source.with_text(text, &ruff_diagnostics::SourceMap::default())
 }
 
-/// The types of a scope. Without types where ty panics, so that a bug of ty costs one function its types and not
-/// the project its findings. The panic hook has reported the message.
-fn types_or_none(db: &Database, workspace: &Workspace, scope: Scope) -> ScopeTypes {
-    let types = || inference::types(db, workspace, scope);
-    std::panic::catch_unwind(AssertUnwindSafe(types)).unwrap_or_else(|payload| {
+/// The scopes in one document.
+fn in_document(scopes: &[Scope], document: u32) -> &[Scope] {
+    let start = scopes.partition_point(|scope| scope.document < document);
+    let end = scopes.partition_point(|scope| scope.document <= document);
+    scopes.get(start..end).unwrap_or_default()
+}
+
+/// The methods of a document whose attributes are queried.
+fn probed<'q>(question: &Question<'q>, document: u32) -> &'q [Scope] {
+    in_document(question.methods, document)
+}
+
+/// What `infer` infers; nothing where ty panics, so that a bug of ty costs one function its types and not the project
+/// its findings. The panic hook has reported the message.
+fn or_none<T: Default>(infer: impl FnOnce() -> T) -> T {
+    std::panic::catch_unwind(AssertUnwindSafe(infer)).unwrap_or_else(|payload| {
         match payload.downcast_ref::<salsa::Cancelled>() {
             // Another thread panicked in a query that this one waited for.
-            None | Some(salsa::Cancelled::PropagatedPanic) => ScopeTypes::default(),
+            None | Some(salsa::Cancelled::PropagatedPanic) => T::default(),
             Some(_) => std::panic::resume_unwind(payload),
         }
     })

@@ -1,25 +1,34 @@
 //! Evidence: code near staged functions that calls them, and so determines the types of their parameters.
 
 use crate::fixpoint::Fixpoint;
-use ag_db::Db;
+use ag_db::{Db, Document};
 use ag_index::index::{MODULE, file_index};
 use ag_index::oracle::Scope;
+use ruff_python_ast::name::Name;
+use rustc_hash::FxHashMap;
 
-impl Fixpoint {
-    pub(super) fn index_callers(&mut self, db: &dyn Db) {
-        for document in 0..self.documents.len() as u32 {
-            for (function, name) in &file_index(db, self.documents[document as usize]).calls {
-                let scope = Scope { document, function: *function };
-                self.callers.entry(name.clone()).or_default().push(scope);
+/// The scopes that call a function or class of a given last name.
+struct Callers<'db>(FxHashMap<&'db str, Vec<Scope>>);
+
+impl<'db> Callers<'db> {
+    fn of(db: &'db dyn Db, documents: &[Document]) -> Self {
+        let mut callers: FxHashMap<&str, Vec<Scope>> = FxHashMap::default();
+        for (document, id) in (0u32..).zip(documents) {
+            for (function, name) in &file_index(db, *id).calls {
+                callers.entry(name.as_str()).or_default().push(Scope { document, function: *function });
             }
         }
-        for scopes in self.callers.values_mut() {
+        for scopes in callers.values_mut() {
             scopes.sort_unstable();
         }
+        Self(callers)
     }
+}
 
+impl Fixpoint {
     /// Breadth first from the staged functions along "is called by", "constructs" and "sets attributes".
     pub(super) fn find_evidence(&mut self, db: &dyn Db) {
+        let callers = Callers::of(db, &self.documents);
         let staged = self.staged.keys().filter(|scope| self.is_typed(db, **scope));
         let mut frontier: Vec<(Scope, u8)> = staged.map(|scope| (*scope, 0)).collect();
         frontier.extend(self.evidence.iter().map(|(scope, distance)| (*scope, *distance)));
@@ -29,7 +38,7 @@ impl Fixpoint {
             if distance >= self.limits.evidence_distance {
                 continue;
             }
-            for neighbour in self.neighbours(db, scope) {
+            for neighbour in self.neighbours(db, &callers, scope) {
                 if self.staged.contains_key(&neighbour) || self.evidence.contains_key(&neighbour) {
                     continue;
                 }
@@ -42,14 +51,15 @@ impl Fixpoint {
         }
     }
 
-    pub(super) fn neighbours(&self, db: &dyn Db, scope: Scope) -> Vec<Scope> {
+    fn neighbours(&mut self, db: &dyn Db, callers: &Callers, scope: Scope) -> Vec<Scope> {
         if scope.function == MODULE {
             return Vec::new();
         }
-        let index = self.index(db, scope);
+        let index = file_index(db, self.documents[scope.document as usize]);
         let mut neighbours = Vec::new();
         let mut called = |name: &str| {
-            if let Some(callers) = self.callers.get(name)
+            self.names.insert(Name::new(name));
+            if let Some(callers) = callers.0.get(name)
                 && callers.len() <= self.limits.callers
             {
                 neighbours.extend(callers.iter().copied());

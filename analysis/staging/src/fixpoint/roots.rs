@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::fixpoint::{Cause, Fixpoint, Staged};
 use crate::hierarchy::ClassId;
-use ag_db::Db;
+use ag_db::{Db, Document};
 use ag_index::assumptions::{RootOptions, Unconverted};
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::index::{FileIndex, FunctionId, MODULE, file_index, function_ast};
@@ -12,10 +12,11 @@ use ag_index::modules::module_name;
 use ag_index::oracle::Scope;
 use ag_index::roots::{Reference, RootSite, RootTarget};
 use ag_syntax::unsupported;
+use ruff_python_ast::name::Name;
 
 /// Whether a function contains syntax that AutoGraph does not support, without optional features.
 #[salsa::tracked(returns(ref))]
-fn is_unsupported<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
+fn has_unsupported_syntax<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
     let imports = &file_index(db, function.document(db)).imports;
     function_ast(db, function)
         .as_ref()
@@ -208,7 +209,7 @@ impl Fixpoint {
         if signature.is_some_and(|signature| signature.is_dead) {
             return false;
         }
-        if staged.converts && self.is_unsupported(db, scope, &staged.options) {
+        if staged.converts && self.has_unsupported_syntax(db, scope, &staged.options) {
             staged.converts = false;
             staged.unconverted = Some(Unconverted::Syntax);
         }
@@ -254,16 +255,26 @@ impl Fixpoint {
         }
     }
 
-    /// Whether the function contains syntax that AutoGraph does not support.
-    pub(super) fn is_unsupported(&self, db: &dyn Db, scope: Scope, options: &RootOptions) -> bool {
-        let index = self.index(db, scope);
-        let Some(entry) = index.definitions.functions.get(scope.function as usize) else { return false };
-        let function = FunctionId::new(db, self.document(scope), entry.path.clone());
-        if options.features.is_empty() {
-            return *is_unsupported(db, function);
+    fn has_unsupported_syntax(&mut self, db: &dyn Db, scope: Scope, options: &RootOptions) -> bool {
+        let checked = self.checked_syntax.get(&scope).into_iter().flatten();
+        if let Some((_, found)) = checked.into_iter().find(|(features, _)| *features == options.features) {
+            return *found;
         }
-        function_ast(db, function).as_ref().is_some_and(|ast| {
-            !unsupported::find(&entry.path, ast, &index.imports, &options.features).is_empty()
-        })
+        let found = is_unsupported(db, self.document(scope), scope.function, &options.features);
+        self.checked_syntax.entry(scope).or_default().push((options.features.clone(), found));
+        found
     }
+}
+
+/// Whether a function contains syntax that AutoGraph does not support with the given features.
+pub fn is_unsupported(db: &dyn Db, document: Document, function: u32, features: &[Name]) -> bool {
+    let index = file_index(db, document);
+    let Some(entry) = index.definitions.functions.get(function as usize) else { return false };
+    let function = FunctionId::new(db, document, entry.path.clone());
+    if features.is_empty() {
+        return *has_unsupported_syntax(db, function);
+    }
+    function_ast(db, function)
+        .as_ref()
+        .is_some_and(|ast| !unsupported::find(&entry.path, ast, &index.imports, features).is_empty())
 }

@@ -1,0 +1,40 @@
+//! Locations in the state of a run, and their update after an edit that changes nothing else.
+
+use ag_index::oracle::Scope;
+
+use crate::fixpoint::{Cause, Fixpoint};
+use crate::moves::Moves;
+
+impl Fixpoint {
+    /// Every location that the results refer to.
+    pub fn causes(&self) -> impl Iterator<Item = &Cause> {
+        let staged = self.staged.values().map(|staged| &staged.cause);
+        let contributions = self.contributions.values().flatten();
+        staged.chain(contributions.map(|(_, _, contribution)| &contribution.cause))
+    }
+
+    /// Updates locations and lambdas. Returns the functions whose reasons refer to another location now.
+    pub fn apply(&mut self, moves: &Moves) -> Vec<Scope> {
+        let mut affected = Vec::new();
+        for (scope, staged) in &mut self.staged {
+            if moves.apply(&mut staged.cause) {
+                affected.push(*scope);
+            }
+        }
+        for (callee, _, contribution) in self.contributions.values_mut().flatten() {
+            if moves.apply(&mut contribution.cause) {
+                affected.push(*callee);
+            }
+        }
+        for site in self.parameters.values_mut().flatten().flat_map(|assumption| &mut assumption.sites) {
+            moves.apply(&mut site.cause);
+        }
+        for (scope, lambdas) in &mut self.lambdas {
+            lambdas.iter_mut().for_each(|lambda| lambda.id = moves.lambda(*scope, lambda.id));
+        }
+        for (scope, lambdas) in &mut self.given_lambdas {
+            lambdas.iter_mut().for_each(|(id, ..)| *id = moves.lambda(*scope, *id));
+        }
+        affected
+    }
+}

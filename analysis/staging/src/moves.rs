@@ -1,0 +1,146 @@
+//! Where the locations and lambdas of edited code are after an edit.
+
+use std::collections::BTreeSet;
+
+use ag_index::answers::ScopeTypes;
+use ag_index::index::{FileIndex, MODULE};
+use ag_index::oracle::{Assumptions, Scope};
+use ag_index::place::Place;
+use ag_syntax::expressions::ExprId;
+use rustc_hash::FxHashMap;
+
+use crate::fixpoint::Cause;
+use crate::update::Edited;
+
+/// The new locations of calls, roots and names, and the new ids of lambdas, by their old ones.
+#[derive(Default)]
+pub struct Moves {
+    places: FxHashMap<(Scope, Place), Place>,
+    lambdas: FxHashMap<(Scope, ExprId), ExprId>,
+    /// One of them has two new locations.
+    is_contradictory: bool,
+}
+
+impl Moves {
+    fn add_place(&mut self, scope: Scope, before: Place, after: Place) {
+        let known = *self.places.entry((scope, before)).or_insert(after);
+        self.is_contradictory |= known != after;
+    }
+
+    fn add_lambda(&mut self, scope: Scope, before: ExprId, after: ExprId) {
+        let known = *self.lambdas.entry((scope, before)).or_insert(after);
+        self.is_contradictory |= known != after;
+    }
+
+    /// Adds the locations of roots and of the names of functions.
+    pub(crate) fn add_definitions(&mut self, edited: &Edited) {
+        let (before, after) = (&edited.before.index, &edited.after.index);
+        let mut add = |around: u32, old, new| {
+            let scope = Scope { document: edited.position, function: around };
+            self.add_place(scope, before.place(around, old), after.place(around, new));
+        };
+        for (old, new) in before.roots.iter().zip(&after.roots) {
+            add(old.scope, old.range, new.range);
+        }
+        for (old, new) in before.definitions.functions.iter().zip(&after.definitions.functions) {
+            add(old.parent.unwrap_or(MODULE), old.name_range, new.name_range);
+            if old.parent.is_some() {
+                add(MODULE, old.name_range, new.name_range);
+            }
+        }
+    }
+
+    /// Adjusts assumptions about the lambdas of edited functions. Returns whether each function with such assumptions
+    /// has as many lambdas as before.
+    pub(crate) fn add_lambdas(&mut self, all: &[Edited], assumptions: &mut Assumptions) -> bool {
+        let ids = |index: &FileIndex, function: u32| -> Vec<ExprId> {
+            index.lambdas.iter().filter(|lambda| lambda.scope == function).map(|lambda| lambda.id).collect()
+        };
+        let mut has_all = true;
+        let mut edited_scopes = BTreeSet::new();
+        for edited in all {
+            let Some(functions) = assumptions.get(&edited.position) else { continue };
+            for scope in edited.scopes() {
+                if functions.get(&scope.function).is_none_or(|assumption| assumption.lambdas.is_empty()) {
+                    continue;
+                }
+                let before = ids(&edited.before.index, scope.function);
+                let after = ids(&edited.after.index, scope.function);
+                has_all &= before.len() == after.len();
+                before.iter().zip(&after).for_each(|(before, after)| self.add_lambda(scope, *before, *after));
+                edited_scopes.insert(scope);
+            }
+        }
+        self.apply_to_assumptions(&edited_scopes, assumptions);
+        has_all
+    }
+
+    /// Whether a scope gives other functions the same as before; if so, adds its calls and lambdas.
+    pub(crate) fn add_types(&mut self, scope: Scope, before: &ScopeTypes, after: &ScopeTypes) -> bool {
+        let ScopeTypes {
+            calls,
+            returns,
+            returns_value,
+            rebound,
+            defaults,
+            applied,
+            lambdas,
+            roots,
+            facts: _,
+            parameters: _,
+        } = before;
+        let is_same = *returns == after.returns
+            && *returns_value == after.returns_value
+            && *rebound == after.rebound
+            && *defaults == after.defaults
+            && *applied == after.applied
+            && *roots == after.roots
+            && lambdas.len() == after.lambdas.len()
+            && lambdas.iter().zip(&after.lambdas).all(|(old, new)| old.parameters == new.parameters)
+            && calls.len() == after.calls.len()
+            && calls.iter().zip(&after.calls).all(|(old, new)| old.is_same_but_for_positions(new));
+        if is_same {
+            for (old, new) in lambdas.iter().zip(&after.lambdas) {
+                self.add_lambda(scope, old.id, new.id);
+            }
+            for (old, new) in calls.iter().zip(&after.calls) {
+                self.add_place(scope, old.place, new.place);
+                for ((_, old), (_, new)) in old.lambdas.iter().zip(&new.lambdas) {
+                    self.add_lambda(scope, *old, *new);
+                }
+            }
+        }
+        is_same
+    }
+
+    pub(crate) fn is_consistent(&self) -> bool {
+        !self.is_contradictory
+    }
+
+    /// Whether the new location of a cause in edited code is known. A default has no location.
+    pub(crate) fn has_place(&self, cause: &Cause) -> bool {
+        cause.place == Place::default() || self.places.contains_key(&(cause.scope, cause.place))
+    }
+
+    /// Updates a location. Returns whether it differs.
+    pub(crate) fn apply(&self, cause: &mut Cause) -> bool {
+        let now = self.places.get(&(cause.scope, cause.place)).copied().unwrap_or(cause.place);
+        let differs = now != cause.place;
+        cause.place = now;
+        differs
+    }
+
+    pub(crate) fn lambda(&self, scope: Scope, id: ExprId) -> ExprId {
+        self.lambdas.get(&(scope, id)).copied().unwrap_or(id)
+    }
+
+    pub(crate) fn apply_to_assumptions(&self, edited: &BTreeSet<Scope>, assumptions: &mut Assumptions) {
+        for scope in edited {
+            let functions = assumptions.get_mut(&scope.document);
+            let assumption = functions.and_then(|functions| functions.get_mut(&scope.function));
+            for lambda in assumption.into_iter().flat_map(|assumption| &mut assumption.lambdas) {
+                lambda.id = self.lambda(*scope, lambda.id);
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! An update of the last run, after edits that affect only the functions that they change.
+//!
+//! A run comes to the same assumptions, round by round, if it starts from the same state and if in each round the
+//! edited functions give the others the same: calls with the same arguments, the same results, roots and attributes.
+//! Then the results of all other functions hold, up to locations in the edited ones. So an update infers the types of
+//! the edited functions only, once under the assumptions of each round.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use ag_db::{Database, Document, text};
+use ag_index::answers::ScopeTypes;
+use ag_index::index::{MODULE, file_index};
+use ag_index::oracle::{Attributes, Scope};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::analysis::{Run, RunCache, source};
+use crate::difference::{self, Difference, Version};
+use crate::fixpoint::{Cause, Fixpoint, is_unsupported};
+use crate::moves::Moves;
+use crate::{results, stages};
+
+/// A document with its versions before and after the edits since the last run.
+pub(crate) struct Edited {
+    pub(crate) document: Document,
+    pub(crate) position: u32,
+    pub(crate) before: Version,
+    pub(crate) after: Version,
+    difference: Difference,
+}
+
+/// What edits affect.
+pub(crate) enum Effect {
+    /// Only the edited functions.
+    Confined(Update),
+    /// Other functions too, through the assumptions about them.
+    Assumptions,
+    /// Possibly all types.
+    Types,
+}
+
+/// What replaces the results of the last run.
+#[derive(Default)]
+pub struct Update {
+    /// The positions of the edited documents.
+    documents: BTreeSet<u32>,
+    edited: BTreeSet<Scope>,
+    /// By round.
+    answers: Vec<Vec<(Scope, Arc<ScopeTypes>)>>,
+    attributes: AttributesByRound,
+    moves: Moves,
+}
+
+/// The attributes of methods in each round.
+pub(crate) type AttributesByRound = FxHashMap<Scope, Vec<Option<Attributes>>>;
+
+impl Edited {
+    /// The functions whose code has changed.
+    pub(crate) fn scopes(&self) -> impl Iterator<Item = Scope> + '_ {
+        let scope = |function: &u32| Scope { document: self.position, function: *function };
+        self.difference.functions.iter().map(scope)
+    }
+
+    fn methods(&self) -> impl Iterator<Item = Scope> + '_ {
+        let scope = |function: &u32| Scope { document: self.position, function: *function };
+        self.difference.methods.iter().map(scope)
+    }
+}
+
+impl Run<'_> {
+    /// The documents that were edited since the run of `cache`; `None` if by syntax the edits may affect other code by
+    /// more than attributes.
+    pub(crate) fn edited_documents(&self, cache: &RunCache) -> Option<Vec<Edited>> {
+        let fixpoint = cache.fixpoint(self.documents)?;
+        let mut all = Vec::new();
+        for (document, before) in self.edited {
+            let position = fixpoint.position(*document)?;
+            let index = Arc::clone(file_index(self.db, *document));
+            let after = Version { text: text(self.db, *document), index };
+            let difference = difference::between(before, &after)?;
+            all.push(Edited { document: *document, position, before: before.clone(), after, difference });
+        }
+        all.sort_unstable_by_key(|edited| edited.position);
+        Some(all)
+    }
+
+    /// Infers the types of the edited functions again, and compares what they give to others.
+    pub(crate) fn effect(&mut self, cache: &RunCache, all: &[Edited]) -> Effect {
+        let Some(fixpoint) = cache.fixpoint(self.documents) else { return Effect::Types };
+        let mut update = Update::default();
+        self.oracle.restrict(cache.restricted());
+        let methods: Vec<Scope> = all.iter().flat_map(Edited::methods).collect();
+        update.attributes = self.attributes_before(cache, all, &methods);
+        for edited in all {
+            self.oracle.set_source(edited.position, source(self.db, edited.document, &edited.after));
+            update.edited.extend(edited.scopes());
+            update.documents.insert(edited.position);
+            update.moves.add_definitions(edited);
+        }
+        let mut is_same = true;
+        update.answers = vec![Vec::new(); cache.rounds.len()];
+        // Backwards: the oracle still has the annotated source of the last round.
+        let mut attributes = vec![Vec::new(); cache.rounds.len()];
+        for (at, round) in cache.rounds.iter().enumerate().rev() {
+            let is_asked = |scope: &Scope| round.answers.contains_key(scope);
+            let asked: Vec<Scope> = update.edited.iter().copied().filter(is_asked).collect();
+            if asked.is_empty() && methods.is_empty() {
+                continue;
+            }
+            let mut assumptions = round.assumptions.clone();
+            is_same &= update.moves.add_lambdas(all, &mut assumptions);
+            let answer = self.ask(&assumptions, &asked, &methods, true);
+            for (scope, types) in asked.into_iter().zip(answer.types) {
+                let known = round.answers.get(&scope);
+                is_same &= known.is_some_and(|known| update.moves.add_types(scope, known, &types));
+                update.answers[at].push((scope, types));
+            }
+            attributes[at] = answer.attributes;
+        }
+        let before = |method: &Scope| update.attributes.get(method).or_else(|| cache.attributes.get(method)).cloned();
+        let has_same_attributes = |(method, now): (&Scope, &Vec<Option<Attributes>>)| {
+            now.iter().all(Option::is_some) && before(method).as_ref() == Some(now)
+        };
+        if !by_method(&methods, &attributes).iter().all(has_same_attributes) {
+            return Effect::Types;
+        }
+        self.add_module_code(cache, all, &mut update);
+        let starts_same = |edited: &Edited| {
+            difference::same_start(&edited.before.index, &edited.after.index, &fixpoint.names)
+                && edited.scopes().all(|scope| self.has_same_syntax(fixpoint, scope))
+        };
+        if !is_same || !all.iter().all(starts_same) || !update.knows_all_places(fixpoint) {
+            return Effect::Assumptions;
+        }
+        Effect::Confined(update)
+    }
+
+    /// The attributes of edited methods before the edits, where the cache does not have them.
+    fn attributes_before(&mut self, cache: &RunCache, all: &[Edited], methods: &[Scope]) -> AttributesByRound {
+        let mut methods = methods.to_vec();
+        methods.retain(|method| !cache.attributes.contains_key(method));
+        if methods.is_empty() {
+            return AttributesByRound::default();
+        }
+        for edited in all {
+            self.oracle.set_source(edited.position, source(self.db, edited.document, &edited.before));
+        }
+        let rounds = cache.rounds.iter();
+        let attributes: Vec<_> =
+            rounds.map(|round| self.ask(&round.assumptions, &[], &methods, true).attributes).collect();
+        by_method(&methods, &attributes)
+    }
+
+    /// Whether AutoGraph supports the syntax of an edited function as before.
+    fn has_same_syntax(&self, fixpoint: &Fixpoint, scope: Scope) -> bool {
+        fixpoint.checked_syntax.get(&scope).into_iter().flatten().all(|(features, before)| {
+            is_unsupported(self.db, fixpoint.document(scope), scope.function, features) == *before
+        })
+    }
+
+    /// The types of code outside functions hold, but its locations may have changed.
+    fn add_module_code(&self, cache: &RunCache, all: &[Edited], update: &mut Update) {
+        for edited in all {
+            let scope = Scope { document: edited.position, function: MODULE };
+            for (round, answers) in cache.rounds.iter().zip(&mut update.answers) {
+                let Some(known) = round.answers.get(&scope) else { continue };
+                for types in self.located(&[scope], vec![Arc::clone(known)]) {
+                    update.moves.add_types(scope, known, &types);
+                    answers.push((scope, types));
+                }
+            }
+        }
+    }
+}
+
+/// Regroups the attributes of methods by round.
+fn by_method(methods: &[Scope], rounds: &[Vec<Option<Attributes>>]) -> AttributesByRound {
+    let of = |at: usize| rounds.iter().map(|round| round.get(at).cloned().flatten()).collect();
+    methods.iter().enumerate().map(|(at, method)| (*method, of(at))).collect()
+}
+
+impl Update {
+    /// Whether the location of every call and root in edited code that other functions refer to is known.
+    fn knows_all_places(&self, fixpoint: &Fixpoint) -> bool {
+        let is_edited = |scope: Scope| {
+            self.edited.contains(&scope)
+                || scope.function == MODULE && self.documents.contains(&scope.document)
+        };
+        let is_known = |cause: &Cause| !is_edited(cause.scope) || self.moves.has_place(cause);
+        self.moves.is_consistent() && fixpoint.causes().all(is_known)
+    }
+
+    /// Applies the update to the state of the last run, and publishes the results that differ.
+    pub fn publish(self, db: &mut Database, cache: &mut RunCache) {
+        let Self { documents, edited, answers, attributes, moves } = self;
+        cache.attributes.extend(attributes);
+        for (round, answers) in cache.rounds.iter_mut().zip(answers) {
+            round.answers.extend(answers);
+            moves.apply_to_assumptions(&edited, &mut round.assumptions);
+        }
+        let Some((fixpoint, answers)) = cache.last() else { return };
+        let mut affected: FxHashSet<Scope> = edited.into_iter().collect();
+        affected.extend(fixpoint.apply(&moves));
+        let mut by_document: BTreeMap<u32, Vec<_>> =
+            documents.into_iter().map(|position| (position, Vec::new())).collect();
+        for scope in affected {
+            let stage = stages::of_scope(db, fixpoint, scope, answers);
+            by_document.entry(scope.document).or_default().extend(stage);
+        }
+        for (position, stages) in by_document {
+            let document = fixpoint.documents()[position as usize];
+            results::update(db, document, position, stages, answers);
+        }
+    }
+}
