@@ -32,6 +32,8 @@ pub struct Oracle {
     db: Database,
     workspace: Arc<Workspace>,
     import_roots: Vec<SystemPathBuf>,
+    /// What inference is limited to; `None` if that is not known, because the documents have changed.
+    restriction: Option<Option<Vec<u32>>>,
     cached: FxHashMap<Document, Vec<AnnotatedSource>>,
     /// The documents whose text in ty's database may differ from the file's on disk.
     replaced: BTreeSet<u32>,
@@ -77,6 +79,7 @@ impl Oracle {
             db: Database::new(system),
             workspace: Arc::default(),
             import_roots: Vec::new(),
+            restriction: None,
             cached: FxHashMap::default(),
             replaced: BTreeSet::new(),
         }
@@ -91,6 +94,7 @@ impl Oracle {
         let program = imports::program(&self.db, roots, environment)?;
         self.db.set_program(program);
         self.import_roots = roots.to_vec();
+        self.restriction = None;
         Ok(())
     }
 
@@ -250,6 +254,10 @@ impl TypeOracle for Oracle {
                 sources.iter().map(|source| source.document).collect();
             self.cached.retain(|document, _| kept.contains(document));
         }
+        let order = |source: &Source| source.document;
+        if !sources.iter().map(order).eq(self.workspace.sources.iter().map(order)) {
+            self.restriction = None;
+        }
         let is_replaced = |(source, file): (&Source, &Option<File>)| {
             source.edited
                 || source.index.too_deep
@@ -270,6 +278,10 @@ impl TypeOracle for Oracle {
     }
 
     fn restrict(&mut self, documents: Option<&[u32]>) {
+        if self.restriction.as_ref().is_some_and(|known| known.as_deref() == documents) {
+            return;
+        }
+        self.restriction = Some(documents.map(<[u32]>::to_vec));
         let documents = documents.unwrap_or_default().iter();
         let files = documents.filter_map(|position| self.workspace.file(*position));
         let mut near: Vec<String> = files
