@@ -65,6 +65,9 @@ pub struct Settings {
     pub all_roots: bool,
     /// Infers types in all files of a large project, as in a small one.
     pub thorough: bool,
+    /// Imports from files of the project that are not analyzed have unknown types. An editor's open files are analyzed
+    /// so until the whole project is.
+    pub isolated: bool,
     /// Import roots inside the project; if empty, the root and `src/`.
     pub src: Vec<SystemPathBuf>,
     /// A virtual environment or an interpreter; by default the active one, then `.venv`.
@@ -82,6 +85,7 @@ impl Default for Settings {
             roots: Vec::new(),
             all_roots: false,
             thorough: false,
+            isolated: false,
             src: Vec::new(),
             python: None,
             exclude: DEFAULT_EXCLUDE.iter().map(ToString::to_string).collect(),
@@ -97,6 +101,7 @@ impl Settings {
             roots: self.roots.clone(),
             all_roots: self.all_roots,
             thorough: self.thorough,
+            isolated: self.isolated,
         }
     }
 

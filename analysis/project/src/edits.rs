@@ -31,6 +31,7 @@ impl Engine {
         paths: &[SystemPathBuf],
         wanted: impl Fn(&SystemPath) -> bool,
     ) -> Result<(), EngineError> {
+        self.cancel_run();
         let mut added = Vec::new();
         for path in paths {
             if let Some(document) = self.document(path) {

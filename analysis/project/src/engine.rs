@@ -15,7 +15,7 @@ use ag_staging::difference::Version;
 use ag_staging::results::stages_of;
 use ag_staging::staged::{self, StagedFunction};
 use ag_types::stubs::{self, WithStubs};
-use ag_types::{Environment, Oracle};
+use ag_types::{Cancellation, Environment, Oracle};
 use ruff_db::Db as _;
 use ruff_db::files::{File, system_path_to_file};
 use ruff_db::source::{SourceText, source_text};
@@ -45,6 +45,8 @@ pub struct Engine {
     pub(crate) edited: FxHashMap<Document, Version>,
     /// Shared by all clones.
     pub(crate) state: Arc<Mutex<RunState>>,
+    /// Cancels the last run that was prepared.
+    cancellation: Cancellation,
 }
 
 /// What only runs of the analysis use.
@@ -84,7 +86,11 @@ impl Engine {
             environment,
             edited: FxHashMap::default(),
             state: Arc::new(Mutex::new(state)),
+            cancellation: Cancellation::default(),
         };
+        if engine.settings.isolated {
+            engine.lock().oracle.isolate();
+        }
         engine.set_import_roots(&[])?;
         Ok(engine)
     }
@@ -92,14 +98,22 @@ impl Engine {
     /// Runs the analysis after texts were set. `progress` is called from any thread with the number of files
     /// indexed so far and the number of all files.
     pub fn analyze(&mut self, progress: &(dyn Fn(usize, usize) + Sync)) {
-        let outcome = self.run(progress);
+        let outcome = self.prepare_run().run(progress);
         self.publish(outcome);
     }
 
-    /// Runs the analysis without publishing its outcome. It may run on a clone, on another thread.
-    pub fn run(&self, progress: &(dyn Fn(usize, usize) + Sync)) -> Outcome {
+    /// A snapshot for [`Self::run`] on another thread. The next edit of this engine cancels the run, and waits until the
+    /// snapshot is dropped.
+    pub fn prepare_run(&mut self) -> Self {
+        self.cancellation = Cancellation::default();
+        self.clone()
+    }
+
+    /// Runs the analysis without publishing its outcome. Unwinds with [`ag_db::Cancelled`] if it is cancelled.
+    pub fn run(self, progress: &(dyn Fn(usize, usize) + Sync)) -> Outcome {
         let mut state = self.lock();
         let RunState { oracle, cache } = &mut *state;
+        oracle.set_cancellation(self.cancellation.clone());
         let run = Run {
             db: &self.db,
             oracle,
@@ -111,7 +125,8 @@ impl Engine {
         run.analyze(cache)
     }
 
-    /// Publishes the outcome of a run on the current texts: queries use it from now on.
+    /// Publishes the outcome of a run on the current texts: queries use it from now on. Computations on snapshots are
+    /// cancelled.
     pub fn publish(&mut self, outcome: Outcome) {
         let state = Arc::clone(&self.state);
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -126,6 +141,7 @@ impl Engine {
 
     /// Adds files to be analyzed. Unreadable files are reported as findings, not as errors.
     pub fn add_files(&mut self, paths: impl IntoIterator<Item = SystemPathBuf>) -> Result<(), EngineError> {
+        self.cancel_run();
         let paths: Vec<_> = paths.into_iter().collect();
         self.set_import_roots(&paths)?;
         let mut documents = FxHashMap::clone(self.project.documents(&self.db));
@@ -139,6 +155,7 @@ impl Engine {
     }
 
     pub(crate) fn set_documents(&mut self, documents: FxHashMap<File, Document>) {
+        self.cancel_run();
         let mut ordered: Vec<_> = documents.values().copied().collect();
         ordered.sort_by_cached_key(|document| self.path(document.file(&self.db)));
         self.documents = ordered.into();
@@ -162,9 +179,17 @@ impl Engine {
 
     /// Replaces the source of a document by one derived from [`Self::text`], so that a notebook keeps its cells.
     pub fn set_source(&mut self, document: Document, source: SourceText) {
+        self.cancel_run();
         self.keep_version(document);
         let file = document.file(&self.db);
         file.set_source_text_override(&mut self.db).with_durability(Durability::LOW).to(Some(source));
+    }
+
+    /// Ends a run on a snapshot, and all computations on snapshots. Must be called before an edit: an edit waits until
+    /// the snapshots are dropped.
+    pub fn cancel_run(&mut self) {
+        self.cancellation.cancel();
+        salsa::Database::trigger_cancellation(&mut self.db);
     }
 
     /// Keeps the version of a document that the last run has analyzed. Must be called before the text changes.

@@ -161,6 +161,9 @@ impl Run<'_> {
     /// With selective limits, types are inferred only in the modules of the fixpoint's scopes. Otherwise a few
     /// roots would require the whole project through transitive imports.
     fn restriction(&self, fixpoint: &Fixpoint) -> Option<Vec<u32>> {
+        if self.options.isolated {
+            return Some((0..self.documents.len() as u32).collect());
+        }
         if !fixpoint.limits.selective {
             return None;
         }

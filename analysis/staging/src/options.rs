@@ -13,4 +13,6 @@ pub struct StagingOptions {
     pub all_roots: bool,
     /// Infer types in all files of a large project.
     pub thorough: bool,
+    /// Infer types in the documents only: imports from other files of the project have unknown types.
+    pub isolated: bool,
 }

@@ -1,14 +1,18 @@
 //! The results of a run, as inputs of the per-function queries.
+//!
+//! While the next run is under way, the results of the last one hold for the functions whose text has not changed.
+//! The others count as not staged.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use ag_db::{Database, Db, Document};
+use ag_db::{Database, Db, Document, text};
 use ag_index::answers::ScopeTypes;
 use ag_index::assumptions::Stage;
-use ag_index::index::{MODULE, file_index};
+use ag_index::index::{FileIndex, MODULE, file_index};
 use ag_index::oracle::Scope;
 use ag_syntax::functions::FunctionPath;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 use salsa::{Durability, Setter};
 
 use crate::fixpoint::Answers;
@@ -17,6 +21,9 @@ use crate::fixpoint::Answers;
 pub type Stages = FxHashMap<FunctionPath, Stage>;
 /// The types of its functions.
 pub type Types = FxHashMap<FunctionPath, Arc<ScopeTypes>>;
+
+/// The text of each function of a document in the last run, as a hash.
+type Slices = FxHashMap<FunctionPath, u64>;
 
 /// The results of a run.
 pub struct Results {
@@ -32,6 +39,8 @@ struct DocumentResults {
     stages: Arc<Stages>,
     #[returns(ref)]
     types: Arc<Types>,
+    #[returns(ref)]
+    slices: Arc<Slices>,
 }
 
 /// The results of all documents. It changes only when documents are added or removed.
@@ -42,15 +51,40 @@ struct AllResults {
 }
 
 /// How the functions of a document are staged; empty before the first run.
-pub fn stages_of(db: &dyn Db, document: Document) -> &Arc<Stages> {
-    static NONE: std::sync::LazyLock<Arc<Stages>> = std::sync::LazyLock::new(Arc::default);
-    of(db, document).map_or(&*NONE, |results| results.stages(db))
+#[salsa::tracked(returns(ref))]
+pub fn stages_of(db: &dyn Db, document: Document) -> Arc<Stages> {
+    of(db, document).map_or_else(Arc::default, |results| current(db, document, results, results.stages(db)))
 }
 
 /// The types of a document's functions, as far as the last run inferred them.
-pub fn types_of(db: &dyn Db, document: Document) -> &Arc<Types> {
-    static NONE: std::sync::LazyLock<Arc<Types>> = std::sync::LazyLock::new(Arc::default);
-    of(db, document).map_or(&*NONE, |results| results.types(db))
+#[salsa::tracked(returns(ref))]
+pub fn types_of(db: &dyn Db, document: Document) -> Arc<Types> {
+    of(db, document).map_or_else(Arc::default, |results| current(db, document, results, results.types(db)))
+}
+
+/// Leaves out the functions whose text has changed since the last run.
+fn current<T: Clone>(
+    db: &dyn Db,
+    document: Document,
+    results: DocumentResults,
+    values: &Arc<FxHashMap<FunctionPath, T>>,
+) -> Arc<FxHashMap<FunctionPath, T>> {
+    let (text, index) = (text(db, document), file_index(db, document));
+    let analyzed = results.slices(db);
+    let is_current = |path: &FunctionPath| analyzed.get(path).copied() == slice(text.as_str(), index, path);
+    if values.keys().all(is_current) {
+        return Arc::clone(values);
+    }
+    let kept = values.iter().filter(|(path, _)| is_current(path));
+    Arc::new(kept.map(|(path, value)| (path.clone(), value.clone())).collect())
+}
+
+/// A hash of a function's text.
+fn slice(text: &str, index: &FileIndex, path: &FunctionPath) -> Option<u64> {
+    let (_, entry) = index.definitions.find(path)?;
+    let mut hasher = FxHasher::default();
+    text.get(std::ops::Range::<usize>::from(entry.range))?.hash(&mut hasher);
+    Some(hasher.finish())
 }
 
 fn of(db: &dyn Db, document: Document) -> Option<DocumentResults> {
@@ -68,17 +102,13 @@ impl Results {
         let mut by_document = FxHashMap::default();
         for (position, (document, stages)) in (0u32..).zip(self.stages) {
             let types = types(db, document, position, &self.answers);
+            let slices = slices(db, document, &stages, &types);
             let results = match known.get(&document) {
                 Some(results) => {
-                    if **results.stages(db) != stages {
-                        results.set_stages(db).with_durability(Durability::LOW).to(Arc::new(stages));
-                    }
-                    if **results.types(db) != types {
-                        results.set_types(db).with_durability(Durability::LOW).to(Arc::new(types));
-                    }
+                    results.set_all(db, Some(stages), types, slices);
                     *results
                 }
-                None => DocumentResults::new(db, Arc::new(stages), Arc::new(types)),
+                None => DocumentResults::new(db, Arc::new(stages), Arc::new(types), Arc::new(slices)),
             };
             by_document.insert(document, results);
         }
@@ -97,16 +127,39 @@ pub(crate) fn update(
     answers: &Answers,
 ) {
     let Some(results) = of(db, document) else { return };
-    let types = types(db, document, position, answers);
-    if **results.types(db) != types {
-        results.set_types(db).with_durability(Durability::LOW).to(Arc::new(types));
-    }
     let known = results.stages(db);
-    if stages.iter().any(|(path, stage)| known.get(path) != Some(stage)) {
+    let differs = stages.iter().any(|(path, stage)| known.get(path) != Some(stage));
+    let stages = differs.then(|| {
         let mut known = Stages::clone(known);
         known.extend(stages);
-        results.set_stages(db).with_durability(Durability::LOW).to(Arc::new(known));
+        known
+    });
+    let types = types(db, document, position, answers);
+    let slices = slices(db, document, stages.as_ref().unwrap_or(results.stages(db)), &types);
+    results.set_all(db, stages, types, slices);
+}
+
+impl DocumentResults {
+    /// Sets the inputs whose values differ.
+    fn set_all(self, db: &mut Database, stages: Option<Stages>, types: Types, slices: Slices) {
+        if let Some(stages) = stages
+            && **self.stages(db) != stages
+        {
+            self.set_stages(db).with_durability(Durability::LOW).to(Arc::new(stages));
+        }
+        if **self.types(db) != types {
+            self.set_types(db).with_durability(Durability::LOW).to(Arc::new(types));
+        }
+        if **self.slices(db) != slices {
+            self.set_slices(db).with_durability(Durability::LOW).to(Arc::new(slices));
+        }
     }
+}
+
+fn slices(db: &Database, document: Document, stages: &Stages, types: &Types) -> Slices {
+    let (text, index) = (text(db, document), file_index(db, document));
+    let hashed = |path: &FunctionPath| Some((path.clone(), slice(text.as_str(), index, path)?));
+    stages.keys().chain(types.keys()).filter_map(hashed).collect()
 }
 
 fn types(db: &Database, document: Document, position: u32, answers: &Answers) -> Types {

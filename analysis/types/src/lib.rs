@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! oracle             answers questions; owns the documents and their annotated source
+//!   cancellation     cancels them from another thread
 //!   annotate         inserts assumed types into a document's text, as annotations
 //!     dependency_slice   the code of a document on which some of its functions depend
 //!   inference        queries ty about annotated source, and converts its types to plain data
@@ -10,6 +11,7 @@
 //! ```
 
 mod annotate;
+mod cancellation;
 mod database;
 mod dependency_slice;
 pub mod environment;
@@ -18,5 +20,6 @@ mod inference;
 mod oracle;
 pub mod stubs;
 
+pub use cancellation::Cancellation;
 pub use environment::{Environment, EnvironmentError};
 pub use oracle::{Oracle, SearchPathsError};

@@ -15,6 +15,7 @@ use salsa::{Durability, Setter};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::annotate::{self, Asked};
+use crate::cancellation::{Cancellable, Cancellation};
 use crate::database::Database;
 use crate::dependency_slice::DependencySlice;
 use crate::environment::Environment;
@@ -34,6 +35,9 @@ pub struct Oracle {
     import_roots: Vec<SystemPathBuf>,
     /// What inference is limited to; `None` if that is not known, because the documents have changed.
     restriction: Option<Option<Vec<u32>>>,
+    /// Imports from the project's other files have unknown types, also from files that are no documents.
+    is_isolated: bool,
+    cancellation: Cancellation,
     cached: FxHashMap<Document, Vec<AnnotatedSource>>,
     /// The documents whose text in ty's database may differ from the file's on disk.
     replaced: BTreeSet<u32>,
@@ -80,9 +84,21 @@ impl Oracle {
             workspace: Arc::default(),
             import_roots: Vec::new(),
             restriction: None,
+            is_isolated: false,
+            cancellation: Cancellation::default(),
             cached: FxHashMap::default(),
             replaced: BTreeSet::new(),
         }
+    }
+
+    /// Treats all files of the project that are no documents as unknown, also in [`TypeOracle::restrict`].
+    pub fn isolate(&mut self) {
+        self.is_isolated = true;
+    }
+
+    /// Sets what cancels the questions from now on.
+    pub fn set_cancellation(&mut self, cancellation: Cancellation) {
+        self.cancellation = cancellation;
     }
 
     /// Sets the search paths of imports: the project's own roots, models of libraries, installed packages.
@@ -225,6 +241,12 @@ impl Oracle {
             Some(first.as_str().trim_end_matches(".py").to_owned())
         };
         let mut packages: Vec<String> = self.workspace.sources.iter().filter_map(first).collect();
+        if self.is_isolated {
+            use ruff_db::Db as _;
+            let entries = self.import_roots.iter().filter_map(|root| self.db.system().read_directory(root).ok());
+            let names = entries.flatten().flatten().filter_map(|entry| Some(entry.path().file_name()?.to_owned()));
+            packages.extend(names.map(|name| name.trim_end_matches(".py").to_owned()));
+        }
         packages.retain(|package| package.chars().all(|c| c.is_alphanumeric() || c == '_'));
         packages.sort_unstable();
         packages.dedup();
@@ -298,11 +320,15 @@ impl TypeOracle for Oracle {
     fn ask(&mut self, question: &Question<'_>) -> Answer {
         self.annotate(question);
         let workspace = &*self.workspace;
-        let types = |db: &mut Database, scope: &Scope| Arc::new(or_none(|| inference::types(db, workspace, *scope)));
-        let types = question.scopes.par_iter().map_with(self.db.clone(), types).collect();
-        let attributes =
-            |db: &mut Database, scope: &Scope| or_none(|| inference::attributes(db, workspace, *scope));
-        let attributes = question.methods.par_iter().map_with(self.db.clone(), attributes).collect();
+        let clone = || Cancellable::new(&self.db, &self.cancellation);
+        let types = |clone: &mut Cancellable, scope: &Scope| {
+            Arc::new(or_none(|| inference::types(&clone.db, workspace, *scope)))
+        };
+        let types = question.scopes.par_iter().map_with(clone(), types).collect();
+        let attributes = |clone: &mut Cancellable, method: &Scope| {
+            or_none(|| inference::attributes(&clone.db, workspace, *method))
+        };
+        let attributes = question.methods.par_iter().map_with(clone(), attributes).collect();
         Answer { types, attributes }
     }
 

@@ -25,7 +25,7 @@ impl Server {
             .enable_io()
             .build()
             .context("cannot start the server's threads")?;
-        let serving = lsp::serve(tokio::io::stdin(), tokio::io::stdout(), cwd);
+        let serving = lsp::serve(tokio::io::stdin(), tokio::io::stdout(), cwd, lsp::Timing::default());
         let shut_down = runtime.block_on(serving);
         // A thread may still be blocked on standard input.
         runtime.shutdown_background();

@@ -36,6 +36,7 @@ use super::options::EditorOptions;
 use super::outbox::Outbox;
 use super::owner::{Inbox, Message, Owner};
 use super::process::RunningProcesses;
+use super::timing::Timing;
 use super::requests;
 use super::snapshot::Snapshot;
 
@@ -46,15 +47,21 @@ pub(crate) struct Backend {
     pub(super) outbox: Outbox,
     protocol: ProtocolState,
     cwd: SystemPathBuf,
+    timing: Timing,
     started: OnceLock<(Client, Inbox)>,
     pub(super) running: RunningProcesses,
     pub(super) graphs: Graphs,
 }
 
 impl Backend {
-    pub(crate) fn new(outbox: Outbox, protocol: ProtocolState, cwd: SystemPathBuf) -> Self {
+    pub(crate) fn new(
+        outbox: Outbox,
+        protocol: ProtocolState,
+        cwd: SystemPathBuf,
+        timing: Timing,
+    ) -> Self {
         let (running, graphs) = (RunningProcesses::default(), Graphs::default());
-        Self { outbox, protocol, cwd, started: OnceLock::new(), running, graphs }
+        Self { outbox, protocol, cwd, timing, started: OnceLock::new(), running, graphs }
     }
 
     pub(super) fn client(&self) -> Option<&Client> {
@@ -137,7 +144,7 @@ impl LanguageServer for Backend {
             self.outbox.show(MessageType::ERROR, problem);
             EditorOptions::default()
         });
-        let inbox = Owner::start(client.clone(), self.cwd.clone(), folders, options, self.outbox.clone())
+        let inbox = Owner::start(client.clone(), self.cwd.clone(), folders, options, self.outbox.clone(), self.timing)
             .map_err(|error| Error { message: error.to_string().into(), ..Error::internal_error() })?;
         let capabilities = capabilities::server(&client);
         // tower-lsp rejects a second `initialize`.

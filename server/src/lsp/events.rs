@@ -80,19 +80,22 @@ impl Owner {
         self.refresh();
     }
 
-    fn reload(&mut self, paths: &[SystemPathBuf]) {
+    pub(super) fn reload(&mut self, paths: &[SystemPathBuf]) {
         for path in paths {
             let folders = self.projects.iter().map(|project| (&project.folder, project.is_workspace));
             let Some(index) = project_of(folders, path) else { continue };
             let project = &mut self.projects[index];
-            let is_included = project.includes(path);
-            if let Err(error) = project.engine.reload(std::slice::from_ref(path), |_| is_included) {
+            let is_included = project.includes(path) && project.loading.is_none();
+            if let Some(loading) = &mut project.loading {
+                loading.changed.push(path.clone());
+            }
+            let reloaded = project.change(|engine| engine.reload(std::slice::from_ref(path), |_| is_included));
+            if let Err(error) = reloaded {
                 self.outbox.show(MessageType::ERROR, format!("ag-lsp: {error}"));
             }
-            project.needs_analysis = true;
             self.edited.extend(self.documents.uri_of(path).cloned());
         }
-        self.revision += 1;
+        self.count_edit();
     }
 
     pub(crate) fn change_folders(&mut self, params: DidChangeWorkspaceFoldersParams) {
@@ -126,6 +129,6 @@ impl Owner {
 
     fn mark_all_edited(&mut self) {
         self.edited.extend(self.documents.iter().map(|(uri, _)| uri.clone()));
-        self.revision += 1;
+        self.count_edit();
     }
 }

@@ -29,6 +29,9 @@ pub(crate) trait Job: Send {
     fn is_cancelled(&self) -> bool {
         false
     }
+
+    /// A text was edited before the job began. Returns what to do instead.
+    fn outdated(self: Box<Self>) -> Option<Box<dyn Job>>;
 }
 
 /// A request of the client.
@@ -52,10 +55,11 @@ impl<P: Send + 'static, A: Send + 'static> Job for RequestJob<P, A> {
             return;
         }
         let outcome = catch(|| (self.answer)(&snapshot, &self.params));
+        let is_edited = snapshot.is_edited();
         drop(snapshot);
         let answer = match outcome {
             Outcome::Done(answer) => answer,
-            Outcome::Stale(_) if self.when_stale == WhenStale::Retry => {
+            Outcome::Stale(_) if self.when_stale == WhenStale::Retry || !is_edited => {
                 self.inbox.clone().send(Message::Request(self));
                 return;
             }
@@ -67,6 +71,14 @@ impl<P: Send + 'static, A: Send + 'static> Job for RequestJob<P, A> {
         };
         // Fails if the client has cancelled the request.
         let _ = self.reply.send(answer);
+    }
+
+    fn outdated(self: Box<Self>) -> Option<Box<dyn Job>> {
+        if self.when_stale == WhenStale::Retry {
+            return Some(self);
+        }
+        let _ = self.reply.send(Err(Error::content_modified()));
+        None
     }
 }
 

@@ -20,6 +20,7 @@ mod documents;
 mod events;
 mod graphs;
 mod job;
+mod loading;
 mod locations;
 mod markdown;
 mod middleware;
@@ -35,9 +36,11 @@ mod project;
 mod publish;
 mod refresh;
 mod requests;
+mod runs;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod timing;
 mod tracking;
 mod wire;
 
@@ -50,6 +53,7 @@ use tower_lsp::{LspService, Server};
 use backend::Backend;
 use middleware::{Middleware, ProtocolState};
 use outbox::Outbox;
+pub(crate) use timing::Timing;
 
 /// The number of messages handled concurrently. A cancellation must not wait for the request that it cancels.
 const CONCURRENCY: usize = 64;
@@ -62,12 +66,13 @@ pub(crate) async fn serve(
     input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite,
     cwd: SystemPathBuf,
+    timing: Timing,
 ) -> bool {
     let protocol = ProtocolState::default();
     let (service, socket) = LspService::build(|client| {
         let (outbox, draining) = Outbox::new(client);
         tokio::spawn(draining);
-        Backend::new(outbox, protocol.clone(), cwd)
+        Backend::new(outbox, protocol.clone(), cwd, timing)
     })
     .custom_method("ag-lsp/convertedDocument", Backend::converted_document)
     .custom_method("ag-lsp/explainStaging", Backend::explain_staging)

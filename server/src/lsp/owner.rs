@@ -1,8 +1,9 @@
 //! The thread that owns the engines. It receives messages in the order in which the client sent them, so
-//! edits are applied in order. It never blocks on the client.
+//! edits are applied in order. It never blocks on the client, and never on a run of the analysis: an edit cancels it.
 
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Instant;
 
 use ruff_db::system::SystemPathBuf;
@@ -15,17 +16,16 @@ use super::documents::{Documents, Source};
 use super::job::Job;
 use super::options::{EditorOptions, LogLevel};
 use super::outbox::Outbox;
-use super::progress::Progress;
 use super::project::Project;
 use super::publish::Publish;
+use super::runs::Waiting;
 use super::snapshot::{ProjectSnapshot, Snapshot, project_of};
+use super::timing::Timing;
 use super::tracking::TrackedSource;
 use crate::panics;
 
 /// Syntax trees are walked recursively. Every tree that the parser accepts fits in this stack.
-const STACK: usize = 256 * 1024 * 1024;
-/// Projects with fewer files are indexed before a progress bar becomes visible.
-const MIN_FILES_FOR_PROGRESS: usize = 64;
+pub(super) const STACK: usize = 256 * 1024 * 1024;
 
 pub(crate) enum Message {
     /// Changes the owner's state.
@@ -63,17 +63,26 @@ pub(crate) struct Owner {
     pub(super) edited: FxHashSet<Url>,
     /// Incremented by every change. A result computed at an earlier revision is stale.
     pub(super) revision: u64,
-    /// The revision for which diagnostics were last computed.
-    published_revision: u64,
+    /// The revision, for other threads.
+    pub(super) latest_revision: Arc<AtomicU64>,
+    /// Diagnostics may have changed since they were last computed.
+    pub(super) is_unpublished: bool,
+    /// Counts the computations of diagnostics, of which only the last one is published.
+    pub(super) publications: u64,
+    /// The requests that wait for runs, in the order of arrival.
+    pub(super) waiting: Vec<Waiting>,
+    pub(super) timing: Timing,
     pub(super) published: FxHashMap<Url, FileDiagnostics>,
     /// By the URI of the source.
     pub(super) tracked: FxHashMap<Url, TrackedSource>,
+    /// Counts the projects that were opened.
+    opened: u64,
     /// Runs the first analysis of a project.
-    project_pool: rayon::ThreadPool,
+    pub(super) project_pool: Arc<rayon::ThreadPool>,
     /// Runs the analysis after an edit. An edit affects few functions, so one thread suffices.
-    edit_pool: rayon::ThreadPool,
+    pub(super) edit_pool: rayon::ThreadPool,
     /// Answers requests.
-    request_pool: rayon::ThreadPool,
+    pub(super) request_pool: rayon::ThreadPool,
 }
 
 impl Owner {
@@ -84,6 +93,7 @@ impl Owner {
         folders: Vec<SystemPathBuf>,
         options: EditorOptions,
         outbox: Outbox,
+        timing: Timing,
     ) -> anyhow::Result<Inbox> {
         let (sender, messages) = mpsc::channel();
         let inbox = Inbox(sender);
@@ -100,10 +110,15 @@ impl Owner {
             documents: Arc::default(),
             edited: FxHashSet::default(),
             revision: 1,
-            published_revision: 0,
+            latest_revision: Arc::new(AtomicU64::new(1)),
+            is_unpublished: true,
+            publications: 0,
+            waiting: Vec::new(),
+            timing,
+            opened: 0,
             published: FxHashMap::default(),
             tracked: FxHashMap::default(),
-            project_pool: pool(0).build()?,
+            project_pool: Arc::new(pool(0).build()?),
             edit_pool: pool(1).build()?,
             // A pool of its own: the analysis waits until all snapshots are dropped, so a snapshot must not
             // wait for a thread of the analysis.
@@ -117,17 +132,28 @@ impl Owner {
     }
 
     fn run(&mut self) {
-        while let Ok(message) = self.messages.recv() {
-            self.handle(message);
+        while let Ok(message) = self.receive() {
+            message.into_iter().for_each(|message| self.handle(message));
             // Handle all queued messages first, so that a burst of edits is analyzed once.
             while let Ok(message) = self.messages.try_recv() {
                 self.handle(message);
             }
-            if self.published_revision != self.revision {
-                self.analyze();
-                self.published_revision = self.revision;
-                self.publish_diagnostics();
+            if let Err(panic) = panics::catch(|| self.apply_edits()) {
+                self.recover(&panic);
             }
+            self.proceed();
+        }
+    }
+
+    /// The next message; `None` if a deadline comes first.
+    fn receive(&self) -> Result<Option<Message>, RecvTimeoutError> {
+        let Some(deadline) = self.deadline() else {
+            return self.messages.recv().map(Some).map_err(|_| RecvTimeoutError::Disconnected);
+        };
+        match self.messages.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(message) => Ok(Some(message)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
@@ -138,59 +164,37 @@ impl Owner {
                     self.recover(&panic);
                 }
             }
-            Message::Request(job) if job.is_cancelled() => {}
-            Message::Request(job) => {
-                self.analyze();
-                let snapshot = self.snapshot();
-                self.request_pool.spawn(move || job.run(snapshot));
-            }
+            Message::Request(job) => self.wait(job),
         }
     }
 
     /// Reopens every project: an engine that panicked may be in an inconsistent state.
     fn recover(&mut self, panic: &str) {
-        self.log(LogLevel::Error, format!("{panic}; this is a bug in ag-lsp"));
+        self.report(panic);
         self.reopen();
+    }
+
+    /// Logs a bug.
+    pub(super) fn report(&self, panic: &str) {
+        self.log(LogLevel::Error, format!("{panic}; this is a bug in ag-lsp"));
     }
 
     /// Records that a document was edited.
     pub(super) fn mark_edited(&mut self, uri: Url) {
         self.edited.insert(uri);
-        self.revision += 1;
+        self.count_edit();
     }
 
-    /// Passes edited texts to the engines and runs the analysis of every project that needs it.
-    pub(super) fn analyze(&mut self) {
-        if let Err(panic) = panics::catch(|| self.open_projects()) {
-            self.recover(&panic);
-        }
+    /// Passes edited texts to the engines, which cancels runs on older texts.
+    fn apply_edits(&mut self) {
+        self.open_projects();
         for uri in std::mem::take(&mut self.edited) {
             let Some(source) = self.documents.get(&uri).map(Arc::clone) else { continue };
             let Some(index) = self.project_for(&source) else { continue };
             let project = &mut self.projects[index];
-            project.engine.set_editor_text(&source.path, source.text());
-            project.needs_analysis = true;
+            project.change(|engine| engine.set_editor_text(&source.path, source.text()));
         }
         self.notify_converted();
-        for project in self.projects.iter_mut().filter(|project| project.needs_analysis) {
-            let shows_progress = self.client.progress
-                && project.engine.documents().len() >= MIN_FILES_FOR_PROGRESS
-                && project.is_new;
-            let progress =
-                Progress::begin(shows_progress.then_some(&self.outbox), "Looking for staged functions");
-            let engine = &mut project.engine;
-            let pool = if project.is_new { &self.project_pool } else { &self.edit_pool };
-            let start = Instant::now();
-            let outcome = panics::catch(|| {
-                pool.install(|| engine.analyze(&|done, total| progress.update(done, total)));
-            });
-            if let Err(panic) = outcome {
-                self.outbox.log(MessageType::ERROR, format!("{panic}; this is a bug in ag-lsp"));
-            }
-            project.needs_analysis = false;
-            project.is_new = false;
-            project.analysis_time = start.elapsed();
-        }
     }
 
     /// Opens a project for every workspace folder that has none.
@@ -204,10 +208,20 @@ impl Owner {
     }
 
     fn open_project(&mut self, folder: SystemPathBuf, is_workspace: bool) -> Option<usize> {
-        match Project::open(folder, is_workspace, &self.options) {
-            Ok((project, problems)) => {
+        self.opened += 1;
+        match Project::open(self.opened, folder, is_workspace, &self.options) {
+            Ok((mut project, problems)) => {
                 for problem in problems {
                     self.outbox.show(MessageType::ERROR, format!("ag-lsp: {problem}"));
+                }
+                if is_workspace {
+                    let open = self.documents.iter().map(|(_, source)| source.path.clone());
+                    let loader = project.loader(open.collect());
+                    let progress = self.client.progress.then(|| self.outbox.clone());
+                    if let Err(error) = loader.start(Arc::clone(&self.project_pool), self.inbox.clone(), progress) {
+                        self.outbox.show(MessageType::ERROR, format!("ag-lsp: {error}"));
+                        project.loading = None;
+                    }
                 }
                 self.projects.push(project);
                 Some(self.projects.len() - 1)
@@ -243,13 +257,20 @@ impl Owner {
             options: Arc::clone(&self.options),
             documents: Arc::clone(&self.documents),
             projects: self.projects.iter().map(to_snapshot).collect(),
+            revision: self.revision,
+            latest_revision: Arc::clone(&self.latest_revision),
         }
     }
 
     /// Computes and publishes diagnostics, for clients that do not pull them.
-    fn publish_diagnostics(&mut self) {
+    pub(super) fn publish_diagnostics(&mut self) {
         if !self.client.pulls_diagnostics {
-            let job = Publish { revision: self.revision, inbox: self.inbox.clone() };
+            self.publications += 1;
+            let job = Publish {
+                revision: self.revision,
+                publication: self.publications,
+                inbox: self.inbox.clone(),
+            };
             let snapshot = self.snapshot();
             self.request_pool.spawn(move || Box::new(job).run(snapshot));
         }

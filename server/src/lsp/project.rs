@@ -1,13 +1,14 @@
 //! A workspace folder with its engine. Files outside the workspace get a project for their folder, in which
 //! only open files are analyzed.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ag_project::config;
 use ag_project::config::{ConfigFile, Exclusion, Settings};
 use ag_project::{Engine, Environment, environment};
 use ruff_db::system::{OsSystem, SystemPath, SystemPathBuf};
 
+use super::loading::{Loader, Loading};
 use super::options::EditorOptions;
 use crate::discovery;
 
@@ -19,10 +20,19 @@ pub(crate) struct Project {
     pub(crate) engine: Engine,
     pub(crate) configuration: Option<SystemPathBuf>,
     pub(crate) environment: Environment,
-    /// Texts have changed since the last run of the analysis.
-    pub(crate) needs_analysis: bool,
-    /// The analysis has never run.
-    pub(crate) is_new: bool,
+    /// `Some` until the files of a workspace folder are analyzed. Meanwhile the engine has the open files only.
+    pub(crate) loading: Option<Loading>,
+    /// Identifies the project to other threads.
+    pub(crate) id: u64,
+    /// Incremented by every change of the engine. A run that began at an earlier version was cancelled.
+    pub(crate) version: u64,
+    /// Texts have changed since the last run of the analysis began.
+    pub(crate) needs_run: bool,
+    pub(crate) is_running: bool,
+    pub(crate) has_run: bool,
+    /// A request was answered before the analysis was complete.
+    pub(crate) has_answered_early: bool,
+    /// Duration of the last run.
     pub(crate) analysis_time: Duration,
     exclusion: Exclusion,
 }
@@ -30,6 +40,7 @@ pub(crate) struct Project {
 impl Project {
     /// Opens a project. Also returns the problems of its configuration; an invalid configuration is ignored.
     pub(crate) fn open(
+        id: u64,
         folder: SystemPathBuf,
         is_workspace: bool,
         options: &EditorOptions,
@@ -62,29 +73,59 @@ impl Project {
             Environment::default()
         });
         let exclusion = Exclusion::new(&settings);
-        let inputs = match is_workspace {
-            true => discovery::discover(&[folder.to_string()], &folder, &root, &settings).0,
-            false => Vec::new(),
-        };
-        let engine = Engine::open(system, &root, settings, environment.clone())
-            .and_then(|mut engine| {
-                engine.add_files(inputs.into_iter().map(|input| input.path))?;
-                Ok(engine)
-            })
-            .map_err(|error| error.to_string())?;
+        let of_open_files = Settings { isolated: is_workspace, ..settings };
+        let engine = Engine::open(system, &root, of_open_files, environment.clone());
+        let loading = Loading { since: Instant::now(), is_overdue: false, changed: Vec::new() };
         let project = Self {
             folder,
             is_workspace,
             root,
-            engine,
+            engine: engine.map_err(|error| error.to_string())?,
             configuration: file.map(|file| file.path),
             environment,
-            needs_analysis: true,
-            is_new: true,
+            loading: is_workspace.then_some(loading),
+            id,
+            version: 0,
+            needs_run: false,
+            is_running: false,
+            has_run: false,
+            has_answered_early: false,
             analysis_time: Duration::ZERO,
             exclusion,
         };
         Ok((project, problems))
+    }
+
+    /// What is needed to load the files of a workspace folder.
+    pub(crate) fn loader(&self, open: Vec<SystemPathBuf>) -> Loader {
+        Loader {
+            project: self.id,
+            folder: self.folder.clone(),
+            root: self.root.clone(),
+            settings: Settings { isolated: false, ..self.engine.settings().clone() },
+            environment: self.environment.clone(),
+            open: open.into_iter().filter(|path| path.starts_with(&self.folder)).collect(),
+        }
+    }
+
+    /// Changes the engine's files or texts, which cancels a run.
+    pub(crate) fn change<T>(&mut self, change: impl FnOnce(&mut Engine) -> T) -> T {
+        self.version += 1;
+        self.is_running = false;
+        self.needs_run = true;
+        change(&mut self.engine)
+    }
+
+    /// Replaces the engine by one that has run.
+    pub(crate) fn replace_engine(&mut self, engine: Engine) {
+        self.change(|known| std::mem::replace(known, engine)).cancel_run();
+        self.needs_run = false;
+        self.has_run = true;
+    }
+
+    /// The results are not those of the current texts, or do not even have the open files.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.is_running || self.needs_run || self.loading.as_ref().is_some_and(|loading| !loading.is_overdue)
     }
 
     /// Whether the project analyzes this file on disk even if it is not open.

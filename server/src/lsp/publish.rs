@@ -16,6 +16,7 @@ use super::snapshot::Snapshot;
 /// Computes the diagnostics of all reported documents.
 pub(crate) struct Publish {
     pub(crate) revision: u64,
+    pub(crate) publication: u64,
     pub(crate) inbox: Inbox,
 }
 
@@ -28,11 +29,15 @@ impl Job for Publish {
             uris.iter().filter_map(diagnostics).flatten().collect::<Vec<_>>()
         });
         drop(snapshot);
-        let Self { revision, inbox } = *self;
-        // An edit that cancels this job schedules another one.
+        let Self { revision, publication, inbox } = *self;
+        // What cancels this job, an edit or the end of a run, schedules another one.
         if let Outcome::Done(all) = all {
-            inbox.update(move |owner| owner.publish(revision, all));
+            inbox.update(move |owner| owner.publish(revision, publication, all));
         }
+    }
+
+    fn outdated(self: Box<Self>) -> Option<Box<dyn Job>> {
+        None
     }
 }
 
@@ -54,8 +59,9 @@ pub(crate) fn reported_uris(snapshot: &Snapshot) -> Vec<Url> {
 }
 
 impl Owner {
-    fn publish(&mut self, revision: u64, all: Vec<FileDiagnostics>) {
-        if revision != self.revision {
+    /// The results of [`Publish`]. Only those of the last one are published.
+    fn publish(&mut self, revision: u64, publication: u64, all: Vec<FileDiagnostics>) {
+        if revision != self.revision || publication != self.publications {
             return;
         }
         let reported_uris: FxHashSet<Url> = all.iter().map(|reported| reported.uri.clone()).collect();

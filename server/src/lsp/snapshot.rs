@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ag_db::Document;
@@ -37,6 +38,8 @@ pub(crate) struct Snapshot {
     pub(crate) options: Arc<EditorOptions>,
     pub(crate) documents: Arc<Documents>,
     pub(crate) projects: Vec<ProjectSnapshot>,
+    pub(crate) revision: u64,
+    pub(crate) latest_revision: Arc<AtomicU64>,
 }
 
 /// A document with the engine that analyzes it.
@@ -49,6 +52,11 @@ pub(crate) struct DocumentContext<'a> {
 }
 
 impl Snapshot {
+    /// Whether a text was edited since. Otherwise computations are cancelled because a run of the analysis has ended.
+    pub(crate) fn is_edited(&self) -> bool {
+        self.revision != self.latest_revision.load(Ordering::Relaxed)
+    }
+
     /// The document with this URI, or the notebook that contains the cell with this URI.
     pub(crate) fn document<'a>(&'a self, uri: &'a Url) -> Option<DocumentContext<'a>> {
         let open = self.documents.get(uri);

@@ -20,6 +20,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::runtime::{Handle, Runtime};
 
+pub(super) use super::Timing;
+
 pub(super) use client::{Client, codes, uri};
 
 /// `y` is bound in only one branch of a staged `if`: AG101.
@@ -85,10 +87,14 @@ impl Workspace {
 
     /// A client of a new server, before `initialize`.
     pub(super) fn client(&self) -> Client {
+        self.client_with(Timing::unhurried())
+    }
+
+    pub(super) fn client_with(&self, timing: Timing) -> Client {
         let (client_end, server_end) = tokio::io::duplex(1 << 20);
         let (input, output) = tokio::io::split(server_end);
         let cwd = SystemPathBuf::from_path_buf(self.path()).unwrap();
-        self.runtime.spawn(async move { super::serve(input, output, cwd).await });
+        self.runtime.spawn(async move { super::serve(input, output, cwd, timing).await });
         let (input, output) = tokio::io::split(client_end);
         let handle = self.runtime.handle();
         Client::new(Blocking(input, handle.clone()), Blocking(output, handle.clone()))

@@ -1,0 +1,93 @@
+//! Opens the engine of a workspace folder on another thread: finds its files and analyzes them. Until it is loaded, the
+//! open files are analyzed on their own.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ag_project::config::Settings;
+use ag_project::{Engine, Environment};
+use ruff_db::system::{OsSystem, SystemPathBuf};
+
+use super::outbox::Outbox;
+use super::owner::{Inbox, Owner, STACK};
+use super::progress::Progress;
+use crate::discovery;
+use crate::panics;
+
+/// Loading folders with fewer files takes less time than a progress bar needs to be seen.
+const MIN_FILES_FOR_PROGRESS: usize = 64;
+
+/// A workspace folder that is being loaded.
+pub(crate) struct Loading {
+    pub(crate) since: Instant,
+    /// The open files are analyzed on their own meanwhile.
+    pub(crate) is_overdue: bool,
+    /// Files that have changed on disk meanwhile.
+    pub(crate) changed: Vec<SystemPathBuf>,
+}
+
+/// What is needed to load a workspace folder.
+pub(crate) struct Loader {
+    pub(crate) project: u64,
+    pub(crate) folder: SystemPathBuf,
+    pub(crate) root: SystemPathBuf,
+    pub(crate) settings: Settings,
+    pub(crate) environment: Environment,
+    /// The files that are open in the editor. They are analyzed even if they are excluded.
+    pub(crate) open: Vec<SystemPathBuf>,
+}
+
+impl Loader {
+    /// Loads the folder on a thread of its own, and reports to the owner.
+    pub(crate) fn start(
+        self,
+        pool: Arc<rayon::ThreadPool>,
+        inbox: Inbox,
+        progress: Option<Outbox>,
+    ) -> std::io::Result<()> {
+        let load = move || {
+            let (project, begin) = (self.project, Instant::now());
+            let engine = panics::catch(|| self.load(&pool, progress.as_ref()));
+            inbox.update(move |owner| owner.loaded(project, engine.unwrap_or_else(Err), begin));
+        };
+        std::thread::Builder::new().name("loader".to_owned()).stack_size(STACK).spawn(load)?;
+        Ok(())
+    }
+
+    fn load(self, pool: &rayon::ThreadPool, outbox: Option<&Outbox>) -> Result<Engine, String> {
+        let Self { folder, root, settings, environment, open, .. } = self;
+        let inputs = discovery::discover(&[folder.to_string()], &folder, &root, &settings).0;
+        let shown = outbox.filter(|_| inputs.len() >= MIN_FILES_FOR_PROGRESS);
+        let progress = Progress::begin(shown, "Looking for staged functions");
+        let mut engine =
+            Engine::open(OsSystem::new(&folder), &root, settings, environment).map_err(|it| it.to_string())?;
+        let paths = inputs.into_iter().map(|input| input.path).chain(open);
+        engine.add_files(paths).map_err(|error| error.to_string())?;
+        pool.install(|| engine.analyze(&|done, total| progress.update(done, total)));
+        Ok(engine)
+    }
+}
+
+impl Owner {
+    /// A workspace folder was loaded: from now on its engine answers.
+    fn loaded(&mut self, project: u64, engine: Result<Engine, String>, begin: Instant) {
+        let Some(index) = self.projects.iter().position(|known| known.id == project) else { return };
+        let project = &mut self.projects[index];
+        let Some(loading) = project.loading.take() else { return };
+        match engine {
+            Ok(engine) => {
+                project.replace_engine(engine);
+                project.analysis_time = begin.elapsed();
+                if !loading.changed.is_empty() {
+                    self.reload(&loading.changed);
+                }
+                self.edited.extend(self.documents.iter().map(|(uri, _)| uri.clone()));
+            }
+            Err(problem) => {
+                project.needs_run = true;
+                self.report(&problem);
+            }
+        }
+        self.is_unpublished = true;
+    }
+}

@@ -1,0 +1,126 @@
+//! Runs of the analysis, on other threads, and the requests that wait for them.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use ag_staging::analysis::Outcome as RunOutcome;
+
+use super::job::{Job, Outcome, catch};
+use super::owner::Owner;
+
+/// A request that waits for runs.
+pub(super) struct Waiting {
+    since: Instant,
+    /// The revision of the texts that the request refers to.
+    revision: u64,
+    job: Box<dyn Job>,
+}
+
+impl Owner {
+    pub(super) fn wait(&mut self, job: Box<dyn Job>) {
+        self.waiting.push(Waiting { since: Instant::now(), revision: self.revision, job });
+    }
+
+    /// When [`Self::proceed`] has something to do even if no message arrives.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let requests = self.waiting.iter().map(|waiting| waiting.since + self.timing.patience);
+        let loading = self.projects.iter().filter_map(|project| project.loading.as_ref());
+        let loading = loading.filter(|loading| !loading.is_overdue);
+        requests.chain(loading.map(|loading| loading.since + self.timing.head_start)).min()
+    }
+
+    /// Starts the runs that are needed, answers the requests that need not wait, and publishes diagnostics when all
+    /// runs have ended.
+    pub(super) fn proceed(&mut self) {
+        self.start_runs();
+        let is_busy = self.projects.iter().any(|project| project.is_busy());
+        let now = Instant::now();
+        for waiting in std::mem::take(&mut self.waiting) {
+            if waiting.job.is_cancelled() {
+                continue;
+            }
+            let is_overdue = now.saturating_duration_since(waiting.since) >= self.timing.patience;
+            if is_busy && !is_overdue {
+                self.waiting.push(waiting);
+                continue;
+            }
+            let job = if waiting.revision == self.revision { Some(waiting.job) } else { waiting.job.outdated() };
+            if let Some(job) = job {
+                for project in &mut self.projects {
+                    project.has_answered_early |= project.is_busy() || project.loading.is_some();
+                }
+                let snapshot = self.snapshot();
+                self.request_pool.spawn(move || job.run(snapshot));
+            }
+        }
+        if !is_busy && self.is_unpublished {
+            self.is_unpublished = false;
+            self.publish_diagnostics();
+        }
+    }
+
+    fn start_runs(&mut self) {
+        for project in &mut self.projects {
+            if let Some(loading) = &mut project.loading {
+                loading.is_overdue |= loading.since.elapsed() >= self.timing.head_start;
+                if !loading.is_overdue {
+                    continue;
+                }
+            }
+            if !std::mem::take(&mut project.needs_run) {
+                continue;
+            }
+            let (id, version) = (project.id, project.version);
+            let engine = project.engine.prepare_run();
+            let inbox = self.inbox.clone();
+            project.is_running = true;
+            // While a workspace is loaded, its files occupy the other pool.
+            let has_few_files = project.has_run || project.loading.is_some();
+            let pool = if has_few_files { &self.edit_pool } else { &self.project_pool };
+            pool.spawn(move || {
+                let begin = Instant::now();
+                let outcome = catch(|| engine.run(&|_, _| {}));
+                let spent = begin.elapsed();
+                inbox.update(move |owner| owner.end_run(id, version, outcome, spent));
+            });
+        }
+    }
+
+    /// A run has ended. Its outcome is ignored if the project was edited since.
+    fn end_run(&mut self, project: u64, version: u64, outcome: Outcome<RunOutcome>, spent: Duration) {
+        let current = self.projects.iter_mut().find(|known| known.id == project && known.version == version);
+        let Some(project) = current else { return };
+        project.is_running = false;
+        project.has_run = true;
+        match outcome {
+            Outcome::Done(outcome) => {
+                project.engine.publish(outcome);
+                project.analysis_time = spent;
+            }
+            Outcome::Stale(_) => project.needs_run = true,
+            Outcome::Panicked(panic) => self.report(&panic),
+        }
+        self.is_unpublished = true;
+        self.refresh_early_answers();
+    }
+
+    /// Asks the client to repeat requests that were answered before the analysis was complete.
+    fn refresh_early_answers(&mut self) {
+        let mut is_needed = false;
+        for project in self.projects.iter_mut().filter(|project| !project.is_busy() && !project.needs_run) {
+            let is_complete = project.loading.is_none();
+            is_needed |= project.has_answered_early;
+            project.has_answered_early &= !is_complete;
+        }
+        if is_needed {
+            self.refresh();
+        }
+    }
+
+    /// Counts an edit: answers about older texts are outdated.
+    pub(super) fn count_edit(&mut self) {
+        self.revision += 1;
+        self.is_unpublished = true;
+        self.latest_revision.store(self.revision, Ordering::Relaxed);
+    }
+}
