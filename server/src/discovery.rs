@@ -52,6 +52,16 @@ pub(crate) fn discover(
     (inputs, unreadable)
 }
 
+/// Whether a folder has more Python files than a few, or too many files to find that out quickly.
+pub(crate) fn is_large(folder: &SystemPath, root: &SystemPath, settings: &Settings) -> bool {
+    const FEW: usize = 64;
+    const MAX_VISITED: usize = 1_024;
+    let mut entries = walk(folder, root, Exclusion::new(settings)).flatten();
+    let python = |entry: &DirEntry| SystemPath::from_std_path(entry.path()).is_some_and(is_python);
+    let found = entries.by_ref().take(MAX_VISITED).filter(python).take(FEW + 1).count();
+    found > FEW || entries.next().is_some()
+}
+
 fn walk(folder: &SystemPath, root: &SystemPath, exclusion: Exclusion) -> ignore::Walk {
     let root = root.to_path_buf();
     WalkBuilder::new(folder.as_std_path())

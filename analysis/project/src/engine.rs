@@ -12,7 +12,7 @@ use ag_index::index::file_index;
 use ag_rules::findings::{self, FileRules};
 use ag_staging::analysis::{Outcome, Run, RunCache};
 use ag_staging::difference::Version;
-use ag_staging::results::stages_of;
+use ag_staging::results::{self, stages_of};
 use ag_staging::staged::{self, StagedFunction};
 use ag_types::stubs::{self, WithStubs};
 use ag_types::{Cancellation, Environment, Oracle};
@@ -77,6 +77,7 @@ impl Engine {
         let db = Database::new(Arc::new(WithStubs::new(system)), listener);
         let project = Project::builder(root.to_path_buf(), Arc::default(), Arc::default());
         let project = project.durability(Durability::HIGH).new(&db);
+        results::create(&db);
         let state = RunState { oracle: Oracle::new(db.shared_system()), cache: RunCache::default() };
         let mut engine = Self {
             db,

@@ -87,17 +87,19 @@ fn slice(text: &str, index: &FileIndex, path: &FunctionPath) -> Option<u64> {
     Some(hasher.finish())
 }
 
+/// Creates the inputs. Must be called before any query: a query cannot depend on an input that does not exist.
+pub fn create(db: &Database) {
+    let _: AllResults = AllResults::builder(Arc::default()).durability(Durability::HIGH).new(db);
+}
+
 fn of(db: &dyn Db, document: Document) -> Option<DocumentResults> {
-    AllResults::try_get(db)?.by_document(db).get(&document).copied()
+    AllResults::get(db).by_document(db).get(&document).copied()
 }
 
 impl Results {
     /// Sets the inputs whose values have changed.
     pub fn publish(self, db: &mut Database) {
-        let all = match AllResults::try_get(db) {
-            Some(all) => all,
-            None => AllResults::builder(Arc::default()).durability(Durability::HIGH).new(db),
-        };
+        let all = AllResults::get(db);
         let known = Arc::clone(all.by_document(db));
         let mut by_document = FxHashMap::default();
         for (position, (document, stages)) in (0u32..).zip(self.stages) {

@@ -1,5 +1,5 @@
-//! Opens the engine of a workspace folder on another thread: finds its files and analyzes them. Until it is loaded, the
-//! open files are analyzed on their own.
+//! Opens the engine of a workspace folder on another thread: finds its files and analyzes them. The open files of a large
+//! folder are analyzed on their own first, and until the folder is loaded.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,6 +7,7 @@ use std::time::Instant;
 use ag_project::config::Settings;
 use ag_project::{Engine, Environment};
 use ruff_db::system::{OsSystem, SystemPathBuf};
+use tower_lsp::lsp_types::MessageType;
 
 use super::outbox::Outbox;
 use super::owner::{Inbox, Owner, STACK};
@@ -20,8 +21,8 @@ const MIN_FILES_FOR_PROGRESS: usize = 64;
 /// A workspace folder that is being loaded.
 pub(crate) struct Loading {
     pub(crate) since: Instant,
-    /// The open files are analyzed on their own meanwhile.
-    pub(crate) is_overdue: bool,
+    pub(crate) is_large: bool,
+    pub(crate) has_begun: bool,
     /// Files that have changed on disk meanwhile.
     pub(crate) changed: Vec<SystemPathBuf>,
 }
@@ -39,7 +40,7 @@ pub(crate) struct Loader {
 
 impl Loader {
     /// Loads the folder on a thread of its own, and reports to the owner.
-    pub(crate) fn start(
+    fn begin(
         self,
         pool: Arc<rayon::ThreadPool>,
         inbox: Inbox,
@@ -69,6 +70,27 @@ impl Loader {
 }
 
 impl Owner {
+    /// Begins to load the folders that are due: small ones at once, and large ones after their open files.
+    pub(super) fn begin_loading(&mut self) {
+        let has_documents = self.documents.iter().next().is_some();
+        for project in &mut self.projects {
+            let is_running = project.is_running || project.needs_run;
+            let Some(loading) = &mut project.loading else { continue };
+            let may_begin = has_documents || loading.since.elapsed() >= self.timing.opening;
+            let is_due = !loading.is_large || !is_running && may_begin;
+            if !is_due || std::mem::replace(&mut loading.has_begun, true) {
+                continue;
+            }
+            let open = self.documents.iter().map(|(_, source)| source.path.clone());
+            let loader = project.loader(open.collect());
+            let progress = self.client.progress.then(|| self.outbox.clone());
+            if let Err(error) = loader.begin(Arc::clone(&self.project_pool), self.inbox.clone(), progress) {
+                self.outbox.show(MessageType::ERROR, format!("ag-lsp: {error}"));
+                project.loading = None;
+            }
+        }
+    }
+
     /// A workspace folder was loaded: from now on its engine answers.
     fn loaded(&mut self, project: u64, engine: Result<Engine, String>, begin: Instant) {
         let Some(index) = self.projects.iter().position(|known| known.id == project) else { return };

@@ -210,18 +210,9 @@ impl Owner {
     fn open_project(&mut self, folder: SystemPathBuf, is_workspace: bool) -> Option<usize> {
         self.opened += 1;
         match Project::open(self.opened, folder, is_workspace, &self.options) {
-            Ok((mut project, problems)) => {
+            Ok((project, problems)) => {
                 for problem in problems {
                     self.outbox.show(MessageType::ERROR, format!("ag-lsp: {problem}"));
-                }
-                if is_workspace {
-                    let open = self.documents.iter().map(|(_, source)| source.path.clone());
-                    let loader = project.loader(open.collect());
-                    let progress = self.client.progress.then(|| self.outbox.clone());
-                    if let Err(error) = loader.start(Arc::clone(&self.project_pool), self.inbox.clone(), progress) {
-                        self.outbox.show(MessageType::ERROR, format!("ag-lsp: {error}"));
-                        project.loading = None;
-                    }
                 }
                 self.projects.push(project);
                 Some(self.projects.len() - 1)

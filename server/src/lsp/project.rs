@@ -73,9 +73,14 @@ impl Project {
             Environment::default()
         });
         let exclusion = Exclusion::new(&settings);
+        let loading = is_workspace.then(|| Loading {
+            since: Instant::now(),
+            is_large: discovery::is_large(&folder, &root, &settings),
+            has_begun: false,
+            changed: Vec::new(),
+        });
         let of_open_files = Settings { isolated: is_workspace, ..settings };
         let engine = Engine::open(system, &root, of_open_files, environment.clone());
-        let loading = Loading { since: Instant::now(), is_overdue: false, changed: Vec::new() };
         let project = Self {
             folder,
             is_workspace,
@@ -83,7 +88,7 @@ impl Project {
             engine: engine.map_err(|error| error.to_string())?,
             configuration: file.map(|file| file.path),
             environment,
-            loading: is_workspace.then_some(loading),
+            loading,
             id,
             version: 0,
             needs_run: false,
@@ -125,7 +130,7 @@ impl Project {
 
     /// The results are not those of the current texts, or do not even have the open files.
     pub(crate) fn is_busy(&self) -> bool {
-        self.is_running || self.needs_run || self.loading.as_ref().is_some_and(|loading| !loading.is_overdue)
+        self.is_running || self.needs_run || self.loading.as_ref().is_some_and(|loading| !loading.is_large)
     }
 
     /// Whether the project analyzes this file on disk even if it is not open.

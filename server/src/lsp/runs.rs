@@ -25,14 +25,16 @@ impl Owner {
     pub(super) fn deadline(&self) -> Option<Instant> {
         let requests = self.waiting.iter().map(|waiting| waiting.since + self.timing.patience);
         let loading = self.projects.iter().filter_map(|project| project.loading.as_ref());
-        let loading = loading.filter(|loading| !loading.is_overdue);
-        requests.chain(loading.map(|loading| loading.since + self.timing.head_start)).min()
+        let has_documents = self.documents.iter().next().is_some();
+        let loading = loading.filter(|loading| !loading.has_begun && !has_documents);
+        requests.chain(loading.map(|loading| loading.since + self.timing.opening)).min()
     }
 
     /// Starts the runs that are needed, answers the requests that need not wait, and publishes diagnostics when all
     /// runs have ended.
     pub(super) fn proceed(&mut self) {
         self.start_runs();
+        self.begin_loading();
         let is_busy = self.projects.iter().any(|project| project.is_busy());
         let now = Instant::now();
         for waiting in std::mem::take(&mut self.waiting) {
@@ -61,11 +63,8 @@ impl Owner {
 
     fn start_runs(&mut self) {
         for project in &mut self.projects {
-            if let Some(loading) = &mut project.loading {
-                loading.is_overdue |= loading.since.elapsed() >= self.timing.head_start;
-                if !loading.is_overdue {
-                    continue;
-                }
+            if project.loading.as_ref().is_some_and(|loading| !loading.is_large) {
+                continue;
             }
             if !std::mem::take(&mut project.needs_run) {
                 continue;

@@ -6,13 +6,13 @@ use std::time::Duration;
 pub(crate) struct Timing {
     /// How long a request waits for the analysis of the current text. After that it is answered from what is known.
     pub(crate) patience: Duration,
-    /// How long a workspace may take to load before its open files are analyzed on their own.
-    pub(crate) head_start: Duration,
+    /// How long the loading of a large folder waits for the client to open a file, which is analyzed first.
+    pub(crate) opening: Duration,
 }
 
 impl Default for Timing {
     fn default() -> Self {
-        Self { patience: Duration::from_millis(100), head_start: Duration::from_millis(25) }
+        Self { patience: Duration::from_millis(100), opening: Duration::from_millis(50) }
     }
 }
 
@@ -20,11 +20,11 @@ impl Default for Timing {
 impl Timing {
     /// Every request waits for the analysis, so that its answer does not depend on the machine's speed.
     pub(crate) fn unhurried() -> Self {
-        Self { patience: Duration::from_secs(600), head_start: Duration::from_secs(600) }
+        Self { patience: Duration::from_secs(600), opening: Duration::ZERO }
     }
 
     /// No request waits.
     pub(crate) fn impatient() -> Self {
-        Self { patience: Duration::ZERO, head_start: Duration::ZERO }
+        Self { patience: Duration::ZERO, opening: Duration::ZERO }
     }
 }
