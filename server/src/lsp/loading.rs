@@ -104,6 +104,9 @@ impl Owner {
                     self.reload(&loading.changed);
                 }
                 self.edited.extend(self.documents.iter().map(|(uri, _)| uri.clone()));
+                if self.edited.is_empty() {
+                    self.refresh_early_answers();
+                }
             }
             Err(problem) => {
                 project.needs_run = true;

@@ -104,7 +104,7 @@ impl Owner {
     }
 
     /// Asks the client to repeat requests that were answered before the analysis was complete.
-    fn refresh_early_answers(&mut self) {
+    pub(super) fn refresh_early_answers(&mut self) {
         let mut is_needed = false;
         for project in self.projects.iter_mut().filter(|project| !project.is_busy() && !project.needs_run) {
             let is_complete = project.loading.is_none();

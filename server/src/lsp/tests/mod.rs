@@ -6,6 +6,7 @@ mod client;
 mod converted;
 mod documents;
 mod features;
+mod loading;
 #[cfg(unix)]
 mod programs;
 mod random_edits;
