@@ -137,15 +137,15 @@ fn code(db: &dyn Db, document: Document, here: &StagedHere) -> Option<Paragraph>
 }
 
 fn parameter(here: &StagedHere, offset: TextSize) -> Option<Hover> {
-    let position =
-        here.signature.parameters.iter().position(|it| it.name_range.contains_inclusive(offset))?;
+    let mut parameters = here.signature.parameters.iter_enumerated();
+    let (position, syntax) = parameters.find(|(_, it)| it.name_range.contains_inclusive(offset))?;
     let parameter = here.stage.parameters.get(position)?;
     if parameter.why.is_empty() {
         return None;
     }
     let summary = format!("`{}: {}` — **{}**", parameter.name, parameter.shown, parameter.binding.as_str());
     Some(Hover {
-        range: here.signature.parameters[position].name_range,
+        range: syntax.name_range,
         paragraphs: vec![Paragraph::Text(summary), Paragraph::Why(here.notes(&parameter.why))],
     })
 }

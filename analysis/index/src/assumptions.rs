@@ -3,10 +3,12 @@
 //! These are inputs of the database, and only the fixpoint (`ag-staging`'s `fixpoint`) sets them. Precedence of
 //! types: annotation > call sites > literal default > assumption.
 
+use ruff_index::IndexVec;
 use ruff_python_ast::name::Name;
 
 use crate::dialect::{Dialect, RootKind};
 use crate::facts::Binding;
+use crate::ids::ParameterIndex;
 use ag_db::diagnostic::{Span, Why};
 
 /// A staged function: a root, or one that a root calls.
@@ -29,7 +31,7 @@ pub struct Stage {
     pub also_unconverted: Option<Unconverted>,
     /// Its types are inferred. In a large project that is only done for functions that test values.
     pub typed: bool,
-    pub parameters: Vec<Parameter>,
+    pub parameters: IndexVec<ParameterIndex, Parameter>,
     pub options: RootOptions,
 }
 

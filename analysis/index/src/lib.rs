@@ -1,6 +1,8 @@
 //! The index of each file by itself, and the interface of the type oracle.
 //!
 //! ```text
+//! ids         the positions of documents, functions, classes, parameters and roots in their lists
+//! definitions the functions and classes of a file
 //! index       functions, classes, imports, calls and roots of one file, from one walk over its tree
 //! roots       what makes a function a root: decorators, calls, base classes
 //! assumed     the representation of assumed types
@@ -16,8 +18,10 @@ pub mod answers;
 pub mod assumed;
 pub mod assumptions;
 pub mod callbacks;
+pub mod definitions;
 pub mod dialect;
 pub mod facts;
+pub mod ids;
 pub mod index;
 pub mod lambdas;
 pub mod locate;

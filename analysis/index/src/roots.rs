@@ -7,6 +7,7 @@ use ruff_text_size::{Ranged, TextRange};
 use crate::assumptions::RootOptions;
 use crate::callbacks;
 use crate::dialect::{Dialect, RootKind};
+use crate::ids::{ClassIndex, Code, FunctionIndex};
 use crate::index::FileIndex;
 use ag_syntax::expressions::ExprId;
 use ag_syntax::imports::Imports;
@@ -15,8 +16,8 @@ use ag_syntax::imports::Imports;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RootSite {
     pub target: RootTarget,
-    /// The enclosing function, or [`crate::index::MODULE`].
-    pub scope: u32,
+    /// The enclosing function, or the module's own code.
+    pub scope: Code,
     pub dialect: Dialect,
     pub kind: RootKind,
     /// The decorator or call, or the method's name.
@@ -33,8 +34,8 @@ pub struct RootSite {
 /// The function that becomes a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RootTarget {
-    /// A function of the same file, by index.
-    Own(u32),
+    /// A function of the same file.
+    Own(FunctionIndex),
     /// The function that an expression refers to: resolved by name if possible, else by type.
     Reference(Reference),
 }
@@ -124,8 +125,8 @@ fn maker_named(name: &str) -> Option<&'static RootMaker> {
 pub fn of_decorator(
     imports: &Imports,
     decorator: &ast::Decorator,
-    function: u32,
-    scope: u32,
+    function: FunctionIndex,
+    scope: Code,
 ) -> Option<RootSite> {
     let (maker, arguments) = match &decorator.expression {
         Expr::Call(call) if is_partial(imports, &call.func) => {
@@ -141,13 +142,13 @@ pub fn of_decorator(
 /// `dataset.map(f)`.
 ///
 /// Lambdas are no roots; their decisions belong to the enclosing function.
-pub fn of_call(imports: &Imports, call: &ast::ExprCall, scope: u32) -> Vec<Found> {
+pub fn of_call(imports: &Imports, call: &ast::ExprCall, scope: Code) -> Vec<Found> {
     let mut found = all_of_call(imports, call, scope);
     found.retain(|found| !found.is_lambda);
     found
 }
 
-fn all_of_call(imports: &Imports, call: &ast::ExprCall, scope: u32) -> Vec<Found> {
+fn all_of_call(imports: &Imports, call: &ast::ExprCall, scope: Code) -> Vec<Found> {
     let found = |site: RootSite, function: &Expr, receiver: Option<&Expr>| Found {
         site,
         function: Some(std::ptr::from_ref(function)),
@@ -260,7 +261,7 @@ fn site(
     arguments: Option<&ast::Arguments>,
     target: RootTarget,
     range: TextRange,
-    scope: u32,
+    scope: Code,
 ) -> Option<RootSite> {
     let mut options = RootOptions::default();
     let mut converts = maker.dialect.converts();
@@ -442,7 +443,7 @@ pub fn add_methods(index: &mut FileIndex) {
         return;
     }
     let mut sites = Vec::new();
-    for class in 0..index.definitions.classes.len() {
+    for class in index.definitions.classes.indices() {
         let Some(keras) = keras_base(index, class, 0) else { continue };
         sites.extend(keras_methods(index, class, keras));
     }
@@ -456,16 +457,16 @@ pub type KerasClass = (&'static str, &'static [&'static str]);
 /// The root sites of a Keras class's methods.
 pub fn keras_methods(
     index: &FileIndex,
-    class: usize,
+    class: ClassIndex,
     (library, methods): KerasClass,
 ) -> impl Iterator<Item = RootSite> + '_ {
     let own = index.definitions.classes.get(class).into_iter().flat_map(|class| &class.methods);
     let traced = own.filter(move |method| methods.contains(&index.short_name(**method)));
     traced.filter_map(move |method| {
-        let entry = index.definitions.functions.get(*method as usize)?;
+        let entry = index.definitions.functions.get(*method)?;
         Some(RootSite {
             target: RootTarget::Own(*method),
-            scope: crate::index::MODULE,
+            scope: Code::Module,
             dialect: if library == "tf_keras" { Dialect::Tensorflow } else { Dialect::Keras },
             kind: RootKind::KerasMethod,
             range: entry.name_range,
@@ -478,7 +479,7 @@ pub fn keras_methods(
 }
 
 /// The Keras class that a file's class derives from.
-fn keras_base(index: &FileIndex, class: usize, depth: usize) -> Option<KerasClass> {
+fn keras_base(index: &FileIndex, class: ClassIndex, depth: usize) -> Option<KerasClass> {
     if depth > 8 {
         return None;
     }
@@ -494,8 +495,8 @@ fn keras_base(index: &FileIndex, class: usize, depth: usize) -> Option<KerasClas
         if tail.is_some() {
             return None;
         }
-        let base_class =
-            index.definitions.classes[..class].iter().rposition(|candidate| candidate.qualname == head)?;
+        let mut before = index.definitions.classes.iter_enumerated().take(class.as_usize()).rev();
+        let (base_class, _) = before.find(|(_, candidate)| candidate.qualname == head)?;
         keras_base(index, base_class, depth + 1)
     })
 }

@@ -19,6 +19,7 @@ use ruff_db::Db as _;
 use ruff_db::files::{File, system_path_to_file};
 use ruff_db::source::{SourceText, source_text};
 use ruff_db::system::{System, SystemPath, SystemPathBuf};
+use ruff_index::IndexSlice;
 use rustc_hash::FxHashMap;
 use salsa::{Durability, Setter};
 
@@ -88,7 +89,7 @@ impl Engine {
         let run = Run {
             db: &self.db,
             oracle: &mut *oracle,
-            documents: &self.documents,
+            documents: IndexSlice::from_raw(&self.documents),
             options: self.settings.staging(),
             progress,
         };

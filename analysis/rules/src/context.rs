@@ -103,7 +103,7 @@ impl<'a> FunctionContext<'a> {
     /// only that `x` is bound.
     pub fn fact_of(&self, definition: &Def) -> &'a Fact {
         let fact = match definition.kind {
-            DefKind::Parameter(position) => self.types.parameters.get(position as usize),
+            DefKind::Parameter(position) => self.types.parameters.get(position.into()),
             DefKind::AugAssign | DefKind::Undefined | DefKind::Delete => None,
             _ => expressions::at(self.def(), definition.range).map(|bound| self.python_fact(bound)),
         };

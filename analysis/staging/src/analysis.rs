@@ -9,12 +9,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ag_db::{Database, Document, text};
 use ag_index::answers::ScopeTypes;
-use ag_index::index::{FileIndex, FunctionId, MODULE, file_index, function_ast, tree};
+use ag_index::ids::{Code, DocumentIndex};
+use ag_index::index::{FileIndex, FunctionId, file_index, function_ast, tree};
 use ag_index::oracle::{Assumptions, Question, Scope, Source, TypeOracle};
 use ag_index::place::Place;
 use ag_syntax::expressions;
 use rayon::prelude::*;
 use ruff_db::source::SourceText;
+use ruff_index::{IndexSlice, IndexVec};
 use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashSet;
@@ -32,7 +34,7 @@ pub struct RunCache {
     /// Each document with its text and index in this run.
     documents: Vec<(Document, SourceText, Arc<FileIndex>)>,
     /// The documents that the oracle was restricted to.
-    restricted: Option<Vec<u32>>,
+    restricted: Option<Vec<DocumentIndex>>,
     rounds: Vec<Round>,
 }
 
@@ -47,7 +49,7 @@ struct Round {
 pub struct Run<'a> {
     pub db: &'a Database,
     pub oracle: &'a mut dyn TypeOracle,
-    pub documents: &'a [Document],
+    pub documents: &'a IndexSlice<DocumentIndex, Document>,
     pub options: StagingOptions,
     /// Called from any thread with the number of documents indexed so far.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
@@ -58,7 +60,7 @@ impl Run<'_> {
     pub fn analyze(mut self, cache: &RunCache) -> (Results, RunCache) {
         self.index();
         let edited = self.edited(cache);
-        let mut fixpoint = Fixpoint::new(self.db, self.documents.to_vec(), self.options.clone());
+        let mut fixpoint = Fixpoint::new(self.db, self.documents.to_owned(), self.options.clone());
         let restricted = self.restriction(&fixpoint);
         self.oracle.set_sources(self.sources());
         self.oracle.restrict(restricted.as_deref());
@@ -89,13 +91,13 @@ impl Run<'_> {
     fn index(&self) {
         let total = self.documents.len();
         let done = AtomicUsize::new(0);
-        self.documents.par_iter().for_each_with(self.db.clone(), |db, document| {
+        self.documents.raw.par_iter().for_each_with(self.db.clone(), |db, document| {
             file_index(db, *document);
             (self.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, total);
         });
     }
 
-    fn sources(&self) -> Vec<Source> {
+    fn sources(&self) -> IndexVec<DocumentIndex, Source> {
         let source = |document: &Document| {
             let file = document.file(self.db);
             Source {
@@ -115,8 +117,8 @@ impl Run<'_> {
             return None;
         }
         let mut edited = FxHashSet::default();
-        for (position, (document, (known, before, index))) in
-            (0u32..).zip(self.documents.iter().zip(&cache.documents))
+        for ((position, document), (known, before, index)) in
+            self.documents.iter_enumerated().zip(&cache.documents)
         {
             if document != known {
                 return None;
@@ -128,7 +130,8 @@ impl Run<'_> {
             let before = Version { text: before.as_str(), index };
             let after = Version { text: now.as_str(), index: file_index(self.db, *document) };
             let functions = difference::between(before, after)?;
-            let scopes = functions.iter().map(|function| Scope { document: position, function: *function });
+            let scope = |function| Scope { document: position, code: Code::Function(function) };
+            let scopes = functions.into_iter().map(scope);
             edited.extend(scopes);
         }
         Some(edited)
@@ -136,11 +139,11 @@ impl Run<'_> {
 
     /// With selective limits, types are inferred only in the modules of the fixpoint's scopes. Otherwise a few
     /// roots would require the whole project through transitive imports.
-    fn restriction(&self, fixpoint: &Fixpoint) -> Option<Vec<u32>> {
+    fn restriction(&self, fixpoint: &Fixpoint) -> Option<Vec<DocumentIndex>> {
         if !fixpoint.limits.selective {
             return None;
         }
-        let mut documents: Vec<u32> =
+        let mut documents: Vec<_> =
             fixpoint.scopes(self.db).into_iter().map(|scope| scope.document).collect();
         documents.dedup();
         (!documents.is_empty()).then_some(documents)
@@ -182,10 +185,10 @@ impl Run<'_> {
     /// Whether the scopes are functions of one document outside import cycles.
     fn is_acyclic(&self, scopes: &[Scope], assumptions: &Assumptions) -> bool {
         let Some(document) = scopes.first().map(|scope| scope.document) else { return false };
-        let is_plain = |scope: &Scope| scope.document == document && scope.function != MODULE;
+        let is_plain = |scope: &Scope| scope.document == document && scope.code != Code::Module;
         scopes.iter().all(is_plain)
             && assumptions.contains_key(&document)
-            && file_index(self.db, self.documents[document as usize]).syntax_errors.is_empty()
+            && file_index(self.db, self.documents[document]).syntax_errors.is_empty()
             && import_cycles::is_outside(self.db, self.documents, document, assumptions)
     }
 
@@ -194,7 +197,7 @@ impl Run<'_> {
         let mut scoped: Vec<_> = scopes.iter().copied().zip(types).collect();
         scoped.par_iter_mut().for_each_with(self.db.clone(), |db, (scope, types)| {
             if !types.calls.is_empty() {
-                let places = places(db, self.documents[scope.document as usize], scope.function);
+                let places = places(db, self.documents[scope.document], scope.code);
                 Arc::make_mut(types).locate(&places);
             }
         });
@@ -203,19 +206,19 @@ impl Run<'_> {
 }
 
 /// The locations of all expressions of a scope, by their ids.
-fn places(db: &Database, document: Document, function: u32) -> Vec<Place> {
+fn places(db: &Database, document: Document, code: Code) -> Vec<Place> {
     fn all(expressions: &[&Expr], place: impl Fn(TextRange) -> Place) -> Vec<Place> {
         expressions.iter().map(|expression| place(expression.range())).collect()
     }
     let index = file_index(db, document);
-    match index.definitions.functions.get(function as usize) {
+    match index.function(code) {
         Some(entry) => {
             let ast = function_ast(db, FunctionId::new(db, document, entry.path.clone()));
             let ast = ast.as_ref();
             ast.map(|ast| all(&expressions::of_function(ast.def()), Place::in_function)).unwrap_or_default()
         }
         None => {
-            let place = |range| index.place(MODULE, range);
+            let place = |range| index.place(Code::Module, range);
             tree(db, document).map(|tree| all(&expressions::of_body(tree.suite()), place)).unwrap_or_default()
         }
     }

@@ -4,6 +4,7 @@ use ruff_python_ast::token::TokenKind;
 use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
+use ag_index::ids::FunctionIndex;
 use ag_index::index::FileIndex;
 
 /// One version of a file.
@@ -13,9 +14,9 @@ pub struct Version<'a> {
     pub index: &'a FileIndex,
 }
 
-/// The functions whose types an edit may change, by their position in the file index (equal in both
-/// versions); `None` if the types of other functions, here or in other files, may change as well.
-pub fn between(before: Version, after: Version) -> Option<Vec<u32>> {
+/// The functions whose types an edit may change; their positions are equal in both versions. `None` if the types
+/// of other functions, here or in other files, may change as well.
+pub fn between(before: Version, after: Version) -> Option<Vec<FunctionIndex>> {
     let (old, new) = (before.index, after.index);
     let same_outline = old.too_deep == new.too_deep
         && old.definitions.functions.len() == new.definitions.functions.len()
@@ -32,11 +33,11 @@ pub fn between(before: Version, after: Version) -> Option<Vec<u32>> {
     }
     let mut changed = Vec::new();
     let (mut old_end, mut new_end) = (TextSize::default(), TextSize::default());
-    for (position, (old, new)) in old.definitions.functions.iter().zip(&new.definitions.functions).enumerate()
+    for ((position, old), new) in old.definitions.functions.iter_enumerated().zip(&new.definitions.functions)
     {
         if let Some(parent) = old.parent {
             if changed.contains(&parent) {
-                changed.push(position as u32);
+                changed.push(position);
             }
             continue;
         }
@@ -48,13 +49,13 @@ pub fn between(before: Version, after: Version) -> Option<Vec<u32>> {
         if before.slice(old.range) != after.slice(new.range) {
             let is_local = same_code(before.header(position), after.header(position))
                 && (same_code(before.slice(old.range), after.slice(new.range))
-                    || before.index.is_self_contained(position as u32)
-                        && after.index.is_self_contained(position as u32)
+                    || before.index.is_self_contained(position)
+                        && after.index.is_self_contained(position)
                         && before.is_generator(position) == after.is_generator(position));
             if !is_local {
                 return None;
             }
-            changed.push(position as u32);
+            changed.push(position);
         }
         (old_end, new_end) = (old.range.end(), new.range.end());
     }
@@ -65,7 +66,7 @@ pub fn between(before: Version, after: Version) -> Option<Vec<u32>> {
     let is_contained = |version: Version| {
         version.index.syntax_errors.iter().all(|(range, _)| {
             let functions = &version.index.definitions.functions;
-            changed.iter().any(|function| functions[*function as usize].range.contains_range(*range))
+            changed.iter().any(|function| functions[*function].range.contains_range(*range))
         })
     };
     (is_contained(before) && is_contained(after)).then_some(changed)
@@ -76,12 +77,12 @@ impl<'a> Version<'a> {
         self.text.get(std::ops::Range::<usize>::from(range)).unwrap_or_default()
     }
 
-    fn is_generator(self, function: usize) -> bool {
+    fn is_generator(self, function: FunctionIndex) -> bool {
         self.index.signatures.get(function).is_some_and(|signature| signature.is_generator)
     }
 
     /// `def g(x):`
-    fn header(self, function: usize) -> &'a str {
+    fn header(self, function: FunctionIndex) -> &'a str {
         let start = self.index.definitions.functions[function].range.start();
         let end = self.index.signatures.get(function).map_or(start, |signature| signature.body_at);
         self.slice(TextRange::new(start, end.max(start)))

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ruff_index::{IndexSlice, IndexVec};
 use rustc_hash::FxHashMap;
 
 use crate::fixpoint::{Answers, Cause, Contribution, Fixpoint, ParameterAssumption, Staged};
@@ -12,6 +13,7 @@ use ag_index::assumed::AssumedType;
 use ag_index::assumptions::{Parameter, Source, Stage, Unconverted};
 use ag_index::dialect::RootKind;
 use ag_index::facts::Binding;
+use ag_index::ids::DocumentIndex;
 use ag_index::index::{DefaultValue, ParameterSyntax, file_index};
 use ag_index::oracle::Scope;
 use ag_index::place::Place;
@@ -25,23 +27,23 @@ const MAX_SITES: usize = 2;
 pub fn of_documents(
     db: &dyn Db,
     fixpoint: &Fixpoint,
-    documents: &[Document],
+    documents: &IndexSlice<DocumentIndex, Document>,
     answers: &Answers,
-) -> Vec<(Document, FxHashMap<FunctionPath, Stage>)> {
-    let mut all: Vec<_> = documents.iter().map(|document| (*document, FxHashMap::default())).collect();
+) -> IndexVec<DocumentIndex, (Document, FxHashMap<FunctionPath, Stage>)> {
+    let mut all: IndexVec<_, _> =
+        documents.iter().map(|document| (*document, FxHashMap::default())).collect();
     for (scope, staged) in &fixpoint.staged {
         let document = fixpoint.document(*scope);
         let index = file_index(db, document);
-        let Some(entry) = index.definitions.functions.get(scope.function as usize) else { continue };
-        let Some(signature) = index.signatures.get(scope.function as usize) else { continue };
-        let assumptions = fixpoint.parameters.get(scope).map(Vec::as_slice).unwrap_or_default();
+        let Some(entry) = index.function(scope.code) else { continue };
+        let Some(signature) = index.signature(scope.code) else { continue };
+        let assumptions = fixpoint.parameters.get(scope).map(IndexVec::as_slice).unwrap_or_default();
         let typed = fixpoint.is_typed(db, *scope);
         let facts = answers.get(scope).map(|types| types.parameters.as_slice()).unwrap_or_default();
         let nothing = ParameterAssumption::default();
         let parameters = signature
             .parameters
-            .iter()
-            .enumerate()
+            .iter_enumerated()
             .map(|(position, syntax)| {
                 let assumption = assumptions.get(position).unwrap_or(&nothing);
                 let place = Span {
@@ -67,7 +69,7 @@ pub fn of_documents(
         let as_it_is = fixpoint.called_unconverted.get(scope).filter(|_| is_reached);
         // Nested functions are converted together with their enclosing function.
         let nested = entry.parent.is_some_and(|function| {
-            let parent = Scope { document: scope.document, function };
+            let parent = Scope { document: scope.document, code: function.into() };
             entry.class.is_none() && fixpoint.staged.get(&parent).is_some_and(|parent| parent.converts)
         });
         let stage = Stage {
@@ -86,7 +88,7 @@ pub fn of_documents(
             parameters,
             options: staged.options.clone(),
         };
-        if let Some((_, stages)) = all.get_mut(scope.document as usize) {
+        if let Some((_, stages)) = all.get_mut(scope.document) {
             stages.insert(entry.path.clone(), stage);
         }
     }
@@ -109,8 +111,7 @@ fn runs_eagerly<'f>(fixpoint: &'f Fixpoint, mut staged: &'f Staged) -> bool {
 
 fn span(db: &dyn Db, fixpoint: &Fixpoint, cause: &Cause) -> Span {
     let document = fixpoint.document(cause.scope);
-    let functions = &file_index(db, document).definitions.functions;
-    let anchor = match functions.get(cause.scope.function as usize) {
+    let anchor = match file_index(db, document).function(cause.scope.code) {
         Some(entry) => Anchor::Function(entry.path.clone()),
         None => Anchor::Statement(cause.place.statement),
     };

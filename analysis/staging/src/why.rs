@@ -134,7 +134,7 @@ impl Reasons<'_> {
         });
         if let Some(position) = parameter
             && let [_] = definitions.as_slice()
-            && let Some(parameter) = self.stage.parameters.get(position as usize)
+            && let Some(parameter) = self.stage.parameters.get(position.into())
             && !parameter.why.is_empty()
         {
             steps.extend(parameter.why.iter().cloned());
@@ -146,7 +146,7 @@ impl Reasons<'_> {
                 continue;
             }
             if let DefKind::Parameter(position) = definition.kind {
-                if let Some(parameter) = self.stage.parameters.get(position as usize) {
+                if let Some(parameter) = self.stage.parameters.get(position.into()) {
                     steps.extend(parameter.why.iter().cloned());
                 }
                 continue;

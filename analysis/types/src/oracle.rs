@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use ag_db::{Document, SharedSystem};
 use ag_index::answers::ScopeTypes;
-use ag_index::index::MODULE;
+use ag_index::ids::{Code, DocumentIndex, FunctionIndex};
 use ag_index::oracle::{Assumption, Question, Scope, Source, TypeOracle};
 use rayon::prelude::*;
 use ruff_db::files::{File, FilePath, system_path_to_file, vendored_path_to_file};
 use ruff_db::source::{SourceText, source_text};
 use ruff_db::system::SystemPathBuf;
+use ruff_index::IndexVec;
 use rustc_hash::FxHashMap;
 use salsa::{Durability, Setter};
 use std::collections::BTreeMap;
@@ -39,32 +40,32 @@ pub struct Oracle {
 /// The documents, and their files in ty's database.
 #[derive(Default)]
 pub(crate) struct Workspace {
-    pub(crate) sources: Vec<Source>,
+    pub(crate) sources: IndexVec<DocumentIndex, Source>,
     /// The files of `sources`; `None` for a document that is neither on disk nor in an editor.
-    files: Vec<Option<File>>,
-    positions: FxHashMap<File, u32>,
+    files: IndexVec<DocumentIndex, Option<File>>,
+    positions: FxHashMap<File, DocumentIndex>,
 }
 
 /// Annotated source, and the inputs that it was generated from.
 struct AnnotatedSource {
     source: Source,
-    assumed: BTreeMap<u32, Assumption>,
-    /// The functions whose bodies it contains, sorted.
-    asked: Vec<u32>,
+    assumed: BTreeMap<Code, Assumption>,
+    /// The code whose body it contains, sorted.
+    asked: Vec<Code>,
     text: SourceText,
 }
 
 impl Workspace {
-    pub(crate) fn source(&self, document: u32) -> Option<&Source> {
-        self.sources.get(document as usize)
+    pub(crate) fn source(&self, document: DocumentIndex) -> Option<&Source> {
+        self.sources.get(document)
     }
 
-    pub(crate) fn file(&self, document: u32) -> Option<File> {
-        self.files.get(document as usize).copied().flatten()
+    pub(crate) fn file(&self, document: DocumentIndex) -> Option<File> {
+        self.files.get(document).copied().flatten()
     }
 
     /// The document of a file; `None` for the file of a library.
-    pub(crate) fn document_of(&self, file: File) -> Option<u32> {
+    pub(crate) fn document_of(&self, file: File) -> Option<DocumentIndex> {
         self.positions.get(&file).copied()
     }
 }
@@ -95,7 +96,7 @@ impl Oracle {
     /// The text that types are inferred from, for debugging an assumption.
     pub fn annotated(&self, document: Document) -> Option<SourceText> {
         let position = self.workspace.sources.iter().position(|source| source.document == document)?;
-        Some(source_text(&self.db, self.workspace.file(position as u32)?))
+        Some(source_text(&self.db, self.workspace.file(position.into())?))
     }
 
     fn file_of(&self, path: &FilePath) -> Option<File> {
@@ -115,7 +116,7 @@ impl Oracle {
         let workspace = Arc::clone(&self.workspace);
         let slice = if question.acyclic { dependency_slice(&workspace, question) } else { None };
         let mut scopes = question.scopes;
-        for (position, source) in (0u32..).zip(&workspace.sources) {
+        for (position, source) in workspace.sources.iter_enumerated() {
             let here = scopes.iter().take_while(|scope| scope.document == position).count();
             let (asked, rest) = scopes.split_at(here);
             scopes = rest;
@@ -147,13 +148,13 @@ impl Oracle {
         &mut self,
         source: &Source,
         file: File,
-        assumed: &BTreeMap<u32, Assumption>,
+        assumed: &BTreeMap<Code, Assumption>,
         asked: &[Scope],
     ) -> SourceText {
         let cached = self.cached.entry(source.document).or_default();
         cached.retain(|annotated| Arc::ptr_eq(&annotated.source.index, &source.index));
         let has = |annotated: &AnnotatedSource| {
-            asked.iter().all(|scope| annotated.asked.binary_search(&scope.function).is_ok())
+            asked.iter().all(|scope| annotated.asked.binary_search(&scope.code).is_ok())
                 && annotated.assumed == *assumed
         };
         if let Some(at) = cached.iter().position(has) {
@@ -162,12 +163,12 @@ impl Oracle {
             cached.push(annotated);
             return text;
         }
-        let asked: Vec<u32> = asked.iter().map(|scope| scope.function).collect();
+        let asked: Vec<Code> = asked.iter().map(|scope| scope.code).collect();
         let text = self.annotated_source(
             source,
             file,
             assumed,
-            &Asked::Functions(&|function| asked.binary_search(&function).is_ok()),
+            &Asked::Functions(&|function| asked.binary_search(&Code::Function(function)).is_ok()),
         );
         let cached = self.cached.entry(source.document).or_default();
         if cached.len() >= MAX_CACHED {
@@ -186,7 +187,7 @@ impl Oracle {
         &self,
         source: &Source,
         file: File,
-        assumed: &BTreeMap<u32, Assumption>,
+        assumed: &BTreeMap<Code, Assumption>,
         asked: &Asked<'_>,
     ) -> SourceText {
         let module = inference::module_key(&self.db, file);
@@ -223,7 +224,7 @@ impl Oracle {
 }
 
 impl TypeOracle for Oracle {
-    fn set_sources(&mut self, sources: Vec<Source>) {
+    fn set_sources(&mut self, sources: IndexVec<DocumentIndex, Source>) {
         let before: FxHashMap<Document, Option<File>> = self
             .workspace
             .sources
@@ -231,14 +232,14 @@ impl TypeOracle for Oracle {
             .map(|source| source.document)
             .zip(self.workspace.files.iter().copied())
             .collect();
-        let files: Vec<Option<File>> = sources
+        let files: IndexVec<DocumentIndex, Option<File>> = sources
             .iter()
             .map(|source| {
                 before.get(&source.document).copied().flatten().or_else(|| self.file_of(&source.path))
             })
             .collect();
         let positions =
-            files.iter().zip(0u32..).filter_map(|(file, position)| Some(((*file)?, position))).collect();
+            files.iter_enumerated().filter_map(|(position, file)| Some(((*file)?, position))).collect();
         if sources.len() < before.len() {
             let kept: rustc_hash::FxHashSet<Document> =
                 sources.iter().map(|source| source.document).collect();
@@ -247,7 +248,7 @@ impl TypeOracle for Oracle {
         self.workspace = Arc::new(Workspace { sources, files, positions });
     }
 
-    fn restrict(&mut self, documents: Option<&[u32]>) {
+    fn restrict(&mut self, documents: Option<&[DocumentIndex]>) {
         let documents = documents.unwrap_or_default().iter();
         let files = documents.filter_map(|position| self.workspace.file(*position));
         let mut near: Vec<String> = files
@@ -282,11 +283,17 @@ impl TypeOracle for Oracle {
 }
 
 /// The document of a question's scopes, and their dependency slice.
-fn dependency_slice(workspace: &Workspace, question: &Question<'_>) -> Option<(u32, DependencySlice)> {
+fn dependency_slice(
+    workspace: &Workspace,
+    question: &Question<'_>,
+) -> Option<(DocumentIndex, DependencySlice)> {
     let document = question.scopes.first()?.document;
     let source = workspace.source(document)?;
-    let functions: Vec<u32> = question.scopes.iter().map(|scope| scope.function).collect();
-    debug_assert!(question.scopes.iter().all(|scope| scope.document == document && scope.function != MODULE));
+    let functions: Vec<FunctionIndex> =
+        question.scopes.iter().filter_map(|scope| scope.code.function()).collect();
+    debug_assert!(
+        question.scopes.iter().all(|scope| scope.document == document && scope.code != Code::Module)
+    );
     let assumed = question.assumptions.get(&document)?;
     Some((document, DependencySlice::of(&functions, source.text.as_str(), &source.index, assumed)))
 }

@@ -62,7 +62,7 @@ impl ScriptType {
     /// Optional[Tensor] = None`) is unknown.
     pub(super) fn of_definition(ctx: &FunctionContext, definition: &Def) -> Option<Self> {
         if let DefKind::Parameter(position) = definition.kind {
-            let parameter = ctx.stage.parameters.get(position as usize)?;
+            let parameter = ctx.stage.parameters.get(position.into())?;
             return match (parameter.source, parameter.shown.as_str()) {
                 (Source::Annotation, "Tensor") => Some(Self::Tensor),
                 (Source::Annotation, "int") => Some(Self::Int),

@@ -2,14 +2,15 @@
 
 use crate::fixpoint::Fixpoint;
 use ag_db::Db;
-use ag_index::index::{MODULE, file_index};
+use ag_index::ids::Code;
+use ag_index::index::file_index;
 use ag_index::oracle::Scope;
 
 impl Fixpoint {
     pub(super) fn index_callers(&mut self, db: &dyn Db) {
-        for document in 0..self.documents.len() as u32 {
-            for (function, name) in &file_index(db, self.documents[document as usize]).calls {
-                let scope = Scope { document, function: *function };
+        for (document, known) in self.documents.iter_enumerated() {
+            for (code, name) in &file_index(db, *known).calls {
+                let scope = Scope { document, code: *code };
                 self.callers.entry(name.clone()).or_default().push(scope);
             }
         }
@@ -43,9 +44,7 @@ impl Fixpoint {
     }
 
     pub(super) fn neighbours(&self, db: &dyn Db, scope: Scope) -> Vec<Scope> {
-        if scope.function == MODULE {
-            return Vec::new();
-        }
+        let Code::Function(function) = scope.code else { return Vec::new() };
         let index = self.index(db, scope);
         let mut neighbours = Vec::new();
         let mut called = |name: &str| {
@@ -55,23 +54,22 @@ impl Fixpoint {
                 neighbours.extend(callers.iter().copied());
             }
         };
-        let name = index.short_name(scope.function);
+        let name = index.short_name(function);
         // `x.call(…)` and `x.forward(…)` are rarely written out, and match many classes.
         if !matches!(name, "call" | "forward" | "__call__" | "__init__") {
             called(name);
         }
-        if let Some(class) = index.class_around(scope.function)
-            && let Some(class) = index.definitions.classes.get(class as usize)
+        if let Some(class) = index.class_around(scope.code)
+            && let Some(class) = index.definitions.classes.get(class)
         {
             called(class.qualname.rsplit('.').next().unwrap_or_default());
             neighbours.extend(class.methods.iter().filter_map(|method| {
-                let sets = index.signatures.get(*method as usize)?.sets_attributes;
-                sets.then_some(Scope { document: scope.document, function: *method })
+                let sets = index.signatures.get(*method)?.sets_attributes;
+                sets.then_some(Scope { document: scope.document, code: Code::Function(*method) })
             }));
         }
-        if let Some(parent) = index.definitions.functions.get(scope.function as usize).and_then(|f| f.parent)
-        {
-            neighbours.push(Scope { document: scope.document, function: parent });
+        if let Some(parent) = index.function(scope.code).and_then(|f| f.parent) {
+            neighbours.push(Scope { document: scope.document, code: Code::Function(parent) });
         }
         neighbours
     }

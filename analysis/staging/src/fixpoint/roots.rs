@@ -7,7 +7,8 @@ use crate::hierarchy::ClassId;
 use ag_db::Db;
 use ag_index::assumptions::{RootOptions, Unconverted};
 use ag_index::dialect::{Dialect, RootKind};
-use ag_index::index::{FileIndex, FunctionId, MODULE, file_index, function_ast};
+use ag_index::ids::{Code, DocumentIndex};
+use ag_index::index::{FileIndex, FunctionId, file_index, function_ast};
 use ag_index::modules::module_name;
 use ag_index::oracle::Scope;
 use ag_index::roots::{Reference, RootSite, RootTarget};
@@ -46,8 +47,8 @@ impl Staged {
 
 impl Fixpoint {
     pub(super) fn find_roots(&mut self, db: &dyn Db) {
-        for document in 0..self.documents.len() as u32 {
-            let index = file_index(db, self.documents[document as usize]);
+        for document in self.documents.indices() {
+            let index = file_index(db, self.documents[document]);
             for site in &index.roots {
                 let site = &self.with_library(site);
                 if !self.options.dialects.is_empty() && !self.options.dialects.contains(&site.dialect) {
@@ -60,14 +61,11 @@ impl Fixpoint {
                     }
                     RootTarget::Reference(_) => None,
                 };
-                let declared = Scope { document, function: site.scope };
+                let declared = Scope { document, code: site.scope };
                 if self.limits.selective
                     && site.dialect == Dialect::Keras
                     && let Some(function) = function
-                    && !index
-                        .signatures
-                        .get(function as usize)
-                        .is_some_and(|signature| signature.tests_values)
+                    && !index.signatures.get(function).is_some_and(|signature| signature.tests_values)
                 {
                     continue;
                 }
@@ -81,7 +79,7 @@ impl Fixpoint {
                                 self.stage(db, method, staged.clone());
                             }
                         }
-                        self.stage(db, Scope { document, function }, staged);
+                        self.stage(db, Scope { document, code: function.into() }, staged);
                     }
                     None if self.needs_inference(index, site) => {
                         self.evidence.insert(declared, 0);
@@ -91,15 +89,15 @@ impl Fixpoint {
             }
             let lambdas = index.lambdas.iter().filter(|lambda| lambda.stages && !self.limits.selective);
             for lambda in lambdas {
-                self.evidence.insert(Scope { document, function: lambda.scope }, 0);
+                self.evidence.insert(Scope { document, code: lambda.scope }, 0);
             }
             self.find_configured_roots(db, document, index);
         }
         for (document, site) in self.hierarchy.keras_roots(db, &self.documents) {
             let RootTarget::Own(function) = site.target else { continue };
             if self.options.dialects.is_empty() || self.options.dialects.contains(&site.dialect) {
-                let scope = Scope { document, function };
-                let declared = Scope { document, function: site.scope };
+                let scope = Scope { document, code: function.into() };
+                let declared = Scope { document, code: site.scope };
                 let place = self.index(db, scope).place(site.scope, site.range);
                 self.stage(
                     db,
@@ -120,13 +118,13 @@ impl Fixpoint {
 
     /// The overriding methods that `self.method()` in `scope` may call.
     pub(super) fn overriding(&self, db: &dyn Db, scope: Scope, name: &str) -> Vec<Scope> {
-        let Some(class) = self.index(db, scope).class_around(scope.function) else { return Vec::new() };
+        let Some(class) = self.index(db, scope).class_around(scope.code) else { return Vec::new() };
         let derived = self.hierarchy.derived(ClassId { document: scope.document, class });
         let methods = derived.into_iter().filter_map(|derived| {
-            let index = file_index(db, *self.documents.get(derived.document as usize)?);
-            let methods = &index.definitions.classes.get(derived.class as usize)?.methods;
+            let index = file_index(db, *self.documents.get(derived.document)?);
+            let methods = &index.definitions.classes.get(derived.class)?.methods;
             let function = methods.iter().rev().copied().find(|method| index.short_name(*method) == name)?;
-            Some(Scope { document: derived.document, function })
+            Some(Scope { document: derived.document, code: function.into() })
         });
         methods.collect()
     }
@@ -138,24 +136,24 @@ impl Fixpoint {
         !self.limits.selective
             || index
                 .lookup(reference, site.scope)
-                .and_then(|function| index.signatures.get(function as usize))
+                .and_then(|function| index.signatures.get(function))
                 .is_some_and(|signature| signature.tests_values)
     }
 
     /// Roots named in the configuration, and `--roots all`.
-    pub(super) fn find_configured_roots(&mut self, db: &dyn Db, document: u32, index: &FileIndex) {
+    pub(super) fn find_configured_roots(&mut self, db: &dyn Db, document: DocumentIndex, index: &FileIndex) {
         if self.options.roots.is_empty() && !self.options.all_roots {
             return;
         }
 
-        let module = module_name(db, self.documents[document as usize]).clone().unwrap_or_default();
-        for (function, entry) in index.definitions.functions.iter().enumerate() {
+        let module = module_name(db, self.documents[document]).clone().unwrap_or_default();
+        for (function, entry) in index.definitions.functions.iter_enumerated() {
             let named = self.options.roots.iter().any(|root| {
                 root.strip_prefix(module.as_str())
                     .and_then(|rest| rest.strip_prefix('.'))
                     .is_some_and(|qualname| qualname == entry.path.qualname)
             });
-            let scope = Scope { document, function: function as u32 };
+            let scope = Scope { document, code: function.into() };
             if !named && !self.options.all_roots {
                 continue;
             }
@@ -172,8 +170,8 @@ impl Fixpoint {
                     overriding: false,
                     unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
                     cause: Cause {
-                        scope: Scope { document, function: MODULE },
-                        place: index.place(MODULE, entry.name_range),
+                        scope: Scope { document, code: Code::Module },
+                        place: index.place(Code::Module, entry.name_range),
                     },
                     options: RootOptions::default(),
                 },
@@ -204,7 +202,7 @@ impl Fixpoint {
     /// Marks a scope as staged. Of several causes the first root takes precedence, then any root over a
     /// call, then a converted function over an unconverted one.
     pub(super) fn stage(&mut self, db: &dyn Db, scope: Scope, mut staged: Staged) -> bool {
-        let signature = self.index(db, scope).signatures.get(scope.function as usize);
+        let signature = self.index(db, scope).signature(scope.code);
         if signature.is_some_and(|signature| signature.is_dead) {
             return false;
         }
@@ -257,7 +255,7 @@ impl Fixpoint {
     /// Whether the function contains syntax that AutoGraph does not support.
     pub(super) fn is_unsupported(&self, db: &dyn Db, scope: Scope, options: &RootOptions) -> bool {
         let index = self.index(db, scope);
-        let Some(entry) = index.definitions.functions.get(scope.function as usize) else { return false };
+        let Some(entry) = index.function(scope.code) else { return false };
         let function = FunctionId::new(db, self.document(scope), entry.path.clone());
         if options.features.is_empty() {
             return *is_unsupported(db, function);
