@@ -45,7 +45,8 @@ impl ScopeTypes {
     /// Sets the locations of the calls from those of all expressions of the scope.
     pub fn locate(&mut self, places: &[Place]) {
         for call in &mut self.calls {
-            call.place = places.get(call.expression.0 as usize).copied().unwrap_or_default();
+            let place = call.expression.and_then(|expression| places.get(expression.0 as usize));
+            call.place = place.copied().unwrap_or_default();
         }
     }
 
@@ -77,7 +78,7 @@ pub struct Target {
 pub struct CallSite {
     pub targets: Vec<Target>,
     /// The call, or the object whose protocol is called.
-    pub expression: ExprId,
+    pub expression: Option<ExprId>,
     /// The location of `expression` in the user's text: [`ScopeTypes::locate`].
     pub place: Place,
     pub arguments: Vec<(ArgumentPlace, AssumedType)>,
@@ -130,7 +131,7 @@ pub struct ScopeTypes {
 
 impl CallSite {
     /// A call without arguments.
-    pub fn of(targets: Vec<Target>, expression: ExprId) -> Self {
+    pub fn of(targets: Vec<Target>, expression: Option<ExprId>) -> Self {
         Self {
             targets,
             expression,

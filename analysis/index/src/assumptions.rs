@@ -92,7 +92,7 @@ pub struct Parameter {
     pub name: Name,
     pub source: Source,
     pub binding: Binding,
-    /// The assumed type in Python's notation; empty if unknown.
-    pub shown: Name,
+    /// The type in Python's notation, if known.
+    pub shown: Option<Name>,
     pub why: Why,
 }

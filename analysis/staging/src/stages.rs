@@ -58,10 +58,11 @@ pub fn of_documents(
                     _ => fact.as_ref().map_or(Binding::Unknown, ag_index::facts::Fact::binding),
                 };
                 let shown = match source {
-                    Source::Annotation => fact.as_ref().map_or_else(Name::empty, |fact| fact.shown.clone()),
-                    _ => Name::new(assumption.assumed.shown()),
+                    Source::Annotation => fact.as_ref().map(|fact| fact.shown.clone()),
+                    _ => assumption.assumed.shown().map(Name::new),
                 };
-                let why = why(db, fixpoint, staged, syntax, assumption, source, binding, &shown, place);
+                let known = shown.as_deref();
+                let why = why(db, fixpoint, staged, syntax, assumption, source, binding, known, place);
                 Parameter { name: syntax.name.clone(), source, binding, shown, why }
             })
             .collect();
@@ -127,7 +128,7 @@ fn why(
     assumption: &ParameterAssumption,
     source: Source,
     binding: Binding,
-    shown: &str,
+    shown: Option<&str>,
     place: Span,
 ) -> Why {
     let name = &syntax.name;
@@ -137,7 +138,11 @@ fn why(
     match source {
         Source::Receiver | Source::Unknown => {}
         Source::Annotation => {
-            steps.push(step(format!("`{name}` is annotated `{shown}`: {what}"), Some(place)));
+            let annotated = match shown {
+                Some(shown) => format!("`{name}` is annotated `{shown}`"),
+                None => format!("`{name}` is annotated"),
+            };
+            steps.push(step(format!("{annotated}: {what}"), Some(place)));
         }
         Source::Default => {
             let default = match &syntax.default {
@@ -154,11 +159,9 @@ fn why(
                 let omitted = site.cause.place == Place::default();
                 let span = (!omitted).then(|| span(db, fixpoint, &site.cause));
                 let given = site.assumed.shown();
-                let message = if omitted {
-                    format!("its default is {}", article(&given))
-                } else {
-                    format!("called with {}", article(&given))
-                };
+                let given = article(given.as_deref());
+                let message =
+                    if omitted { format!("its default is {given}") } else { format!("called with {given}") };
                 steps.push(step(message, span));
             }
         }
@@ -189,24 +192,28 @@ fn distinct(sites: &[Contribution]) -> Vec<&Contribution> {
 }
 
 /// `a Tensor`, `a Python bool`.
-pub fn description(binding: Binding, shown: &str) -> String {
+pub fn description(binding: Binding, shown: Option<&str>) -> String {
     match binding {
         Binding::Staged => "a Tensor".to_owned(),
-        Binding::Mixed => format!("sometimes a Tensor, sometimes not (`{shown}`)"),
+        Binding::Mixed => match shown {
+            Some(shown) => format!("sometimes a Tensor, sometimes not (`{shown}`)"),
+            None => "sometimes a Tensor, sometimes not".to_owned(),
+        },
         Binding::Unknown => "of unknown type".to_owned(),
         Binding::Python => match shown {
-            "bool" | "int" | "float" | "str" => format!("a Python {shown}"),
-            "" => "a Python value".to_owned(),
-            "None" => "None".to_owned(),
-            _ => format!("a Python value (`{shown}`)"),
+            None => "a Python value".to_owned(),
+            Some("None") => "None".to_owned(),
+            Some(shown @ ("bool" | "int" | "float" | "str")) => format!("a Python {shown}"),
+            Some(shown) => format!("a Python value (`{shown}`)"),
         },
     }
 }
 
-fn article(shown: &str) -> String {
+fn article(shown: Option<&str>) -> String {
     match shown {
-        "None" => "None".to_owned(),
-        _ => format!("`{shown}`"),
+        None => "a value of unknown type".to_owned(),
+        Some("None") => "None".to_owned(),
+        Some(shown) => format!("`{shown}`"),
     }
 }
 

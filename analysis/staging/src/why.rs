@@ -208,13 +208,12 @@ impl Reasons<'_> {
 
     fn describe(&self, expression: &Expr) -> String {
         let fact = (self.lookup)(expression);
-        let shown = fact.map_or("", |fact| fact.shown.as_str());
-        let shown = match shown.strip_prefix("Literal[") {
+        let shown = fact.map(|fact| match fact.shown.strip_prefix("Literal[") {
             Some("True]" | "False]") => "bool",
             Some(rest) if rest.starts_with(['"', '\'']) => "str",
             Some(_) => "int",
-            None => shown,
-        };
+            None => fact.shown.as_str(),
+        });
         description(binding::of_test(expression, self.lookup), shown)
     }
 

@@ -215,8 +215,8 @@ impl<'db> Inference<'db> {
             }
         }
         let id = |object: &Expr| {
-            let position = expressions.iter().position(|expression| std::ptr::eq(*expression, object));
-            ExprId(position.map_or(u32::MAX, |position| position as u32))
+            let position = expressions.iter().position(|expression| std::ptr::eq(*expression, object))?;
+            Some(ExprId(position as u32))
         };
         self.implicit_calls(body, &id, &mut types.calls);
         self.returns(body, &mut types);

@@ -120,7 +120,9 @@ fn is_python_argument(ctx: &FunctionContext, operand: &Expr) -> bool {
     ctx.stage.parameters.get(position.into()).is_some_and(|parameter| {
         parameter.binding == Binding::Python
             && parameter.source == Source::CallSites
-            && parameter.shown.split(" | ").all(|class| matches!(class, "bool" | "int" | "float" | "str"))
+            && parameter.shown.as_ref().is_some_and(|shown| {
+                shown.split(" | ").all(|class| matches!(class, "bool" | "int" | "float" | "str"))
+            })
             && !ctx.stage.options.static_parameters.contains(&parameter.name)
     })
 }

@@ -146,11 +146,11 @@ impl Fixpoint {
             return;
         }
 
-        let module = module_name(db, self.documents[document]).clone().unwrap_or_default();
+        let module = module_name(db, self.documents[document]).as_deref();
         for (function, entry) in index.definitions.functions.iter_enumerated() {
             let named = self.options.roots.iter().any(|root| {
-                root.strip_prefix(module.as_str())
-                    .and_then(|rest| rest.strip_prefix('.'))
+                module
+                    .and_then(|module| root.strip_prefix(module)?.strip_prefix('.'))
                     .is_some_and(|qualname| qualname == entry.path.qualname)
             });
             let scope = Scope { document, code: function.into() };
