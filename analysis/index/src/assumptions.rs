@@ -32,6 +32,7 @@ pub struct Stage {
     /// Its types are inferred. In a large project that is only done for functions that test values.
     pub typed: bool,
     pub parameters: IndexVec<ParameterIndex, Parameter>,
+    pub static_parameters: StaticParameters,
     pub options: RootOptions,
 }
 
@@ -65,12 +66,23 @@ pub struct RootOptions {
     pub input_signature: bool,
     /// `experimental_autograph_options=Feature.…`: `ALL`, `LISTS`, `ASSERT_STATEMENTS`, …
     pub features: Vec<Name>,
-    /// `static_argnums` / `static_argnames` resolved to names.
-    pub static_parameters: Vec<Name>,
-    /// A variable with more static parameters; empty for any other expression.
-    pub more_static: Option<Name>,
     /// `fullgraph=True`: a graph break is an error.
     pub full_graph: bool,
+}
+
+/// The parameters that a root does not trace: `static_argnums`, `static_argnames`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StaticParameters {
+    pub known: Vec<ParameterIndex>,
+    /// There may be more, because the root does not list them as literals.
+    pub more: bool,
+}
+
+impl StaticParameters {
+    /// Whether a parameter is certainly static.
+    pub fn contains(&self, parameter: ParameterIndex) -> bool {
+        self.known.contains(&parameter)
+    }
 }
 
 /// Where the type of a parameter comes from.

@@ -126,7 +126,7 @@ impl FileIndex {
         let mut index = walk::fill(index, parsed.suite());
         roots::add_methods(&mut index);
         roots::name_features(&mut index, parsed.suite());
-        roots::name_static_parameters(&mut index, parsed.suite());
+        roots::resolve_static_arguments(&mut index, parsed.suite());
         index
     }
 

@@ -9,6 +9,7 @@ use crate::callbacks;
 use crate::dialect::{Dialect, RootKind};
 use crate::ids::{ClassIndex, Code, FunctionIndex};
 use crate::index::FileIndex;
+use crate::static_arguments::{MoreStatic, StaticArguments};
 use ag_syntax::expressions::ExprId;
 use ag_syntax::imports::Imports;
 
@@ -24,6 +25,7 @@ pub struct RootSite {
     pub range: TextRange,
     /// AutoGraph converts the function.
     pub converts: bool,
+    pub static_arguments: StaticArguments,
     pub options: RootOptions,
     /// The id of the expression in `scope` that refers to the function.
     pub expression: Option<ExprId>,
@@ -186,6 +188,7 @@ fn all_of_call(imports: &Imports, call: &ast::ExprCall, scope: Code) -> Vec<Foun
         kind,
         range: call.range(),
         converts,
+        static_arguments: StaticArguments::default(),
         options: RootOptions::default(),
         expression: None,
         receiver: None,
@@ -264,13 +267,14 @@ fn site(
     scope: Code,
 ) -> Option<RootSite> {
     let mut options = RootOptions::default();
+    let mut static_arguments = StaticArguments::default();
     let mut converts = maker.dialect.converts();
     let mut autograph = None;
     for keyword in arguments.iter().flat_map(|arguments| arguments.keywords.iter()) {
         let value = &keyword.value;
         let Some(name) = &keyword.arg else {
             // `jax.jit(f, **options)`
-            options.more_static = Some(Name::empty());
+            static_arguments.more = Some(MoreStatic::Other);
             continue;
         };
         match name.as_str() {
@@ -278,23 +282,22 @@ fn site(
             "input_signature" => options.input_signature = !value.is_none_literal_expr(),
             "experimental_autograph_options" => options.features = attribute_names(value),
             "fullgraph" => options.full_graph = boolean(value) == Some(true),
-            "static_argnames" | "static_argnums" | "static_broadcasted_argnums" => match literals(value) {
-                Some(literals) => options.static_parameters.extend(literals),
-                None => options.more_static = Some(variable(value)),
-            },
-            "in_axes" => options.static_parameters.extend(unmapped(value)),
+            "static_argnames" | "static_argnums" | "static_broadcasted_argnums" => {
+                static_arguments.add(value)
+            }
+            "in_axes" => static_arguments.add_unmapped(value),
             "disable" if boolean(value) == Some(true) => return None,
             _ => {}
         }
     }
     if maker.name == "equinox.filter_jit" {
         // Only arrays are traced; other arguments stay Python values.
-        options.more_static = Some(Name::empty());
+        static_arguments.more = Some(MoreStatic::Other);
     }
     if maker.kind == RootKind::JaxVmap
         && let Some(in_axes) = arguments.and_then(|arguments| arguments.args.get(1))
     {
-        options.static_parameters.extend(unmapped(in_axes));
+        static_arguments.add_unmapped(in_axes);
     }
     match maker.kind {
         RootKind::Qjit => {
@@ -311,6 +314,7 @@ fn site(
         kind: maker.kind,
         range,
         converts,
+        static_arguments,
         options,
         expression: None,
         receiver: None,
@@ -362,13 +366,9 @@ pub fn name_features(index: &mut FileIndex, body: &[ast::Stmt]) {
 }
 
 /// Resolves static arguments that the module assigns to a variable, `STATIC = ("mode",)`.
-pub fn name_static_parameters(index: &mut FileIndex, body: &[ast::Stmt]) {
-    for options in index.roots.iter_mut().map(|site| &mut site.options) {
-        let constant = options.more_static.as_ref().filter(|name| !name.is_empty());
-        if let Some(named) = constant.and_then(|name| literals(assigned(body, name)?)) {
-            options.static_parameters.extend(named);
-            options.more_static = None;
-        }
+pub fn resolve_static_arguments(index: &mut FileIndex, body: &[ast::Stmt]) {
+    for site in &mut index.roots {
+        site.static_arguments.resolve(|name| assigned(body, name));
     }
 }
 
@@ -379,47 +379,6 @@ fn assigned<'a>(body: &'a [ast::Stmt], name: &Name) -> Option<&'a Expr> {
         [Expr::Name(target)] if target.id == *name => Some(&*assign.value),
         _ => None,
     })
-}
-
-/// The name of a variable; empty for any other expression.
-fn variable(value: &Expr) -> Name {
-    value.as_name_expr().map_or_else(Name::empty, |name| name.id.clone())
-}
-
-/// Names and positions of static arguments, as text: `(0, "mode")` -> `0`, `mode`. `None` if the value does not
-/// consist of literals.
-fn literals(value: &Expr) -> Option<Vec<Name>> {
-    let elements: &[Expr] = match value {
-        Expr::List(list) => &list.elts,
-        Expr::Tuple(tuple) => &tuple.elts,
-        Expr::Set(set) => &set.elts,
-        Expr::NoneLiteral(_) => &[],
-        other => std::slice::from_ref(other),
-    };
-    let literal = |element: &Expr| match element {
-        Expr::StringLiteral(literal) => Some(Name::new(literal.value.to_str())),
-        Expr::NumberLiteral(literal) => match &literal.value {
-            ast::Number::Int(number) => Some(Name::new(number.to_string())),
-            _ => None,
-        },
-        _ => None,
-    };
-    elements.iter().map(literal).collect()
-}
-
-/// The positions of the arguments that `vmap` does not map: `in_axes=(0, None)` -> `1`.
-fn unmapped(value: &Expr) -> Vec<Name> {
-    let elements: &[Expr] = match value {
-        Expr::List(list) => &list.elts,
-        Expr::Tuple(tuple) => &tuple.elts,
-        _ => return Vec::new(),
-    };
-    elements
-        .iter()
-        .enumerate()
-        .filter(|(_, element)| element.is_none_literal_expr())
-        .map(|(position, _)| Name::new(position.to_string()))
-        .collect()
 }
 
 /// Keras classes and the methods that Keras calls while tracing.
@@ -471,6 +430,7 @@ pub fn keras_methods(
             kind: RootKind::KerasMethod,
             range: entry.name_range,
             converts: library == "tf_keras",
+            static_arguments: StaticArguments::default(),
             options: RootOptions::default(),
             expression: None,
             receiver: None,

@@ -25,7 +25,7 @@ use ag_db::Db;
 use ag_db::Document;
 use ag_index::answers::{CallSite, ScopeTypes, Target};
 use ag_index::assumed::AssumedType;
-use ag_index::assumptions::{RootOptions, Source, Unconverted};
+use ag_index::assumptions::{RootOptions, Source, StaticParameters, Unconverted};
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::ids::{Code, DocumentIndex, ParameterIndex};
 use ag_index::index::{FileIndex, ParameterSyntax, file_index};
@@ -55,6 +55,7 @@ pub struct Staged {
     pub unconverted: Option<Unconverted>,
     /// The declaration of the root, or the call that reaches the function.
     pub cause: Cause,
+    pub static_parameters: StaticParameters,
     pub options: RootOptions,
 }
 
@@ -306,7 +307,7 @@ impl Fixpoint {
                 continue;
             }
             let cause = Cause { scope, place: index.place(site.scope, site.range) };
-            changed |= self.stage(db, function, Staged::at(site, cause));
+            changed |= self.stage_root(db, function, site, cause);
         }
         changed
     }
@@ -381,6 +382,7 @@ impl Fixpoint {
             overriding: false,
             unconverted: None,
             cause,
+            static_parameters: StaticParameters::default(),
             options: RootOptions::default(),
         })
     }
@@ -425,6 +427,7 @@ impl Fixpoint {
             overriding: caller.overriding,
             unconverted,
             cause: Cause { scope, place: call.place },
+            static_parameters: StaticParameters::default(),
             options: RootOptions { full_graph: caller.options.full_graph, ..RootOptions::default() },
         };
         if let Some(reason @ (Unconverted::Caller | Unconverted::Protocol)) = unconverted {

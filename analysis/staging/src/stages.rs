@@ -87,6 +87,7 @@ pub fn of_documents(
             }),
             typed,
             parameters,
+            static_parameters: staged.static_parameters.clone(),
             options: staged.options.clone(),
         };
         if let Some((_, stages)) = all.get_mut(scope.document) {

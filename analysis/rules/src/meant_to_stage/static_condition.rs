@@ -123,6 +123,6 @@ fn is_python_argument(ctx: &FunctionContext, operand: &Expr) -> bool {
             && parameter.shown.as_ref().is_some_and(|shown| {
                 shown.split(" | ").all(|class| matches!(class, "bool" | "int" | "float" | "str"))
             })
-            && !ctx.stage.options.static_parameters.contains(&parameter.name)
+            && !ctx.stage.static_parameters.contains(position.into())
     })
 }

@@ -194,17 +194,13 @@ impl Fixpoint {
                         contributions.retain(|contribution| contribution.staged);
                     }
                     let static_parameter =
-                        staged.is_some_and(|staged| {
-                            staged.options.static_parameters.iter().any(|name| {
-                                *name == parameter.name || name.parse() == Ok(position.as_usize())
-                            })
-                        });
+                        staged.is_some_and(|staged| staged.static_parameters.contains(position));
                     let assumable = !static_parameter
                         // `jax.jit` traces all non-static arguments, however they are used.
                         && (!parameter.used_as_python
                             || staged.is_some_and(|staged| staged.root == Some(RootKind::JaxJit)))
                         && !matches!(parameter.kind, ParameterKind::VarArgs | ParameterKind::VarKeywords)
-                        && staged.is_none_or(|staged| staged.options.more_static.is_none())
+                        && staged.is_none_or(|staged| !staged.static_parameters.more)
                         && index.short_name(function) != "__init__";
                     let other = self.default_of(scope, position, &parameter.default);
                     let other = other.filter(|_| parameter.default == DefaultValue::Other);
@@ -296,7 +292,7 @@ fn assume(
             && staged.dialect == Dialect::Jax
             && staged.root == Some(RootKind::JaxJit)
             && !is_static
-            && staged.options.more_static.is_none()
+            && !staged.static_parameters.more
         {
             assumed = traced(&contributions);
         }

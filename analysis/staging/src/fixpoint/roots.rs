@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use crate::fixpoint::{Cause, Fixpoint, Staged};
 use crate::hierarchy::ClassId;
 use ag_db::Db;
-use ag_index::assumptions::{RootOptions, Unconverted};
+use ag_index::assumptions::{RootOptions, StaticParameters, Unconverted};
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::ids::{Code, DocumentIndex};
-use ag_index::index::{FileIndex, FunctionId, file_index, function_ast};
+use ag_index::index::{FileIndex, FunctionId, Signature, file_index, function_ast};
 use ag_index::modules::module_name;
 use ag_index::oracle::Scope;
 use ag_index::roots::{Reference, RootSite, RootTarget};
@@ -24,7 +24,7 @@ fn is_unsupported<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
 }
 
 impl Staged {
-    pub(super) fn at(site: &RootSite, cause: Cause) -> Self {
+    fn at(site: &RootSite, signature: Option<&Signature>, cause: Cause) -> Self {
         let unconverted = match site.kind {
             _ if site.converts || matches!(site.dialect, Dialect::Torch | Dialect::Jax) => None,
             RootKind::KerasMethod => Some(Unconverted::Keras),
@@ -40,6 +40,9 @@ impl Staged {
             overriding: false,
             unconverted,
             cause,
+            static_parameters: signature
+                .map(|signature| site.static_arguments.parameters(signature))
+                .unwrap_or_default(),
             options: site.options.clone(),
         }
     }
@@ -72,14 +75,13 @@ impl Fixpoint {
                 match function {
                     Some(function) => {
                         let cause = Cause { scope: declared, place: index.place(site.scope, site.range) };
-                        let staged = Staged::at(site, cause);
                         // `tf.function(self.step)`
                         if let RootTarget::Reference(Reference::SelfAttribute(name)) = &site.target {
                             for method in self.overriding(db, declared, name) {
-                                self.stage(db, method, staged.clone());
+                                self.stage_root(db, method, site, cause.clone());
                             }
                         }
-                        self.stage(db, Scope { document, code: function.into() }, staged);
+                        self.stage_root(db, Scope { document, code: function.into() }, site, cause);
                     }
                     None if self.needs_inference(index, site) => {
                         self.evidence.insert(declared, 0);
@@ -99,11 +101,8 @@ impl Fixpoint {
                 let scope = Scope { document, code: function.into() };
                 let declared = Scope { document, code: site.scope };
                 let place = self.index(db, scope).place(site.scope, site.range);
-                self.stage(
-                    db,
-                    scope,
-                    Staged::at(&self.with_library(&site), Cause { scope: declared, place }),
-                );
+                let site = self.with_library(&site);
+                self.stage_root(db, scope, &site, Cause { scope: declared, place });
             }
         }
     }
@@ -173,6 +172,7 @@ impl Fixpoint {
                         scope: Scope { document, code: Code::Module },
                         place: index.place(Code::Module, entry.name_range),
                     },
+                    static_parameters: StaticParameters::default(),
                     options: RootOptions::default(),
                 },
             );
@@ -197,6 +197,12 @@ impl Fixpoint {
             .iter()
             .find(|(package, _)| index.imports.uses(package))
             .map_or(Dialect::Tensorflow, |(_, dialect)| *dialect)
+    }
+
+    /// Marks the function that a root site names as staged.
+    pub(super) fn stage_root(&mut self, db: &dyn Db, scope: Scope, site: &RootSite, cause: Cause) -> bool {
+        let signature = self.index(db, scope).signature(scope.code);
+        self.stage(db, scope, Staged::at(site, signature, cause))
     }
 
     /// Marks a scope as staged. Of several causes the first root takes precedence, then any root over a
