@@ -6,9 +6,9 @@ use ag_convert::{Converter, Dialect, Options, SourceMap, View};
 use ag_db::Db;
 use ag_db::{Document, source_type, text};
 use ag_index::assumptions::Stage;
+use ag_index::definitions::Definitions;
 use ag_index::index::{file_index, parse};
 use ag_staging::results::stages_of;
-use ag_syntax::functions::Definitions;
 
 /// The converted text of a document, or of one function of it.
 #[derive(Clone, Debug)]
@@ -67,8 +67,8 @@ fn dialect(db: &dyn Db, document: Document, function: Option<&str>) -> Dialect {
 /// The qualified name of the innermost function around an offset.
 pub fn function_at(db: &dyn Db, document: Document, offset: TextSize) -> Option<String> {
     let index = file_index(db, document);
-    let number = index.definitions.function_at(offset)?;
-    Some(index.definitions.functions.get(number as usize)?.path.qualname.to_string())
+    let function = index.definitions.function_at(offset)?;
+    Some(index.definitions.functions.get(function)?.path.qualname.to_string())
 }
 
 /// A function or class of a text that is not a document.

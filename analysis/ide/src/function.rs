@@ -8,14 +8,15 @@ use ag_db::Document;
 use ag_db::diagnostic::Step;
 use ag_db::finding::Note;
 use ag_index::assumptions::Stage;
+use ag_index::definitions::FunctionEntry;
 use ag_index::facts::Fact;
+use ag_index::ids::FunctionIndex;
 use ag_index::index::{FileIndex, FunctionId, Signature, file_index, function_ast};
 use ag_staging::construct::Construct;
 use ag_staging::queries;
 use ag_staging::results::stages_of;
 use ag_staging::why::Reasons;
 use ag_syntax::expressions;
-use ag_syntax::functions::FunctionEntry;
 
 /// A staged function of a document.
 pub struct StagedHere<'db> {
@@ -31,26 +32,31 @@ impl<'db> StagedHere<'db> {
     /// The innermost function around an offset, if it is staged.
     pub fn at(db: &'db dyn Db, document: Document, offset: TextSize) -> Option<Self> {
         let index = file_index(db, document);
-        let number = index.definitions.function_at(offset)?;
-        Self::new(db, document, index, number)
+        let function = index.definitions.function_at(offset)?;
+        Self::new(db, document, index, function)
     }
 
     /// The staged functions of a document in source order.
     pub fn all(db: &'db dyn Db, document: Document) -> impl Iterator<Item = Self> {
         let index = file_index(db, document);
-        (0..index.definitions.functions.len())
-            .filter_map(move |number| Self::new(db, document, index, number as u32))
+        let functions = index.definitions.functions.indices();
+        functions.filter_map(move |function| Self::new(db, document, index, function))
     }
 
-    fn new(db: &'db dyn Db, document: Document, index: &'db FileIndex, number: u32) -> Option<Self> {
-        let entry = index.definitions.functions.get(number as usize)?;
+    fn new(
+        db: &'db dyn Db,
+        document: Document,
+        index: &'db FileIndex,
+        function: FunctionIndex,
+    ) -> Option<Self> {
+        let entry = index.definitions.functions.get(function)?;
         let stage = stages_of(db, document).get(&entry.path)?;
         Some(Self {
             db,
             document,
             function: FunctionId::new(db, document, entry.path.clone()),
             entry,
-            signature: index.signatures.get(number as usize)?,
+            signature: index.signatures.get(function)?,
             stage,
         })
     }

@@ -61,12 +61,12 @@ fn parameters(here: &StagedHere) -> Vec<Hint> {
         |(syntax, parameter): (&ag_index::index::ParameterSyntax, &ag_index::assumptions::Parameter)| {
             let is_inferred =
                 matches!(parameter.source, Source::CallSites | Source::Default | Source::Assumption);
-            let shown = cut(&parameter.shown)?;
+            let shown = parameter.shown.as_deref()?;
             (is_inferred && !syntax.annotated).then(|| Hint {
                 offset: syntax.name_range.end(),
                 kind: HintKind::Assumed,
-                label: format!(": {shown}"),
-                summary: format!("`{}: {}` is assumed", parameter.name, parameter.shown),
+                label: format!(": {}", cut(shown)),
+                summary: format!("`{}: {shown}` is assumed", parameter.name),
                 why: here.notes(&parameter.why),
             })
         };
@@ -97,12 +97,9 @@ fn decisions(here: &StagedHere) -> impl Iterator<Item = Hint> {
     })
 }
 
-fn cut(shown: &str) -> Option<String> {
-    if shown.is_empty() {
-        return None;
-    }
-    Some(match shown.char_indices().nth(MAX_TYPE) {
+fn cut(shown: &str) -> String {
+    match shown.char_indices().nth(MAX_TYPE) {
         Some((end, _)) => format!("{}…", &shown[..end]),
         None => shown.to_owned(),
-    })
+    }
 }

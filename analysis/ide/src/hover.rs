@@ -104,9 +104,9 @@ fn function(here: &StagedHere) -> Vec<Paragraph> {
         .stage
         .parameters
         .iter()
-        .filter(|parameter| !parameter.shown.is_empty())
-        .map(|parameter| {
-            format!("- `{}: {}` — {}", parameter.name, parameter.shown, parameter.binding.as_str())
+        .filter_map(|parameter| {
+            let shown = parameter.shown.as_ref()?;
+            Some(format!("- `{}: {shown}` — {}", parameter.name, parameter.binding.as_str()))
         })
         .collect();
     if !parameters.is_empty() {
@@ -137,15 +137,19 @@ fn code(db: &dyn Db, document: Document, here: &StagedHere) -> Option<Paragraph>
 }
 
 fn parameter(here: &StagedHere, offset: TextSize) -> Option<Hover> {
-    let position =
-        here.signature.parameters.iter().position(|it| it.name_range.contains_inclusive(offset))?;
+    let mut parameters = here.signature.parameters.iter_enumerated();
+    let (position, syntax) = parameters.find(|(_, it)| it.name_range.contains_inclusive(offset))?;
     let parameter = here.stage.parameters.get(position)?;
     if parameter.why.is_empty() {
         return None;
     }
-    let summary = format!("`{}: {}` — **{}**", parameter.name, parameter.shown, parameter.binding.as_str());
+    let declaration = match &parameter.shown {
+        Some(shown) => format!("{}: {shown}", parameter.name),
+        None => parameter.name.to_string(),
+    };
+    let summary = format!("`{declaration}` — **{}**", parameter.binding.as_str());
     Some(Hover {
-        range: here.signature.parameters[position].name_range,
+        range: syntax.name_range,
         paragraphs: vec![Paragraph::Text(summary), Paragraph::Why(here.notes(&parameter.why))],
     })
 }
@@ -183,7 +187,7 @@ fn value(here: &StagedHere, expression: &Expr, offset: TextSize) -> Option<Vec<P
             _ => None,
         };
         let callee = here.fact(&call.func).and_then(Fact::callee);
-        let meaning = meaning.or_else(|| library::function(&callee?.module, &callee?.qualname));
+        let meaning = meaning.or_else(|| library::function(callee?.module.as_deref()?, &callee?.qualname));
         return meaning.map(|meaning| vec![Paragraph::Text(format!("`{code}(…)` — {meaning}"))]);
     }
     let fact = here.fact(expression)?;

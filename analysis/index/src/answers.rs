@@ -1,11 +1,13 @@
 //! The type oracle's answer for one scope, as plain data without types of the type engine.
 
+use ruff_index::IndexVec;
 use ruff_python_ast::name::Name;
 use rustc_hash::FxHashSet;
 
 use crate::assumed::AssumedType;
 use crate::dialect::Dialect;
 use crate::facts::Fact;
+use crate::ids::{ParameterIndex, RootIndex};
 use crate::lambdas::{LambdaStage, LambdaTypes};
 use crate::place::Place;
 use ag_db::Document;
@@ -43,7 +45,8 @@ impl ScopeTypes {
     /// Sets the locations of the calls from those of all expressions of the scope.
     pub fn locate(&mut self, places: &[Place]) {
         for call in &mut self.calls {
-            call.place = places.get(call.expression.0 as usize).copied().unwrap_or_default();
+            let place = call.expression.and_then(|expression| places.get(expression.0 as usize));
+            call.place = place.copied().unwrap_or_default();
         }
     }
 
@@ -75,7 +78,7 @@ pub struct Target {
 pub struct CallSite {
     pub targets: Vec<Target>,
     /// The call, or the object whose protocol is called.
-    pub expression: ExprId,
+    pub expression: Option<ExprId>,
     /// The location of `expression` in the user's text: [`ScopeTypes::locate`].
     pub place: Place,
     pub arguments: Vec<(ArgumentPlace, AssumedType)>,
@@ -111,19 +114,19 @@ pub struct ScopeTypes {
     pub returns: AssumedType,
     /// Whether any `return` has a value.
     pub returns_value: bool,
-    /// The parameters' types, in the order of the signature.
-    pub parameters: Vec<Fact>,
+    /// The types of the parameters.
+    pub parameters: IndexVec<ParameterIndex, Fact>,
     /// Parameters that the body rebinds to a type that their declaration does not allow, and that type. It is
     /// unknown if the binding time changes (`x = list(x)`).
     pub rebound: Vec<(Name, AssumedType)>,
     /// The types of defaults that are not literals, by parameter: `how=Pooling.MEAN`.
-    pub defaults: Vec<(u32, AssumedType)>,
-    /// Its calls of its own parameters: the parameter's index, and the arguments by position.
-    pub applied: Vec<(u32, Vec<AssumedType>)>,
+    pub defaults: Vec<(ParameterIndex, AssumedType)>,
+    /// Its calls of its own parameters: the parameter, and the arguments by position.
+    pub applied: Vec<(ParameterIndex, Vec<AssumedType>)>,
     /// The parameter types of its lambdas.
     pub lambdas: Vec<LambdaTypes>,
-    /// The functions that the scope's root sites refer to, by the site's position in the file index.
-    pub roots: Vec<(u32, Target)>,
+    /// The functions that the scope's root sites refer to.
+    pub roots: Vec<(RootIndex, Target)>,
 }
 
 impl CallSite {
@@ -156,7 +159,7 @@ impl CallSite {
     }
 
     /// A call without arguments.
-    pub fn of(targets: Vec<Target>, expression: ExprId) -> Self {
+    pub fn of(targets: Vec<Target>, expression: Option<ExprId>) -> Self {
         Self {
             targets,
             expression,

@@ -70,8 +70,11 @@ impl AssumedType {
         self.alternatives.iter().any(|known| known == alternative)
     }
 
-    /// The type for display, with classes by their last names: `Tensor | None`.
-    pub fn shown(&self) -> String {
+    /// The type for display, with classes by their last names: `Tensor | None`; `None` without known alternatives.
+    pub fn shown(&self) -> Option<String> {
+        if self.is_empty() {
+            return None;
+        }
         let mut shown = String::new();
         for alternative in &self.alternatives {
             if !shown.is_empty() {
@@ -82,7 +85,12 @@ impl AssumedType {
                     .unwrap_or_default(),
             );
         }
-        shown.replace("ag_tensor_", "Tensor").replace("ag_argument_", "Tensor").replace("ag_array_", "Array")
+        Some(
+            shown
+                .replace("ag_tensor_", "Tensor")
+                .replace("ag_argument_", "Tensor")
+                .replace("ag_array_", "Array"),
+        )
     }
 }
 

@@ -3,10 +3,12 @@
 //! These are inputs of the database, and only the fixpoint (`ag-staging`'s `fixpoint`) sets them. Precedence of
 //! types: annotation > call sites > literal default > assumption.
 
+use ruff_index::IndexVec;
 use ruff_python_ast::name::Name;
 
 use crate::dialect::{Dialect, RootKind};
 use crate::facts::Binding;
+use crate::ids::ParameterIndex;
 use ag_db::diagnostic::{Span, Why};
 
 /// A staged function: a root, or one that a root calls.
@@ -29,7 +31,8 @@ pub struct Stage {
     pub also_unconverted: Option<Unconverted>,
     /// Its types are inferred. In a large project that is only done for functions that test values.
     pub typed: bool,
-    pub parameters: Vec<Parameter>,
+    pub parameters: IndexVec<ParameterIndex, Parameter>,
+    pub static_parameters: StaticParameters,
     pub options: RootOptions,
 }
 
@@ -63,12 +66,23 @@ pub struct RootOptions {
     pub input_signature: bool,
     /// `experimental_autograph_options=Feature.…`: `ALL`, `LISTS`, `ASSERT_STATEMENTS`, …
     pub features: Vec<Name>,
-    /// `static_argnums` / `static_argnames` resolved to names.
-    pub static_parameters: Vec<Name>,
-    /// A variable with more static parameters; empty for any other expression.
-    pub more_static: Option<Name>,
     /// `fullgraph=True`: a graph break is an error.
     pub full_graph: bool,
+}
+
+/// The parameters that a root does not trace: `static_argnums`, `static_argnames`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StaticParameters {
+    pub known: Vec<ParameterIndex>,
+    /// There may be more, because the root does not list them as literals.
+    pub more: bool,
+}
+
+impl StaticParameters {
+    /// Whether a parameter is certainly static.
+    pub fn contains(&self, parameter: ParameterIndex) -> bool {
+        self.known.contains(&parameter)
+    }
 }
 
 /// Where the type of a parameter comes from.
@@ -90,7 +104,7 @@ pub struct Parameter {
     pub name: Name,
     pub source: Source,
     pub binding: Binding,
-    /// The assumed type in Python's notation; empty if unknown.
-    pub shown: Name,
+    /// The type in Python's notation, if known.
+    pub shown: Option<Name>,
     pub why: Why,
 }

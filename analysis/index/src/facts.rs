@@ -118,10 +118,11 @@ pub enum Alternative {
     },
     /// A function, method or class with a known definition: `tensorflow.cond`, `model.Net.step`.
     Callable(Callee),
-    Module(Name),
-    /// An instance of a class: its module and name.
+    /// A module, by its name if it has a file.
+    Module(Option<Name>),
+    /// An instance of a class: its module, if the type has one, and its name.
     Instance {
-        module: Name,
+        module: Option<Name>,
         class: Name,
     },
 }
@@ -130,8 +131,8 @@ pub enum Alternative {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Callee {
     pub kind: CalleeKind,
-    /// `tensorflow`, `model`; the module of the definition.
-    pub module: Name,
+    /// `tensorflow`, `model`; the module of the definition, unless its file cannot be imported.
+    pub module: Option<Name>,
     /// `cond`, `Net.step`.
     pub qualname: Name,
 }
@@ -237,7 +238,7 @@ impl Fact {
     pub fn seen_in(&self, dialect: Dialect) -> Self {
         let seen = |alternative: &Alternative| match alternative {
             Alternative::Tensor { library, .. } if !library.is_staged_in(dialect) => {
-                Alternative::Instance { module: Name::empty(), class: self.shown.clone() }
+                Alternative::Instance { module: None, class: self.shown.clone() }
             }
             other => other.clone(),
         };

@@ -5,6 +5,7 @@ mod plain;
 mod signature;
 mod walk;
 
+use ruff_index::IndexVec;
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{Expr, ModModule, PySourceType, PythonVersion};
 use ruff_python_parser::{ParseOptions, Parsed};
@@ -14,33 +15,32 @@ use std::sync::Arc;
 
 pub use signature::{Annotation, DefaultValue, ParameterKind, ParameterSyntax, Signature};
 
+use crate::definitions::{Definitions, FunctionEntry};
+use crate::ids::{ClassIndex, Code, FunctionIndex, RootIndex};
 use crate::lambdas::LambdaSyntax;
 use crate::roots;
 use crate::roots::{Reference, RootSite};
 use ag_db::Db;
 use ag_db::{Document, source_type, text};
-use ag_syntax::functions::{Definitions, FunctionAst, FunctionPath};
+use ag_syntax::functions::{FunctionAst, FunctionPath};
 use ag_syntax::imports::Imports;
 use ag_syntax::nesting;
-
-/// The scope of code outside all functions.
-pub const MODULE: u32 = u32::MAX;
 
 /// The builtins that AutoGraph overloads for Tensors or Datasets (autograph `SUPPORTED_BUILTINS`).
 pub const OVERLOADED_BUILTINS: &[&str] =
     &["int", "float", "range", "enumerate", "zip", "map", "filter", "len", "sorted", "any", "all"];
 
-/// The index of a file; lists run parallel to `definitions.functions`.
+/// The index of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FileIndex {
     pub definitions: Definitions,
-    pub signatures: Vec<Signature>,
+    pub signatures: IndexVec<FunctionIndex, Signature>,
     pub imports: Imports,
-    /// (function index or [`MODULE`], last name of the callee): `self.model.call(x)` -> `call`.
-    pub calls: FxHashSet<(u32, Name)>,
-    pub roots: Vec<RootSite>,
-    /// Names of overloaded builtins that are called: (scope, range of the name).
-    pub builtin_calls: Vec<(u32, TextRange)>,
+    /// (calling code, last name of the callee): `self.model.call(x)` -> `call`.
+    pub calls: FxHashSet<(Code, Name)>,
+    pub roots: IndexVec<RootIndex, RootSite>,
+    /// Names of overloaded builtins that functions call: (function, range of the name).
+    pub builtin_calls: Vec<(FunctionIndex, TextRange)>,
     /// The lambdas that are arguments of calls, or have a name.
     pub lambdas: Vec<LambdaSyntax>,
     /// The starts of the statements outside all functions, in order.
@@ -113,7 +113,7 @@ impl FileIndex {
         let definitions = Definitions::collect(text, parsed.suite());
         let imports = Imports::collect(parsed.suite());
         let index = Self {
-            signatures: vec![Signature::default(); definitions.functions.len()],
+            signatures: definitions.functions.iter().map(|_| Signature::default()).collect(),
             syntax_errors: parsed
                 .errors()
                 .iter()
@@ -126,66 +126,62 @@ impl FileIndex {
         let mut index = walk::fill(index, parsed.suite());
         roots::add_methods(&mut index);
         roots::name_features(&mut index, parsed.suite());
-        roots::name_static_parameters(&mut index, parsed.suite());
+        roots::resolve_static_arguments(&mut index, parsed.suite());
         index
     }
 
-    /// The index of the function or method of this file that a reference in `scope` names.
-    pub fn lookup(&self, reference: &Reference, scope: u32) -> Option<u32> {
+    /// A function by its position; `None` for the module's own code.
+    pub fn function(&self, code: Code) -> Option<&FunctionEntry> {
+        self.definitions.functions.get(code.function()?)
+    }
+
+    /// The signature of a function; `None` for the module's own code.
+    pub fn signature(&self, code: Code) -> Option<&Signature> {
+        self.signatures.get(code.function()?)
+    }
+
+    /// The function or method of this file that a reference in `scope` names.
+    pub fn lookup(&self, reference: &Reference, scope: Code) -> Option<FunctionIndex> {
         match reference {
             Reference::Name(name) => self.lookup_name(name, scope),
             Reference::SelfAttribute(name) => {
-                let class = self.class_around(scope)?;
-                let class = self.definitions.classes.get(class as usize)?;
-                class.methods.iter().rev().copied().find(|method| {
-                    self.definitions.functions[*method as usize].path.qualname.rsplit('.').next()
-                        == Some(name.as_str())
-                })
+                let class = self.definitions.classes.get(self.class_around(scope)?)?;
+                class.methods.iter().rev().copied().find(|method| self.short_name(*method) == name.as_str())
             }
             Reference::Other => None,
         }
     }
 
     /// Resolves a name by Python's scoping: functions nested in the enclosing functions, then the module's.
-    fn lookup_name(&self, name: &str, scope: u32) -> Option<u32> {
-        let mut current = scope;
+    fn lookup_name(&self, name: &str, scope: Code) -> Option<FunctionIndex> {
+        let functions = &self.definitions.functions;
+        let mut current = scope.function();
         loop {
-            let parent = (current != MODULE).then_some(current);
-            let found = self.definitions.functions.iter().enumerate().rev().find(|(_, entry)| {
-                entry.parent == parent
-                    && entry.class.is_none()
-                    && entry.path.qualname.rsplit('.').next() == Some(name)
+            let found = functions.iter_enumerated().rev().find(|(function, entry)| {
+                entry.parent == current && entry.class.is_none() && self.short_name(*function) == name
             });
-            if let Some((index, _)) = found {
-                return Some(index as u32);
+            if let Some((function, _)) = found {
+                return Some(function);
             }
-            if current == MODULE {
-                return None;
-            }
-            current = self.definitions.functions[current as usize].parent.unwrap_or(MODULE);
+            current = functions[current?].parent;
         }
     }
 
     /// The class that `scope` is a method of, or is nested in a method of.
-    pub fn class_around(&self, scope: u32) -> Option<u32> {
-        let mut current = scope;
-        while current != MODULE {
-            let entry = self.definitions.functions.get(current as usize)?;
+    pub fn class_around(&self, scope: Code) -> Option<ClassIndex> {
+        let mut current = scope.function();
+        while let Some(entry) = self.definitions.functions.get(current?) {
             if entry.class.is_some() {
                 return entry.class;
             }
-            current = entry.parent.unwrap_or(MODULE);
+            current = entry.parent;
         }
         None
     }
 
     /// The last part of a function's qualified name.
-    pub fn short_name(&self, function: u32) -> &str {
-        self.definitions
-            .functions
-            .get(function as usize)
-            .and_then(|entry| entry.path.qualname.rsplit('.').next())
-            .unwrap_or_default()
+    pub fn short_name(&self, function: FunctionIndex) -> &str {
+        self.definitions.functions[function].path.name()
     }
 }
 

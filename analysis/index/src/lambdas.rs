@@ -13,6 +13,7 @@
 //! The decisions of a lambda belong to the enclosing function. The functions that it calls are staged in the way
 //! that the library stages the lambda.
 
+use ruff_index::IndexVec;
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr};
@@ -22,6 +23,7 @@ use crate::assumed::AssumedType;
 use crate::callbacks;
 use crate::callbacks::Caller;
 use crate::dialect::{Dialect, RootKind};
+use crate::ids::{Code, ParameterIndex};
 use crate::roots;
 use ag_syntax::expressions::ExprId;
 use ag_syntax::imports::Imports;
@@ -29,11 +31,11 @@ use ag_syntax::imports::Imports;
 /// A lambda, and the uses of its parameters in its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LambdaSyntax {
-    /// The enclosing function, or [`crate::index::MODULE`].
-    pub scope: u32,
+    /// The enclosing function, or the module's own code.
+    pub scope: Code,
     pub id: ExprId,
-    /// (Position of the parameter, range of the name.)
-    pub uses: Vec<(usize, TextRange)>,
+    /// The uses of its parameters: (parameter, range of the name).
+    pub uses: Vec<(ParameterIndex, TextRange)>,
     /// A library stages the functions that it calls.
     pub stages: bool,
 }
@@ -42,7 +44,7 @@ pub struct LambdaSyntax {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LambdaTypes {
     pub id: ExprId,
-    pub parameters: Vec<AssumedType>,
+    pub parameters: IndexVec<ParameterIndex, AssumedType>,
 }
 
 /// How a library stages a lambda.
@@ -128,8 +130,8 @@ pub fn parameters(lambda: &ast::ExprLambda) -> impl Iterator<Item = &Name> {
         .map(|parameter| &parameter.parameter.name.id)
 }
 
-/// The uses of a lambda's parameters in its body: (position of the parameter, range).
-pub fn uses(lambda: &ast::ExprLambda) -> Vec<(usize, TextRange)> {
+/// The uses of a lambda's parameters in its body: (parameter, range).
+pub fn uses(lambda: &ast::ExprLambda) -> Vec<(ParameterIndex, TextRange)> {
     let mut uses = Uses { names: parameters(lambda).collect(), found: Vec::new() };
     uses.visit_expr(&lambda.body);
     uses.found
@@ -137,7 +139,7 @@ pub fn uses(lambda: &ast::ExprLambda) -> Vec<(usize, TextRange)> {
 
 struct Uses<'a> {
     names: Vec<&'a Name>,
-    found: Vec<(usize, TextRange)>,
+    found: Vec<(ParameterIndex, TextRange)>,
 }
 
 impl Uses<'_> {
@@ -154,7 +156,7 @@ impl<'a> SourceOrderVisitor<'a> for Uses<'_> {
                 if name.ctx.is_load()
                     && let Some(position) = self.names.iter().position(|known| **known == name.id)
                 {
-                    self.found.push((position, name.range()));
+                    self.found.push((position.into(), name.range()));
                 }
                 return;
             }

@@ -1,13 +1,16 @@
 //! The index of each file by itself, and the interface of the type oracle.
 //!
 //! ```text
-//! index       functions, classes, imports, calls and roots of one file, from one walk over its tree
-//! roots       what makes a function a root: decorators, calls, base classes
-//! assumed     the representation of assumed types
-//! assumptions how a function is staged, with the assumed types of its parameters
-//! facts       what is known of an expression
-//! answers     the type oracle's answer for a function
-//! oracle      the interface of the type oracle
+//! ids               the positions of documents, functions, classes, parameters and roots in their lists
+//! definitions       the functions and classes of a file
+//! index             functions, classes, imports, calls and roots of one file, from one walk over its tree
+//! roots             what makes a function a root: decorators, calls, base classes
+//! static_arguments  the arguments that a root does not trace
+//! assumed           the representation of assumed types
+//! assumptions       how a function is staged, with the assumed types of its parameters
+//! facts             what is known of an expression
+//! answers           the type oracle's answer for a function
+//! oracle            the interface of the type oracle
 //! ```
 //!
 //! This crate depends neither on the analysis across files (`ag-staging`) nor on the type engine (`ag-types`).
@@ -16,8 +19,10 @@ pub mod answers;
 pub mod assumed;
 pub mod assumptions;
 pub mod callbacks;
+pub mod definitions;
 pub mod dialect;
 pub mod facts;
+pub mod ids;
 pub mod index;
 pub mod lambdas;
 pub mod locate;
@@ -26,3 +31,4 @@ pub mod oracle;
 pub mod place;
 pub mod roots;
 pub mod self_contained;
+pub mod static_arguments;

@@ -9,26 +9,27 @@ use std::sync::Arc;
 use ag_db::Document;
 use ruff_db::files::FilePath;
 use ruff_db::source::SourceText;
+use ruff_index::IndexVec;
 use ruff_python_ast::name::Name;
 
 use crate::answers::ScopeTypes;
 use crate::assumed::AssumedType;
+use crate::ids::{Code, DocumentIndex, ParameterIndex};
 use crate::index::FileIndex;
 use crate::lambdas::LambdaTypes;
 
-/// A function of a document by its position in the file index, or the module's own code.
+/// A function of a document, or the module's own code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scope {
-    /// The position in the list of documents.
-    pub document: u32,
-    pub function: u32,
+    pub document: DocumentIndex,
+    pub code: Code,
 }
 
 /// The assumptions about one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assumption {
-    /// The assumed types, by parameter position; `None` if no annotation is inserted.
-    pub parameters: Vec<Option<AssumedType>>,
+    /// The assumed types of its parameters; `None` if no annotation is inserted.
+    pub parameters: IndexVec<ParameterIndex, Option<AssumedType>>,
     pub returns: Option<AssumedType>,
     /// The parameter types of its lambdas.
     pub lambdas: Vec<LambdaTypes>,
@@ -36,8 +37,8 @@ pub struct Assumption {
     pub converts: bool,
 }
 
-/// Assumptions by document and function.
-pub type Assumptions = BTreeMap<u32, BTreeMap<u32, Assumption>>;
+/// Assumptions by document and code.
+pub type Assumptions = BTreeMap<DocumentIndex, BTreeMap<Code, Assumption>>;
 
 /// A document with its text and index.
 #[derive(Clone)]
@@ -77,15 +78,15 @@ pub struct Answer {
 
 /// Infers types.
 pub trait TypeOracle: Send {
-    /// Sets the documents; scopes and assumptions refer to them by position.
-    fn set_sources(&mut self, sources: Vec<Source>);
+    /// Sets the documents that scopes and assumptions refer to.
+    fn set_sources(&mut self, sources: IndexVec<DocumentIndex, Source>);
 
     /// Replaces the text of one document.
-    fn set_source(&mut self, document: u32, source: Source);
+    fn set_source(&mut self, document: DocumentIndex, source: Source);
 
     /// Limits inference to the modules of these documents: imports from other modules of the project have
     /// unknown types. `None` removes the limit.
-    fn restrict(&mut self, documents: Option<&[u32]>);
+    fn restrict(&mut self, documents: Option<&[DocumentIndex]>);
 
     /// Infers types. Deterministic: equal questions about equal sources have equal answers.
     fn ask(&mut self, question: &Question<'_>) -> Answer;

@@ -2,6 +2,7 @@
 
 use ruff_text_size::{TextRange, TextSize};
 
+use crate::ids::Code;
 use crate::index::FileIndex;
 
 /// A location in a scope: relative to the `def` in a function, and to the start of the enclosing statement in
@@ -22,8 +23,8 @@ impl Place {
 
 impl FileIndex {
     /// Converts a range of the file to a location in `scope`, which contains it.
-    pub fn place(&self, scope: u32, range: TextRange) -> Place {
-        let (statement, start) = match self.definitions.functions.get(scope as usize) {
+    pub fn place(&self, scope: Code, range: TextRange) -> Place {
+        let (statement, start) = match self.function(scope) {
             Some(entry) => (0, entry.range.start()),
             None => {
                 let after = self.statements.partition_point(|start| *start <= range.start());

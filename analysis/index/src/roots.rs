@@ -7,7 +7,9 @@ use ruff_text_size::{Ranged, TextRange};
 use crate::assumptions::RootOptions;
 use crate::callbacks;
 use crate::dialect::{Dialect, RootKind};
+use crate::ids::{ClassIndex, Code, FunctionIndex};
 use crate::index::FileIndex;
+use crate::static_arguments::{MoreStatic, StaticArguments};
 use ag_syntax::expressions::ExprId;
 use ag_syntax::imports::Imports;
 
@@ -15,14 +17,15 @@ use ag_syntax::imports::Imports;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RootSite {
     pub target: RootTarget,
-    /// The enclosing function, or [`crate::index::MODULE`].
-    pub scope: u32,
+    /// The enclosing function, or the module's own code.
+    pub scope: Code,
     pub dialect: Dialect,
     pub kind: RootKind,
     /// The decorator or call, or the method's name.
     pub range: TextRange,
     /// AutoGraph converts the function.
     pub converts: bool,
+    pub static_arguments: StaticArguments,
     pub options: RootOptions,
     /// The id of the expression in `scope` that refers to the function.
     pub expression: Option<ExprId>,
@@ -33,8 +36,8 @@ pub struct RootSite {
 /// The function that becomes a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RootTarget {
-    /// A function of the same file, by index.
-    Own(u32),
+    /// A function of the same file.
+    Own(FunctionIndex),
     /// The function that an expression refers to: resolved by name if possible, else by type.
     Reference(Reference),
 }
@@ -124,8 +127,8 @@ fn maker_named(name: &str) -> Option<&'static RootMaker> {
 pub fn of_decorator(
     imports: &Imports,
     decorator: &ast::Decorator,
-    function: u32,
-    scope: u32,
+    function: FunctionIndex,
+    scope: Code,
 ) -> Option<RootSite> {
     let (maker, arguments) = match &decorator.expression {
         Expr::Call(call) if is_partial(imports, &call.func) => {
@@ -141,13 +144,13 @@ pub fn of_decorator(
 /// `dataset.map(f)`.
 ///
 /// Lambdas are no roots; their decisions belong to the enclosing function.
-pub fn of_call(imports: &Imports, call: &ast::ExprCall, scope: u32) -> Vec<Found> {
+pub fn of_call(imports: &Imports, call: &ast::ExprCall, scope: Code) -> Vec<Found> {
     let mut found = all_of_call(imports, call, scope);
     found.retain(|found| !found.is_lambda);
     found
 }
 
-fn all_of_call(imports: &Imports, call: &ast::ExprCall, scope: u32) -> Vec<Found> {
+fn all_of_call(imports: &Imports, call: &ast::ExprCall, scope: Code) -> Vec<Found> {
     let found = |site: RootSite, function: &Expr, receiver: Option<&Expr>| Found {
         site,
         function: Some(std::ptr::from_ref(function)),
@@ -185,6 +188,7 @@ fn all_of_call(imports: &Imports, call: &ast::ExprCall, scope: u32) -> Vec<Found
         kind,
         range: call.range(),
         converts,
+        static_arguments: StaticArguments::default(),
         options: RootOptions::default(),
         expression: None,
         receiver: None,
@@ -260,16 +264,17 @@ fn site(
     arguments: Option<&ast::Arguments>,
     target: RootTarget,
     range: TextRange,
-    scope: u32,
+    scope: Code,
 ) -> Option<RootSite> {
     let mut options = RootOptions::default();
+    let mut static_arguments = StaticArguments::default();
     let mut converts = maker.dialect.converts();
     let mut autograph = None;
     for keyword in arguments.iter().flat_map(|arguments| arguments.keywords.iter()) {
         let value = &keyword.value;
         let Some(name) = &keyword.arg else {
             // `jax.jit(f, **options)`
-            options.more_static = Some(Name::empty());
+            static_arguments.more = Some(MoreStatic::Other);
             continue;
         };
         match name.as_str() {
@@ -277,23 +282,22 @@ fn site(
             "input_signature" => options.input_signature = !value.is_none_literal_expr(),
             "experimental_autograph_options" => options.features = attribute_names(value),
             "fullgraph" => options.full_graph = boolean(value) == Some(true),
-            "static_argnames" | "static_argnums" | "static_broadcasted_argnums" => match literals(value) {
-                Some(literals) => options.static_parameters.extend(literals),
-                None => options.more_static = Some(variable(value)),
-            },
-            "in_axes" => options.static_parameters.extend(unmapped(value)),
+            "static_argnames" | "static_argnums" | "static_broadcasted_argnums" => {
+                static_arguments.add(value)
+            }
+            "in_axes" => static_arguments.add_unmapped(value),
             "disable" if boolean(value) == Some(true) => return None,
             _ => {}
         }
     }
     if maker.name == "equinox.filter_jit" {
         // Only arrays are traced; other arguments stay Python values.
-        options.more_static = Some(Name::empty());
+        static_arguments.more = Some(MoreStatic::Other);
     }
     if maker.kind == RootKind::JaxVmap
         && let Some(in_axes) = arguments.and_then(|arguments| arguments.args.get(1))
     {
-        options.static_parameters.extend(unmapped(in_axes));
+        static_arguments.add_unmapped(in_axes);
     }
     match maker.kind {
         RootKind::Qjit => {
@@ -310,6 +314,7 @@ fn site(
         kind: maker.kind,
         range,
         converts,
+        static_arguments,
         options,
         expression: None,
         receiver: None,
@@ -361,13 +366,9 @@ pub fn name_features(index: &mut FileIndex, body: &[ast::Stmt]) {
 }
 
 /// Resolves static arguments that the module assigns to a variable, `STATIC = ("mode",)`.
-pub fn name_static_parameters(index: &mut FileIndex, body: &[ast::Stmt]) {
-    for options in index.roots.iter_mut().map(|site| &mut site.options) {
-        let constant = options.more_static.as_ref().filter(|name| !name.is_empty());
-        if let Some(named) = constant.and_then(|name| literals(assigned(body, name)?)) {
-            options.static_parameters.extend(named);
-            options.more_static = None;
-        }
+pub fn resolve_static_arguments(index: &mut FileIndex, body: &[ast::Stmt]) {
+    for site in &mut index.roots {
+        site.static_arguments.resolve(|name| assigned(body, name));
     }
 }
 
@@ -378,47 +379,6 @@ fn assigned<'a>(body: &'a [ast::Stmt], name: &Name) -> Option<&'a Expr> {
         [Expr::Name(target)] if target.id == *name => Some(&*assign.value),
         _ => None,
     })
-}
-
-/// The name of a variable; empty for any other expression.
-fn variable(value: &Expr) -> Name {
-    value.as_name_expr().map_or_else(Name::empty, |name| name.id.clone())
-}
-
-/// Names and positions of static arguments, as text: `(0, "mode")` -> `0`, `mode`. `None` if the value does not
-/// consist of literals.
-fn literals(value: &Expr) -> Option<Vec<Name>> {
-    let elements: &[Expr] = match value {
-        Expr::List(list) => &list.elts,
-        Expr::Tuple(tuple) => &tuple.elts,
-        Expr::Set(set) => &set.elts,
-        Expr::NoneLiteral(_) => &[],
-        other => std::slice::from_ref(other),
-    };
-    let literal = |element: &Expr| match element {
-        Expr::StringLiteral(literal) => Some(Name::new(literal.value.to_str())),
-        Expr::NumberLiteral(literal) => match &literal.value {
-            ast::Number::Int(number) => Some(Name::new(number.to_string())),
-            _ => None,
-        },
-        _ => None,
-    };
-    elements.iter().map(literal).collect()
-}
-
-/// The positions of the arguments that `vmap` does not map: `in_axes=(0, None)` -> `1`.
-fn unmapped(value: &Expr) -> Vec<Name> {
-    let elements: &[Expr] = match value {
-        Expr::List(list) => &list.elts,
-        Expr::Tuple(tuple) => &tuple.elts,
-        _ => return Vec::new(),
-    };
-    elements
-        .iter()
-        .enumerate()
-        .filter(|(_, element)| element.is_none_literal_expr())
-        .map(|(position, _)| Name::new(position.to_string()))
-        .collect()
 }
 
 /// Keras classes and the methods that Keras calls while tracing.
@@ -442,7 +402,7 @@ pub fn add_methods(index: &mut FileIndex) {
         return;
     }
     let mut sites = Vec::new();
-    for class in 0..index.definitions.classes.len() {
+    for class in index.definitions.classes.indices() {
         let Some(keras) = keras_base(index, class, 0) else { continue };
         sites.extend(keras_methods(index, class, keras));
     }
@@ -456,20 +416,21 @@ pub type KerasClass = (&'static str, &'static [&'static str]);
 /// The root sites of a Keras class's methods.
 pub fn keras_methods(
     index: &FileIndex,
-    class: usize,
+    class: ClassIndex,
     (library, methods): KerasClass,
 ) -> impl Iterator<Item = RootSite> + '_ {
     let own = index.definitions.classes.get(class).into_iter().flat_map(|class| &class.methods);
     let traced = own.filter(move |method| methods.contains(&index.short_name(**method)));
     traced.filter_map(move |method| {
-        let entry = index.definitions.functions.get(*method as usize)?;
+        let entry = index.definitions.functions.get(*method)?;
         Some(RootSite {
             target: RootTarget::Own(*method),
-            scope: crate::index::MODULE,
+            scope: Code::Module,
             dialect: if library == "tf_keras" { Dialect::Tensorflow } else { Dialect::Keras },
             kind: RootKind::KerasMethod,
             range: entry.name_range,
             converts: library == "tf_keras",
+            static_arguments: StaticArguments::default(),
             options: RootOptions::default(),
             expression: None,
             receiver: None,
@@ -478,7 +439,7 @@ pub fn keras_methods(
 }
 
 /// The Keras class that a file's class derives from.
-fn keras_base(index: &FileIndex, class: usize, depth: usize) -> Option<KerasClass> {
+fn keras_base(index: &FileIndex, class: ClassIndex, depth: usize) -> Option<KerasClass> {
     if depth > 8 {
         return None;
     }
@@ -494,8 +455,8 @@ fn keras_base(index: &FileIndex, class: usize, depth: usize) -> Option<KerasClas
         if tail.is_some() {
             return None;
         }
-        let base_class =
-            index.definitions.classes[..class].iter().rposition(|candidate| candidate.qualname == head)?;
+        let mut before = index.definitions.classes.iter_enumerated().take(class.as_usize()).rev();
+        let (base_class, _) = before.find(|(_, candidate)| candidate.qualname == head)?;
         keras_base(index, base_class, depth + 1)
     })
 }

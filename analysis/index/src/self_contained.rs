@@ -15,47 +15,45 @@
 
 use ruff_text_size::TextRange;
 
+use crate::ids::FunctionIndex;
 use crate::index::FileIndex;
 use ag_syntax::functions::FunctionPath;
 
 impl FileIndex {
     /// A function and all functions nested in it.
-    pub fn with_nested(&self, function: u32) -> impl Iterator<Item = u32> + '_ {
+    pub fn with_nested(&self, function: FunctionIndex) -> impl Iterator<Item = FunctionIndex> + '_ {
         let functions = &self.definitions.functions;
-        let range = functions.get(function as usize).map_or(TextRange::default(), |entry| entry.range);
-        let after = functions.iter().enumerate().skip(function as usize);
-        after.take_while(move |(_, entry)| range.contains_range(entry.range)).map(|(nested, _)| nested as u32)
+        let range = functions.get(function).map_or(TextRange::default(), |entry| entry.range);
+        let after = functions.iter_enumerated().skip(function.as_usize());
+        after.take_while(move |(_, entry)| range.contains_range(entry.range)).map(|(nested, _)| nested)
     }
 
     /// Whether other code does not depend on the body of an outermost function, except on whether it is a
     /// generator.
-    pub fn is_self_contained(&self, function: u32) -> bool {
-        self.with_nested(function).all(|nested| {
-            self.signatures.get(nested as usize).is_some_and(|signature| !signature.binds_outside())
-        })
+    pub fn is_self_contained(&self, function: FunctionIndex) -> bool {
+        self.with_nested(function)
+            .all(|nested| self.signatures.get(nested).is_some_and(|signature| !signature.binds_outside()))
     }
 
     /// Whether an outermost function contains an import, `global` or `nonlocal`.
-    pub fn rebinds(&self, function: u32) -> bool {
-        self.with_nested(function).any(|nested| {
-            self.signatures.get(nested as usize).is_none_or(|signature| signature.rebinds)
-        })
+    pub fn rebinds(&self, function: FunctionIndex) -> bool {
+        self.with_nested(function)
+            .any(|nested| self.signatures.get(nested).is_none_or(|signature| signature.rebinds))
     }
 
     /// The outermost function that contains a function, or the function itself.
-    pub fn outermost(&self, function: u32) -> u32 {
-        let parent = self.definitions.functions.get(function as usize).and_then(|entry| entry.parent);
+    pub fn outermost(&self, function: FunctionIndex) -> FunctionIndex {
+        let parent = self.definitions.functions.get(function).and_then(|entry| entry.parent);
         parent.map_or(function, |parent| self.outermost(parent))
     }
 
     /// The bodies that annotated source may omit: those of outermost functions that are not `needed`, if they
     /// have no syntax errors, no `yield`, and a unique name.
-    pub fn omittable_bodies(&self, needed: &dyn Fn(u32) -> bool) -> Vec<TextRange> {
+    pub fn omittable_bodies(&self, needed: &dyn Fn(FunctionIndex) -> bool) -> Vec<TextRange> {
         let outermost =
-            self.definitions.functions.iter().enumerate().filter(|(_, entry)| entry.parent.is_none());
-        let bodies = outermost.filter_map(|(position, entry)| {
-            let function = position as u32;
-            let signature = self.signatures.get(position)?;
+            self.definitions.functions.iter_enumerated().filter(|(_, entry)| entry.parent.is_none());
+        let bodies = outermost.filter_map(|(function, entry)| {
+            let signature = self.signatures.get(function)?;
             let broken = self.syntax_errors.iter().any(|(range, _)| entry.range.intersect(*range).is_some());
             // Functions with the same name are distinguished by their order.
             let twin = FunctionPath { qualname: entry.path.qualname.clone(), occurrence: 1 };

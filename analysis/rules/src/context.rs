@@ -103,7 +103,7 @@ impl<'a> FunctionContext<'a> {
     /// only that `x` is bound.
     pub fn fact_of(&self, definition: &Def) -> &'a Fact {
         let fact = match definition.kind {
-            DefKind::Parameter(position) => self.types.parameters.get(position as usize),
+            DefKind::Parameter(position) => self.types.parameters.get(position.into()),
             DefKind::AugAssign | DefKind::Undefined | DefKind::Delete => None,
             _ => expressions::at(self.def(), definition.range).map(|bound| self.python_fact(bound)),
         };
@@ -118,9 +118,9 @@ impl<'a> FunctionContext<'a> {
 
     /// Whether instances of a class are certainly neither Tensors nor structures of Tensors: a class of this
     /// file without other base classes.
-    pub fn is_plain_class(&self, module: &str, class: &str) -> bool {
+    pub fn is_plain_class(&self, module: Option<&str>, class: &str) -> bool {
         classes::plain_classes(self.db, self.document).iter().any(|plain| plain == class)
-            && module_name(self.db, self.document).as_ref().is_none_or(|own| *own == module)
+            && module_name(self.db, self.document).as_deref().is_none_or(|own| Some(own) == module)
     }
 
     /// The function of the project that a call resolves to, if there is exactly one.
@@ -164,10 +164,8 @@ impl<'a> FunctionContext<'a> {
     pub fn builtin(&self, expression: &'a Expr) -> Option<&'a str> {
         let name = expression.as_name_expr()?;
         let shadowed = self.flow.scope().is_local(&name.id) || self.imports.get(&name.id).is_some();
-        let elsewhere = self
-            .fact(expression)
-            .callee()
-            .is_some_and(|callee| !matches!(callee.module.as_str(), "builtins" | "__builtins__" | ""));
+        let module = self.fact(expression).callee().and_then(|callee| callee.module.as_deref());
+        let elsewhere = module.is_some_and(|module| !matches!(module, "builtins" | "__builtins__"));
         (!shadowed && !elsewhere).then_some(name.id.as_str())
     }
 

@@ -188,11 +188,7 @@ pub(super) fn is_created_before_tracing(ctx: &FunctionContext, expression: &Expr
 /// Whether a parameter is listed in `static_argnums` or `static_argnames`.
 pub(super) fn is_static(ctx: &FunctionContext, parameter: &Parameter) -> bool {
     let position = ctx.stage.parameters.iter().position(|other| other.name == parameter.name);
-    ctx.stage
-        .options
-        .static_parameters
-        .iter()
-        .any(|name| *name == parameter.name || position.is_some_and(|position| name.parse() == Ok(position)))
+    position.is_some_and(|position| ctx.stage.static_parameters.contains(position.into()))
 }
 
 /// Whether an exception raised at `range` is caught in this function.

@@ -9,11 +9,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ag_db::{Database, Document, text};
 use ag_index::answers::ScopeTypes;
-use ag_index::index::{FunctionId, MODULE, file_index, function_ast, tree};
+use ag_index::ids::{Code, DocumentIndex};
+use ag_index::index::{FunctionId, file_index, function_ast, tree};
 use ag_index::oracle::{Answer, Assumptions, Question, Scope, Source, TypeOracle};
 use ag_index::place::Place;
 use ag_syntax::expressions;
 use rayon::prelude::*;
+use ruff_index::{IndexSlice, IndexVec};
 use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -32,7 +34,7 @@ pub struct RunCache {
     /// The documents of the run.
     documents: Arc<[Document]>,
     /// The documents that the oracle was restricted to.
-    restricted: Option<Vec<u32>>,
+    restricted: Option<Vec<DocumentIndex>>,
     pub(crate) rounds: Vec<Round>,
     /// After the last round; `None` before the first run.
     fixpoint: Option<Fixpoint>,
@@ -53,7 +55,7 @@ impl RunCache {
         self.fixpoint.as_ref().filter(|_| Arc::ptr_eq(&self.documents, documents))
     }
 
-    pub(crate) fn restricted(&self) -> Option<&[u32]> {
+    pub(crate) fn restricted(&self) -> Option<&[DocumentIndex]> {
         self.restricted.as_deref()
     }
 
@@ -108,7 +110,7 @@ impl Run<'_> {
             Effect::Types => None,
         };
         self.index();
-        let mut fixpoint = Fixpoint::new(self.db, self.documents.to_vec(), self.options.clone());
+        let mut fixpoint = Fixpoint::new(self.db, self.documents().to_owned(), self.options.clone());
         let restricted = self.restriction(&fixpoint);
         self.oracle.set_sources(self.sources());
         self.oracle.restrict(restricted.as_deref());
@@ -129,7 +131,7 @@ impl Run<'_> {
             }
         };
         let results =
-            Results { stages: stages::of_documents(self.db, &fixpoint, self.documents, &answers), answers };
+            Results { stages: stages::of_documents(self.db, &fixpoint, self.documents(), &answers), answers };
         let cache = RunCache {
             documents: Arc::clone(self.documents),
             restricted,
@@ -138,6 +140,10 @@ impl Run<'_> {
             attributes: AttributesByRound::default(),
         };
         Outcome::All(Box::new((results, cache)))
+    }
+
+    pub(crate) fn documents(&self) -> &IndexSlice<DocumentIndex, Document> {
+        IndexSlice::from_raw(self.documents)
     }
 
     /// Indexes all documents, on all threads.
@@ -150,7 +156,7 @@ impl Run<'_> {
         });
     }
 
-    fn sources(&self) -> Vec<Source> {
+    fn sources(&self) -> IndexVec<DocumentIndex, Source> {
         let current = |document: &Document| {
             let index = Arc::clone(file_index(self.db, *document));
             source(self.db, *document, &Version { text: text(self.db, *document), index })
@@ -160,14 +166,14 @@ impl Run<'_> {
 
     /// With selective limits, types are inferred only in the modules of the fixpoint's scopes. Otherwise a few
     /// roots would require the whole project through transitive imports.
-    fn restriction(&self, fixpoint: &Fixpoint) -> Option<Vec<u32>> {
+    fn restriction(&self, fixpoint: &Fixpoint) -> Option<Vec<DocumentIndex>> {
         if self.options.isolated {
-            return Some((0..self.documents.len() as u32).collect());
+            return Some(self.documents().indices().collect());
         }
         if !fixpoint.limits.selective {
             return None;
         }
-        let mut documents: Vec<u32> =
+        let mut documents: Vec<_> =
             fixpoint.scopes(self.db).into_iter().map(|scope| scope.document).collect();
         documents.dedup();
         (!documents.is_empty()).then_some(documents)
@@ -223,17 +229,18 @@ impl Run<'_> {
         assumptions: &Assumptions,
     ) -> bool {
         let Some(document) = scopes.clone().next().map(|scope| scope.document) else { return false };
-        scopes.all(|scope| scope.document == document && scope.function != MODULE)
-            && file_index(self.db, self.documents[document as usize]).syntax_errors.is_empty()
-            && import_cycles::is_outside(self.db, self.documents, document, assumptions)
+        scopes.all(|scope| scope.document == document && scope.code != Code::Module)
+            && file_index(self.db, self.documents()[document]).syntax_errors.is_empty()
+            && import_cycles::is_outside(self.db, self.documents(), document, assumptions)
     }
 
     /// Sets the locations of calls in the user's text.
     pub(crate) fn located(&self, scopes: &[Scope], types: Vec<Arc<ScopeTypes>>) -> Vec<Arc<ScopeTypes>> {
+        let documents = self.documents();
         let mut scoped: Vec<_> = scopes.iter().copied().zip(types).collect();
         scoped.par_iter_mut().for_each_with(self.db.clone(), |db, (scope, types)| {
             if !types.calls.is_empty() {
-                let places = places(db, self.documents[scope.document as usize], scope.function);
+                let places = places(db, documents[scope.document], scope.code);
                 Arc::make_mut(types).locate(&places);
             }
         });
@@ -254,19 +261,19 @@ pub(crate) fn source(db: &Database, document: Document, version: &Version) -> So
 }
 
 /// The locations of all expressions of a scope, by their ids.
-fn places(db: &Database, document: Document, function: u32) -> Vec<Place> {
+fn places(db: &Database, document: Document, code: Code) -> Vec<Place> {
     fn all(expressions: &[&Expr], place: impl Fn(TextRange) -> Place) -> Vec<Place> {
         expressions.iter().map(|expression| place(expression.range())).collect()
     }
     let index = file_index(db, document);
-    match index.definitions.functions.get(function as usize) {
+    match index.function(code) {
         Some(entry) => {
             let ast = function_ast(db, FunctionId::new(db, document, entry.path.clone()));
             let ast = ast.as_ref();
             ast.map(|ast| all(&expressions::of_function(ast.def()), Place::in_function)).unwrap_or_default()
         }
         None => {
-            let place = |range| index.place(MODULE, range);
+            let place = |range| index.place(Code::Module, range);
             tree(db, document).map(|tree| all(&expressions::of_body(tree.suite()), place)).unwrap_or_default()
         }
     }

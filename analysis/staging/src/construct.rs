@@ -53,7 +53,7 @@ pub struct Construct {
     /// The whole construct: the statement (an `elif` from its keyword), or the expression.
     pub range: TextRange,
     /// The tested or iterated expression.
-    pub test: ExprId,
+    pub test: Option<ExprId>,
     pub test_range: TextRange,
     pub binding: Binding,
     pub why: Why,

@@ -68,20 +68,12 @@ fn construct(node: ConstructNode, parent: Option<u32>, fact: Lookup) -> Construc
         ConstructNode::Compare(compare) => binding::of_chain(compare, fact),
         _ => test.map_or(Binding::Unknown, |test| binding::of_test(test, fact)),
     };
-    let (test_id, test_range) = match (test, test_range) {
+    let (test, test_range) = match (test, test_range) {
         (Some(test), _) => (expressions::id(test), test.range()),
         (None, Some((range, index))) => (index.load().as_u32().map(ExprId), range),
         (None, None) => (None, range),
     };
-    Construct {
-        kind,
-        range,
-        test: test_id.unwrap_or(ExprId(u32::MAX)),
-        test_range,
-        binding,
-        why: std::sync::Arc::from([]),
-        parent,
-    }
+    Construct { kind, range, test, test_range, binding, why: std::sync::Arc::from([]), parent }
 }
 
 /// The binding time of a `for`, determined by its iterable.

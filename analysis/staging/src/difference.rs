@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use ag_index::ids::{Code, FunctionIndex};
 use ag_index::index::{FileIndex, ParameterSyntax, Signature};
 use ag_index::roots::RootSite;
 use ruff_db::source::SourceText;
@@ -27,9 +28,9 @@ pub struct Version {
 #[derive(Debug, Default)]
 pub struct Difference {
     /// They include the functions nested in a changed function.
-    pub functions: Vec<u32>,
+    pub functions: Vec<FunctionIndex>,
     /// The methods among them that set attributes. The types of other code may change if the attributes' types do.
-    pub methods: Vec<u32>,
+    pub methods: Vec<FunctionIndex>,
 }
 
 /// The functions whose code differs; `None` if the edit may affect other code by more than attributes.
@@ -43,8 +44,7 @@ pub fn between(before: &Version, after: &Version) -> Option<Difference> {
     }
     let mut difference = Difference::default();
     let (mut old_end, mut new_end) = (TextSize::default(), TextSize::default());
-    for (position, (old, new)) in
-        (0u32..).zip(old.definitions.functions.iter().zip(&new.definitions.functions))
+    for ((position, old), new) in old.definitions.functions.iter_enumerated().zip(&new.definitions.functions)
     {
         if let Some(parent) = old.parent {
             if difference.functions.contains(&parent) {
@@ -86,7 +86,7 @@ pub fn between(before: &Version, after: &Version) -> Option<Difference> {
     let is_contained = |version: &Version| {
         version.index.syntax_errors.iter().all(|(range, _)| {
             let functions = &version.index.definitions.functions;
-            difference.functions.iter().any(|function| functions[*function as usize].range.contains_range(*range))
+            difference.functions.iter().any(|function| functions[*function].range.contains_range(*range))
         })
     };
     (is_contained(before) && is_contained(after)).then_some(difference)
@@ -107,7 +107,7 @@ fn same_outline(old: &FileIndex, new: &FileIndex) -> bool {
 /// Whether a run starts from the same state: it finds the same roots, and callers of the `relevant` names in the same
 /// functions. `before` and `after` differ as [`between`] requires.
 pub fn same_start(before: &FileIndex, after: &FileIndex, relevant: &FxHashSet<Name>) -> bool {
-    let stages = |index: &FileIndex| -> FxHashSet<u32> {
+    let stages = |index: &FileIndex| -> FxHashSet<Code> {
         index.lambdas.iter().filter(|lambda| lambda.stages).map(|lambda| lambda.scope).collect()
     };
     let calls = || before.calls.symmetric_difference(&after.calls);
@@ -121,13 +121,25 @@ pub fn same_start(before: &FileIndex, after: &FileIndex, relevant: &FxHashSet<Na
 
 /// Equality but for positions and expression ids.
 fn same_root(before: &RootSite, after: &RootSite) -> bool {
-    let RootSite { target, scope, dialect, kind, converts, options, expression, receiver, range: _ } = before;
+    let RootSite {
+        target,
+        scope,
+        dialect,
+        kind,
+        converts,
+        options,
+        static_arguments,
+        expression,
+        receiver,
+        range: _,
+    } = before;
     *target == after.target
         && *scope == after.scope
         && *dialect == after.dialect
         && *kind == after.kind
         && *converts == after.converts
         && *options == after.options
+        && *static_arguments == after.static_arguments
         && expression.is_some() == after.expression.is_some()
         && receiver.is_some() == after.receiver.is_some()
 }
@@ -180,14 +192,14 @@ impl Version {
         self.text.as_str().get(std::ops::Range::<usize>::from(range)).unwrap_or_default()
     }
 
-    fn is_generator(&self, function: u32) -> bool {
-        self.index.signatures.get(function as usize).is_some_and(|signature| signature.is_generator)
+    fn is_generator(&self, function: FunctionIndex) -> bool {
+        self.index.signatures.get(function).is_some_and(|signature| signature.is_generator)
     }
 
     /// `def g(x):`
-    fn header(&self, function: u32) -> &str {
-        let start = self.index.definitions.functions[function as usize].range.start();
-        let end = self.index.signatures.get(function as usize).map_or(start, |signature| signature.body_at);
+    fn header(&self, function: FunctionIndex) -> &str {
+        let start = self.index.definitions.functions[function].range.start();
+        let end = self.index.signatures.get(function).map_or(start, |signature| signature.body_at);
         self.slice(TextRange::new(start, end.max(start)))
     }
 }

@@ -17,6 +17,7 @@ mod roots;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use ruff_index::{IndexSlice, IndexVec};
 use ruff_python_ast::name::Name;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -25,9 +26,10 @@ use ag_db::Db;
 use ag_db::Document;
 use ag_index::answers::{CallSite, ScopeTypes, Target};
 use ag_index::assumed::AssumedType;
-use ag_index::assumptions::{RootOptions, Source, Unconverted};
+use ag_index::assumptions::{RootOptions, Source, StaticParameters, Unconverted};
 use ag_index::dialect::{Dialect, RootKind};
-use ag_index::index::{FileIndex, MODULE, ParameterSyntax, file_index};
+use ag_index::ids::{Code, DocumentIndex, ParameterIndex};
+use ag_index::index::{FileIndex, ParameterSyntax, file_index};
 use ag_index::lambdas::{LambdaStage, LambdaTypes};
 use ag_index::modules::module_name;
 use ag_index::oracle::{Assumption, Assumptions, Scope};
@@ -55,6 +57,7 @@ pub struct Staged {
     pub unconverted: Option<Unconverted>,
     /// The declaration of the root, or the call that reaches the function.
     pub cause: Cause,
+    pub static_parameters: StaticParameters,
     pub options: RootOptions,
 }
 
@@ -90,8 +93,8 @@ pub struct ParameterAssumption {
 
 /// The state of a run.
 pub struct Fixpoint {
-    documents: Vec<Document>,
-    positions: FxHashMap<Document, u32>,
+    documents: IndexVec<DocumentIndex, Document>,
+    positions: FxHashMap<Document, DocumentIndex>,
     options: StagingOptions,
     pub limits: AnalysisLimits,
     /// Empty when the limits are selective.
@@ -105,18 +108,18 @@ pub struct Fixpoint {
     pub staged: BTreeMap<Scope, Staged>,
     evidence: BTreeMap<Scope, u8>,
     /// The arguments that a scope passes: (callee, parameter, argument).
-    contributions: BTreeMap<Scope, Vec<(Scope, u32, Contribution)>>,
-    pub parameters: BTreeMap<Scope, Vec<ParameterAssumption>>,
+    contributions: BTreeMap<Scope, Vec<(Scope, ParameterIndex, Contribution)>>,
+    pub parameters: BTreeMap<Scope, IndexVec<ParameterIndex, ParameterAssumption>>,
     returns: BTreeMap<Scope, AssumedType>,
     /// Recursive functions whose result is unknown for a reason other than the recursion.
     unknown_recursive: BTreeSet<Scope>,
     lambdas: BTreeMap<Scope, Vec<LambdaTypes>>,
     /// The types of defaults that are not literals: [`ScopeTypes::defaults`].
-    defaults: BTreeMap<Scope, Vec<(u32, AssumedType)>>,
+    defaults: BTreeMap<Scope, Vec<(ParameterIndex, AssumedType)>>,
     /// The arguments with which functions call their own parameters: [`ScopeTypes::applied`].
-    applied: BTreeMap<Scope, Vec<(u32, Vec<AssumedType>)>>,
+    applied: BTreeMap<Scope, Vec<(ParameterIndex, Vec<AssumedType>)>>,
     /// The lambdas that a scope passes to functions: (lambda, callee, parameter).
-    given_lambdas: BTreeMap<Scope, Vec<(ExprId, Scope, u32)>>,
+    given_lambdas: BTreeMap<Scope, Vec<(ExprId, Scope, ParameterIndex)>>,
     /// Functions that unconverted code calls, and why it does not convert them. Types do not depend on it.
     pub called_unconverted: BTreeMap<Scope, Unconverted>,
     /// The other types that a body binds its parameters to. Monotone: a type is never removed.
@@ -124,9 +127,9 @@ pub struct Fixpoint {
 }
 
 impl Fixpoint {
-    pub fn new(db: &dyn Db, documents: Vec<Document>, options: StagingOptions) -> Self {
+    pub fn new(db: &dyn Db, documents: IndexVec<DocumentIndex, Document>, options: StagingOptions) -> Self {
         let positions =
-            documents.iter().enumerate().map(|(position, document)| (*document, position as u32)).collect();
+            documents.iter_enumerated().map(|(position, document)| (*document, position)).collect();
         let limits = AnalysisLimits::of(documents.len(), options.thorough);
         let hierarchy = if limits.selective { Hierarchy::default() } else { Hierarchy::of(db, &documents) };
         let mut fixpoint = Self {
@@ -174,31 +177,27 @@ impl Fixpoint {
     }
 
     fn index<'db>(&self, db: &'db dyn Db, scope: Scope) -> &'db FileIndex {
-        file_index(db, self.documents[scope.document as usize])
+        file_index(db, self.documents[scope.document])
     }
 
     /// All documents, in the order of their indices.
-    pub fn documents(&self) -> &[Document] {
+    pub fn documents(&self) -> &IndexSlice<DocumentIndex, Document> {
         &self.documents
     }
 
     /// The position of a document in the list of documents.
-    pub fn position(&self, document: Document) -> Option<u32> {
+    pub fn position(&self, document: Document) -> Option<DocumentIndex> {
         self.positions.get(&document).copied()
     }
 
     pub fn document(&self, scope: Scope) -> Document {
-        self.documents[scope.document as usize]
+        self.documents[scope.document]
     }
 
     /// Whether the types of a staged function are inferred.
     pub fn is_typed(&self, db: &dyn Db, scope: Scope) -> bool {
         !self.limits.selective
-            || self
-                .index(db, scope)
-                .signatures
-                .get(scope.function as usize)
-                .is_some_and(|signature| signature.tests_values)
+            || self.index(db, scope).signature(scope.code).is_some_and(|signature| signature.tests_values)
     }
 
     /// Updates the assumptions from the answers of a round. Returns whether anything changed.
@@ -217,7 +216,7 @@ impl Fixpoint {
                 known.join(others);
                 changed |= *known != before;
             }
-            if scope.function != MODULE {
+            if scope.code != Code::Module {
                 let mut returns = types.returns.clone();
                 if returns.unknown && !returns.is_empty() && self.is_recursive(db, *scope, types) {
                     returns.unknown = self.is_unknown_without_recursion(*scope, &returns);
@@ -247,11 +246,11 @@ impl Fixpoint {
             return false;
         }
         let distance = self.evidence.get(&scope).copied().unwrap_or_default();
-        let functions = &file_index(db, self.documents[scope.document as usize]).definitions.functions;
+        let functions = &file_index(db, self.documents[scope.document]).definitions.functions;
         let mut changed = false;
-        for (position, entry) in functions.iter().enumerate() {
-            let nested = Scope { document: scope.document, function: position as u32 };
-            if entry.parent == Some(scope.function)
+        for (function, entry) in functions.iter_enumerated() {
+            let nested = Scope { document: scope.document, code: Code::Function(function) };
+            if entry.parent == scope.code.function()
                 && entry.class.is_none()
                 && !self.staged.contains_key(&nested)
                 && !self.evidence.contains_key(&nested)
@@ -284,11 +283,11 @@ impl Fixpoint {
             .iter()
             .filter(|(_, staged)| staged.unconverted.is_some_and(|reason| reason != Unconverted::Syntax))
             .filter(|(scope, _)| {
-                let functions = &self.index(db, **scope).definitions.functions;
-                let entry = functions.get(scope.function as usize).filter(|entry| entry.class.is_none());
+                let entry =
+                    self.index(db, **scope).function(scope.code).filter(|entry| entry.class.is_none());
                 let parent = entry.and_then(|entry| entry.parent);
                 parent.is_some_and(|function| {
-                    let parent = self.staged.get(&Scope { document: scope.document, function });
+                    let parent = self.staged.get(&Scope { document: scope.document, code: function.into() });
                     parent.is_some_and(|parent| parent.converts)
                 })
             })
@@ -306,20 +305,20 @@ impl Fixpoint {
     fn scope_of(&self, db: &dyn Db, target: &Target) -> Option<Scope> {
         let document = *self.positions.get(&target.document)?;
         let (function, _) = file_index(db, target.document).definitions.find(&target.path)?;
-        Some(Scope { document, function })
+        Some(Scope { document, code: Code::Function(function) })
     }
 
     fn absorb_roots(&mut self, db: &dyn Db, scope: Scope, types: &ScopeTypes) -> bool {
         let mut changed = false;
         let index = self.index(db, scope);
         for (position, target) in &types.roots {
-            let Some(site) = index.roots.get(*position as usize) else { continue };
+            let Some(site) = index.roots.get(*position) else { continue };
             let Some(function) = self.scope_of(db, target) else { continue };
             if !self.options.dialects.is_empty() && !self.options.dialects.contains(&site.dialect) {
                 continue;
             }
             let cause = Cause { scope, place: index.place(site.scope, site.range) };
-            changed |= self.stage(db, function, Staged::at(site, cause));
+            changed |= self.stage_root(db, function, site, cause);
         }
         changed
     }
@@ -343,9 +342,9 @@ impl Fixpoint {
             };
             for target in &call.targets {
                 let Some(callee) = self.scope_of(db, target) else { continue };
-                let overriding = match call.on_self {
-                    true => self.overriding(db, scope, self.index(db, callee).short_name(callee.function)),
-                    false => Vec::new(),
+                let overriding = match self.index(db, callee).function(callee.code) {
+                    Some(entry) if call.on_self => self.overriding(db, scope, entry.path.name()),
+                    _ => Vec::new(),
                 };
                 for method in overriding {
                     if let Some(caller) = &caller {
@@ -394,6 +393,7 @@ impl Fixpoint {
             overriding: false,
             unconverted: None,
             cause,
+            static_parameters: StaticParameters::default(),
             options: RootOptions::default(),
         })
     }
@@ -401,14 +401,14 @@ impl Fixpoint {
     /// A call from staged code stages its callee.
     fn reach(&mut self, db: &dyn Db, scope: Scope, caller: &Staged, callee: Scope, call: &CallSite) -> bool {
         let index = self.index(db, callee);
-        let Some(signature) = index.signatures.get(callee.function as usize) else { return false };
+        let Some(signature) = index.signature(callee.code) else { return false };
         let left_out = signature.decorators.iter().any(|name| {
             matches!(name.as_str(), "disable" | "ignore" | "unused" | "allow_in_graph" | "custom_op")
         });
         if caller.dialect == Dialect::Torch && left_out {
             return false;
         }
-        let document = self.documents[callee.document as usize];
+        let document = self.documents[callee.document];
         let own = is_of_framework(db, document, caller.dialect);
         if caller.depth >= self.limits.call_depth || own || is_foreign(index, caller.dialect) {
             return false;
@@ -422,7 +422,9 @@ impl Fixpoint {
             Staged { dialect: Dialect::Torch | Dialect::Jax, .. } => None,
             Staged { converts: false, .. } => Some(Unconverted::Caller),
             _ if call.implicit => Some(Unconverted::Protocol),
-            _ if index.short_name(callee.function) == "__init__" => Some(Unconverted::Constructor),
+            _ if index.function(callee.code).is_some_and(|entry| entry.path.name() == "__init__") => {
+                Some(Unconverted::Constructor)
+            }
             _ if decorated(&["do_not_convert"]) => Some(Unconverted::DoNotConvert),
             _ if decorated(&["lru_cache", "cache"]) => Some(Unconverted::Cached),
             _ => None,
@@ -436,6 +438,7 @@ impl Fixpoint {
             overriding: caller.overriding,
             unconverted,
             cause: Cause { scope, place: call.place },
+            static_parameters: StaticParameters::default(),
             options: RootOptions { full_graph: caller.options.full_graph, ..RootOptions::default() },
         };
         if let Some(reason @ (Unconverted::Caller | Unconverted::Protocol)) = unconverted {
@@ -448,7 +451,7 @@ impl Fixpoint {
     pub fn assumptions(&self, db: &dyn Db) -> Assumptions {
         let mut assumptions = Assumptions::new();
         for (scope, parameters) in &self.parameters {
-            let Some(signature) = self.index(db, *scope).signatures.get(scope.function as usize) else {
+            let Some(signature) = self.index(db, *scope).signature(scope.code) else {
                 continue;
             };
             let assumed = |(parameter, syntax): (&ParameterAssumption, &ParameterSyntax)| {
@@ -469,19 +472,19 @@ impl Fixpoint {
                 returns: self.returns.get(scope).filter(|returns| !returns.is_empty()).cloned(),
                 converts: self.staged.get(scope).is_some_and(|staged| staged.converts),
             };
-            assumptions.entry(scope.document).or_default().insert(scope.function, assumption);
+            assumptions.entry(scope.document).or_default().insert(scope.code, assumption);
         }
         for (scope, lambdas) in &self.lambdas {
             let functions = assumptions.entry(scope.document).or_default();
-            functions.entry(scope.function).or_default().lambdas.clone_from(lambdas);
+            functions.entry(scope.code).or_default().lambdas.clone_from(lambdas);
         }
         for (scope, lambdas) in &self.given_lambdas {
             let functions = assumptions.entry(scope.document).or_default();
-            let known = &mut functions.entry(scope.function).or_default().lambdas;
+            let known = &mut functions.entry(scope.code).or_default().lambdas;
             for (id, callee, parameter) in lambdas {
-                let parameters = self.applied_to(*callee, *parameter as usize);
+                let parameters = self.applied_to(*callee, *parameter);
                 if !known.iter().any(|types| types.id == *id) && !parameters.is_empty() {
-                    known.push(LambdaTypes { id: *id, parameters });
+                    known.push(LambdaTypes { id: *id, parameters: IndexVec::from_raw(parameters) });
                 }
             }
         }

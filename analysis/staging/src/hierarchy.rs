@@ -11,11 +11,13 @@
 //!         return self.step(batch)      # stages the `step` of every class derived from `Trainer`
 //! ```
 
+use ruff_index::{IndexSlice, IndexVec};
 use ruff_python_ast::name::Name;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use ag_db::Db;
 use ag_db::Document;
+use ag_index::ids::{ClassIndex, DocumentIndex};
 use ag_index::index::{FileIndex, file_index};
 use ag_index::modules::module_name;
 use ag_index::roots;
@@ -27,11 +29,11 @@ const MAX_STEPS: usize = 8;
 /// Classes with more descendants are ignored: a call on such an interface gives little evidence for each.
 const MAX_DERIVED: usize = 64;
 
-/// A class: its document, and its position in the file index.
+/// A class of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClassId {
-    pub document: u32,
-    pub class: u32,
+    pub document: DocumentIndex,
+    pub class: ClassIndex,
 }
 
 /// The classes of a project.
@@ -44,11 +46,11 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    pub fn of(db: &dyn Db, documents: &[Document]) -> Self {
+    pub fn of(db: &dyn Db, documents: &IndexSlice<DocumentIndex, Document>) -> Self {
         let modules = Modules::of(db, documents);
         let mut hierarchy = Self::default();
-        for (document, index) in (0u32..).zip(modules.indices.iter()) {
-            for (class, entry) in (0u32..).zip(&index.definitions.classes) {
+        for (document, index) in modules.indices.iter_enumerated() {
+            for (class, entry) in index.definitions.classes.iter_enumerated() {
                 let class = ClassId { document, class };
                 for base in &entry.bases {
                     if let Some(base) = modules.own(class, base) {
@@ -94,7 +96,11 @@ impl Hierarchy {
     }
 
     /// The Keras methods of classes whose Keras base is inherited through another file of the project.
-    pub fn keras_roots(&self, db: &dyn Db, documents: &[Document]) -> Vec<(u32, RootSite)> {
+    pub fn keras_roots(
+        &self,
+        db: &dyn Db,
+        documents: &IndexSlice<DocumentIndex, Document>,
+    ) -> Vec<(DocumentIndex, RootSite)> {
         let mut sites = Vec::new();
         let mut classes: Vec<_> = self.bases.keys().copied().collect();
         classes.sort_unstable();
@@ -106,11 +112,10 @@ impl Hierarchy {
             else {
                 continue;
             };
-            let Some(document) = documents.get(class.document as usize) else { continue };
+            let Some(document) = documents.get(class.document) else { continue };
             let index = file_index(db, *document);
-            sites.extend(
-                roots::keras_methods(index, class.class as usize, keras).map(|site| (class.document, site)),
-            );
+            let methods = roots::keras_methods(index, class.class, keras);
+            sites.extend(methods.map(|site| (class.document, site)));
         }
         sites
     }
@@ -118,20 +123,20 @@ impl Hierarchy {
 
 /// The documents by their module names.
 struct Modules<'db> {
-    indices: Vec<&'db FileIndex>,
-    names: Vec<Option<Name>>,
-    packages: Vec<bool>,
-    positions: FxHashMap<Name, u32>,
+    indices: IndexVec<DocumentIndex, &'db FileIndex>,
+    names: IndexVec<DocumentIndex, Option<Name>>,
+    packages: IndexVec<DocumentIndex, bool>,
+    positions: FxHashMap<Name, DocumentIndex>,
 }
 
 impl<'db> Modules<'db> {
-    fn of(db: &'db dyn Db, documents: &[Document]) -> Self {
-        let names: Vec<_> = documents
+    fn of(db: &'db dyn Db, documents: &IndexSlice<DocumentIndex, Document>) -> Self {
+        let names: IndexVec<DocumentIndex, Option<Name>> = documents
             .iter()
             .map(|document| module_name(db, *document).as_ref().map(|name| imports::canonical(name)))
             .collect();
         let positions =
-            names.iter().zip(0u32..).filter_map(|(name, position)| Some((name.clone()?, position)));
+            names.iter_enumerated().filter_map(|(position, name)| Some((name.clone()?, position)));
         let is_package = |document: &Document| document.file(db).path(db).as_str().ends_with("__init__.py");
         Self {
             indices: documents.iter().map(|document| &**file_index(db, *document)).collect(),
@@ -143,28 +148,29 @@ impl<'db> Modules<'db> {
 
     /// A base that is defined in the same file, before the class.
     fn own(&self, class: ClassId, base: &str) -> Option<ClassId> {
-        let classes = &self.indices.get(class.document as usize)?.definitions.classes;
-        let found = classes.get(..class.class as usize)?.iter().rposition(|known| known.qualname == base)?;
-        Some(ClassId { document: class.document, class: found as u32 })
+        let classes = &self.indices.get(class.document)?.definitions.classes;
+        let mut before = classes.iter_enumerated().take(class.class.as_usize()).rev();
+        let (found, _) = before.find(|(_, known)| known.qualname == base)?;
+        Some(ClassId { document: class.document, class: found })
     }
 
     /// The dotted name of a base that a file imports.
-    fn imported(&self, document: u32, base: &str) -> Option<Name> {
+    fn imported(&self, document: DocumentIndex, base: &str) -> Option<Name> {
         let (head, tail) = base.split_once('.').map_or((base, None), |(head, tail)| (head, Some(tail)));
-        let name = self.indices.get(document as usize)?.imports.get(head)?;
+        let name = self.indices.get(document)?.imports.get(head)?;
         let name = tail.map_or_else(|| name.clone(), |tail| Name::new(format!("{name}.{tail}")));
         Some(imports::canonical(&self.absolute(document, &name)?))
     }
 
     /// `..layers.Base` in `package.models.net` -> `package.layers.Base`.
-    fn absolute(&self, document: u32, name: &str) -> Option<Name> {
+    fn absolute(&self, document: DocumentIndex, name: &str) -> Option<Name> {
         let relative = name.trim_start_matches('.');
         let level = name.len() - relative.len();
         if level == 0 {
             return Some(Name::new(name));
         }
-        let mut package = self.names.get(document as usize)?.as_deref()?;
-        let up = level - usize::from(*self.packages.get(document as usize)?);
+        let mut package = self.names.get(document)?.as_deref()?;
+        let up = level - usize::from(*self.packages.get(document)?);
         for _ in 0..up {
             package = package.rsplit_once('.')?.0;
         }
@@ -179,9 +185,9 @@ impl<'db> Modules<'db> {
         dotted.rmatch_indices('.').find_map(|(at, _)| {
             let (module, qualname) = (&dotted[..at], &dotted[at + 1..]);
             let document = *self.positions.get(module)?;
-            let classes = &self.indices.get(document as usize)?.definitions.classes;
-            match classes.iter().position(|class| class.qualname == qualname) {
-                Some(class) => Some(ClassId { document, class: class as u32 }),
+            let classes = &self.indices.get(document)?.definitions.classes;
+            match classes.iter_enumerated().find(|(_, class)| class.qualname == qualname) {
+                Some((class, _)) => Some(ClassId { document, class }),
                 None => self.find(&self.imported(document, qualname)?, steps + 1),
             }
         })

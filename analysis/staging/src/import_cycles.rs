@@ -3,29 +3,31 @@
 //! Conservative: modules are compared by their last names only, so some files count as imported that are not.
 
 use ag_db::{Db, Document};
+use ag_index::ids::DocumentIndex;
 use ag_index::index::file_index;
 use ag_index::oracle::{Assumption, Assumptions};
+use ruff_index::IndexSlice;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Whether a document is outside import cycles. The modules of assumed types count as imported, because
 /// annotated source imports them.
 pub(crate) fn is_outside(
     db: &dyn Db,
-    documents: &[Document],
-    document: u32,
+    documents: &IndexSlice<DocumentIndex, Document>,
+    document: DocumentIndex,
     assumptions: &Assumptions,
 ) -> bool {
     if documents.len() == 1 {
         return true;
     }
-    let mut by_name: FxHashMap<&str, Vec<u32>> = FxHashMap::default();
-    for (position, document) in (0u32..).zip(documents) {
+    let mut by_name: FxHashMap<&str, Vec<DocumentIndex>> = FxHashMap::default();
+    for (position, document) in documents.iter_enumerated() {
         by_name.entry(last_name(db, *document)).or_default().push(position);
     }
     let mut seen = FxHashSet::from_iter([document]);
     let mut queue = vec![document];
     while let Some(current) = queue.pop() {
-        let Some(imports) = documents.get(current as usize).map(|it| &file_index(db, *it).imports) else {
+        let Some(imports) = documents.get(current).map(|it| &file_index(db, *it).imports) else {
             continue;
         };
         let assumed = assumptions.get(&current).into_iter().flat_map(|functions| functions.values());

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use ag_index::answers::ScopeTypes;
-use ag_index::index::{FileIndex, MODULE};
+use ag_index::ids::Code;
+use ag_index::index::FileIndex;
 use ag_index::oracle::{Assumptions, Scope};
 use ag_index::place::Place;
 use ag_syntax::expressions::ExprId;
@@ -35,17 +36,17 @@ impl Moves {
     /// Adds the locations of roots and of the names of functions.
     pub(crate) fn add_definitions(&mut self, edited: &Edited) {
         let (before, after) = (&edited.before.index, &edited.after.index);
-        let mut add = |around: u32, old, new| {
-            let scope = Scope { document: edited.position, function: around };
+        let mut add = |around: Code, old, new| {
+            let scope = Scope { document: edited.position, code: around };
             self.add_place(scope, before.place(around, old), after.place(around, new));
         };
         for (old, new) in before.roots.iter().zip(&after.roots) {
             add(old.scope, old.range, new.range);
         }
         for (old, new) in before.definitions.functions.iter().zip(&after.definitions.functions) {
-            add(old.parent.unwrap_or(MODULE), old.name_range, new.name_range);
+            add(old.parent.into(), old.name_range, new.name_range);
             if old.parent.is_some() {
-                add(MODULE, old.name_range, new.name_range);
+                add(Code::Module, old.name_range, new.name_range);
             }
         }
     }
@@ -53,19 +54,19 @@ impl Moves {
     /// Adjusts assumptions about the lambdas of edited functions. Returns whether each function with such assumptions
     /// has as many lambdas as before.
     pub(crate) fn add_lambdas(&mut self, all: &[Edited], assumptions: &mut Assumptions) -> bool {
-        let ids = |index: &FileIndex, function: u32| -> Vec<ExprId> {
-            index.lambdas.iter().filter(|lambda| lambda.scope == function).map(|lambda| lambda.id).collect()
+        let ids = |index: &FileIndex, code: Code| -> Vec<ExprId> {
+            index.lambdas.iter().filter(|lambda| lambda.scope == code).map(|lambda| lambda.id).collect()
         };
         let mut has_all = true;
         let mut edited_scopes = BTreeSet::new();
         for edited in all {
             let Some(functions) = assumptions.get(&edited.position) else { continue };
             for scope in edited.scopes() {
-                if functions.get(&scope.function).is_none_or(|assumption| assumption.lambdas.is_empty()) {
+                if functions.get(&scope.code).is_none_or(|assumption| assumption.lambdas.is_empty()) {
                     continue;
                 }
-                let before = ids(&edited.before.index, scope.function);
-                let after = ids(&edited.after.index, scope.function);
+                let before = ids(&edited.before.index, scope.code);
+                let after = ids(&edited.after.index, scope.code);
                 has_all &= before.len() == after.len();
                 before.iter().zip(&after).for_each(|(before, after)| self.add_lambda(scope, *before, *after));
                 edited_scopes.insert(scope);
@@ -137,7 +138,7 @@ impl Moves {
     pub(crate) fn apply_to_assumptions(&self, edited: &BTreeSet<Scope>, assumptions: &mut Assumptions) {
         for scope in edited {
             let functions = assumptions.get_mut(&scope.document);
-            let assumption = functions.and_then(|functions| functions.get_mut(&scope.function));
+            let assumption = functions.and_then(|functions| functions.get_mut(&scope.code));
             for lambda in assumption.into_iter().flat_map(|assumption| &mut assumption.lambdas) {
                 lambda.id = self.lambda(*scope, lambda.id);
             }

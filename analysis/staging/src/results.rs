@@ -9,9 +9,11 @@ use std::sync::Arc;
 use ag_db::{Database, Db, Document, text};
 use ag_index::answers::ScopeTypes;
 use ag_index::assumptions::Stage;
-use ag_index::index::{FileIndex, MODULE, file_index};
+use ag_index::ids::{Code, DocumentIndex, FunctionIndex};
+use ag_index::index::{FileIndex, file_index};
 use ag_index::oracle::Scope;
 use ag_syntax::functions::FunctionPath;
+use ruff_index::IndexVec;
 use rustc_hash::{FxHashMap, FxHasher};
 use salsa::{Durability, Setter};
 
@@ -28,7 +30,7 @@ type Slices = FxHashMap<FunctionPath, u64>;
 /// The results of a run.
 pub struct Results {
     /// Every document that was analyzed.
-    pub stages: Vec<(Document, Stages)>,
+    pub stages: IndexVec<DocumentIndex, (Document, Stages)>,
     pub answers: Answers,
 }
 
@@ -102,7 +104,8 @@ impl Results {
         let all = AllResults::get(db);
         let known = Arc::clone(all.by_document(db));
         let mut by_document = FxHashMap::default();
-        for (position, (document, stages)) in (0u32..).zip(self.stages) {
+        let documents = self.stages.indices();
+        for (position, (document, stages)) in documents.zip(self.stages) {
             let types = types(db, document, position, &self.answers);
             let slices = slices(db, document, &stages, &types);
             let results = match known.get(&document) {
@@ -124,7 +127,7 @@ impl Results {
 pub(crate) fn update(
     db: &mut Database,
     document: Document,
-    position: u32,
+    position: DocumentIndex,
     stages: Vec<(FunctionPath, Stage)>,
     answers: &Answers,
 ) {
@@ -164,11 +167,12 @@ fn slices(db: &Database, document: Document, stages: &Stages, types: &Types) -> 
     stages.keys().chain(types.keys()).filter_map(hashed).collect()
 }
 
-fn types(db: &Database, document: Document, position: u32, answers: &Answers) -> Types {
-    let functions = &file_index(db, document).definitions.functions;
-    let scopes = Scope { document: position, function: 0 }..Scope { document: position, function: MODULE };
-    let named = answers.range(scopes).filter_map(|(scope, types)| {
-        Some((functions.get(scope.function as usize)?.path.clone(), Arc::clone(types)))
-    });
+fn types(db: &Database, document: Document, position: DocumentIndex, answers: &Answers) -> Types {
+    let index = file_index(db, document);
+    let scope = |code| Scope { document: position, code };
+    let scopes = scope(Code::Function(FunctionIndex::from_u32(0)))..scope(Code::Module);
+    let named = answers
+        .range(scopes)
+        .filter_map(|(scope, types)| Some((index.function(scope.code)?.path.clone(), Arc::clone(types))));
     named.collect()
 }

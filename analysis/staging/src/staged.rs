@@ -10,7 +10,7 @@ use ruff_python_ast::name::Name;
 use ruff_text_size::TextRange;
 
 use crate::construct::ConstructKind;
-use ag_syntax::functions::FunctionEntry;
+use ag_index::definitions::FunctionEntry;
 
 use crate::queries::constructs;
 use crate::results::stages_of;

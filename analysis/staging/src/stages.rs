@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ruff_index::{IndexSlice, IndexVec};
 use rustc_hash::FxHashMap;
 
 use crate::fixpoint::{Answers, Cause, Contribution, Fixpoint, ParameterAssumption, Staged};
@@ -12,6 +13,7 @@ use ag_index::assumed::AssumedType;
 use ag_index::assumptions::{Parameter, Source, Stage, Unconverted};
 use ag_index::dialect::RootKind;
 use ag_index::facts::Binding;
+use ag_index::ids::DocumentIndex;
 use ag_index::index::{DefaultValue, ParameterSyntax, file_index};
 use ag_index::oracle::Scope;
 use ag_index::place::Place;
@@ -25,12 +27,13 @@ const MAX_SITES: usize = 2;
 pub fn of_documents(
     db: &dyn Db,
     fixpoint: &Fixpoint,
-    documents: &[Document],
+    documents: &IndexSlice<DocumentIndex, Document>,
     answers: &Answers,
-) -> Vec<(Document, FxHashMap<FunctionPath, Stage>)> {
-    let mut all: Vec<_> = documents.iter().map(|document| (*document, FxHashMap::default())).collect();
+) -> IndexVec<DocumentIndex, (Document, FxHashMap<FunctionPath, Stage>)> {
+    let mut all: IndexVec<_, _> =
+        documents.iter().map(|document| (*document, FxHashMap::default())).collect();
     for scope in fixpoint.staged.keys() {
-        if let Some((_, stages)) = all.get_mut(scope.document as usize)
+        if let Some((_, stages)) = all.get_mut(scope.document)
             && let Some((path, stage)) = of_scope(db, fixpoint, *scope, answers)
         {
             stages.insert(path, stage);
@@ -49,16 +52,15 @@ pub fn of_scope(
     let staged = fixpoint.staged.get(&scope)?;
     let document = fixpoint.document(scope);
     let index = file_index(db, document);
-    let entry = index.definitions.functions.get(scope.function as usize)?;
-    let signature = index.signatures.get(scope.function as usize)?;
-    let assumptions = fixpoint.parameters.get(&scope).map(Vec::as_slice).unwrap_or_default();
+    let entry = index.function(scope.code)?;
+    let signature = index.signature(scope.code)?;
+    let assumptions = fixpoint.parameters.get(&scope).map(IndexVec::as_slice).unwrap_or_default();
     let typed = fixpoint.is_typed(db, scope);
     let facts = answers.get(&scope).map(|types| types.parameters.as_slice()).unwrap_or_default();
     let nothing = ParameterAssumption::default();
     let parameters = signature
         .parameters
-        .iter()
-        .enumerate()
+        .iter_enumerated()
         .map(|(position, syntax)| {
             let assumption = assumptions.get(position).unwrap_or(&nothing);
             let place = Span {
@@ -73,10 +75,11 @@ pub fn of_scope(
                 _ => fact.as_ref().map_or(Binding::Unknown, ag_index::facts::Fact::binding),
             };
             let shown = match source {
-                Source::Annotation => fact.as_ref().map_or_else(Name::empty, |fact| fact.shown.clone()),
-                _ => Name::new(assumption.assumed.shown()),
+                Source::Annotation => fact.as_ref().map(|fact| fact.shown.clone()),
+                _ => assumption.assumed.shown().map(Name::new),
             };
-            let why = why(db, fixpoint, staged, syntax, assumption, source, binding, &shown, place);
+            let known = shown.as_deref();
+            let why = why(db, fixpoint, staged, syntax, assumption, source, binding, known, place);
             Parameter { name: syntax.name.clone(), source, binding, shown, why }
         })
         .collect();
@@ -84,7 +87,7 @@ pub fn of_scope(
     let as_it_is = fixpoint.called_unconverted.get(&scope).filter(|_| is_reached);
     // Nested functions are converted together with their enclosing function.
     let nested = entry.parent.is_some_and(|function| {
-        let parent = Scope { document: scope.document, function };
+        let parent = Scope { document: scope.document, code: function.into() };
         entry.class.is_none() && fixpoint.staged.get(&parent).is_some_and(|parent| parent.converts)
     });
     let stage = Stage {
@@ -101,6 +104,7 @@ pub fn of_scope(
         }),
         typed,
         parameters,
+        static_parameters: staged.static_parameters.clone(),
         options: staged.options.clone(),
     };
     Some((entry.path.clone(), stage))
@@ -122,8 +126,7 @@ fn runs_eagerly<'f>(fixpoint: &'f Fixpoint, mut staged: &'f Staged) -> bool {
 
 fn span(db: &dyn Db, fixpoint: &Fixpoint, cause: &Cause) -> Span {
     let document = fixpoint.document(cause.scope);
-    let functions = &file_index(db, document).definitions.functions;
-    let anchor = match functions.get(cause.scope.function as usize) {
+    let anchor = match file_index(db, document).function(cause.scope.code) {
         Some(entry) => Anchor::Function(entry.path.clone()),
         None => Anchor::Statement(cause.place.statement),
     };
@@ -139,7 +142,7 @@ fn why(
     assumption: &ParameterAssumption,
     source: Source,
     binding: Binding,
-    shown: &str,
+    shown: Option<&str>,
     place: Span,
 ) -> Why {
     let name = &syntax.name;
@@ -149,7 +152,11 @@ fn why(
     match source {
         Source::Receiver | Source::Unknown => {}
         Source::Annotation => {
-            steps.push(step(format!("`{name}` is annotated `{shown}`: {what}"), Some(place)));
+            let annotated = match shown {
+                Some(shown) => format!("`{name}` is annotated `{shown}`"),
+                None => format!("`{name}` is annotated"),
+            };
+            steps.push(step(format!("{annotated}: {what}"), Some(place)));
         }
         Source::Default => {
             let default = match &syntax.default {
@@ -166,11 +173,9 @@ fn why(
                 let omitted = site.cause.place == Place::default();
                 let span = (!omitted).then(|| span(db, fixpoint, &site.cause));
                 let given = site.assumed.shown();
-                let message = if omitted {
-                    format!("its default is {}", article(&given))
-                } else {
-                    format!("called with {}", article(&given))
-                };
+                let given = article(given.as_deref());
+                let message =
+                    if omitted { format!("its default is {given}") } else { format!("called with {given}") };
                 steps.push(step(message, span));
             }
         }
@@ -201,24 +206,28 @@ fn distinct(sites: &[Contribution]) -> Vec<&Contribution> {
 }
 
 /// `a Tensor`, `a Python bool`.
-pub fn description(binding: Binding, shown: &str) -> String {
+pub fn description(binding: Binding, shown: Option<&str>) -> String {
     match binding {
         Binding::Staged => "a Tensor".to_owned(),
-        Binding::Mixed => format!("sometimes a Tensor, sometimes not (`{shown}`)"),
+        Binding::Mixed => match shown {
+            Some(shown) => format!("sometimes a Tensor, sometimes not (`{shown}`)"),
+            None => "sometimes a Tensor, sometimes not".to_owned(),
+        },
         Binding::Unknown => "of unknown type".to_owned(),
         Binding::Python => match shown {
-            "bool" | "int" | "float" | "str" => format!("a Python {shown}"),
-            "" => "a Python value".to_owned(),
-            "None" => "None".to_owned(),
-            _ => format!("a Python value (`{shown}`)"),
+            None => "a Python value".to_owned(),
+            Some("None") => "None".to_owned(),
+            Some(shown @ ("bool" | "int" | "float" | "str")) => format!("a Python {shown}"),
+            Some(shown) => format!("a Python value (`{shown}`)"),
         },
     }
 }
 
-fn article(shown: &str) -> String {
+fn article(shown: Option<&str>) -> String {
     match shown {
-        "None" => "None".to_owned(),
-        _ => format!("`{shown}`"),
+        None => "a value of unknown type".to_owned(),
+        Some("None") => "None".to_owned(),
+        Some(shown) => format!("`{shown}`"),
     }
 }
 

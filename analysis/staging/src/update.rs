@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use ag_db::{Database, Document, text};
 use ag_index::answers::ScopeTypes;
-use ag_index::index::{MODULE, file_index};
+use ag_index::ids::{Code, DocumentIndex, FunctionIndex};
+use ag_index::index::file_index;
 use ag_index::oracle::{Attributes, Scope};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -23,7 +24,7 @@ use crate::{results, stages};
 /// A document with its versions before and after the edits since the last run.
 pub(crate) struct Edited {
     pub(crate) document: Document,
-    pub(crate) position: u32,
+    pub(crate) position: DocumentIndex,
     pub(crate) before: Version,
     pub(crate) after: Version,
     difference: Difference,
@@ -43,7 +44,7 @@ pub(crate) enum Effect {
 #[derive(Default)]
 pub struct Update {
     /// The positions of the edited documents.
-    documents: BTreeSet<u32>,
+    documents: BTreeSet<DocumentIndex>,
     edited: BTreeSet<Scope>,
     /// By round.
     answers: Vec<Vec<(Scope, Arc<ScopeTypes>)>>,
@@ -57,12 +58,12 @@ pub(crate) type AttributesByRound = FxHashMap<Scope, Vec<Option<Attributes>>>;
 impl Edited {
     /// The functions whose code has changed.
     pub(crate) fn scopes(&self) -> impl Iterator<Item = Scope> + '_ {
-        let scope = |function: &u32| Scope { document: self.position, function: *function };
+        let scope = |function: &FunctionIndex| Scope { document: self.position, code: (*function).into() };
         self.difference.functions.iter().map(scope)
     }
 
     fn methods(&self) -> impl Iterator<Item = Scope> + '_ {
-        let scope = |function: &u32| Scope { document: self.position, function: *function };
+        let scope = |function: &FunctionIndex| Scope { document: self.position, code: (*function).into() };
         self.difference.methods.iter().map(scope)
     }
 }
@@ -154,14 +155,14 @@ impl Run<'_> {
     /// Whether AutoGraph supports the syntax of an edited function as before.
     fn has_same_syntax(&self, fixpoint: &Fixpoint, scope: Scope) -> bool {
         fixpoint.checked_syntax.get(&scope).into_iter().flatten().all(|(features, before)| {
-            is_unsupported(self.db, fixpoint.document(scope), scope.function, features) == *before
+            is_unsupported(self.db, fixpoint.document(scope), scope.code, features) == *before
         })
     }
 
     /// The types of code outside functions hold, but its locations may have changed.
     fn add_module_code(&self, cache: &RunCache, all: &[Edited], update: &mut Update) {
         for edited in all {
-            let scope = Scope { document: edited.position, function: MODULE };
+            let scope = Scope { document: edited.position, code: Code::Module };
             for (round, answers) in cache.rounds.iter().zip(&mut update.answers) {
                 let Some(known) = round.answers.get(&scope) else { continue };
                 for types in self.located(&[scope], vec![Arc::clone(known)]) {
@@ -184,7 +185,7 @@ impl Update {
     fn knows_all_places(&self, fixpoint: &Fixpoint) -> bool {
         let is_edited = |scope: Scope| {
             self.edited.contains(&scope)
-                || scope.function == MODULE && self.documents.contains(&scope.document)
+                || scope.code == Code::Module && self.documents.contains(&scope.document)
         };
         let is_known = |cause: &Cause| !is_edited(cause.scope) || self.moves.has_place(cause);
         self.moves.is_consistent() && fixpoint.causes().all(is_known)
@@ -201,14 +202,14 @@ impl Update {
         let Some((fixpoint, answers)) = cache.last() else { return };
         let mut affected: FxHashSet<Scope> = edited.into_iter().collect();
         affected.extend(fixpoint.apply(&moves));
-        let mut by_document: BTreeMap<u32, Vec<_>> =
+        let mut by_document: BTreeMap<DocumentIndex, Vec<_>> =
             documents.into_iter().map(|position| (position, Vec::new())).collect();
         for scope in affected {
             let stage = stages::of_scope(db, fixpoint, scope, answers);
             by_document.entry(scope.document).or_default().extend(stage);
         }
         for (position, stages) in by_document {
-            let document = fixpoint.documents()[position as usize];
+            let document = fixpoint.documents()[position];
             results::update(db, document, position, stages, answers);
         }
     }

@@ -134,7 +134,7 @@ impl Reasons<'_> {
         });
         if let Some(position) = parameter
             && let [_] = definitions.as_slice()
-            && let Some(parameter) = self.stage.parameters.get(position as usize)
+            && let Some(parameter) = self.stage.parameters.get(position.into())
             && !parameter.why.is_empty()
         {
             steps.extend(parameter.why.iter().cloned());
@@ -146,7 +146,7 @@ impl Reasons<'_> {
                 continue;
             }
             if let DefKind::Parameter(position) = definition.kind {
-                if let Some(parameter) = self.stage.parameters.get(position as usize) {
+                if let Some(parameter) = self.stage.parameters.get(position.into()) {
                     steps.extend(parameter.why.iter().cloned());
                 }
                 continue;
@@ -208,13 +208,12 @@ impl Reasons<'_> {
 
     fn describe(&self, expression: &Expr) -> String {
         let fact = (self.lookup)(expression);
-        let shown = fact.map_or("", |fact| fact.shown.as_str());
-        let shown = match shown.strip_prefix("Literal[") {
+        let shown = fact.map(|fact| match fact.shown.strip_prefix("Literal[") {
             Some("True]" | "False]") => "bool",
             Some(rest) if rest.starts_with(['"', '\'']) => "str",
             Some(_) => "int",
-            None => shown,
-        };
+            None => fact.shown.as_str(),
+        });
         description(binding::of_test(expression, self.lookup), shown)
     }
 

@@ -14,31 +14,33 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use ruff_index::IndexSlice;
 use ruff_python_ast::name::Name;
 use ruff_text_size::{TextRange, TextSize};
 
 use crate::dependency_slice::DependencySlice;
 use ag_index::assumed::{AssumedType, resolve_classes};
-use ag_index::index::{FileIndex, MODULE, ParameterSyntax};
+use ag_index::definitions::ClassEntry;
+use ag_index::ids::{ClassIndex, Code, FunctionIndex, ParameterIndex};
+use ag_index::index::{FileIndex, ParameterSyntax};
 use ag_index::oracle::Assumption;
-use ag_syntax::functions::ClassEntry;
 
 /// The functions whose types are queried. Code that does not affect their types may be omitted.
 pub(crate) enum Asked<'a> {
     /// A predicate for the functions of this file; functions of other files may be queried, too.
-    Functions(&'a dyn Fn(u32) -> bool),
+    Functions(&'a dyn Fn(FunctionIndex) -> bool),
     /// The dependency slice of functions of this file; no other file is queried.
     Slice(&'a DependencySlice),
 }
 
 /// The name of the method that reads the attributes of a class: [`Writer::probe`].
-pub(crate) fn probe(class: u32) -> String {
-    format!("ag_attributes_{class}_")
+pub(crate) fn probe(class: ClassIndex) -> String {
+    format!("ag_attributes_{}_", class.as_u32())
 }
 
 /// The attributes that a method sets, nested functions included.
-pub(crate) fn stored(index: &FileIndex, method: u32) -> Vec<&Name> {
-    let signatures = index.with_nested(method).filter_map(|function| index.signatures.get(function as usize));
+pub(crate) fn stored(index: &FileIndex, method: FunctionIndex) -> Vec<&Name> {
+    let signatures = index.with_nested(method).filter_map(|function| index.signatures.get(function));
     let mut names: Vec<&Name> = signatures.flat_map(|signature| &signature.stores).collect();
     names.sort_unstable();
     names.dedup();
@@ -51,9 +53,9 @@ pub(crate) fn annotated_source(
     text: &str,
     index: &FileIndex,
     module: &str,
-    assumptions: &BTreeMap<u32, Assumption>,
+    assumptions: &BTreeMap<Code, Assumption>,
     asked: &Asked,
-    methods: &[u32],
+    methods: &[FunctionIndex],
 ) -> String {
     let mut writer = Writer { module, edits: Vec::new(), imports: Vec::new(), values: Vec::new() };
     let bodies = index.omittable_bodies(&|function| match asked {
@@ -63,9 +65,9 @@ pub(crate) fn annotated_source(
         Asked::Slice(slice) => slice.has_body(function),
     });
     writer.edits.extend(bodies.into_iter().map(|body| (body.start(), body.len(), "pass".to_owned())));
-    for (position, signature) in index.signatures.iter().enumerate() {
-        let Some(assumption) = assumptions.get(&(position as u32)) else { continue };
-        if matches!(asked, Asked::Slice(slice) if !slice.has_header(position as u32)) {
+    for (function, signature) in index.signatures.iter_enumerated() {
+        let Some(assumption) = assumptions.get(&Code::Function(function)) else { continue };
+        if matches!(asked, Asked::Slice(slice) if !slice.has_header(function)) {
             continue;
         }
         for (parameter, assumed) in signature.parameters.iter().zip(&assumption.parameters) {
@@ -73,7 +75,7 @@ pub(crate) fn annotated_source(
                 writer.parameter(parameter, assumed);
             }
         }
-        if matches!(asked, Asked::Slice(slice) if !slice.has_result(position as u32)) {
+        if matches!(asked, Asked::Slice(slice) if !slice.has_result(function)) {
             continue;
         }
         if let Some(annotation) = assumption.returns.as_ref().and_then(|assumed| writer.annotation(assumed))
@@ -82,8 +84,7 @@ pub(crate) fn annotated_source(
             writer.insert(signature.returns_at, format!(" -> \"{annotation}\""));
         }
     }
-    for (position, class) in index.definitions.classes.iter().enumerate() {
-        let position = position as u32;
+    for (position, class) in index.definitions.classes.iter_enumerated() {
         match asked {
             Asked::Slice(slice) if !slice.has_class(position) => {
                 if index.definitions.function_at(class.range.start()).is_none() {
@@ -96,7 +97,7 @@ pub(crate) fn annotated_source(
     }
     writer.probes(index, methods);
     for lambda in &index.lambdas {
-        let outermost = (lambda.scope != MODULE).then(|| index.outermost(lambda.scope));
+        let outermost = lambda.scope.function().map(|function| index.outermost(function));
         if matches!((asked, outermost), (Asked::Slice(slice), Some(function)) if !slice.has_body(function)) {
             continue;
         }
@@ -105,8 +106,8 @@ pub(crate) fn annotated_source(
             writer.lambda(&lambda.uses, &types.parameters);
         }
     }
-    for (scope, range) in &index.builtin_calls {
-        if assumptions.get(scope).is_some_and(|assumption| assumption.converts)
+    for (function, range) in &index.builtin_calls {
+        if assumptions.get(&Code::Function(*function)).is_some_and(|assumption| assumption.converts)
             && let Some(name) = text.get(std::ops::Range::<usize>::from(*range))
         {
             writer.edits.push((range.start(), range.len(), format!("ag_{name}_")));
@@ -169,7 +170,7 @@ impl Writer<'_> {
         text: &str,
         index: &FileIndex,
         class: &ClassEntry,
-        assumptions: &BTreeMap<u32, Assumption>,
+        assumptions: &BTreeMap<Code, Assumption>,
     ) {
         let method =
             |name: &str| class.methods.iter().rev().copied().find(|method| index.short_name(*method) == name);
@@ -177,11 +178,12 @@ impl Writer<'_> {
             return;
         }
         let Some(run) = method("forward").or_else(|| method("call")) else { return };
-        let written = index.signatures.get(run as usize).and_then(|signature| signature.return_annotation);
+        let written = index.signatures.get(run).and_then(|signature| signature.return_annotation);
         let returns = match written {
             Some(range) => text.get(std::ops::Range::<usize>::from(range)).map(ToOwned::to_owned),
             None => {
-                let assumed = assumptions.get(&run).and_then(|assumption| assumption.returns.as_ref());
+                let assumed =
+                    assumptions.get(&Code::Function(run)).and_then(|assumption| assumption.returns.as_ref());
                 // An unknown result must override the declaration of the base class.
                 let annotation = match assumed.and_then(|assumed| self.annotation(assumed)) {
                     Some(annotation) => Some(annotation),
@@ -205,16 +207,16 @@ impl Writer<'_> {
     ///     def build(self): self.rate = 0.1
     ///     def ag_attributes_0_(self): self.rate
     /// ```
-    fn probes(&mut self, index: &FileIndex, methods: &[u32]) {
-        let mut by_class: BTreeMap<u32, Vec<&Name>> = BTreeMap::new();
+    fn probes(&mut self, index: &FileIndex, methods: &[FunctionIndex]) {
+        let mut by_class: BTreeMap<ClassIndex, Vec<&Name>> = BTreeMap::new();
         for method in methods {
-            let entry = index.definitions.functions.get(*method as usize);
+            let entry = index.definitions.functions.get(*method);
             if let Some(class) = entry.and_then(|entry| entry.class) {
                 by_class.entry(class).or_default().extend(stored(index, *method));
             }
         }
         for (position, names) in by_class {
-            let Some(class) = index.definitions.classes.get(position as usize) else { continue };
+            let Some(class) = index.definitions.classes.get(position) else { continue };
             let reads: String = names.iter().map(|name| format!("self.{name};")).collect();
             let method = format!("\n{}def {}(self): {reads}", class.indentation, probe(position));
             self.insert(class.range.end(), method);
@@ -222,8 +224,12 @@ impl Writer<'_> {
     }
 
     /// Replaces the uses of a lambda's parameters: see [`ag_index::lambdas`].
-    fn lambda(&mut self, uses: &[(usize, TextRange)], parameters: &[AssumedType]) {
-        for (position, assumed) in parameters.iter().enumerate() {
+    fn lambda(
+        &mut self,
+        uses: &[(ParameterIndex, TextRange)],
+        parameters: &IndexSlice<ParameterIndex, AssumedType>,
+    ) {
+        for (position, assumed) in parameters.iter_enumerated() {
             let Some(annotation) = self.annotation(assumed) else { continue };
             let name = format!("ag_v{}", self.values.len());
             let own = uses.iter().filter(|(parameter, _)| *parameter == position);

@@ -21,34 +21,35 @@ use ruff_text_size::{TextRange, TextSize};
 use rustc_hash::FxHashSet;
 
 use ag_index::assumed::AssumedType;
-use ag_index::index::{FileIndex, MODULE};
+use ag_index::ids::{ClassIndex, Code, FunctionIndex};
+use ag_index::index::FileIndex;
 use ag_index::oracle::Assumption;
 use ag_syntax::words::words;
 
 /// Methods that are called implicitly.
 const IMPLICIT: [&str; 2] = ["call", "forward"];
 
-/// The functions and classes of a file in the slice, by their positions in the file index.
+/// The functions and classes of a file in the slice.
 #[derive(Debug, Default)]
 pub(crate) struct DependencySlice {
     /// Outermost functions whose bodies are in the slice.
-    bodies: FxHashSet<u32>,
+    bodies: FxHashSet<FunctionIndex>,
     /// Functions whose parameters are in the slice.
-    headers: FxHashSet<u32>,
+    headers: FxHashSet<FunctionIndex>,
     /// Functions whose results are in the slice. A queried function's own result need not be.
-    results: FxHashSet<u32>,
-    classes: FxHashSet<u32>,
+    results: FxHashSet<FunctionIndex>,
+    classes: FxHashSet<ClassIndex>,
     /// Classes whose instances may be called. Instances of the other classes occur only as `self`.
-    callable: FxHashSet<u32>,
+    callable: FxHashSet<ClassIndex>,
 }
 
 impl DependencySlice {
     /// The slice of the `asked` functions under some assumptions.
     pub(crate) fn of(
-        asked: &[u32],
+        asked: &[FunctionIndex],
         text: &str,
         index: &FileIndex,
-        assumptions: &BTreeMap<u32, Assumption>,
+        assumptions: &BTreeMap<Code, Assumption>,
     ) -> Self {
         let mut search =
             Search { text, index, assumptions, mentioned: FxHashSet::default(), slice: Self::default() };
@@ -57,23 +58,23 @@ impl DependencySlice {
         search.slice
     }
 
-    pub(crate) fn has_body(&self, outermost: u32) -> bool {
+    pub(crate) fn has_body(&self, outermost: FunctionIndex) -> bool {
         self.bodies.contains(&outermost)
     }
 
-    pub(crate) fn has_header(&self, function: u32) -> bool {
+    pub(crate) fn has_header(&self, function: FunctionIndex) -> bool {
         self.headers.contains(&function)
     }
 
-    pub(crate) fn has_result(&self, function: u32) -> bool {
+    pub(crate) fn has_result(&self, function: FunctionIndex) -> bool {
         self.results.contains(&function)
     }
 
-    pub(crate) fn has_class(&self, class: u32) -> bool {
+    pub(crate) fn has_class(&self, class: ClassIndex) -> bool {
         self.classes.contains(&class)
     }
 
-    pub(crate) fn is_callable(&self, class: u32) -> bool {
+    pub(crate) fn is_callable(&self, class: ClassIndex) -> bool {
         self.callable.contains(&class)
     }
 
@@ -86,7 +87,7 @@ impl DependencySlice {
 struct Search<'a> {
     text: &'a str,
     index: &'a FileIndex,
-    assumptions: &'a BTreeMap<u32, Assumption>,
+    assumptions: &'a BTreeMap<Code, Assumption>,
     /// All names that the slice mentions.
     mentioned: FxHashSet<&'a str>,
     slice: DependencySlice,
@@ -94,21 +95,21 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     /// Starts from the queried functions, their enclosing definitions, and the module's own code.
-    fn start(&mut self, asked: &[u32]) {
+    fn start(&mut self, asked: &[FunctionIndex]) {
         let (functions, classes) = (&self.index.definitions.functions, &self.index.definitions.classes);
         let whole = TextRange::up_to(TextSize::of(self.text));
         let outermost = classes.iter().map(|class| class.range);
         let outermost = outermost.chain(functions.iter().map(|function| function.range));
         self.mention_outside(whole, outermost.collect());
-        self.mention_lambdas(MODULE);
+        self.mention_lambdas(Code::Module);
         for function in asked {
-            let Some(entry) = functions.get(*function as usize) else { continue };
+            let Some(entry) = functions.get(*function) else { continue };
             // Functions with the same name are distinguished by their order, so all classes of that name are kept.
             let around = classes.iter().filter(|class| class.range.contains_range(entry.range));
             let around: Vec<_> = around.map(|class| &class.qualname).collect();
-            for (position, class) in classes.iter().enumerate() {
+            for (position, class) in classes.iter_enumerated() {
                 if around.contains(&&class.qualname) {
-                    self.add_class(position as u32);
+                    self.add_class(position);
                 }
             }
             self.add_body(self.index.outermost(*function));
@@ -118,16 +119,14 @@ impl<'a> Search<'a> {
     /// Adds the definitions of the names mentioned so far; `false` if the slice did not grow.
     fn step(&mut self) -> bool {
         let before = self.slice.size();
-        for position in 0..self.index.definitions.classes.len() as u32 {
-            let class = &self.index.definitions.classes[position as usize];
+        for (position, class) in self.index.definitions.classes.iter_enumerated() {
             if self.mentioned.contains(last(&class.qualname)) {
                 self.add_class(position);
                 self.slice.callable.insert(position);
             }
         }
-        for position in 0..self.index.definitions.functions.len() as u32 {
-            let entry = &self.index.definitions.functions[position as usize];
-            let name = last(&entry.path.qualname);
+        for (position, entry) in self.index.definitions.functions.iter_enumerated() {
+            let name = entry.path.name();
             let is_called = match entry.class {
                 Some(class) if name.starts_with("__") => self.slice.has_class(class),
                 Some(class) if IMPLICIT.contains(&name) => self.slice.is_callable(class),
@@ -146,47 +145,47 @@ impl<'a> Search<'a> {
     }
 
     /// Whether an outermost function binds a mentioned name that is visible outside the function.
-    fn binds_mentioned_name(&self, outermost: u32) -> bool {
+    fn binds_mentioned_name(&self, outermost: FunctionIndex) -> bool {
         !self.slice.has_body(outermost)
             && self.index.with_nested(outermost).any(|function| {
-                self.index.signatures.get(function as usize).is_some_and(|signature| {
+                self.index.signatures.get(function).is_some_and(|signature| {
                     signature.rebinds
                         || signature.stores.iter().any(|name| self.mentioned.contains(name.as_str()))
                 })
             })
     }
 
-    fn add_class(&mut self, class: u32) {
+    fn add_class(&mut self, class: ClassIndex) {
         if self.slice.classes.insert(class)
-            && let Some(entry) = self.index.definitions.classes.get(class as usize)
+            && let Some(entry) = self.index.definitions.classes.get(class)
         {
             let functions = self.index.definitions.functions.iter().map(|function| function.range);
             self.mention_outside(entry.range, functions.collect());
         }
     }
 
-    fn add_header(&mut self, function: u32) {
+    fn add_header(&mut self, function: FunctionIndex) {
         let functions = &self.index.definitions.functions;
         if self.slice.headers.insert(function)
             && let (Some(entry), Some(signature)) =
-                (functions.get(function as usize), self.index.signatures.get(function as usize))
+                (functions.get(function), self.index.signatures.get(function))
         {
             let name_end = entry.name_range.end();
             self.mention(TextRange::new(name_end, signature.body_at.clamp(name_end, entry.range.end())));
-            let assumption = self.assumptions.get(&function).into_iter();
+            let assumption = self.assumptions.get(&Code::Function(function)).into_iter();
             self.mention_types(assumption.flat_map(|assumption| &assumption.parameters).flatten());
-            self.mention_lambdas(function);
+            self.mention_lambdas(Code::Function(function));
         }
     }
 
-    fn add_result(&mut self, function: u32) {
+    fn add_result(&mut self, function: FunctionIndex) {
         if self.slice.results.insert(function) {
-            let assumption = self.assumptions.get(&function).into_iter();
+            let assumption = self.assumptions.get(&Code::Function(function)).into_iter();
             self.mention_types(assumption.flat_map(|assumption| &assumption.returns));
         }
     }
 
-    fn mention_lambdas(&mut self, scope: u32) {
+    fn mention_lambdas(&mut self, scope: Code) {
         let assumption = self.assumptions.get(&scope).into_iter();
         self.mention_types(assumption.flat_map(|it| &it.lambdas).flat_map(|lambda| &lambda.parameters));
     }
@@ -195,9 +194,9 @@ impl<'a> Search<'a> {
         self.mentioned.extend(types.flat_map(AssumedType::alternatives).flat_map(|name| words(name)));
     }
 
-    fn add_body(&mut self, outermost: u32) {
+    fn add_body(&mut self, outermost: FunctionIndex) {
         if self.slice.bodies.insert(outermost)
-            && let Some(entry) = self.index.definitions.functions.get(outermost as usize)
+            && let Some(entry) = self.index.definitions.functions.get(outermost)
         {
             // A definition does not mention its own name.
             self.mention(TextRange::new(entry.name_range.end(), entry.range.end()));
@@ -213,11 +212,10 @@ impl<'a> Search<'a> {
     }
 
     /// Whether a method uses its receiver other than for attribute access: `self(x)`, `map(self, xs)`.
-    fn receiver_escapes(&self, method: u32) -> bool {
-        let (Some(entry), Some(signature)) = (
-            self.index.definitions.functions.get(method as usize),
-            self.index.signatures.get(method as usize),
-        ) else {
+    fn receiver_escapes(&self, method: FunctionIndex) -> bool {
+        let (Some(entry), Some(signature)) =
+            (self.index.definitions.functions.get(method), self.index.signatures.get(method))
+        else {
             return true;
         };
         let Some(receiver) = signature.parameters.first() else { return false };

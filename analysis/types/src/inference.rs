@@ -11,6 +11,7 @@ mod resolve;
 
 use ruff_db::files::File;
 use ruff_db::parsed::parsed_module;
+use ruff_index::IndexVec;
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
@@ -23,7 +24,8 @@ use ag_index::answers::ScopeTypes;
 use ag_index::assumed::AssumedType;
 use ag_index::callbacks;
 use ag_index::facts::{Alternative, Binding, Fact, TensorKind};
-use ag_index::index::{FileIndex, MODULE, Signature};
+use ag_index::ids::{ClassIndex, Code, DocumentIndex, ParameterIndex};
+use ag_index::index::{FileIndex, Signature};
 use ag_index::lambdas::{Called, LambdaStage, LambdaTypes};
 use ag_index::oracle::{Scope, Source};
 use ag_index::roots::RootTarget;
@@ -39,14 +41,14 @@ pub(crate) fn types(db: &dyn Db, workspace: &Workspace, scope: Scope) -> ScopeTy
         return ScopeTypes::default();
     };
     let module = parsed_module(db, inference.model.python_file()).load(db);
-    if scope.function == MODULE {
-        return inference.scope(MODULE, &expressions::of_body(module.suite()), &[]);
+    if scope.code == Code::Module {
+        return inference.scope(Code::Module, &expressions::of_body(module.suite()), &[]);
     }
-    let entry = inference.source.index.definitions.functions.get(scope.function as usize);
+    let entry = inference.source.index.function(scope.code);
     let Some(def) = entry.and_then(|entry| locate::function(db, inference.file, &module, &entry.path)) else {
         return ScopeTypes::default();
     };
-    let mut types = inference.scope(scope.function, &expressions::of_function(def), &def.body);
+    let mut types = inference.scope(scope.code, &expressions::of_function(def), &def.body);
     types.parameters = inference.parameters(def);
     types.rebound = inference.rebound(def);
     types.defaults = inference.defaults(def);
@@ -63,7 +65,7 @@ struct Inference<'db> {
 }
 
 impl<'db> Inference<'db> {
-    fn new(db: &'db dyn Db, workspace: &'db Workspace, document: u32) -> Option<Self> {
+    fn new(db: &'db dyn Db, workspace: &'db Workspace, document: DocumentIndex) -> Option<Self> {
         let (source, file) = (workspace.source(document)?, workspace.file(document)?);
         let model = SemanticModel::new(db, db.program_file(file));
         let env = model.program_environment();
@@ -132,25 +134,25 @@ impl<'db> Inference<'db> {
         rebound
     }
 
-    fn defaults(&self, def: &ast::StmtFunctionDef) -> Vec<(u32, AssumedType)> {
+    fn defaults(&self, def: &ast::StmtFunctionDef) -> Vec<(ParameterIndex, AssumedType)> {
         let parameters = def.parameters.posonlyargs.iter().chain(&def.parameters.args);
         let varargs = u32::from(def.parameters.vararg.is_some());
         let positional = (def.parameters.posonlyargs.len() + def.parameters.args.len()) as u32;
         let by_keyword = (positional + varargs..).zip(&def.parameters.kwonlyargs);
-        (0..)
+        (0u32..)
             .zip(parameters)
             .chain(by_keyword)
             .filter_map(|(position, parameter)| {
                 let default = parameter.default()?;
                 let assumed =
                     matches!(default, Expr::Name(_) | Expr::Attribute(_)).then(|| self.assumed(default))?;
-                (!assumed.unknown && !assumed.is_empty()).then_some((position, assumed))
+                (!assumed.unknown && !assumed.is_empty()).then_some((position.into(), assumed))
             })
             .collect()
     }
 
     /// In the order of [`ag_index::index::Signature`].
-    fn parameters(&self, def: &ast::StmtFunctionDef) -> Vec<Fact> {
+    fn parameters(&self, def: &ast::StmtFunctionDef) -> IndexVec<ParameterIndex, Fact> {
         let parameters = &def.parameters;
         let fact = |ty: Option<Type<'db>>| ty.map_or_else(Fact::unknown, |ty| self.fact(ty));
         let plain = |list: &[ast::ParameterWithDefault]| {
@@ -161,10 +163,10 @@ impl<'db> Inference<'db> {
         facts.extend(parameters.vararg.iter().map(|_| Fact::unknown()));
         facts.extend(plain(&parameters.kwonlyargs));
         facts.extend(parameters.kwarg.iter().map(|_| Fact::unknown()));
-        facts
+        IndexVec::from_raw(facts)
     }
 
-    fn scope(&self, scope: u32, expressions: &[&Expr], body: &[Stmt]) -> ScopeTypes {
+    fn scope(&self, scope: Code, expressions: &[&Expr], body: &[Stmt]) -> ScopeTypes {
         let named = named_lambdas(expressions, body);
         let mut types = ScopeTypes::default();
         let mut seen: FxHashMap<Type<'db>, u32> = FxHashMap::default();
@@ -199,7 +201,7 @@ impl<'db> Inference<'db> {
                 );
                 self.named_lambda(call, &named, &mut types.lambdas);
                 self.applied_lambda(call, index, (position, inner), &mut types.lambdas);
-                self.applied(call, index.signatures.get(scope as usize), &mut types.applied);
+                self.applied(call, index.signature(scope), &mut types.applied);
                 let lambda = staged.iter().rfind(|(range, _)| range.contains_range(call.range()));
                 for call in types.calls.iter_mut().skip(before) {
                     call.lambda = lambda.map(|(_, stage)| *stage);
@@ -216,8 +218,8 @@ impl<'db> Inference<'db> {
             }
         }
         let id = |object: &Expr| {
-            let position = expressions.iter().position(|expression| std::ptr::eq(*expression, object));
-            ExprId(position.map_or(u32::MAX, |position| position as u32))
+            let position = expressions.iter().position(|expression| std::ptr::eq(*expression, object))?;
+            Some(ExprId(position as u32))
         };
         self.implicit_calls(body, &id, &mut types.calls);
         self.returns(body, &mut types);
@@ -255,17 +257,23 @@ impl<'db> Inference<'db> {
         lambdas: &mut Vec<LambdaTypes>,
     ) {
         let arguments = &*call.arguments.args;
-        let (function, parameters): (_, Vec<AssumedType>) = match resolve::applied_by_builtin(call) {
-            Some((function, iterables)) => (function, iterables.iter().map(|it| self.elements(it)).collect()),
-            None => match arguments {
-                [function @ Expr::Lambda(_), iterable, ..]
-                    if index.imports.resolve(&call.func).is_some_and(|name| name == "functools.reduce") =>
-                {
-                    (function, vec![self.elements(iterable); 2])
+        let (function, parameters): (_, IndexVec<ParameterIndex, AssumedType>) =
+            match resolve::applied_by_builtin(call) {
+                Some((function, iterables)) => {
+                    (function, iterables.iter().map(|it| self.elements(it)).collect())
                 }
-                _ => return,
-            },
-        };
+                None => match arguments {
+                    [function @ Expr::Lambda(_), iterable, ..]
+                        if index
+                            .imports
+                            .resolve(&call.func)
+                            .is_some_and(|name| name == "functools.reduce") =>
+                    {
+                        (function, IndexVec::from_raw(vec![self.elements(iterable); 2]))
+                    }
+                    _ => return,
+                },
+            };
         if function.is_lambda_expr()
             && let Some(id) = lambda_of(function, &FxHashMap::default(), inner)
         {
@@ -278,7 +286,7 @@ impl<'db> Inference<'db> {
         &self,
         call: &ast::ExprCall,
         signature: Option<&Signature>,
-        applied: &mut Vec<(u32, Vec<AssumedType>)>,
+        applied: &mut Vec<(ParameterIndex, Vec<AssumedType>)>,
     ) {
         let (Expr::Name(name), Some(signature)) = (call.func.as_ref(), signature) else { return };
         let parameter = signature.parameters.iter().position(|parameter| parameter.name == name.id);
@@ -287,7 +295,7 @@ impl<'db> Inference<'db> {
             && !call.arguments.args.iter().any(Expr::is_starred_expr)
         {
             let arguments = call.arguments.args.iter().map(|argument| self.assumed(argument));
-            applied.push((parameter as u32, arguments.collect()));
+            applied.push((parameter.into(), arguments.collect()));
         }
     }
 
@@ -342,10 +350,10 @@ impl<'db> Inference<'db> {
     }
 
     /// The functions that root sites of this scope refer to, if they cannot be resolved by name.
-    fn roots(&self, scope: u32, expressions: &[&Expr], types: &mut ScopeTypes) {
+    fn roots(&self, scope: Code, expressions: &[&Expr], types: &mut ScopeTypes) {
         let index = &*self.source.index;
         let expression = |id: Option<ExprId>| expressions.get(id?.0 as usize).copied();
-        for (position, site) in index.roots.iter().enumerate() {
+        for (position, site) in index.roots.iter_enumerated() {
             let RootTarget::Reference(reference) = &site.target else { continue };
             if site.scope != scope {
                 continue;
@@ -364,7 +372,7 @@ impl<'db> Inference<'db> {
             }
             let Some(function) = expression(site.expression) else { continue };
             for target in self.targets(function) {
-                types.roots.push((position as u32, target));
+                types.roots.push((position, target));
             }
         }
     }
@@ -416,11 +424,11 @@ fn lambda_of(
 
 /// The base classes of a class: (file, range of the class's name).
 #[salsa::tracked(returns(ref), no_eq)]
-fn bases(db: &dyn Db, file: File, class: u32) -> Vec<(File, TextRange)> {
+fn bases(db: &dyn Db, file: File, class: ClassIndex) -> Vec<(File, TextRange)> {
     let model = SemanticModel::new(db, db.program_file(file));
     let env = model.program_environment();
     let module = parsed_module(db, model.python_file()).load(db);
-    let Some(entry) = locate::definitions(db, file).classes.get(class as usize) else {
+    let Some(entry) = locate::definitions(db, file).classes.get(class) else {
         return Vec::new();
     };
     let Some(node) = locate::class(&module, entry.name_range) else { return Vec::new() };

@@ -4,12 +4,13 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use ag_db::{Document, SharedSystem};
-use ag_index::index::MODULE;
+use ag_index::ids::{Code, DocumentIndex, FunctionIndex};
 use ag_index::oracle::{Answer, Assumption, Question, Scope, Source, TypeOracle};
 use rayon::prelude::*;
 use ruff_db::files::{File, FilePath, system_path_to_file, vendored_path_to_file};
 use ruff_db::source::{SourceText, source_text};
 use ruff_db::system::SystemPathBuf;
+use ruff_index::IndexVec;
 use rustc_hash::FxHashMap;
 use salsa::{Durability, Setter};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,44 +35,44 @@ pub struct Oracle {
     workspace: Arc<Workspace>,
     import_roots: Vec<SystemPathBuf>,
     /// What inference is limited to; `None` if that is not known, because the documents have changed.
-    restriction: Option<Option<Vec<u32>>>,
+    restriction: Option<Option<Vec<DocumentIndex>>>,
     /// Imports from the project's other files have unknown types, also from files that are no documents.
     is_isolated: bool,
     cancellation: Cancellation,
     cached: FxHashMap<Document, Vec<AnnotatedSource>>,
     /// The documents whose text in ty's database may differ from the file's on disk.
-    replaced: BTreeSet<u32>,
+    replaced: BTreeSet<DocumentIndex>,
 }
 
 /// The documents, and their files in ty's database.
 #[derive(Clone, Default)]
 pub(crate) struct Workspace {
-    pub(crate) sources: Vec<Source>,
+    pub(crate) sources: IndexVec<DocumentIndex, Source>,
     /// The files of `sources`; `None` for a document that is neither on disk nor in an editor.
-    files: Vec<Option<File>>,
-    positions: FxHashMap<File, u32>,
+    files: IndexVec<DocumentIndex, Option<File>>,
+    positions: FxHashMap<File, DocumentIndex>,
 }
 
 /// Annotated source, and the inputs that it was generated from.
 struct AnnotatedSource {
     source: Source,
-    assumed: BTreeMap<u32, Assumption>,
-    /// The functions whose bodies it contains, sorted.
-    asked: Vec<u32>,
+    assumed: BTreeMap<Code, Assumption>,
+    /// The code whose body it contains, sorted.
+    asked: Vec<Code>,
     text: SourceText,
 }
 
 impl Workspace {
-    pub(crate) fn source(&self, document: u32) -> Option<&Source> {
-        self.sources.get(document as usize)
+    pub(crate) fn source(&self, document: DocumentIndex) -> Option<&Source> {
+        self.sources.get(document)
     }
 
-    pub(crate) fn file(&self, document: u32) -> Option<File> {
-        self.files.get(document as usize).copied().flatten()
+    pub(crate) fn file(&self, document: DocumentIndex) -> Option<File> {
+        self.files.get(document).copied().flatten()
     }
 
     /// The document of a file; `None` for the file of a library.
-    pub(crate) fn document_of(&self, file: File) -> Option<u32> {
+    pub(crate) fn document_of(&self, file: File) -> Option<DocumentIndex> {
         self.positions.get(&file).copied()
     }
 }
@@ -117,7 +118,7 @@ impl Oracle {
     /// The text that types are inferred from, for debugging an assumption.
     pub fn annotated(&self, document: Document) -> Option<SourceText> {
         let position = self.workspace.sources.iter().position(|source| source.document == document)?;
-        Some(source_text(&self.db, self.workspace.file(position as u32)?))
+        Some(source_text(&self.db, self.workspace.file(position.into())?))
     }
 
     fn file_of(&self, path: &FilePath) -> Option<File> {
@@ -169,12 +170,12 @@ impl Oracle {
         &mut self,
         source: &Source,
         file: File,
-        assumed: &BTreeMap<u32, Assumption>,
+        assumed: &BTreeMap<Code, Assumption>,
         question: &Question<'_>,
-        position: u32,
+        position: DocumentIndex,
     ) -> SourceText {
-        let asked: Vec<u32> = in_document(question.scopes, position).iter().map(|scope| scope.function).collect();
-        let is_asked = |function: u32| asked.binary_search(&function).is_ok();
+        let asked: Vec<Code> = in_document(question.scopes, position).iter().map(|scope| scope.code).collect();
+        let is_asked = |function| asked.binary_search(&Code::Function(function)).is_ok();
         let methods = probed(question, position);
         if !methods.is_empty() {
             return self.annotated_source(source, file, assumed, &Asked::Functions(&is_asked), methods);
@@ -182,7 +183,7 @@ impl Oracle {
         let cached = self.cached.entry(source.document).or_default();
         cached.retain(|annotated| Arc::ptr_eq(&annotated.source.index, &source.index));
         let has = |annotated: &AnnotatedSource| {
-            asked.iter().all(|function| annotated.asked.binary_search(function).is_ok())
+            asked.iter().all(|code| annotated.asked.binary_search(code).is_ok())
                 && annotated.assumed == *assumed
         };
         if let Some(at) = cached.iter().position(has) {
@@ -209,12 +210,12 @@ impl Oracle {
         &self,
         source: &Source,
         file: File,
-        assumed: &BTreeMap<u32, Assumption>,
+        assumed: &BTreeMap<Code, Assumption>,
         asked: &Asked<'_>,
         methods: &[Scope],
     ) -> SourceText {
         let module = inference::module_key(&self.db, file);
-        let methods: Vec<u32> = methods.iter().map(|method| method.function).collect();
+        let methods: Vec<FunctionIndex> = methods.iter().filter_map(|method| method.code.function()).collect();
         let text =
             annotate::annotated_source(source.text.as_str(), &source.index, &module, assumed, asked, &methods);
         with_text(&self.base(source), text)
@@ -255,7 +256,7 @@ impl Oracle {
 }
 
 impl TypeOracle for Oracle {
-    fn set_sources(&mut self, sources: Vec<Source>) {
+    fn set_sources(&mut self, sources: IndexVec<DocumentIndex, Source>) {
         let before: FxHashMap<Document, Option<File>> = self
             .workspace
             .sources
@@ -263,14 +264,14 @@ impl TypeOracle for Oracle {
             .map(|source| source.document)
             .zip(self.workspace.files.iter().copied())
             .collect();
-        let files: Vec<Option<File>> = sources
+        let files: IndexVec<DocumentIndex, Option<File>> = sources
             .iter()
             .map(|source| {
                 before.get(&source.document).copied().flatten().or_else(|| self.file_of(&source.path))
             })
             .collect();
         let positions =
-            files.iter().zip(0u32..).filter_map(|(file, position)| Some(((*file)?, position))).collect();
+            files.iter_enumerated().filter_map(|(position, file)| Some(((*file)?, position))).collect();
         if sources.len() < before.len() {
             let kept: rustc_hash::FxHashSet<Document> =
                 sources.iter().map(|source| source.document).collect();
@@ -286,24 +287,25 @@ impl TypeOracle for Oracle {
                 || file.is_some_and(|file| file.source_text_override(&self.db).is_some())
         };
         let flags = sources.iter().zip(&files).map(is_replaced);
-        self.replaced = (0u32..).zip(flags).filter_map(|(position, is)| is.then_some(position)).collect();
+        self.replaced =
+            sources.indices().zip(flags).filter_map(|(position, is)| is.then_some(position)).collect();
         self.workspace = Arc::new(Workspace { sources, files, positions });
     }
 
-    fn set_source(&mut self, document: u32, source: Source) {
+    fn set_source(&mut self, document: DocumentIndex, source: Source) {
         if source.edited || source.index.too_deep {
             self.replaced.insert(document);
         }
-        if let Some(known) = Arc::make_mut(&mut self.workspace).sources.get_mut(document as usize) {
+        if let Some(known) = Arc::make_mut(&mut self.workspace).sources.get_mut(document) {
             *known = source;
         }
     }
 
-    fn restrict(&mut self, documents: Option<&[u32]>) {
+    fn restrict(&mut self, documents: Option<&[DocumentIndex]>) {
         if self.restriction.as_ref().is_some_and(|known| known.as_deref() == documents) {
             return;
         }
-        self.restriction = Some(documents.map(<[u32]>::to_vec));
+        self.restriction = Some(documents.map(<[DocumentIndex]>::to_vec));
         let documents = documents.unwrap_or_default().iter();
         let files = documents.filter_map(|position| self.workspace.file(*position));
         let mut near: Vec<String> = files
@@ -346,12 +348,12 @@ impl TypeOracle for Oracle {
 }
 
 /// The document of a question's scopes, and their dependency slice.
-fn dependency_slice(workspace: &Workspace, question: &Question<'_>) -> Option<(u32, DependencySlice)> {
+fn dependency_slice(workspace: &Workspace, question: &Question<'_>) -> Option<(DocumentIndex, DependencySlice)> {
     let asked = || question.scopes.iter().chain(question.methods);
     let document = asked().next()?.document;
     let source = workspace.source(document)?;
-    debug_assert!(asked().all(|scope| scope.document == document && scope.function != MODULE));
-    let functions: Vec<u32> = asked().map(|scope| scope.function).collect();
+    debug_assert!(asked().all(|scope| scope.document == document && scope.code != Code::Module));
+    let functions: Vec<FunctionIndex> = asked().filter_map(|scope| scope.code.function()).collect();
     let none = BTreeMap::new();
     let assumed = question.assumptions.get(&document).unwrap_or(&none);
     Some((document, DependencySlice::of(&functions, source.text.as_str(), &source.index, assumed)))
@@ -362,14 +364,14 @@ fn with_text(source: &SourceText, text: String) -> SourceText {
 }
 
 /// The scopes in one document.
-fn in_document(scopes: &[Scope], document: u32) -> &[Scope] {
+fn in_document(scopes: &[Scope], document: DocumentIndex) -> &[Scope] {
     let start = scopes.partition_point(|scope| scope.document < document);
     let end = scopes.partition_point(|scope| scope.document <= document);
     scopes.get(start..end).unwrap_or_default()
 }
 
 /// The methods of a document whose attributes are queried.
-fn probed<'q>(question: &Question<'q>, document: u32) -> &'q [Scope] {
+fn probed<'q>(question: &Question<'q>, document: DocumentIndex) -> &'q [Scope] {
     in_document(question.methods, document)
 }
 

@@ -1,15 +1,17 @@
 //! The signature of a function, and the side effects of its body on other code, from syntax alone.
 
+use ruff_index::IndexVec;
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
+use crate::ids::ParameterIndex;
 use crate::index::last_name;
 
 /// The signature of a function, and the side effects of its body on other code, from syntax alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signature {
-    pub parameters: Vec<ParameterSyntax>,
+    pub parameters: IndexVec<ParameterIndex, ParameterSyntax>,
     /// The offset at which ` -> T` is inserted: after the closing parenthesis.
     pub returns_at: TextSize,
     /// The user's return annotation.
@@ -129,7 +131,7 @@ impl Signature {
         all.extend(plain(&parameters.kwonlyargs, ParameterKind::KeywordOnly));
         all.extend(variadic(parameters.kwarg.as_deref(), ParameterKind::VarKeywords));
         Self {
-            parameters: all,
+            parameters: IndexVec::from_raw(all),
             returns_at: parameters.end(),
             body_at: def.body.first().map_or(def.end(), Ranged::start),
             return_annotation: def.returns.as_ref().map(|annotation| annotation.range()),

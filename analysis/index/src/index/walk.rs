@@ -6,9 +6,10 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::ids::{Code, FunctionIndex, RootIndex};
 use crate::index::OVERLOADED_BUILTINS;
 use crate::index::plain::{PYTHON_METHODS, is_plainly_python, names_python_class};
-use crate::index::{FileIndex, MODULE, Signature, last_name};
+use crate::index::{FileIndex, Signature, last_name};
 use crate::lambdas;
 use crate::lambdas::{Called, LambdaSyntax};
 use crate::roots;
@@ -26,8 +27,8 @@ const ONLY_KERAS2: [(&str, &str); 4] = [
 pub(super) fn fill(index: FileIndex, body: &[Stmt]) -> FileIndex {
     let mut walk = Walk {
         index,
-        scope: MODULE,
-        next: 0,
+        scope: Code::Module,
+        next: FunctionIndex::from_u32(0),
         counters: FxHashMap::default(),
         pending: FxHashMap::default(),
         called: FxHashMap::default(),
@@ -40,13 +41,13 @@ pub(super) fn fill(index: FileIndex, body: &[Stmt]) -> FileIndex {
 
 struct Walk {
     index: FileIndex,
-    scope: u32,
-    next: u32,
+    scope: Code,
+    next: FunctionIndex,
     /// The number of expressions visited so far in each scope; it determines their ids, as in
     /// [`ag_syntax::expressions`].
-    counters: FxHashMap<u32, u32>,
+    counters: FxHashMap<Code, u32>,
     /// Expressions that root sites refer to and that have no id yet.
-    pending: FxHashMap<*const Expr, Vec<(usize, Pending)>>,
+    pending: FxHashMap<*const Expr, Vec<(RootIndex, Pending)>>,
     /// Lambdas that are called and not visited yet; whether a library stages the functions that they call.
     called: FxHashMap<*const ast::ExprLambda, bool>,
     /// Module constants whose latest value is `False`: `JAX_MODE = False`.
@@ -63,12 +64,12 @@ enum Pending {
 
 impl Walk {
     fn signature(&mut self) -> Option<&mut Signature> {
-        self.index.signatures.get_mut(self.scope as usize)
+        self.index.signatures.get_mut(self.scope.function()?)
     }
 
     fn function(&mut self, def: &ast::StmtFunctionDef) {
         let function = self.next;
-        self.next += 1;
+        self.next = function + 1;
         for decorator in &def.decorator_list {
             if let Some(site) = roots::of_decorator(&self.index.imports, decorator, function, self.scope) {
                 self.index.roots.push(site);
@@ -80,11 +81,11 @@ impl Walk {
                 self.visit_expr(default);
             }
         }
-        if let Some(slot) = self.index.signatures.get_mut(function as usize) {
+        if let Some(slot) = self.index.signatures.get_mut(function) {
             *slot = Signature::of(def);
             slot.is_dead = self.dead.iter().any(|body| body.contains_range(def.range()));
         }
-        let outer = std::mem::replace(&mut self.scope, function);
+        let outer = std::mem::replace(&mut self.scope, Code::Function(function));
         self.visit_body(&def.body);
         self.scope = outer;
     }
@@ -110,11 +111,11 @@ impl Walk {
             self.python_use(&keyword.value);
         }
         if let Expr::Name(name) = call.func.as_ref()
-            && self.scope != MODULE
+            && let Code::Function(function) = self.scope
             && OVERLOADED_BUILTINS.contains(&name.id.as_str())
             && self.index.imports.get(&name.id).is_none()
         {
-            self.index.builtin_calls.push((self.scope, name.range()));
+            self.index.builtin_calls.push((function, name.range()));
         }
         if let Some(called) = Called::of(&self.index.imports, call) {
             let stages = called.stage.is_some();
@@ -126,14 +127,13 @@ impl Walk {
             }
         }
         for found in roots::of_call(&self.index.imports, call, self.scope) {
-            let site = self.index.roots.len();
+            let site = self.index.roots.push(found.site);
             if let Some(function) = found.function {
                 self.pending.entry(function).or_default().push((site, Pending::Function));
             }
             if let Some(receiver) = found.receiver {
                 self.pending.entry(receiver).or_default().push((site, Pending::Receiver));
             }
-            self.index.roots.push(found.site);
         }
     }
 
@@ -208,7 +208,7 @@ impl Walk {
 
 impl<'a> SourceOrderVisitor<'a> for Walk {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
-        if self.scope == MODULE {
+        if self.scope == Code::Module {
             self.index.statements.push(statement.start());
         }
         if let Stmt::Global(_) | Stmt::Nonlocal(_) | Stmt::Import(_) | Stmt::ImportFrom(_) = statement
@@ -220,7 +220,7 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
             Stmt::FunctionDef(def) => self.function(def),
             Stmt::Assign(assign) => {
                 self.targets(&assign.targets);
-                if self.scope == MODULE {
+                if self.scope == Code::Module {
                     self.track_constant(assign);
                 }
                 if let Expr::Lambda(lambda) = &*assign.value {

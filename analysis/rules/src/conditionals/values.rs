@@ -112,13 +112,15 @@ impl Value {
             }),
             Alternative::Module(_) => Self::Unsupported("a module".to_owned()),
             // The library models declare generic functions as objects.
-            Alternative::Instance { module, .. } if module == "tensorflow._ops" => {
+            Alternative::Instance { module: Some(module), .. } if module == "tensorflow._ops" => {
                 Self::Unsupported("a function".to_owned())
             }
-            Alternative::Instance { module, class } if module == "builtins" && class == "object" => {
+            Alternative::Instance { module: Some(module), class }
+                if module == "builtins" && class == "object" =>
+            {
                 Self::Unsupported("an `object`".to_owned())
             }
-            Alternative::Instance { module, class } if ctx.is_plain_class(module, class) => {
+            Alternative::Instance { module, class } if ctx.is_plain_class(module.as_deref(), class) => {
                 Self::Unsupported(format!("a `{class}`"))
             }
             Alternative::Instance { .. } => Self::Unknown,

@@ -119,6 +119,6 @@ pub(super) fn failure(ctx: &FunctionContext, decision: &Construct) -> &'static s
 }
 
 fn is_dataset(ctx: &FunctionContext, decision: &Construct) -> bool {
-    let kind = ctx.facts.get(decision.test).and_then(Fact::tensor_kind);
+    let kind = decision.test.and_then(|test| ctx.facts.get(test)).and_then(Fact::tensor_kind);
     matches!(kind, Some(TensorKind::Dataset | TensorKind::Iterator))
 }

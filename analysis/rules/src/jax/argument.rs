@@ -6,8 +6,9 @@ use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
-use super::jitted_calls::{arguments, static_parameters};
+use super::jitted_calls::{arguments, static_arguments};
 use ag_db::diagnostic::Severity;
+use ag_index::ids::ParameterIndex;
 
 declare_rule! {
     /// ## What it does
@@ -95,10 +96,11 @@ fn methods(ctx: &FileContext) {
         for method in class.body.iter().filter(|_| bare).filter_map(Stmt::as_function_def_stmt) {
             let [decorator] = method.decorator_list.as_slice() else { continue };
             let receiver = method.parameters.iter_non_variadic_params().next().map(|it| &it.parameter.name);
-            let (Some(receiver), Some(names)) = (receiver, static_parameters(ctx, decorator)) else {
+            let (Some(receiver), Some(listed)) = (receiver, static_arguments(ctx, decorator)) else {
                 continue;
             };
-            if !names.iter().any(|name| name == receiver.as_str() || name == "0") {
+            let first = Some(ParameterIndex::from_u32(0));
+            if !listed.iter().any(|argument| argument.is_for(first, receiver)) {
                 ctx.report(
                     &JAX_ARGUMENT,
                     &method.name,

@@ -170,7 +170,7 @@ fn is_sequence(fact: &Fact) -> bool {
         && fact.alternatives.iter().all(|alternative| match alternative {
             Alternative::Container { class, .. } => matches!(class.as_str(), "list" | "tuple"),
             Alternative::Str(_) => true,
-            Alternative::Instance { module, class } => module == "builtins" && class == "range",
+            Alternative::Instance { module: Some(module), class } => module == "builtins" && class == "range",
             _ => false,
         })
 }

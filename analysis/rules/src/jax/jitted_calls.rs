@@ -1,12 +1,13 @@
 //! The calls of jitted functions within their file, argument by argument. Purely syntactic: a name is resolved
 //! only if the file binds it once.
 
-use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use rustc_hash::FxHashMap;
 
 use super::super::FileContext;
+use ag_index::ids::ParameterIndex;
+use ag_index::static_arguments::StaticArgument;
 
 /// An argument of a call.
 pub(super) struct Argument<'a> {
@@ -23,8 +24,7 @@ pub(super) struct Argument<'a> {
 /// A jitted function of the file.
 struct Jitted<'a> {
     def: &'a ast::StmtFunctionDef,
-    /// Names, and positions as text.
-    static_parameters: Vec<Name>,
+    static_arguments: Vec<StaticArgument>,
 }
 
 pub(super) fn arguments<'a>(ctx: &'a FileContext<'a>) -> Vec<Argument<'a>> {
@@ -36,10 +36,9 @@ pub(super) fn arguments<'a>(ctx: &'a FileContext<'a>) -> Vec<Argument<'a>> {
     let mut jitted = FxHashMap::default();
     for def in &file.defs {
         if file.bindings.get(def.name.as_str()) == Some(&1)
-            && let Some(static_parameters) =
-                def.decorator_list.iter().find_map(|it| static_parameters(ctx, it))
+            && let Some(static_arguments) = def.decorator_list.iter().find_map(|it| static_arguments(ctx, it))
         {
-            jitted.insert(def.name.as_str(), Jitted { def, static_parameters });
+            jitted.insert(def.name.as_str(), Jitted { def, static_arguments });
         }
     }
     let is_function = |value: &Expr| {
@@ -54,8 +53,8 @@ pub(super) fn arguments<'a>(ctx: &'a FileContext<'a>) -> Vec<Argument<'a>> {
     all
 }
 
-/// The static parameters if the decorator is `jax.jit` and lists them as literals.
-pub(super) fn static_parameters(ctx: &FileContext, decorator: &ast::Decorator) -> Option<Vec<Name>> {
+/// The static arguments if the decorator is `jax.jit` and lists them as literals.
+pub(super) fn static_arguments(ctx: &FileContext, decorator: &ast::Decorator) -> Option<Vec<StaticArgument>> {
     let is_jit = |expression: &Expr| ctx.resolve(expression).is_some_and(|name| name == "jax.jit");
     let keywords = match &decorator.expression {
         Expr::Call(call) => {
@@ -68,7 +67,7 @@ pub(super) fn static_parameters(ctx: &FileContext, decorator: &ast::Decorator) -
         }
         other => return is_jit(other).then(Vec::new),
     };
-    let mut parameters = Vec::new();
+    let mut listed = Vec::new();
     for keyword in keywords {
         let Some(name) = &keyword.arg else { return None };
         if matches!(name.as_str(), "static_argnums" | "static_argnames") {
@@ -78,15 +77,11 @@ pub(super) fn static_parameters(ctx: &FileContext, decorator: &ast::Decorator) -
                 other => std::slice::from_ref(other),
             };
             for element in elements {
-                parameters.push(match element {
-                    Expr::StringLiteral(text) => Name::new(text.value.to_str()),
-                    Expr::NumberLiteral(number) => Name::new(number.value.as_int()?.to_string()),
-                    _ => return None,
-                });
+                listed.push(StaticArgument::of(element)?);
             }
         }
     }
-    Some(parameters)
+    Some(listed)
 }
 
 fn call_arguments<'a>(call: &'a ast::ExprCall, jitted: &FxHashMap<&'a str, Jitted<'a>>) -> Vec<Argument<'a>> {
@@ -101,10 +96,8 @@ fn call_arguments<'a>(call: &'a ast::ExprCall, jitted: &FxHashMap<&'a str, Jitte
     let mut found = Vec::new();
     let mut add = |parameter: &'a ast::ParameterWithDefault, position: Option<usize>, value| {
         let parameter = parameter.parameter.name.as_str();
-        let is_static = target
-            .static_parameters
-            .iter()
-            .any(|name| name == parameter || position.is_some_and(|position| name.parse() == Ok(position)));
+        let position = position.map(ParameterIndex::from);
+        let is_static = target.static_arguments.iter().any(|argument| argument.is_for(position, parameter));
         found.push(Argument { call, function, parameter, value, is_static, is_function: false });
     };
     for (position, value) in call.arguments.args.iter().enumerate() {

@@ -49,8 +49,10 @@ fn unsupported(ctx: &FunctionContext, alternative: &Alternative) -> Option<Strin
             Some("a set".to_owned())
         }
         // The library models declare generic functions as objects.
-        Alternative::Instance { module, .. } if module == "tensorflow._ops" => Some("a function".to_owned()),
-        Alternative::Instance { module, class } if ctx.is_plain_class(module, class) => {
+        Alternative::Instance { module: Some(module), .. } if module == "tensorflow._ops" => {
+            Some("a function".to_owned())
+        }
+        Alternative::Instance { module, class } if ctx.is_plain_class(module.as_deref(), class) => {
             Some(format!("a `{class}`"))
         }
         _ => None,

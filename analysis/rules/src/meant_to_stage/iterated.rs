@@ -33,7 +33,7 @@ fn is_single_tensor(ctx: &FunctionContext, expression: &Expr, steps: &mut u32) -
             !definitions.is_empty()
                 && definitions.iter().all(|definition| match (definition.kind, ctx.value_of(definition)) {
                     (DefKind::Parameter(position), _) => {
-                        ctx.stage.parameters.get(position as usize).is_some_and(|parameter| {
+                        ctx.stage.parameters.get(position.into()).is_some_and(|parameter| {
                             matches!(parameter.source, Source::Annotation | Source::CallSites)
                         })
                     }

@@ -117,10 +117,12 @@ fn is_python_argument(ctx: &FunctionContext, operand: &Expr) -> bool {
     let definitions = ctx.flow.definitions_of(operand.range(), &name);
     let [definition] = definitions.as_slice() else { return false };
     let DefKind::Parameter(position) = definition.kind else { return false };
-    ctx.stage.parameters.get(position as usize).is_some_and(|parameter| {
+    ctx.stage.parameters.get(position.into()).is_some_and(|parameter| {
         parameter.binding == Binding::Python
             && parameter.source == Source::CallSites
-            && parameter.shown.split(" | ").all(|class| matches!(class, "bool" | "int" | "float" | "str"))
-            && !ctx.stage.options.static_parameters.contains(&parameter.name)
+            && parameter.shown.as_ref().is_some_and(|shown| {
+                shown.split(" | ").all(|class| matches!(class, "bool" | "int" | "float" | "str"))
+            })
+            && !ctx.stage.static_parameters.contains(position.into())
     })
 }

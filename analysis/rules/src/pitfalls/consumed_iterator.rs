@@ -82,10 +82,10 @@ fn is_python_iterator(ctx: &FunctionContext, iterator: &Expr) -> bool {
     let fact = ctx.fact(iterator);
     let is_python = |alternative: &Alternative| match alternative {
         // The protocols of `typing` may stand for the iterator of a Dataset, unless the item type excludes it.
-        Alternative::Instance { module, class } if module.is_empty() => {
+        Alternative::Instance { module: None, class } => {
             class.starts_with("Generator[") && !class.contains("Tensor") || yields_plain_values(class)
         }
-        Alternative::Instance { module, .. } => {
+        Alternative::Instance { module: Some(module), .. } => {
             let package = module.split('.').next().unwrap_or_default();
             matches!(package, "builtins" | "typing" | "itertools" | "_collections_abc" | "collections")
         }

@@ -62,8 +62,8 @@ impl ScriptType {
     /// Optional[Tensor] = None`) is unknown.
     pub(super) fn of_definition(ctx: &FunctionContext, definition: &Def) -> Option<Self> {
         if let DefKind::Parameter(position) = definition.kind {
-            let parameter = ctx.stage.parameters.get(position as usize)?;
-            return match (parameter.source, parameter.shown.as_str()) {
+            let parameter = ctx.stage.parameters.get(position.into())?;
+            return match (parameter.source, parameter.shown.as_deref()?) {
                 (Source::Annotation, "Tensor") => Some(Self::Tensor),
                 (Source::Annotation, "int") => Some(Self::Int),
                 (Source::Annotation, "float") => Some(Self::Float),

@@ -64,7 +64,7 @@ fn check(ctx: &FunctionContext) {
                 || default.is_boolean_literal_expr()
                 || default.is_string_literal_expr()
         });
-        let number = matches!(known.shown.as_str(), "int" | "float" | "bool" | "str");
+        let number = known.shown.as_deref().filter(|it| matches!(*it, "int" | "float" | "bool" | "str"));
         if by_default {
             ctx.report(
                 &SCRIPT_UNTYPED,
@@ -76,18 +76,20 @@ fn check(ctx: &FunctionContext) {
             .label(ctx.span(parameter.range()), "this parameter")
             .help("annotate the parameter")
             .emit();
-        } else if known.source == Source::CallSites && known.binding == Binding::Python && number {
+        } else if let Some(number) = number
+            && known.source == Source::CallSites
+            && known.binding == Binding::Python
+        {
             ctx.report(
                 &SCRIPT_UNTYPED,
                 parameter,
                 format!(
-                    "`{name}` has no annotation and is inferred as a Tensor, but a call passes `{}`",
-                    known.shown
+                    "`{name}` has no annotation and is inferred as a Tensor, but a call passes `{number}`"
                 ),
             )
             .severity(Severity::Warning)
             .why(known.why.clone())
-            .help(format!("annotate it: `{name}: {}`", known.shown))
+            .help(format!("annotate it: `{name}: {number}`"))
             .emit();
         }
     }

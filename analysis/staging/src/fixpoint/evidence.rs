@@ -2,8 +2,10 @@
 
 use crate::fixpoint::Fixpoint;
 use ag_db::{Db, Document};
-use ag_index::index::{MODULE, file_index};
+use ag_index::ids::{Code, DocumentIndex};
+use ag_index::index::file_index;
 use ag_index::oracle::Scope;
+use ruff_index::IndexSlice;
 use ruff_python_ast::name::Name;
 use rustc_hash::FxHashMap;
 
@@ -11,11 +13,11 @@ use rustc_hash::FxHashMap;
 struct Callers<'db>(FxHashMap<&'db str, Vec<Scope>>);
 
 impl<'db> Callers<'db> {
-    fn of(db: &'db dyn Db, documents: &[Document]) -> Self {
+    fn of(db: &'db dyn Db, documents: &IndexSlice<DocumentIndex, Document>) -> Self {
         let mut callers: FxHashMap<&str, Vec<Scope>> = FxHashMap::default();
-        for (document, id) in (0u32..).zip(documents) {
-            for (function, name) in &file_index(db, *id).calls {
-                callers.entry(name.as_str()).or_default().push(Scope { document, function: *function });
+        for (document, id) in documents.iter_enumerated() {
+            for (code, name) in &file_index(db, *id).calls {
+                callers.entry(name.as_str()).or_default().push(Scope { document, code: *code });
             }
         }
         for scopes in callers.values_mut() {
@@ -52,10 +54,8 @@ impl Fixpoint {
     }
 
     fn neighbours(&mut self, db: &dyn Db, callers: &Callers, scope: Scope) -> Vec<Scope> {
-        if scope.function == MODULE {
-            return Vec::new();
-        }
-        let index = file_index(db, self.documents[scope.document as usize]);
+        let Code::Function(function) = scope.code else { return Vec::new() };
+        let index = file_index(db, self.documents[scope.document]);
         let mut neighbours = Vec::new();
         let mut called = |name: &str| {
             self.names.insert(Name::new(name));
@@ -65,23 +65,22 @@ impl Fixpoint {
                 neighbours.extend(callers.iter().copied());
             }
         };
-        let name = index.short_name(scope.function);
+        let name = index.short_name(function);
         // `x.call(…)` and `x.forward(…)` are rarely written out, and match many classes.
         if !matches!(name, "call" | "forward" | "__call__" | "__init__") {
             called(name);
         }
-        if let Some(class) = index.class_around(scope.function)
-            && let Some(class) = index.definitions.classes.get(class as usize)
+        if let Some(class) = index.class_around(scope.code)
+            && let Some(class) = index.definitions.classes.get(class)
         {
             called(class.qualname.rsplit('.').next().unwrap_or_default());
             neighbours.extend(class.methods.iter().filter_map(|method| {
-                let sets = index.signatures.get(*method as usize)?.sets_attributes;
-                sets.then_some(Scope { document: scope.document, function: *method })
+                let sets = index.signatures.get(*method)?.sets_attributes;
+                sets.then_some(Scope { document: scope.document, code: Code::Function(*method) })
             }));
         }
-        if let Some(parent) = index.definitions.functions.get(scope.function as usize).and_then(|f| f.parent)
-        {
-            neighbours.push(Scope { document: scope.document, function: parent });
+        if let Some(parent) = index.function(scope.code).and_then(|f| f.parent) {
+            neighbours.push(Scope { document: scope.document, code: Code::Function(parent) });
         }
         neighbours
     }

@@ -8,10 +8,12 @@ use ag_index::answers::{ArgumentPlace, CallSite, Target};
 use ag_index::assumed::AssumedType;
 use ag_index::assumptions::Source;
 use ag_index::dialect::{Dialect, RootKind};
-use ag_index::index::{DefaultValue, FileIndex, MODULE, ParameterKind, Signature};
+use ag_index::ids::{Code, ParameterIndex};
+use ag_index::index::{DefaultValue, FileIndex, ParameterKind, ParameterSyntax, Signature};
 use ag_index::oracle::Scope;
 use ag_index::place::Place;
 use ag_syntax::expressions::ExprId;
+use ruff_index::IndexVec;
 
 /// Parameter names that every library uses for Python values.
 const NAMES_OF_PYTHON_VALUES: [&str; 6] = ["axis", "axes", "dtype", "name", "data_format", "padding"];
@@ -27,12 +29,12 @@ impl Fixpoint {
         staged: bool,
         target: &Target,
         callee: Scope,
-        contributions: &mut Vec<(Scope, u32, Contribution)>,
+        contributions: &mut Vec<(Scope, ParameterIndex, Contribution)>,
     ) {
         let index = self.index(db, callee);
-        let Some(signature) = index.signatures.get(callee.function as usize) else { return };
+        let Some(signature) = index.signature(callee.code) else { return };
         let skip = skipped(index, callee, target, signature);
-        let mut given = vec![false; signature.parameters.len()];
+        let mut given: IndexVec<ParameterIndex, bool> = signature.parameters.iter().map(|_| false).collect();
         for (place, function) in &call.functions {
             if let Some(parameter) = parameter_at(signature, skip, place) {
                 self.contribute_applied(db, callee, parameter, function, contributions);
@@ -43,7 +45,7 @@ impl Fixpoint {
             given[position] = true;
             contributions.push((
                 callee,
-                position as u32,
+                position,
                 Contribution {
                     cause: Cause { scope, place: call.place },
                     bound: call.partial,
@@ -55,13 +57,13 @@ impl Fixpoint {
         if call.open {
             return;
         }
-        for (position, parameter) in signature.parameters.iter().enumerate().skip(skip) {
+        for (position, parameter) in signature.parameters.iter_enumerated().skip(skip) {
             if !given[position]
                 && let Some(default) = self.default_of(callee, position, &parameter.default)
             {
                 contributions.push((
                     callee,
-                    position as u32,
+                    position,
                     Contribution {
                         cause: Cause { scope, place: Place::default() },
                         bound: true,
@@ -80,14 +82,14 @@ impl Fixpoint {
         call: &CallSite,
         target: &Target,
         callee: Scope,
-    ) -> Vec<(ExprId, Scope, u32)> {
+    ) -> Vec<(ExprId, Scope, ParameterIndex)> {
         let index = self.index(db, callee);
-        let Some(signature) = index.signatures.get(callee.function as usize) else { return Vec::new() };
+        let Some(signature) = index.signature(callee.code) else { return Vec::new() };
         let skip = skipped(index, callee, target, signature);
         let given = call
             .lambdas
             .iter()
-            .filter_map(|(place, id)| Some((*id, callee, parameter_at(signature, skip, place)? as u32)));
+            .filter_map(|(place, id)| Some((*id, callee, parameter_at(signature, skip, place)?)));
         given.collect()
     }
 
@@ -96,12 +98,12 @@ impl Fixpoint {
         &self,
         db: &dyn Db,
         callee: Scope,
-        parameter: usize,
+        parameter: ParameterIndex,
         function: &Target,
-        contributions: &mut Vec<(Scope, u32, Contribution)>,
+        contributions: &mut Vec<(Scope, ParameterIndex, Contribution)>,
     ) {
         let Some(function) = self.scope_of(db, function) else { return };
-        let Some(signature) = self.index(db, function).signatures.get(function.function as usize) else {
+        let Some(signature) = self.index(db, function).signature(function.code) else {
             return;
         };
         for (position, assumed) in self.applied_to(callee, parameter).iter().enumerate() {
@@ -113,28 +115,30 @@ impl Fixpoint {
                     staged: self.staged.contains_key(&callee),
                     assumed: assumed.clone(),
                 };
-                contributions.push((function, position as u32, contribution));
+                contributions.push((function, position, contribution));
             }
         }
     }
 
     /// The type of a default value.
-    fn default_of(&self, scope: Scope, parameter: usize, default: &DefaultValue) -> Option<AssumedType> {
+    fn default_of(
+        &self,
+        scope: Scope,
+        parameter: ParameterIndex,
+        default: &DefaultValue,
+    ) -> Option<AssumedType> {
         if let Some(literal) = default.annotation() {
             return Some(AssumedType::of(literal));
         }
         let defaults = self.defaults.get(&scope).filter(|_| *default == DefaultValue::Other)?;
-        defaults
-            .iter()
-            .find(|(position, _)| *position as usize == parameter)
-            .map(|(_, assumed)| assumed.clone())
+        defaults.iter().find(|(position, _)| *position == parameter).map(|(_, assumed)| assumed.clone())
     }
 
     /// The arguments with which `callee` calls one of its parameters.
-    pub(super) fn applied_to(&self, callee: Scope, parameter: usize) -> Vec<AssumedType> {
+    pub(super) fn applied_to(&self, callee: Scope, parameter: ParameterIndex) -> Vec<AssumedType> {
         let mut arguments: Vec<AssumedType> = Vec::new();
         let calls = self.applied.get(&callee).into_iter().flatten();
-        for (_, given) in calls.filter(|(applied, _)| *applied as usize == parameter) {
+        for (_, given) in calls.filter(|(applied, _)| *applied == parameter) {
             for (position, assumed) in given.iter().enumerate() {
                 match arguments.get_mut(position) {
                     Some(known) => known.join(assumed),
@@ -147,7 +151,7 @@ impl Fixpoint {
 
     /// Derives the types of all parameters from the current state.
     pub(super) fn recompute(&mut self, db: &dyn Db) {
-        let mut sites: BTreeMap<(Scope, u32), Vec<Contribution>> = BTreeMap::new();
+        let mut sites: BTreeMap<(Scope, ParameterIndex), Vec<Contribution>> = BTreeMap::new();
         for contributions in self.contributions.values() {
             for (callee, position, contribution) in contributions {
                 sites.entry((*callee, *position)).or_default().push(contribution.clone());
@@ -155,22 +159,19 @@ impl Fixpoint {
         }
         let mut parameters = BTreeMap::new();
         for scope in self.scopes(db) {
-            if scope.function == MODULE {
-                continue;
-            }
+            let Code::Function(function) = scope.code else { continue };
             let index = self.index(db, scope);
-            let Some(signature) = index.signatures.get(scope.function as usize) else { continue };
-            let is_method = index.definitions.functions[scope.function as usize].class.is_some();
+            let Some(signature) = index.signatures.get(function) else { continue };
+            let is_method = index.definitions.functions[function].class.is_some();
             let staged = self.staged.get(&scope);
             let assumptions = signature
                 .parameters
-                .iter()
-                .enumerate()
+                .iter_enumerated()
                 .map(|(position, parameter)| {
-                    if position == 0 && is_method && !signature.is_static {
+                    if position.as_usize() == 0 && is_method && !signature.is_static {
                         return ParameterAssumption { source: Some(Source::Receiver), ..Default::default() };
                     }
-                    let mut contributions = sites.get(&(scope, position as u32)).cloned().unwrap_or_default();
+                    let mut contributions = sites.get(&(scope, position)).cloned().unwrap_or_default();
                     let is_vague = parameter.annotation.is_some_and(|annotation| annotation.vague);
                     let is_known = || {
                         contributions
@@ -192,20 +193,15 @@ impl Fixpoint {
                     {
                         contributions.retain(|contribution| contribution.staged);
                     }
-                    let static_parameter = staged.is_some_and(|staged| {
-                        staged
-                            .options
-                            .static_parameters
-                            .iter()
-                            .any(|name| *name == parameter.name || name.parse() == Ok(position))
-                    });
+                    let static_parameter =
+                        staged.is_some_and(|staged| staged.static_parameters.contains(position));
                     let assumable = !static_parameter
                         // `jax.jit` traces all non-static arguments, however they are used.
                         && (!parameter.used_as_python
                             || staged.is_some_and(|staged| staged.root == Some(RootKind::JaxJit)))
                         && !matches!(parameter.kind, ParameterKind::VarArgs | ParameterKind::VarKeywords)
-                        && staged.is_none_or(|staged| staged.options.more_static.is_none())
-                        && index.short_name(scope.function) != "__init__";
+                        && staged.is_none_or(|staged| !staged.static_parameters.more)
+                        && index.short_name(function) != "__init__";
                     let other = self.default_of(scope, position, &parameter.default);
                     let other = other.filter(|_| parameter.default == DefaultValue::Other);
                     let assumption = assume(
@@ -232,17 +228,24 @@ impl Fixpoint {
 
 /// The number of leading parameters that the receiver of a method call fills: 0 or 1.
 fn skipped(index: &FileIndex, callee: Scope, target: &Target, signature: &Signature) -> usize {
-    let entry = index.definitions.functions.get(callee.function as usize);
+    let entry = index.function(callee.code);
     let is_method = entry.is_some_and(|entry| entry.class.is_some());
     usize::from(target.bound && is_method && !signature.is_static)
 }
 
-/// The index of the parameter that receives an argument.
-pub(super) fn parameter_at(signature: &Signature, skip: usize, place: &ArgumentPlace) -> Option<usize> {
-    let of_kind = |kind| signature.parameters.iter().position(|parameter| parameter.kind == kind);
+/// The parameter that receives an argument.
+pub(super) fn parameter_at(
+    signature: &Signature,
+    skip: usize,
+    place: &ArgumentPlace,
+) -> Option<ParameterIndex> {
+    let find = |is_it: &dyn Fn(&ParameterSyntax) -> bool| {
+        signature.parameters.iter().position(is_it).map(ParameterIndex::from)
+    };
+    let of_kind = |kind| find(&|parameter| parameter.kind == kind);
     match place {
         ArgumentPlace::Position(position) => {
-            let position = *position as usize + skip;
+            let position = ParameterIndex::from(*position) + skip;
             match signature.parameters.get(position).map(|parameter| parameter.kind) {
                 Some(ParameterKind::PositionalOnly | ParameterKind::Positional) => Some(position),
                 // Excess positional arguments go to `*args`.
@@ -250,7 +253,7 @@ pub(super) fn parameter_at(signature: &Signature, skip: usize, place: &ArgumentP
             }
         }
         ArgumentPlace::Keyword(name) => {
-            let named = signature.parameters.iter().position(|parameter| parameter.name == *name);
+            let named = find(&|parameter| parameter.name == *name);
             named.or_else(|| of_kind(ParameterKind::VarKeywords))
         }
     }
@@ -289,7 +292,7 @@ fn assume(
             && staged.dialect == Dialect::Jax
             && staged.root == Some(RootKind::JaxJit)
             && !is_static
-            && staged.options.more_static.is_none()
+            && !staged.static_parameters.more
         {
             assumed = traced(&contributions);
         }

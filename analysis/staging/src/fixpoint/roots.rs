@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use crate::fixpoint::{Cause, Fixpoint, Staged};
 use crate::hierarchy::ClassId;
 use ag_db::{Db, Document};
-use ag_index::assumptions::{RootOptions, Unconverted};
+use ag_index::assumptions::{RootOptions, StaticParameters, Unconverted};
 use ag_index::dialect::{Dialect, RootKind};
-use ag_index::index::{FileIndex, FunctionId, MODULE, file_index, function_ast};
+use ag_index::ids::{Code, DocumentIndex};
+use ag_index::index::{FileIndex, FunctionId, Signature, file_index, function_ast};
 use ag_index::modules::module_name;
 use ag_index::oracle::Scope;
 use ag_index::roots::{Reference, RootSite, RootTarget};
@@ -24,7 +25,7 @@ fn has_unsupported_syntax<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bo
 }
 
 impl Staged {
-    pub(super) fn at(site: &RootSite, cause: Cause) -> Self {
+    fn at(site: &RootSite, signature: Option<&Signature>, cause: Cause) -> Self {
         let unconverted = match site.kind {
             _ if site.converts || matches!(site.dialect, Dialect::Torch | Dialect::Jax) => None,
             RootKind::KerasMethod => Some(Unconverted::Keras),
@@ -40,6 +41,9 @@ impl Staged {
             overriding: false,
             unconverted,
             cause,
+            static_parameters: signature
+                .map(|signature| site.static_arguments.parameters(signature))
+                .unwrap_or_default(),
             options: site.options.clone(),
         }
     }
@@ -47,8 +51,8 @@ impl Staged {
 
 impl Fixpoint {
     pub(super) fn find_roots(&mut self, db: &dyn Db) {
-        for document in 0..self.documents.len() as u32 {
-            let index = file_index(db, self.documents[document as usize]);
+        for document in self.documents.indices() {
+            let index = file_index(db, self.documents[document]);
             for site in &index.roots {
                 let site = &self.with_library(site);
                 if !self.options.dialects.is_empty() && !self.options.dialects.contains(&site.dialect) {
@@ -61,28 +65,24 @@ impl Fixpoint {
                     }
                     RootTarget::Reference(_) => None,
                 };
-                let declared = Scope { document, function: site.scope };
+                let declared = Scope { document, code: site.scope };
                 if self.limits.selective
                     && site.dialect == Dialect::Keras
                     && let Some(function) = function
-                    && !index
-                        .signatures
-                        .get(function as usize)
-                        .is_some_and(|signature| signature.tests_values)
+                    && !index.signatures.get(function).is_some_and(|signature| signature.tests_values)
                 {
                     continue;
                 }
                 match function {
                     Some(function) => {
                         let cause = Cause { scope: declared, place: index.place(site.scope, site.range) };
-                        let staged = Staged::at(site, cause);
                         // `tf.function(self.step)`
                         if let RootTarget::Reference(Reference::SelfAttribute(name)) = &site.target {
                             for method in self.overriding(db, declared, name) {
-                                self.stage(db, method, staged.clone());
+                                self.stage_root(db, method, site, cause.clone());
                             }
                         }
-                        self.stage(db, Scope { document, function }, staged);
+                        self.stage_root(db, Scope { document, code: function.into() }, site, cause);
                     }
                     None if self.needs_inference(index, site) => {
                         self.evidence.insert(declared, 0);
@@ -92,21 +92,18 @@ impl Fixpoint {
             }
             let lambdas = index.lambdas.iter().filter(|lambda| lambda.stages && !self.limits.selective);
             for lambda in lambdas {
-                self.evidence.insert(Scope { document, function: lambda.scope }, 0);
+                self.evidence.insert(Scope { document, code: lambda.scope }, 0);
             }
             self.find_configured_roots(db, document, index);
         }
         for (document, site) in self.hierarchy.keras_roots(db, &self.documents) {
             let RootTarget::Own(function) = site.target else { continue };
             if self.options.dialects.is_empty() || self.options.dialects.contains(&site.dialect) {
-                let scope = Scope { document, function };
-                let declared = Scope { document, function: site.scope };
+                let scope = Scope { document, code: function.into() };
+                let declared = Scope { document, code: site.scope };
                 let place = self.index(db, scope).place(site.scope, site.range);
-                self.stage(
-                    db,
-                    scope,
-                    Staged::at(&self.with_library(&site), Cause { scope: declared, place }),
-                );
+                let site = self.with_library(&site);
+                self.stage_root(db, scope, &site, Cause { scope: declared, place });
             }
         }
     }
@@ -121,13 +118,13 @@ impl Fixpoint {
 
     /// The overriding methods that `self.method()` in `scope` may call.
     pub(super) fn overriding(&self, db: &dyn Db, scope: Scope, name: &str) -> Vec<Scope> {
-        let Some(class) = self.index(db, scope).class_around(scope.function) else { return Vec::new() };
+        let Some(class) = self.index(db, scope).class_around(scope.code) else { return Vec::new() };
         let derived = self.hierarchy.derived(ClassId { document: scope.document, class });
         let methods = derived.into_iter().filter_map(|derived| {
-            let index = file_index(db, *self.documents.get(derived.document as usize)?);
-            let methods = &index.definitions.classes.get(derived.class as usize)?.methods;
+            let index = file_index(db, *self.documents.get(derived.document)?);
+            let methods = &index.definitions.classes.get(derived.class)?.methods;
             let function = methods.iter().rev().copied().find(|method| index.short_name(*method) == name)?;
-            Some(Scope { document: derived.document, function })
+            Some(Scope { document: derived.document, code: function.into() })
         });
         methods.collect()
     }
@@ -139,24 +136,24 @@ impl Fixpoint {
         !self.limits.selective
             || index
                 .lookup(reference, site.scope)
-                .and_then(|function| index.signatures.get(function as usize))
+                .and_then(|function| index.signatures.get(function))
                 .is_some_and(|signature| signature.tests_values)
     }
 
     /// Roots named in the configuration, and `--roots all`.
-    pub(super) fn find_configured_roots(&mut self, db: &dyn Db, document: u32, index: &FileIndex) {
+    pub(super) fn find_configured_roots(&mut self, db: &dyn Db, document: DocumentIndex, index: &FileIndex) {
         if self.options.roots.is_empty() && !self.options.all_roots {
             return;
         }
 
-        let module = module_name(db, self.documents[document as usize]).clone().unwrap_or_default();
-        for (function, entry) in index.definitions.functions.iter().enumerate() {
+        let module = module_name(db, self.documents[document]).as_deref();
+        for (function, entry) in index.definitions.functions.iter_enumerated() {
             let named = self.options.roots.iter().any(|root| {
-                root.strip_prefix(module.as_str())
-                    .and_then(|rest| rest.strip_prefix('.'))
+                module
+                    .and_then(|module| root.strip_prefix(module)?.strip_prefix('.'))
                     .is_some_and(|qualname| qualname == entry.path.qualname)
             });
-            let scope = Scope { document, function: function as u32 };
+            let scope = Scope { document, code: function.into() };
             if !named && !self.options.all_roots {
                 continue;
             }
@@ -173,9 +170,10 @@ impl Fixpoint {
                     overriding: false,
                     unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
                     cause: Cause {
-                        scope: Scope { document, function: MODULE },
-                        place: index.place(MODULE, entry.name_range),
+                        scope: Scope { document, code: Code::Module },
+                        place: index.place(Code::Module, entry.name_range),
                     },
+                    static_parameters: StaticParameters::default(),
                     options: RootOptions::default(),
                 },
             );
@@ -202,10 +200,16 @@ impl Fixpoint {
             .map_or(Dialect::Tensorflow, |(_, dialect)| *dialect)
     }
 
+    /// Marks the function that a root site names as staged.
+    pub(super) fn stage_root(&mut self, db: &dyn Db, scope: Scope, site: &RootSite, cause: Cause) -> bool {
+        let signature = self.index(db, scope).signature(scope.code);
+        self.stage(db, scope, Staged::at(site, signature, cause))
+    }
+
     /// Marks a scope as staged. Of several causes the first root takes precedence, then any root over a
     /// call, then a converted function over an unconverted one.
     pub(super) fn stage(&mut self, db: &dyn Db, scope: Scope, mut staged: Staged) -> bool {
-        let signature = self.index(db, scope).signatures.get(scope.function as usize);
+        let signature = self.index(db, scope).signature(scope.code);
         if signature.is_some_and(|signature| signature.is_dead) {
             return false;
         }
@@ -260,16 +264,16 @@ impl Fixpoint {
         if let Some((_, found)) = checked.into_iter().find(|(features, _)| *features == options.features) {
             return *found;
         }
-        let found = is_unsupported(db, self.document(scope), scope.function, &options.features);
+        let found = is_unsupported(db, self.document(scope), scope.code, &options.features);
         self.checked_syntax.entry(scope).or_default().push((options.features.clone(), found));
         found
     }
 }
 
 /// Whether a function contains syntax that AutoGraph does not support with the given features.
-pub fn is_unsupported(db: &dyn Db, document: Document, function: u32, features: &[Name]) -> bool {
+pub fn is_unsupported(db: &dyn Db, document: Document, code: Code, features: &[Name]) -> bool {
     let index = file_index(db, document);
-    let Some(entry) = index.definitions.functions.get(function as usize) else { return false };
+    let Some(entry) = index.function(code) else { return false };
     let function = FunctionId::new(db, document, entry.path.clone());
     if features.is_empty() {
         return *has_unsupported_syntax(db, function);

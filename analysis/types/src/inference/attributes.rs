@@ -15,10 +15,10 @@ use crate::oracle::Workspace;
 pub(crate) fn attributes(db: &dyn Db, workspace: &Workspace, method: Scope) -> Option<Attributes> {
     let inference = Inference::new(db, workspace, method.document)?;
     let index = &inference.source.index;
-    let class = index.definitions.functions.get(method.function as usize)?.class?;
+    let class = index.function(method.code)?.class?;
     let module = parsed_module(db, inference.model.python_file()).load(db);
     let probe = locate::method(db, inference.file, &module, &annotate::probe(class))?;
-    let names = annotate::stored(index, method.function);
+    let names = annotate::stored(index, method.code.function()?);
     let read = probe.body.iter().filter_map(Stmt::as_expr_stmt).filter_map(|read| match &*read.value {
         read @ Expr::Attribute(attribute) => Some((read, &attribute.attr.id)),
         _ => None,

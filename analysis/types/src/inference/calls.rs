@@ -34,7 +34,7 @@ impl Inference<'_> {
                     calls.push(CallSite {
                         arguments: given.clone(),
                         implicit: !caller.converts,
-                        ..CallSite::of(targets, expression)
+                        ..CallSite::of(targets, Some(expression))
                     });
                 }
             }
@@ -47,7 +47,7 @@ impl Inference<'_> {
             let targets = self.targets(method.function);
             if !targets.is_empty() {
                 let arguments = self.dataset_elements(receiver, call);
-                calls.push(CallSite { arguments, ..CallSite::of(targets, expression) });
+                calls.push(CallSite { arguments, ..CallSite::of(targets, Some(expression)) });
             }
             return;
         }
@@ -63,7 +63,7 @@ impl Inference<'_> {
                 calls.push(CallSite {
                     arguments: arguments.collect(),
                     implicit: true,
-                    ..CallSite::of(targets, expression)
+                    ..CallSite::of(targets, Some(expression))
                 });
             }
             return;
@@ -81,7 +81,7 @@ impl Inference<'_> {
                 return;
             }
         }
-        let mut site = CallSite { open: partial, partial, ..CallSite::of(targets, expression) };
+        let mut site = CallSite { open: partial, partial, ..CallSite::of(targets, Some(expression)) };
         let mut give = |place: ArgumentPlace, argument: &Expr| {
             if let Some(id) = lambda(argument) {
                 site.lambdas.push((place.clone(), id));
@@ -130,7 +130,7 @@ impl Inference<'_> {
         Some(CallSite {
             arguments: arguments.collect(),
             implicit: true,
-            ..CallSite::of(self.targets(forward), expression)
+            ..CallSite::of(self.targets(forward), Some(expression))
         })
     }
 
@@ -180,7 +180,7 @@ impl Inference<'_> {
     pub(super) fn implicit_calls(
         &self,
         body: &[Stmt],
-        id: &dyn Fn(&Expr) -> ExprId,
+        id: &dyn Fn(&Expr) -> Option<ExprId>,
         calls: &mut Vec<CallSite>,
     ) {
         use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};

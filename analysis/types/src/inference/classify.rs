@@ -71,9 +71,8 @@ impl<'db> Inference<'db> {
             Type::TypeIs(_) | Type::TypeGuard(_) => Alternative::Bool(None),
             Type::NominalInstance(instance) => {
                 let class = instance.class_name(self.db, &self.env).clone();
-                let module = instance
-                    .class_module_name(self.db, &self.env)
-                    .map_or_else(Name::empty, |module| Name::new(module.as_str()));
+                let module =
+                    instance.class_module_name(self.db, &self.env).map(|module| Name::new(module.as_str()));
                 self.instance(ty, module, class)
             }
             Type::FunctionLiteral(_)
@@ -89,14 +88,14 @@ impl<'db> Inference<'db> {
             Type::BoundMethod(_) => self.callable(ty, CalleeKind::Method)?,
             Type::ModuleLiteral(_) => match ty.definition(self.db, &self.env) {
                 Some(TypeDefinition::Module(module)) => {
-                    Alternative::Module(Name::new(module.name(self.db).as_str()))
+                    Alternative::Module(Some(Name::new(module.name(self.db).as_str())))
                 }
-                _ => Alternative::Module(Name::empty()),
+                _ => Alternative::Module(None),
             },
             Type::TypedDict(_) => {
                 Alternative::Container { class: Name::new_static("dict"), staged: self.mentions_tensor(ty) }
             }
-            _ => Alternative::Instance { module: Name::empty(), class: self.shown(ty) },
+            _ => Alternative::Instance { module: None, class: self.shown(ty) },
         })
     }
 
@@ -131,14 +130,14 @@ impl<'db> Inference<'db> {
             }
             Some(text) => match text.parse() {
                 Ok(number) => Alternative::Int(Some(number)),
-                Err(_) => Alternative::Instance { module: Name::empty(), class: Name::new(shown) },
+                Err(_) => Alternative::Instance { module: None, class: Name::new(shown) },
             },
             None => Alternative::Str(None),
         }
     }
 
-    fn instance(&self, ty: Type<'db>, module: Name, class: Name) -> Alternative {
-        let package = module.split('.').next().unwrap_or_default();
+    fn instance(&self, ty: Type<'db>, module: Option<Name>, class: Name) -> Alternative {
+        let package = module.as_deref().and_then(|module| module.split('.').next()).unwrap_or_default();
         match package {
             "builtins" => match class.as_str() {
                 "bool" => return Alternative::Bool(None),
@@ -184,8 +183,8 @@ impl<'db> Inference<'db> {
     fn callable(&self, ty: Type<'db>, kind: CalleeKind) -> Option<Alternative> {
         let definition = ty.definition(self.db, &self.env)?;
         let definition = *definition.definition()?;
-        let module = module_name(self.db, definition.file(self.db)).unwrap_or_else(Name::empty);
-        let qualname = Name::new(definition.name(self.db).unwrap_or_default());
+        let module = module_name(self.db, definition.file(self.db));
+        let qualname = definition.name(self.db).map_or_else(|| self.shown(ty), Name::new);
         Some(Alternative::Callable(Callee { kind, module, qualname }))
     }
 }

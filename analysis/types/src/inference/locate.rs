@@ -7,7 +7,8 @@ use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use ag_syntax::functions::{Definitions, FunctionPath};
+use ag_index::definitions::Definitions;
+use ag_syntax::functions::FunctionPath;
 use ty_python_semantic::Db;
 
 /// The definitions of a file in ty's database: those of the user's text, at other offsets.

@@ -117,14 +117,14 @@ impl<'db> Inference<'db> {
             let Some(document) = self.workspace.document_of(place.file()) else { continue };
             let definitions = locate::definitions(self.db, place.file());
             let Some((position, entry)) =
-                definitions.classes.iter().enumerate().find(|(_, class)| class.name_range == place.range())
+                definitions.classes.iter_enumerated().find(|(_, class)| class.name_range == place.range())
             else {
                 continue;
             };
             let method = names.iter().find_map(|name| {
                 entry.methods.iter().rev().find_map(|method| {
-                    let function = definitions.functions.get(*method as usize)?;
-                    (function.path.qualname.rsplit('.').next() == Some(*name)).then_some(function)
+                    let function = definitions.functions.get(*method)?;
+                    (function.path.name() == *name).then_some(function)
                 })
             });
             if let (Some(function), Some(source)) = (method, self.workspace.source(document)) {
@@ -132,7 +132,7 @@ impl<'db> Inference<'db> {
                 return;
             }
             queue.extend(
-                super::bases(self.db, place.file(), position as u32)
+                super::bases(self.db, place.file(), position)
                     .iter()
                     .rev()
                     .map(|base| FileRange::new(base.0, base.1)),
