@@ -294,7 +294,7 @@ fn findings_do_not_depend_on_earlier_edits() {
 
 /// Deletes, duplicates or moves a line, or replaces a word.
 fn changed(text: &str, rng: &mut Rng) -> String {
-    const STATEMENTS: [&str; 12] = [
+    const STATEMENTS: [&str; 18] = [
         "x = tf.constant(True)",
         "# Words.",
         "self.rate = tf.constant(2.0)",
@@ -307,6 +307,12 @@ fn changed(text: &str, rng: &mut Rng) -> String {
         "y = self(x)",
         "y = Gate(x).inner(x)",
         "z = Loop(self).gate.norm",
+        "rate = tf.constant(3.0)",
+        "self.rate = rate",
+        "units = 3 if x is None else tf.constant(1)",
+        "assert self.norm is not None",
+        "while True: pass",
+        "exit()",
     ];
     let mut lines: Vec<String> = text.lines().map(ToOwned::to_owned).collect();
     let at = rng.usize(..lines.len().max(1)).min(lines.len().saturating_sub(1));

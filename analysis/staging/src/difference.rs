@@ -2,20 +2,24 @@
 //!
 //! The type engine takes the result of a function without annotation for unknown, and the names that a function binds
 //! are local. So an edit inside a function affects other code only through `global` and `nonlocal` names, imports, and
-//! the attributes of its receiver. The first two are excluded here; attributes are compared by type
-//! ([`Difference::methods`]).
+//! the attributes of its receiver. The first two are excluded here. Attributes are compared by the code that determines them
+//! ([`crate::attribute_code`]), and where that differs, by type ([`Difference::methods`]).
 
 use std::sync::Arc;
 
 use ag_index::ids::{Code, FunctionIndex};
 use ag_index::index::{FileIndex, ParameterSyntax, Signature};
 use ag_index::roots::RootSite;
+use ag_syntax::functions::FunctionAst;
 use ruff_db::source::SourceText;
+use ruff_python_ast::PySourceType;
 use ruff_python_ast::name::Name;
 use ruff_python_ast::token::TokenKind;
 use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashSet;
+
+use crate::attribute_code::attribute_code;
 
 /// One version of a document.
 #[derive(Clone)]
@@ -69,7 +73,7 @@ pub fn between(before: &Version, after: &Version) -> Option<Difference> {
                     return None;
                 }
                 let stores = !before.index.is_self_contained(position) || !after.index.is_self_contained(position);
-                if stores && old.class.is_some() {
+                if stores && old.class.is_some() && !same_attribute_code(before.slice(old.range), after.slice(new.range)) {
                     difference.methods.push(position);
                 }
             }
@@ -201,6 +205,18 @@ impl Version {
         let start = self.index.definitions.functions[function].range.start();
         let end = self.index.signatures.get(function).map_or(start, |signature| signature.body_at);
         self.slice(TextRange::new(start, end.max(start)))
+    }
+}
+
+/// Whether two versions of a method agree in the code that determines the attributes that it sets.
+fn same_attribute_code(before: &str, after: &str) -> bool {
+    let code = |text: &str| {
+        let function = FunctionAst::parse(text.into(), PySourceType::Python)?;
+        Some(attribute_code(&function, text))
+    };
+    match (code(before), code(after)) {
+        (Some(before), Some(after)) => same_code(&before, &after),
+        _ => false,
     }
 }
 

@@ -12,6 +12,7 @@
 //! ```
 
 pub mod analysis;
+mod attribute_code;
 pub mod binding;
 pub mod construct;
 pub mod decisions;

@@ -1,0 +1,155 @@
+//! The code of a method that determines which attributes it sets, and their types.
+//!
+//! ```python
+//! def build(self, shape):
+//!     units = shape[-1]                # yes: a value of `self.kernel`
+//!     if units is None: return         # yes: decides whether the rest is reached
+//!     message = f"{units} units"       # no
+//!     self.kernel = add(units)         # yes
+//! ```
+//!
+//! This is a backward slice by names: assignments of attributes, the bindings of the names that they mention, and so on,
+//! and everything that decides whether these statements are reached: jumps, the headers around them, `while`,
+//! assertions, and calls, which may not return. An edit that leaves this code as it is changes no attribute.
+
+use ag_syntax::functions::FunctionAst;
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, ExprContext, Identifier, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::FxHashSet;
+
+/// The text of a method without the statements that do not matter.
+pub(crate) fn attribute_code(function: &FunctionAst, text: &str) -> String {
+    let mut slice = Slice::default();
+    let body = &function.def().body;
+    loop {
+        let known = slice.names.len();
+        slice.irrelevant.clear();
+        for statement in body {
+            slice.visit(statement);
+        }
+        if slice.names.len() == known {
+            break;
+        }
+    }
+    let mut code = String::with_capacity(text.len());
+    let mut end = 0;
+    for range in slice.irrelevant {
+        code.push_str(text.get(end..range.start().to_usize()).unwrap_or_default());
+        end = range.end().to_usize();
+    }
+    code + text.get(end..).unwrap_or_default()
+}
+
+#[derive(Default)]
+struct Slice<'a> {
+    /// The names whose values the attributes depend on.
+    names: FxHashSet<&'a str>,
+    /// The outermost irrelevant statements, in order.
+    irrelevant: Vec<TextRange>,
+}
+
+impl<'a> Slice<'a> {
+    /// Whether a statement matters. If so, the names that it mentions do, too.
+    fn visit(&mut self, statement: &'a Stmt) -> bool {
+        let is_definition = matches!(statement, Stmt::FunctionDef(_) | Stmt::ClassDef(_));
+        let mut parts = Parts { is_definition, ..Parts::default() };
+        source_order::walk_stmt(&mut parts, statement);
+        if let Stmt::FunctionDef(ast::StmtFunctionDef { name, .. })
+        | Stmt::ClassDef(ast::StmtClassDef { name, .. }) = statement
+        {
+            parts.bound.push(name.as_str());
+        }
+        let start = self.irrelevant.len();
+        let mut is_relevant = parts.sets_attribute
+            || parts.bound.iter().any(|name| self.names.contains(name))
+            || match statement {
+                Stmt::Return(_) | Stmt::Raise(_) | Stmt::Break(_) | Stmt::Continue(_) => true,
+                Stmt::While(_) | Stmt::Assert(_) => true,
+                Stmt::Expr(node) => matches!(&*node.value, Expr::Call(_) | Expr::Await(_)),
+                _ => false,
+            };
+        for child in parts.children {
+            is_relevant |= self.visit(child);
+        }
+        if is_relevant {
+            self.names.extend(parts.mentioned);
+        } else {
+            self.irrelevant.truncate(start);
+            self.irrelevant.push(statement.range());
+        }
+        is_relevant
+    }
+}
+
+/// What a statement consists of. Definitions have no children: all that is in them belongs to the statement.
+#[derive(Default)]
+struct Parts<'a> {
+    children: Vec<&'a Stmt>,
+    mentioned: Vec<&'a str>,
+    bound: Vec<&'a str>,
+    sets_attribute: bool,
+    is_definition: bool,
+}
+
+impl<'a> Parts<'a> {
+    fn bind(&mut self, name: Option<&'a Identifier>) {
+        if let Some(name) = name {
+            self.bound.push(name.as_str());
+            self.mentioned.push(name.as_str());
+        }
+    }
+}
+
+impl<'a> SourceOrderVisitor<'a> for Parts<'a> {
+    fn visit_body(&mut self, body: &'a [Stmt]) {
+        body.iter().for_each(|statement| self.visit_stmt(statement));
+    }
+
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match self.is_definition {
+            true => source_order::walk_stmt(self, statement),
+            false => self.children.push(statement),
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Name(name) => {
+                self.mentioned.push(name.id.as_str());
+                if name.ctx != ExprContext::Load {
+                    self.bound.push(name.id.as_str());
+                }
+            }
+            Expr::Attribute(attribute) if attribute.ctx != ExprContext::Load => self.sets_attribute = true,
+            // `x[0] = 1` narrows `x[0]`.
+            Expr::Subscript(subscript) if subscript.ctx != ExprContext::Load => {
+                let mut root = &*subscript.value;
+                while let Expr::Attribute(ast::ExprAttribute { value, .. })
+                | Expr::Subscript(ast::ExprSubscript { value, .. }) = root
+                {
+                    root = value;
+                }
+                self.bound.extend(root.as_name_expr().map(|name| name.id.as_str()));
+            }
+            _ => {}
+        }
+        source_order::walk_expr(self, expression);
+    }
+
+    fn visit_except_handler(&mut self, handler: &'a ast::ExceptHandler) {
+        let ast::ExceptHandler::ExceptHandler(node) = handler;
+        self.bind(node.name.as_ref());
+        source_order::walk_except_handler(self, handler);
+    }
+
+    fn visit_pattern(&mut self, pattern: &'a ast::Pattern) {
+        match pattern {
+            ast::Pattern::MatchAs(node) => self.bind(node.name.as_ref()),
+            ast::Pattern::MatchStar(node) => self.bind(node.name.as_ref()),
+            ast::Pattern::MatchMapping(node) => self.bind(node.rest.as_ref()),
+            _ => {}
+        }
+        source_order::walk_pattern(self, pattern);
+    }
+}
