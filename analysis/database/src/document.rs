@@ -47,6 +47,20 @@ pub fn text(db: &dyn Db, document: Document) -> SourceText {
     source_text(db, document.file(db))
 }
 
+/// Applies a function to the text of a document. Unlike [`text`], it does not keep the text of a file that is not open:
+/// most files of a large project are read once.
+pub fn with_text<T>(db: &dyn Db, document: Document, apply: impl FnOnce(&str) -> T) -> T {
+    let file = document.file(db);
+    let is_plain = !document.open(db)
+        && file.source_text_override(db).is_none()
+        && source_type(db, document) != PySourceType::Ipynb;
+    match is_plain {
+        // An unreadable file is empty; `text` has the error.
+        true => apply(&file.read_to_string(db).unwrap_or_default()),
+        false => apply(text(db, document).as_str()),
+    }
+}
+
 /// The kind of a document: module, stub or notebook.
 pub fn source_type(db: &dyn Db, document: Document) -> PySourceType {
     document.file(db).source_type(db)

@@ -9,4 +9,4 @@ mod document;
 pub mod finding;
 
 pub use db::{Cancelled, Database, Db, QueryListener, SharedSystem};
-pub use document::{Document, Project, source_type, text};
+pub use document::{Document, Project, source_type, text, with_text};

@@ -21,7 +21,7 @@ use crate::lambdas::LambdaSyntax;
 use crate::roots;
 use crate::roots::{Reference, RootSite};
 use ag_db::Db;
-use ag_db::{Document, source_type, text};
+use ag_db::{Document, source_type, text, with_text};
 use ag_syntax::functions::{FunctionAst, FunctionPath};
 use ag_syntax::imports::Imports;
 use ag_syntax::nesting;
@@ -54,9 +54,13 @@ pub struct FileIndex {
 
 #[salsa::tracked(returns(ref), no_eq)]
 pub fn file_index(db: &dyn Db, document: Document) -> Arc<FileIndex> {
-    Arc::new(match tree(db, document) {
-        Some(parsed) => FileIndex::build(text(db, document).as_str(), &parsed),
+    let build = |text: &str, parsed: Option<&Parsed<ModModule>>| match parsed {
+        Some(parsed) => FileIndex::build(text, parsed),
         None => FileIndex { too_deep: true, ..FileIndex::default() },
+    };
+    Arc::new(match document.open(db) {
+        true => build(text(db, document).as_str(), open_tree(db, document).as_deref()),
+        false => with_text(db, document, |text| build(text, parse(text, source_type(db, document)).as_ref())),
     })
 }
 
@@ -64,7 +68,7 @@ pub fn file_index(db: &dyn Db, document: Document) -> Arc<FileIndex> {
 pub fn tree(db: &dyn Db, document: Document) -> Option<Arc<Parsed<ModModule>>> {
     match document.open(db) {
         true => open_tree(db, document).clone(),
-        false => parse(text(db, document).as_str(), source_type(db, document)).map(Arc::new),
+        false => with_text(db, document, |text| parse(text, source_type(db, document))).map(Arc::new),
     }
 }
 

@@ -40,20 +40,21 @@ pub struct Assumption {
 /// Assumptions by document and code.
 pub type Assumptions = BTreeMap<DocumentIndex, BTreeMap<Code, Assumption>>;
 
-/// A document with its text and index.
+/// A document with its index.
 #[derive(Clone)]
 pub struct Source {
     pub document: Document,
     pub path: FilePath,
-    pub text: SourceText,
     pub index: Arc<FileIndex>,
-    /// The text comes from an editor, and may differ from that on disk.
-    pub edited: bool,
+    /// The text in an editor, if the document is open. Otherwise it is that on disk.
+    pub edited: Option<SourceText>,
 }
 
 /// A query for the types of some scopes under some assumptions.
 pub struct Question<'a> {
     pub assumptions: &'a Assumptions,
+    /// The texts of the documents with assumptions, and of those with `methods`.
+    pub texts: &'a BTreeMap<DocumentIndex, SourceText>,
     /// The queried scopes, sorted.
     pub scopes: &'a [Scope],
     /// Methods of one document whose attributes are queried: see [`Attributes`].

@@ -34,8 +34,12 @@ impl Engine {
         self.cancel_run();
         let mut added = Vec::new();
         for path in paths {
-            if let Some(document) = self.document(path) {
-                self.keep_version(document);
+            match self.document(path) {
+                Some(document) if document.file(&self.db).source_text_override(&self.db).is_some() => {
+                    self.keep_version(document);
+                }
+                Some(_) => self.lock().cache = RunCache::default(),
+                None => {}
             }
             let existed = self.exists(path);
             File::sync_path(&mut self.db, path);

@@ -10,11 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ag_db::{Database, Document, text};
 use ag_index::answers::ScopeTypes;
 use ag_index::ids::{Code, DocumentIndex};
-use ag_index::index::{FunctionId, file_index, function_ast, tree};
+use ag_index::index::{FileIndex, FunctionId, file_index, function_ast, tree};
 use ag_index::oracle::{Answer, Assumptions, Question, Scope, Source, TypeOracle};
 use ag_index::place::Place;
 use ag_syntax::expressions;
 use rayon::prelude::*;
+use ruff_db::source::SourceText;
 use ruff_index::{IndexSlice, IndexVec};
 use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextRange};
@@ -158,8 +159,9 @@ impl Run<'_> {
 
     fn sources(&self) -> IndexVec<DocumentIndex, Source> {
         let current = |document: &Document| {
-            let index = Arc::clone(file_index(self.db, *document));
-            source(self.db, *document, &Version { text: text(self.db, *document), index })
+            let is_edited = document.file(self.db).source_text_override(self.db).is_some();
+            let text = is_edited.then(|| text(self.db, *document));
+            source(self.db, *document, text, Arc::clone(file_index(self.db, *document)))
         };
         self.documents.iter().map(current).collect()
     }
@@ -218,7 +220,10 @@ impl Run<'_> {
         few: bool,
     ) -> Answer {
         let acyclic = few && self.is_acyclic(scopes.iter().chain(methods), assumptions);
-        let answer = self.oracle.ask(&Question { assumptions, scopes, methods, acyclic });
+        let documents = assumptions.keys().copied().chain(methods.iter().map(|method| method.document));
+        let text_of = |document| (document, text(self.db, self.documents()[document]));
+        let texts = documents.map(text_of).collect();
+        let answer = self.oracle.ask(&Question { assumptions, texts: &texts, scopes, methods, acyclic });
         Answer { types: self.located(scopes, answer.types), ..answer }
     }
 
@@ -248,16 +253,14 @@ impl Run<'_> {
     }
 }
 
-/// A version of a document, for the oracle.
-pub(crate) fn source(db: &Database, document: Document, version: &Version) -> Source {
-    let file = document.file(db);
-    Source {
-        document,
-        path: file.path(db).clone(),
-        text: version.text.clone(),
-        index: Arc::clone(&version.index),
-        edited: file.source_text_override(db).is_some(),
-    }
+/// A document for the oracle, with its text if it is edited.
+pub(crate) fn source(
+    db: &Database,
+    document: Document,
+    edited: Option<SourceText>,
+    index: Arc<FileIndex>,
+) -> Source {
+    Source { document, path: document.file(db).path(db).clone(), index, edited }
 }
 
 /// The locations of all expressions of a scope, by their ids.

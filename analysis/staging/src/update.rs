@@ -12,7 +12,7 @@ use ag_db::{Database, Document, text};
 use ag_index::answers::ScopeTypes;
 use ag_index::ids::{Code, DocumentIndex, FunctionIndex};
 use ag_index::index::file_index;
-use ag_index::oracle::{Attributes, Scope};
+use ag_index::oracle::{Attributes, Scope, Source};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::{Run, RunCache, source};
@@ -68,6 +68,12 @@ impl Edited {
     }
 }
 
+impl Version {
+    fn source(&self, db: &Database, document: Document) -> Source {
+        source(db, document, Some(self.text.clone()), Arc::clone(&self.index))
+    }
+}
+
 impl Run<'_> {
     /// The documents that were edited since the run of `cache`; `None` if by syntax the edits may affect other code by
     /// more than attributes.
@@ -76,6 +82,8 @@ impl Run<'_> {
         let mut all = Vec::new();
         for (document, before) in self.edited {
             let position = fixpoint.position(*document)?;
+            // What was analyzed of a file that is not open is not known any more.
+            document.file(self.db).source_text_override(self.db).as_ref()?;
             let index = Arc::clone(file_index(self.db, *document));
             let after = Version { text: text(self.db, *document), index };
             let difference = difference::between(before, &after)?;
@@ -93,7 +101,7 @@ impl Run<'_> {
         let methods: Vec<Scope> = all.iter().flat_map(Edited::methods).collect();
         update.attributes = self.attributes_before(cache, all, &methods);
         for edited in all {
-            self.oracle.set_source(edited.position, source(self.db, edited.document, &edited.after));
+            self.oracle.set_source(edited.position, edited.after.source(self.db, edited.document));
             update.edited.extend(edited.scopes());
             update.documents.insert(edited.position);
             update.moves.add_definitions(edited);
@@ -144,7 +152,7 @@ impl Run<'_> {
             return AttributesByRound::default();
         }
         for edited in all {
-            self.oracle.set_source(edited.position, source(self.db, edited.document, &edited.before));
+            self.oracle.set_source(edited.position, edited.before.source(self.db, edited.document));
         }
         let rounds = cache.rounds.iter();
         let attributes: Vec<_> =

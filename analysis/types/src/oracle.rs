@@ -143,24 +143,34 @@ impl Oracle {
                 continue;
             };
             let assumed = question.assumptions.get(&position);
-            let annotated = match assumed {
-                _ if source.index.too_deep => with_text(&self.base(source), String::new()),
-                None if probed(question, position).is_empty() => source.text.clone(),
-                assumed => {
+            let text = source.edited.as_ref().or_else(|| question.texts.get(&position));
+            let annotated = match (assumed, text) {
+                _ if source.index.too_deep => match self.bundled() {
+                    Some(bundled) => with_text(&bundled, String::new()),
+                    None => continue,
+                },
+                (None, Some(text)) if probed(question, position).is_empty() => text.clone(),
+                (_, None) => {
+                    if file.source_text_override(&self.db).is_some() {
+                        file.set_source_text_override(&mut self.db).to(None);
+                    }
+                    continue;
+                }
+                (assumed, Some(text)) => {
                     let none = BTreeMap::new();
                     let assumed = assumed.unwrap_or(&none);
                     match &slice {
                         Some((document, slice)) if *document == position => {
                             let asked = Asked::Slice(slice);
-                            self.annotated_source(source, file, assumed, &asked, probed(question, position))
+                            self.annotated_source(source, text, file, assumed, &asked, probed(question, position))
                         }
-                        _ => self.cached_source(source, file, assumed, question, position),
+                        _ => self.cached_source(source, text, file, assumed, question, position),
                     }
                 }
             };
             let shown = source_text(&self.db, file);
             if !std::ptr::eq(shown.as_str(), annotated.as_str()) && shown.as_str() != annotated.as_str() {
-                let durability = if source.edited { Durability::LOW } else { Durability::MEDIUM };
+                let durability = if source.edited.is_some() { Durability::LOW } else { Durability::MEDIUM };
                 file.set_source_text_override(&mut self.db).with_durability(durability).to(Some(annotated));
             }
         }
@@ -169,6 +179,7 @@ impl Oracle {
     fn cached_source(
         &mut self,
         source: &Source,
+        user: &SourceText,
         file: File,
         assumed: &BTreeMap<Code, Assumption>,
         question: &Question<'_>,
@@ -178,7 +189,7 @@ impl Oracle {
         let is_asked = |function| asked.binary_search(&Code::Function(function)).is_ok();
         let methods = probed(question, position);
         if !methods.is_empty() {
-            return self.annotated_source(source, file, assumed, &Asked::Functions(&is_asked), methods);
+            return self.annotated_source(source, user, file, assumed, &Asked::Functions(&is_asked), methods);
         }
         let cached = self.cached.entry(source.document).or_default();
         cached.retain(|annotated| Arc::ptr_eq(&annotated.source.index, &source.index));
@@ -192,7 +203,7 @@ impl Oracle {
             cached.push(annotated);
             return text;
         }
-        let text = self.annotated_source(source, file, assumed, &Asked::Functions(&is_asked), &[]);
+        let text = self.annotated_source(source, user, file, assumed, &Asked::Functions(&is_asked), &[]);
         let cached = self.cached.entry(source.document).or_default();
         if cached.len() >= MAX_CACHED {
             cached.remove(0);
@@ -209,6 +220,7 @@ impl Oracle {
     fn annotated_source(
         &self,
         source: &Source,
+        user: &SourceText,
         file: File,
         assumed: &BTreeMap<Code, Assumption>,
         asked: &Asked<'_>,
@@ -217,20 +229,22 @@ impl Oracle {
         let module = inference::module_key(&self.db, file);
         let methods: Vec<FunctionIndex> = methods.iter().filter_map(|method| method.code.function()).collect();
         let text =
-            annotate::annotated_source(source.text.as_str(), &source.index, &module, assumed, asked, &methods);
-        with_text(&self.base(source), text)
+            annotate::annotated_source(user.as_str(), &source.index, &module, assumed, asked, &methods);
+        with_text(&self.base(user), text)
     }
 
     /// A source without notebook cells or read error, from which annotated source is derived. Its offsets differ
     /// from those of the notebook's cells.
-    fn base(&self, source: &Source) -> SourceText {
-        if !source.text.is_notebook() && source.text.read_error().is_none() {
-            return source.text.clone();
-        }
-        match vendored_path_to_file(&self.db, "stdlib/types.pyi") {
-            Ok(bundled) => source_text(&self.db, bundled),
-            Err(_) => source.text.clone(),
-        }
+    fn base(&self, text: &SourceText) -> SourceText {
+        let is_plain = !text.is_notebook() && text.read_error().is_none();
+        let bundled = if is_plain { None } else { self.bundled() };
+        bundled.unwrap_or_else(|| text.clone())
+    }
+
+    /// A source that is neither a notebook nor unreadable: a file of typeshed.
+    fn bundled(&self) -> Option<SourceText> {
+        let file = vendored_path_to_file(&self.db, "stdlib/types.pyi").ok()?;
+        Some(source_text(&self.db, file))
     }
 
     /// The top-level packages and modules of the project's own files, sorted.
@@ -282,7 +296,7 @@ impl TypeOracle for Oracle {
             self.restriction = None;
         }
         let is_replaced = |(source, file): (&Source, &Option<File>)| {
-            source.edited
+            source.edited.is_some()
                 || source.index.too_deep
                 || file.is_some_and(|file| file.source_text_override(&self.db).is_some())
         };
@@ -293,7 +307,7 @@ impl TypeOracle for Oracle {
     }
 
     fn set_source(&mut self, document: DocumentIndex, source: Source) {
-        if source.edited || source.index.too_deep {
+        if source.edited.is_some() || source.index.too_deep {
             self.replaced.insert(document);
         }
         if let Some(known) = Arc::make_mut(&mut self.workspace).sources.get_mut(document) {
@@ -354,9 +368,10 @@ fn dependency_slice(workspace: &Workspace, question: &Question<'_>) -> Option<(D
     let source = workspace.source(document)?;
     debug_assert!(asked().all(|scope| scope.document == document && scope.code != Code::Module));
     let functions: Vec<FunctionIndex> = asked().filter_map(|scope| scope.code.function()).collect();
+    let text = source.edited.as_ref().or_else(|| question.texts.get(&document))?;
     let none = BTreeMap::new();
     let assumed = question.assumptions.get(&document).unwrap_or(&none);
-    Some((document, DependencySlice::of(&functions, source.text.as_str(), &source.index, assumed)))
+    Some((document, DependencySlice::of(&functions, text.as_str(), &source.index, assumed)))
 }
 
 fn with_text(source: &SourceText, text: String) -> SourceText {
