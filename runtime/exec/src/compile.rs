@@ -241,7 +241,8 @@ impl<'a> Compiler<'a> {
             }
             Operand::DType(dtype) => Source::Const(Value::str(dtype.torch())),
             Operand::Device(device) => Source::Const(Value::str(&device.to_string())),
-            Operand::Layout(name) | Operand::MemoryFormat(name) => Source::Const(Value::str(name)),
+            Operand::Layout(layout) => Source::Const(Value::str(layout.name())),
+            Operand::MemoryFormat(format) => Source::Const(Value::str(format.name())),
         })
     }
 

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 
 use super::graph::{GraphBuilder, PyGraph};
 use super::operand::{PyValue, object};
+use super::{operation, types};
 
 pub(super) fn gradient(
     py: Python<'_>,
@@ -63,15 +64,16 @@ impl Captured<'_, '_> {
         let next = Cell::new(0);
         let typed = |value| {
             let index = next.replace(next.get() + 1);
-            PyValue { value, ty: tensors.get(index).map_or_else(|| "int".to_owned(), ToString::to_string) }
+            PyValue { value, ty: tensors.get(index).cloned().unwrap_or(Type::Int) }
         };
         let operands =
             operands.iter().map(|operand| object(py, operand, &typed)).collect::<PyResult<Vec<_>>>()?;
         if next.get() != tensors.len() {
             return Err(PyTypeError::new_err(format!("no derivative of {op} with staged numbers")));
         }
-        let types = |types: &[Type]| types.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let graph = self.formula.call1((op, operands, types(tensors), types(results)))?;
+        let types = |of: &[Type]| of.iter().map(|ty| types::object(py, ty)).collect::<PyResult<Vec<_>>>();
+        let operator = operation::overload(py, op)?;
+        let graph = self.formula.call1((operator, operands, types(tensors)?, types(results)?))?;
         if graph.is_none() {
             return Ok(None);
         }

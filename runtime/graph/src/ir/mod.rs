@@ -27,4 +27,4 @@ pub use build::Builder;
 pub use graph::{Function, FunctionId, Graph, Node, Origin, Outcome, Region, Span, Value};
 pub use op::{Op, Scalar};
 pub use operand::Operand;
-pub use types::{DType, Device, Dim, TensorType, Type};
+pub use types::{DType, Device, Dim, Layout, MemoryFormat, TensorType, Type};

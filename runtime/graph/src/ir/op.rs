@@ -85,13 +85,25 @@ const NAMED: &[(&str, Op)] = &[
 ];
 
 impl Op {
-    /// Parses an operation without a parameter: `item`, `list.append`, `scalar.add`, `aten.add.Tensor`.
-    pub fn named(name: &str) -> Option<Self> {
+    /// An operation of the graph itself without a parameter: `item`, `list.append`, `scalar.add`.
+    pub fn builtin(name: &str) -> Option<Self> {
         if let Some(scalar) = name.strip_prefix("scalar.") {
             return Scalar::from_text(scalar).map(Self::Scalar);
         }
-        let named = NAMED.iter().find(|(known, _)| *known == name).map(|(_, op)| op.clone());
-        named.or_else(|| (name.split('.').count() == 3).then(|| Self::Operator(name.into())))
+        NAMED.iter().find(|(known, _)| *known == name).map(|(_, op)| op.clone())
+    }
+
+    /// An operator of a library, unless a part of its name is not one word.
+    pub fn operator(namespace: &str, name: &str, overload: &str) -> Option<Self> {
+        let is_word = |part: &&str| !part.is_empty() && !part.contains(['.', ' ']);
+        let parts = [namespace, name, overload];
+        parts.iter().all(is_word).then(|| Self::Operator(parts.join(".").into()))
+    }
+
+    /// Parses an operation without a parameter: a builtin one, or an operator such as `aten.add.Tensor`.
+    pub fn named(name: &str) -> Option<Self> {
+        let is_operator = || !name.starts_with("scalar.") && name.split('.').count() == 3;
+        Self::builtin(name).or_else(|| is_operator().then(|| Self::Operator(name.into())))
     }
 
     /// The name, for operations whose textual form is only a name.
