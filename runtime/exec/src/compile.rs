@@ -269,7 +269,7 @@ impl<'a> Compiler<'a> {
 
     fn node(&mut self, node: &Node, life: &NodeLife) -> Compiled {
         match &node.op {
-            ir::Op::Operator(name) => self.operator(name, node, life),
+            ir::Op::Operator(operator) => self.operator(operator.text(), node, life),
             ir::Op::If => self.branch(node, life),
             ir::Op::While => self.while_loop(node, life),
             ir::Op::For => self.for_loop(node, life),

@@ -1,7 +1,7 @@
 //! `Op`: the operations of a graph, as Python sees them.
 
 use ag_graph::ir::text::op_name;
-use ag_graph::ir::{Graph, Op};
+use ag_graph::ir::{Graph, Op, Operator};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -33,9 +33,9 @@ impl PyOp {
             .split_once("::")
             .ok_or_else(|| PyValueError::new_err(format!("{qualified} has no namespace")))?;
         let variant = if variant.is_empty() { "default" } else { &variant };
-        let op = Op::operator(namespace, name, variant)
+        let operator = Operator::new(namespace, name, variant)
             .ok_or_else(|| PyValueError::new_err(format!("invalid name of an operator: {qualified}")))?;
-        Ok(Self { op, overload: Some(overload.unbind()) })
+        Ok(Self { op: Op::Operator(operator), overload: Some(overload.unbind()) })
     }
 
     /// An item of a tuple.
@@ -85,8 +85,8 @@ impl std::fmt::Display for PyOp {
     }
 }
 
-/// The operator of torch with a name such as `aten.add.Tensor`.
-pub(super) fn overload<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    let operators = py.import("torch")?.getattr("ops")?;
-    name.split('.').try_fold(operators, |found, part| found.getattr(part))
+/// The `torch._ops.OpOverload` of an operator.
+pub(super) fn overload<'py>(py: Python<'py>, operator: &Operator) -> PyResult<Bound<'py, PyAny>> {
+    let packets = py.import("torch")?.getattr("ops")?.getattr(operator.namespace())?;
+    packets.getattr(operator.name())?.getattr(operator.overload())
 }

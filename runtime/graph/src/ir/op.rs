@@ -1,13 +1,14 @@
 //! The operations of a graph.
 
 use super::graph::FunctionId;
+use super::operator::Operator;
 
 /// The operation of a node. Each variant lists its operands and results; `…` means any number of operands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// An operator of a library: `aten.add.Tensor`, `torchvision.nms.default`. Operands are in schema order.
-    /// Only functional operators: none that modifies an operand, no `out=`.
-    Operator(Box<str>),
+    /// An operator of a library. Operands are in schema order. Only functional operators: none that modifies
+    /// an operand, no `out=`.
+    Operator(Operator),
     /// Arithmetic on scalars with Python semantics.
     Scalar(Scalar),
     /// `(tensor) -> int | float | bool`: the single element of a tensor.
@@ -93,23 +94,23 @@ impl Op {
         NAMED.iter().find(|(known, _)| *known == name).map(|(_, op)| op.clone())
     }
 
-    /// An operator of a library, unless a part of its name is not one word.
-    pub fn operator(namespace: &str, name: &str, overload: &str) -> Option<Self> {
-        let is_word = |part: &&str| !part.is_empty() && !part.contains(['.', ' ']);
-        let parts = [namespace, name, overload];
-        parts.iter().all(is_word).then(|| Self::Operator(parts.join(".").into()))
-    }
-
     /// Parses an operation without a parameter: a builtin one, or an operator such as `aten.add.Tensor`.
     pub fn named(name: &str) -> Option<Self> {
-        let is_operator = || !name.starts_with("scalar.") && name.split('.').count() == 3;
-        Self::builtin(name).or_else(|| is_operator().then(|| Self::Operator(name.into())))
+        if name.starts_with("scalar.") {
+            return Self::builtin(name);
+        }
+        Self::builtin(name).or_else(|| Operator::parse(name).map(Self::Operator))
+    }
+
+    /// An operator of ATen by its name and overload: `add.Tensor`.
+    pub fn aten(name: &str) -> Self {
+        Self::Operator(Operator::aten(name))
     }
 
     /// The name, for operations whose textual form is only a name.
     pub fn name(&self) -> Option<&str> {
         match self {
-            Self::Operator(name) => Some(name),
+            Self::Operator(operator) => Some(operator.text()),
             _ => NAMED.iter().find(|(_, op)| op == self).map(|(name, _)| *name),
         }
     }
@@ -119,7 +120,7 @@ impl Op {
     pub fn has_effect(&self) -> bool {
         match self {
             Self::Print | Self::Assert | Self::Raise(_) | Self::Python(_) | Self::Call(_) => true,
-            Self::Operator(name) => is_random(name),
+            Self::Operator(operator) => is_random(operator),
             _ => false,
         }
     }
@@ -156,10 +157,9 @@ impl Op {
 }
 
 /// Whether the operator draws from the random number generator, whose state is an effect.
-fn is_random(name: &str) -> bool {
-    let name = name.split('.').nth(1).unwrap_or(name);
+fn is_random(operator: &Operator) -> bool {
     matches!(
-        name,
+        operator.name(),
         "rand"
             | "randn"
             | "randint"
