@@ -3,9 +3,10 @@
 import copy
 import pickle
 
-import autograph as ag
 import pytest
 import torch
+
+import autograph as ag
 from autograph._runtime import Graph, Op
 from autograph.record import ops
 from autograph.record.types import DTYPES, INT, STR, ListType, TensorType, TupleType, gradient_type

@@ -10,7 +10,7 @@ from ..capture.staging import Staging, staging_of
 from ..interception import schemas
 from ..interception.dispatch import Recorder, contiguous
 from ..record.ops import LIST_GET
-from ..record.types import ListType
+from ..record.types import ListType, is_differentiable
 from .lowering import plain_graph
 
 
@@ -55,8 +55,7 @@ def _capture(operator, args, types, results, without_derivative):
     with staging_of(staging), Recorder(staging), torch.enable_grad():
         tensors = [staging.fresh(param) for param in params]
         for index, tensor in enumerate(tensors):
-            is_differentiable = tensor.is_floating_point() or tensor.is_complex()
-            tensor.requires_grad_(is_differentiable and index not in without_derivative)
+            tensor.requires_grad_(is_differentiable(tensor.dtype) and index not in without_derivative)
         remaining = iter(tensors)
         outputs = _call(operator, [_with_tensors(arg, remaining) for arg in args])
         if len(seeds) == 1 and isinstance(seeds[0].type, ListType):
@@ -66,7 +65,7 @@ def _capture(operator, args, types, results, without_derivative):
             # Torch's code calls `contiguous` only if a kernel needs it, and never for tensors without data.
             (output, contiguous(staging, staging.fresh(seed)))
             for output, seed in zip(outputs, seeds)
-            if output.requires_grad and (output.is_floating_point() or output.is_complex())
+            if isinstance(output, torch.Tensor) and output.requires_grad and is_differentiable(output.dtype)
         ]
         inputs = [tensor for tensor in tensors if tensor.requires_grad]
         if not differentiable or not inputs:
@@ -99,4 +98,4 @@ def _call(operator, args):
         else:
             positional.append(arg)
     result = operator(*positional, **named)
-    return [t for t in (result if isinstance(result, (tuple, list)) else (result,)) if isinstance(t, torch.Tensor)]
+    return list(result) if isinstance(result, (tuple, list)) else [result]
