@@ -67,6 +67,17 @@ def test_second_order():
     torch.testing.assert_close([v.detach() for v in found], [v.detach() for v in expected])
 
 
+def test_second_order_of_an_operator_with_absent_results():
+    """The derivative of a convolution returns None for the gradient of a bias that is not needed."""
+
+    def program(x, weight):
+        y = F.conv2d(x, weight)
+        (first,) = torch.autograd.grad((y**3).sum(), x, create_graph=True)
+        return torch.autograd.grad((first**2).sum(), [x, weight])
+
+    assert_same(program, (leaf(2, 3, 5, 5), leaf(4, 3, 3, 3)))
+
+
 def test_through_a_loop_and_a_branch():
     def f(x, n):
         h = x

@@ -241,7 +241,8 @@ impl<'a> Compiler<'a> {
             }
             Operand::DType(dtype) => Source::Const(Value::str(dtype.torch())),
             Operand::Device(device) => Source::Const(Value::str(&device.to_string())),
-            Operand::Layout(name) | Operand::MemoryFormat(name) => Source::Const(Value::str(name)),
+            Operand::Layout(layout) => Source::Const(Value::str(layout.name())),
+            Operand::MemoryFormat(format) => Source::Const(Value::str(format.name())),
         })
     }
 
@@ -268,7 +269,7 @@ impl<'a> Compiler<'a> {
 
     fn node(&mut self, node: &Node, life: &NodeLife) -> Compiled {
         match &node.op {
-            ir::Op::Operator(name) => self.operator(name, node, life),
+            ir::Op::Operator(operator) => self.operator(operator.text(), node, life),
             ir::Op::If => self.branch(node, life),
             ir::Op::While => self.while_loop(node, life),
             ir::Op::For => self.for_loop(node, life),

@@ -16,7 +16,7 @@ inside a layer; `runtime/tests/layers_test.py` checks both.
     capture        the state of a trace: tensors, numbers, sizes, views, Python objects
     conversion     converted functions and their source maps
     errors         exceptions with a place in the user's code
-    record         types, values, nodes and regions as plain data
+    record         operations, types, values, nodes and regions as plain data
 
 A lower layer that needs a higher one is given it: converted code finds its operators in a cell that `operators` fills
 (`conversion.converter.OPERATORS`), and overloads of functions are registered (`operators.overloads`).

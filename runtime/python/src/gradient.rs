@@ -5,12 +5,13 @@ use std::cell::Cell;
 
 use ag_graph::autodiff::{self, Formulas};
 use ag_graph::ir::build::NodeAttrs;
-use ag_graph::ir::{Function, Operand, Type, Value};
+use ag_graph::ir::{Function, Operand, Operator, Type, Value};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
 use super::graph::{GraphBuilder, PyGraph};
 use super::operand::{PyValue, object};
+use super::{operation, types};
 
 pub(super) fn gradient(
     py: Python<'_>,
@@ -53,7 +54,7 @@ struct Captured<'a, 'py> {
 impl Captured<'_, '_> {
     fn ask(
         &self,
-        op: &str,
+        operator: &Operator,
         operands: &[Operand],
         tensors: &[Type],
         results: &[Type],
@@ -63,15 +64,16 @@ impl Captured<'_, '_> {
         let next = Cell::new(0);
         let typed = |value| {
             let index = next.replace(next.get() + 1);
-            PyValue { value, ty: tensors.get(index).map_or_else(|| "int".to_owned(), ToString::to_string) }
+            PyValue { value, ty: tensors.get(index).cloned().unwrap_or(Type::Int) }
         };
         let operands =
             operands.iter().map(|operand| object(py, operand, &typed)).collect::<PyResult<Vec<_>>>()?;
         if next.get() != tensors.len() {
-            return Err(PyTypeError::new_err(format!("no derivative of {op} with staged numbers")));
+            return Err(PyTypeError::new_err(format!("no derivative of {operator} with staged numbers")));
         }
-        let types = |types: &[Type]| types.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let graph = self.formula.call1((op, operands, types(tensors), types(results)))?;
+        let types = |of: &[Type]| of.iter().map(|ty| types::object(py, ty)).collect::<PyResult<Vec<_>>>();
+        let overload = operation::overload(py, operator)?;
+        let graph = self.formula.call1((overload, operands, types(tensors)?, types(results)?))?;
         if graph.is_none() {
             return Ok(None);
         }
@@ -83,14 +85,14 @@ impl Captured<'_, '_> {
 impl Formulas for Captured<'_, '_> {
     fn formula(
         &mut self,
-        op: &str,
+        operator: &Operator,
         operands: &[Operand],
         tensors: &[Type],
         results: &[Type],
     ) -> Result<Function, String> {
-        match self.ask(op, operands, tensors, results) {
+        match self.ask(operator, operands, tensors, results) {
             Ok(Some(function)) => Ok(function),
-            Ok(None) => Err(format!("no derivative: {op}")),
+            Ok(None) => Err(format!("no derivative: {operator}")),
             Err(raised) => {
                 let message = raised.to_string();
                 self.raised = Some(raised);

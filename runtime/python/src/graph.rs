@@ -6,19 +6,19 @@ use std::sync::Arc;
 use ag_graph::autodiff::{Functions, Partition, differentiable_results, partition};
 use ag_graph::emit;
 use ag_graph::ir::build::NodeAttrs;
-use ag_graph::ir::text::{parse_type, print};
+use ag_graph::ir::text::print;
 use ag_graph::ir::verify::verify;
-use ag_graph::ir::{
-    Builder, Function, FunctionId, Graph, Op, Operand, Origin, Outcome, Region, Span, Type, Value,
-};
+use ag_graph::ir::{Builder, Function, FunctionId, Graph, Op, Operand, Origin, Outcome, Region, Span, Value};
 use ag_graph::optimize::{Pass, optimize};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_tch::PyTensor;
 
 use super::operand::{PyValue, operand};
+use super::operation::PyOp;
 use super::plan::PyPlan;
+use super::types::{PyType, all_data, data};
 
 /// A graph, under construction or finished.
 #[pyclass(name = "Graph", module = "autograph._runtime")]
@@ -69,79 +69,75 @@ impl PyGraph {
         Self { state: State::Building(Box::new(building)) }
     }
 
-    /// Adds a parameter. The origin is `("argument", path)` or `("capture", number)`.
+    /// Adds a parameter: the argument at a path, or the capture with a number.
+    #[pyo3(signature = (ty, name, *, argument = None, capture = None))]
     fn parameter(
         &mut self,
-        ty: &str,
+        ty: &Bound<'_, PyType>,
         name: Option<&str>,
-        origin: (String, Bound<'_, PyAny>),
+        argument: Option<&str>,
+        capture: Option<u32>,
     ) -> PyResult<PyValue> {
-        let building = self.building()?;
-        let ty = type_of(ty)?;
-        let origin = match origin.0.as_str() {
-            "argument" => Origin::Argument(origin.1.extract::<String>()?.into()),
-            "capture" => Origin::Capture(origin.1.extract()?),
-            other => {
-                return Err(PyValueError::new_err(format!(
-                    "invalid origin {other:?}; expected argument or capture"
-                )));
-            }
+        let origin = match (argument, capture) {
+            (Some(path), None) => Origin::Argument(path.into()),
+            (None, Some(number)) => Origin::Capture(number),
+            _ => return Err(PyTypeError::new_err("expected either `argument` or `capture`")),
         };
+        let building = self.building()?;
         building.origins.push(origin);
-        let value = building.builder.parameter(ty, name);
+        let value = building.builder.parameter(data(ty), name);
         Ok(building.value(value))
     }
 
-    /// Declares a function and returns its id: `call 1` calls it, even before it is defined.
-    fn declare(&mut self) -> PyResult<u32> {
-        Ok(self.building()?.functions.declare().0)
+    /// Declares a function and returns the operation that calls it, even before it is defined.
+    fn declare(&mut self) -> PyResult<PyOp> {
+        Ok(Op::Call(self.building()?.functions.declare()).into())
     }
 
-    /// Begins the body of a declared function. Nodes are added to it until `end`.
-    #[pyo3(signature = (function, name, types, names = Vec::new()))]
+    /// Begins the body of a function, given the operation that calls it. Nodes are added to it until `end`.
+    #[pyo3(signature = (call, name, types, names = Vec::new()))]
     fn begin(
         &mut self,
-        function: u32,
+        call: &Bound<'_, PyOp>,
         name: &str,
-        types: Vec<String>,
+        types: Vec<Bound<'_, PyType>>,
         names: Vec<Option<String>>,
     ) -> PyResult<Vec<PyValue>> {
-        let types = types.iter().map(|ty| type_of(ty)).collect::<PyResult<Vec<_>>>()?;
+        let Op::Call(function) = call.get().op else {
+            return Err(PyTypeError::new_err("expected the operation that `declare` returned"));
+        };
         let building = self.building()?;
         let mut names = names.into_iter();
         let outer = std::mem::replace(&mut building.builder, Builder::new(name));
-        building.outer.push((FunctionId(function), outer));
+        building.outer.push((function, outer));
         let mut param = |ty| building.builder.parameter(ty, names.next().flatten().as_deref());
-        let params: Vec<Value> = types.into_iter().map(&mut param).collect();
+        let params: Vec<Value> = all_data(&types).into_iter().map(&mut param).collect();
         Ok(params.into_iter().map(|value| building.value(value)).collect())
     }
 
     /// Ends the body begun last. `types` are the result types of calls.
-    fn end(&mut self, results: Vec<Bound<'_, PyAny>>, types: Vec<String>) -> PyResult<()> {
+    fn end(&mut self, results: Vec<Bound<'_, PyAny>>, types: Vec<Bound<'_, PyType>>) -> PyResult<()> {
         let results = results.iter().map(operand).collect::<PyResult<Vec<_>>>()?;
-        let types = types.iter().map(|ty| type_of(ty)).collect::<PyResult<Vec<_>>>()?;
         let building = self.building()?;
         let Some((id, outer)) = building.outer.pop() else { return Err(nothing_open()) };
         let made = std::mem::replace(&mut building.builder, outer).finish(results);
-        building.functions.define(id, Function { results: types, ..made });
+        building.functions.define(id, Function { results: all_data(&types), ..made });
         Ok(())
     }
 
-    /// Appends a node to the innermost open region. Some operations have a parameter after the name: `call
-    /// 1`, `raise ValueError`, `python 3`, `tuple.get 0`.
+    /// Appends a node to the innermost open region.
     #[pyo3(signature = (op, args, types, regions = Vec::new(), span = None, grad = true))]
     fn emit(
         &mut self,
-        op: &str,
+        op: &Bound<'_, PyOp>,
         args: Vec<Bound<'_, PyAny>>,
-        types: Vec<String>,
+        types: Vec<Bound<'_, PyType>>,
         regions: Vec<Bound<'_, PyRegion>>,
         span: Option<PySpan>,
         grad: bool,
     ) -> PyResult<Vec<PyValue>> {
-        let op = op_of(op)?;
+        let (op, types) = (op.get().op.clone(), all_data(&types));
         let operands = args.iter().map(operand).collect::<PyResult<Vec<_>>>()?;
-        let types = types.iter().map(|ty| type_of(ty)).collect::<PyResult<Vec<_>>>()?;
         let regions: PyResult<Vec<Region>> = regions
             .iter()
             .map(|region| {
@@ -165,10 +161,9 @@ impl PyGraph {
 
     /// Opens a region with parameters of these types; a name may be None.
     #[pyo3(signature = (types, names = Vec::new()))]
-    fn open(&mut self, types: Vec<String>, names: Vec<Option<String>>) -> PyResult<Vec<PyValue>> {
-        let types = types.iter().map(|ty| type_of(ty)).collect::<PyResult<Vec<_>>>()?;
+    fn open(&mut self, types: Vec<Bound<'_, PyType>>, names: Vec<Option<String>>) -> PyResult<Vec<PyValue>> {
         let building = self.building()?;
-        let params = building.builder.open(types);
+        let params = building.builder.open(all_data(&types));
         for (param, name) in params.iter().zip(names) {
             building.builder.values[param.index()].name = name.map(Arc::from);
         }
@@ -194,8 +189,8 @@ impl PyGraph {
     }
 
     /// Appends the gradient of outputs with respect to inputs to the innermost region; `None` for an input
-    /// that no output depends on. A seed of `None` means one. `formula(op, args, types, result types)`
-    /// returns the graph of the derivative of an operator without a rule, as a function of its tensors and
+    /// that no output depends on. A seed of `None` means one. `formula(operator, args, types, result
+    /// types)` returns the graph of the derivative of an operator without a rule, as a function of its tensors and
     /// the gradients of its results. With `create_graph`, the gradient can be differentiated again.
     #[pyo3(signature = (outputs, seeds, inputs, formula, span = None, create_graph = false))]
     #[expect(clippy::too_many_arguments, reason = "they are the arguments of torch.autograd.grad")]
@@ -219,13 +214,12 @@ impl PyGraph {
         super::gradient::gradient(py, building, &outputs, &seeds, &inputs, &attrs, &formula)
     }
 
-    /// Finishes the graph. The outcomes are `("return", 0)` or `("write", parameter)`.
-    fn finish(&mut self, results: Vec<Bound<'_, PyAny>>, outcomes: Vec<(String, u32)>) -> PyResult<()> {
+    /// Finishes the graph. `written` has for each result the index of the parameter whose new value it is,
+    /// or None if it is returned.
+    fn finish(&mut self, results: Vec<Bound<'_, PyAny>>, written: Vec<Option<u32>>) -> PyResult<()> {
         let results = results.iter().map(operand).collect::<PyResult<Vec<_>>>()?;
-        let outcomes: Vec<Outcome> = outcomes
-            .into_iter()
-            .map(|(kind, number)| if kind == "write" { Outcome::Write(number) } else { Outcome::Return })
-            .collect();
+        let outcome = |parameter: Option<u32>| parameter.map_or(Outcome::Return, Outcome::Write);
+        let outcomes: Vec<Outcome> = written.into_iter().map(outcome).collect();
         match std::mem::replace(&mut self.state, State::Poisoned) {
             State::Building(building) => {
                 let GraphBuilder { builder, origins, files, functions, outer } = *building;
@@ -354,7 +348,7 @@ impl PyGraph {
 
 impl GraphBuilder {
     pub(super) fn value(&self, value: Value) -> PyValue {
-        PyValue { value, ty: self.builder.ty(value).to_string() }
+        PyValue { value, ty: self.builder.ty(value).clone() }
     }
 
     /// The inverse of `span`.
@@ -374,24 +368,6 @@ impl GraphBuilder {
             start: (line, column),
             end: (end_line, end_column),
         }
-    }
-}
-
-fn type_of(text: &str) -> PyResult<Type> {
-    parse_type(text).map_err(|error| {
-        PyValueError::new_err(format!("invalid type {text:?}: {}; expected e.g. f32[3]", error.message))
-    })
-}
-
-fn op_of(text: &str) -> PyResult<Op> {
-    let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
-    let unknown = || PyValueError::new_err(format!("unknown operation {text:?}"));
-    match name {
-        "raise" => Ok(Op::Raise(rest.into())),
-        "call" => rest.parse().map(|id| Op::Call(FunctionId(id))).map_err(|_| unknown()),
-        "python" => rest.parse().map(Op::Python).map_err(|_| unknown()),
-        "tuple.get" => rest.parse().map(Op::TupleGet).map_err(|_| unknown()),
-        name => Op::named(name).ok_or_else(unknown),
     }
 }
 

@@ -2,7 +2,8 @@
 //! through this module; graphs are stored, differentiated and executed without Python.
 //!
 //! - [`graph`]: `Graph`, built node by node
-//! - [`operand`]: converts Python arguments to operands
+//! - [`operation`]: `Op`, an operation; [`types`]: `Type`, the type of a value
+//! - [`operand`]: converts Python arguments to operands; [`torch`]: torch's dtypes, devices and layouts
 //! - [`callable`]: calls without frames in tracebacks
 //! - [`convert`]: converts the user's functions
 //! - [`plan`]: `Plan`, which executes a graph, and `Saved` values; [`value`]: its inputs and results
@@ -15,7 +16,10 @@ mod gradient;
 mod graph;
 mod model;
 mod operand;
+mod operation;
 mod plan;
+mod torch;
+mod types;
 mod value;
 
 use pyo3::prelude::*;
@@ -27,6 +31,12 @@ fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<graph::PyGraph>()?;
     module.add_class::<graph::PyRegion>()?;
     module.add_class::<operand::PyValue>()?;
+    module.add_class::<operation::PyOp>()?;
+    module.add_class::<types::PyType>()?;
+    module.add_class::<types::PyTensorType>()?;
+    module.add_class::<types::PyListType>()?;
+    module.add_class::<types::PyTupleType>()?;
+    module.add_function(wrap_pyfunction!(torch::dtype_names, module)?)?;
     module.add_class::<plan::PyPlan>()?;
     module.add_class::<model::PyModel>()?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)

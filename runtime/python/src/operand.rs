@@ -1,19 +1,20 @@
 //! Conversion between Python arguments and operands: values, numbers, strings, lists, dtypes, devices,
 //! layouts.
 
-use ag_graph::ir::{DType, Device, Operand, Value};
+use ag_graph::ir::{Operand, Type, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple};
+
+use super::torch::{Torch, unsupported};
+use super::types;
 
 /// A value of a graph under construction.
 #[pyclass(name = "Value", frozen, eq, hash, module = "autograph._runtime")]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct PyValue {
     pub(super) value: Value,
-    /// In text form: `f32[4]`.
-    #[pyo3(get, name = "type")]
-    pub(super) ty: String,
+    pub(super) ty: Type,
 }
 
 #[pymethods]
@@ -21,6 +22,11 @@ impl PyValue {
     #[getter]
     fn id(&self) -> u32 {
         self.value.0
+    }
+
+    #[getter]
+    fn r#type(&self, py: Python<'_>) -> PyResult<PyObject> {
+        types::object(py, &self.ty)
     }
 
     fn __repr__(&self) -> String {
@@ -62,22 +68,23 @@ fn nested(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Operand> {
         let items = object.try_iter()?.map(|item| nested(&item?, depth - 1)).collect::<PyResult<_>>()?;
         return Ok(Operand::List(items));
     }
-    named(object)
+    constant(object)
 }
 
 /// `torch.float32`, `torch.device("cuda:0")`, `torch.strided`, `torch.contiguous_format`.
-fn named(object: &Bound<'_, PyAny>) -> PyResult<Operand> {
+fn constant(object: &Bound<'_, PyAny>) -> PyResult<Operand> {
+    let torch = Torch::get(object.py())?;
+    if let Some(operand) = torch.constant(object) {
+        return Ok(operand.clone());
+    }
+    if torch.is_device(object) {
+        return torch.device(object).map(Operand::Device);
+    }
     let class = object.get_type().qualname()?.to_string();
-    let text = object.str()?.to_string();
-    let name = text.strip_prefix("torch.").unwrap_or(&text);
-    let found = match class.as_str() {
-        "dtype" => DType::from_torch(name).map(Operand::DType),
-        "device" => Device::from_text(name).map(Operand::Device),
-        "layout" => Some(Operand::Layout(name.into())),
-        "memory_format" => Some(Operand::MemoryFormat(name.into())),
-        _ => return Err(PyTypeError::new_err(format!("a graph cannot hold a value of type {class}"))),
-    };
-    found.ok_or_else(|| PyValueError::new_err(format!("unsupported {class}: {text}")))
+    Err(match class.as_str() {
+        "dtype" | "layout" | "memory_format" => unsupported(&class, object),
+        _ => PyTypeError::new_err(format!("a graph cannot hold a value of type {class}")),
+    })
 }
 
 /// Converts an operand to a Python object; `typed` adds the type of a value.
@@ -86,7 +93,6 @@ pub(super) fn object(
     operand: &Operand,
     typed: &dyn Fn(Value) -> PyValue,
 ) -> PyResult<PyObject> {
-    let torch = |name: &str| PyResult::Ok(py.import("torch")?.getattr(name)?.unbind());
     Ok(match operand {
         Operand::None => py.None(),
         Operand::Value(value) => Py::new(py, typed(*value))?.into_any(),
@@ -94,11 +100,10 @@ pub(super) fn object(
         Operand::Float(value) => value.into_pyobject(py)?.into_any().unbind(),
         Operand::Bool(value) => PyBool::new(py, *value).to_owned().into_any().unbind(),
         Operand::Str(text) => PyString::new(py, text).into_any().unbind(),
-        Operand::DType(dtype) => torch(dtype.torch())?,
-        Operand::Device(device) => {
-            py.import("torch")?.call_method1("device", (device.to_string(),))?.unbind()
-        }
-        Operand::Layout(name) | Operand::MemoryFormat(name) => torch(name)?,
+        Operand::DType(dtype) => Torch::get(py)?.dtype_object(py, *dtype),
+        Operand::Device(device) => Torch::get(py)?.device_object(py, *device)?,
+        Operand::Layout(layout) => Torch::get(py)?.layout_object(py, *layout),
+        Operand::MemoryFormat(format) => Torch::get(py)?.memory_format_object(py, *format),
         Operand::List(items) => {
             let items = items.iter().map(|item| object(py, item, typed)).collect::<PyResult<Vec<_>>>()?;
             PyList::new(py, items)?.into_any().unbind()

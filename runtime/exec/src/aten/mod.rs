@@ -9,7 +9,7 @@ use std::ffi::CString;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
-use ag_graph::ir::{DType, Device};
+use ag_graph::ir::{DType, Device, Layout, MemoryFormat};
 use tch::Tensor;
 
 /// A failed operator call, with a message of one line.
@@ -93,28 +93,30 @@ impl<'a> Argument<'a> {
         device
     }
 
-    /// By its name, without `torch.`.
-    pub fn layout(name: &str) -> Option<Self> {
-        const NAMES: [&str; 8] = [
-            "strided",
-            "sparse_coo",
-            "sparse_csr",
-            "_mkldnn",
-            "sparse_csc",
-            "sparse_bsr",
-            "sparse_bsc",
-            "jagged",
-        ];
-        let number = NAMES.iter().position(|known| *known == name)?;
-        Some(Self::integer(raw::Tag::Layout, number as i64))
+    pub fn layout(layout: Layout) -> Self {
+        // Constants from `c10/core/Layout.h`.
+        let number = match layout {
+            Layout::Strided => 0,
+            Layout::SparseCoo => 1,
+            Layout::SparseCsr => 2,
+            Layout::Mkldnn => 3,
+            Layout::SparseCsc => 4,
+            Layout::SparseBsr => 5,
+            Layout::SparseBsc => 6,
+            Layout::Jagged => 7,
+        };
+        Self::integer(raw::Tag::Layout, number)
     }
 
-    /// By its name, without `torch.`.
-    pub fn memory_format(name: &str) -> Option<Self> {
-        const NAMES: [&str; 4] =
-            ["contiguous_format", "preserve_format", "channels_last", "channels_last_3d"];
-        let number = NAMES.iter().position(|known| *known == name)?;
-        Some(Self::integer(raw::Tag::MemoryFormat, number as i64))
+    pub fn memory_format(format: MemoryFormat) -> Self {
+        // Constants from `c10/core/MemoryFormat.h`.
+        let number = match format {
+            MemoryFormat::Contiguous => 0,
+            MemoryFormat::Preserve => 1,
+            MemoryFormat::ChannelsLast => 2,
+            MemoryFormat::ChannelsLast3d => 3,
+        };
+        Self::integer(raw::Tag::MemoryFormat, number)
     }
 }
 

@@ -187,12 +187,8 @@ impl Compiler<'_> {
             Operand::Str(text) => Argument::str(text),
             Operand::DType(dtype) => Argument::dtype(*dtype),
             Operand::Device(device) => Argument::device(*device),
-            Operand::Layout(name) => {
-                Argument::layout(name).ok_or_else(|| format!("unknown layout {name}"))?
-            }
-            Operand::MemoryFormat(name) => {
-                Argument::memory_format(name).ok_or_else(|| format!("unknown memory format {name}"))?
-            }
+            Operand::Layout(layout) => Argument::layout(*layout),
+            Operand::MemoryFormat(format) => Argument::memory_format(*format),
             Operand::List(items) => {
                 arguments.push(Argument::list(items.len()));
                 return items.iter().try_for_each(|item| self.argument(item, arguments, holes));

@@ -4,6 +4,7 @@
 use super::run;
 use ag_exec::Value;
 use ag_exec::aten::{Argument, Call, Output};
+use ag_graph::ir::{Layout, MemoryFormat};
 use tch::{Device, Kind, Tensor};
 
 fn call(operator: &str, arguments: &[Argument<'_>]) -> Vec<Output> {
@@ -120,14 +121,14 @@ fn dispatched_calls_match_tch() {
                 int(3),
                 float(1.5),
                 Argument::dtype(ag_graph::ir::DType::F64),
-                Argument::layout("strided").unwrap(),
+                Argument::layout(Layout::Strided),
                 Argument::device(ag_graph::ir::Device::Cpu),
                 no,
             ],
             Tensor::full([3], 1.5, (Kind::Double, Device::Cpu)),
         ),
         ("aten.arange.default", vec![int(5)], Tensor::arange(5, (Kind::Int64, Device::Cpu))),
-        ("aten.clone.default", vec![tx, Argument::memory_format("contiguous_format").unwrap()], x.copy()),
+        ("aten.clone.default", vec![tx, Argument::memory_format(MemoryFormat::Contiguous)], x.copy()),
         (
             "aten._to_copy.default",
             vec![tx, Argument::dtype(ag_graph::ir::DType::I64)],

@@ -24,16 +24,15 @@ fn slopes(text: &str, inputs: &[usize], formulas: &mut dyn Formulas) -> Result<G
         let gradients: Vec<(Operand, Type)> = gradients.into_iter().flatten().map(typed).collect();
         let scalar = Type::Tensor(TensorType::new(DType::F64, &[]));
         let mut emit = |name: &str, operands: Vec<Operand>, ty: &Type| -> Operand {
-            let op = Op::Operator(name.into());
-            builder.one(op, operands, ty.clone(), &NodeAttrs::default()).into()
+            builder.one(Op::aten(name), operands, ty.clone(), &NodeAttrs::default()).into()
         };
         let [empty, dtype, none] = [Operand::List(Vec::new()), Operand::DType(DType::F64), Operand::None];
         let mut sum =
-            emit("aten.zeros.default", vec![empty, dtype, none.clone(), none.clone(), none.clone()], &scalar);
+            emit("zeros.default", vec![empty, dtype, none.clone(), none.clone(), none.clone()], &scalar);
         for (gradient, ty) in gradients {
-            let squares = emit("aten.mul.Tensor", vec![gradient.clone(), gradient], &ty);
-            let part = emit("aten.sum.default", vec![squares, none.clone()], &scalar);
-            sum = emit("aten.add.Tensor", vec![sum, part, 1.into()], &scalar);
+            let squares = emit("mul.Tensor", vec![gradient.clone(), gradient], &ty);
+            let part = emit("sum.default", vec![squares, none.clone()], &scalar);
+            sum = emit("add.Tensor", vec![sum, part, 1.into()], &scalar);
         }
         vec![sum]
     })

@@ -3,6 +3,7 @@
 use crate::ir::graph::{Function, Node, Region, Value, ValueInfo};
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
+use crate::ir::operator::Operator;
 use crate::ir::types::Type;
 
 #[derive(Debug)]
@@ -69,19 +70,19 @@ pub(super) fn is_differentiable(ty: &Type) -> bool {
 /// branches and loops only pass values on, as in Python.
 pub(super) fn stops_gradient(node: &Node) -> bool {
     match &node.op {
-        Op::Operator(name) => !node.grad || depends_on_shape_only(name),
+        Op::Operator(operator) => !node.grad || depends_on_shape_only(operator),
         Op::Call(_) | Op::Python(_) => !node.grad,
         _ => false,
     }
 }
 
 /// Operators whose results depend only on the shapes of their operands.
-fn depends_on_shape_only(name: &str) -> bool {
-    let Some(name) = name.strip_prefix("aten.") else { return false };
-    let base = name.split('.').next().unwrap_or(name);
-    base.ends_with("_like")
-        || base.starts_with("new_")
-        || matches!(base, "detach" | "bernoulli" | "nextafter")
+fn depends_on_shape_only(operator: &Operator) -> bool {
+    let name = operator.name();
+    operator.namespace() == "aten"
+        && (name.ends_with("_like")
+            || name.starts_with("new_")
+            || matches!(name, "detach" | "bernoulli" | "nextafter"))
 }
 
 struct Varying<'a> {

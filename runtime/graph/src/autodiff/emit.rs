@@ -20,8 +20,7 @@ impl Emit<'_> {
 
     /// Emits an ATen operator with any number of results.
     pub(super) fn aten(&mut self, name: &str, operands: Vec<Operand>, types: Vec<Type>) -> Vec<Operand> {
-        let op = Op::Operator(format!("aten.{name}").into());
-        let outputs = self.builder.emit(op, operands, types, Vec::new(), &self.attrs);
+        let outputs = self.builder.emit(Op::aten(name), operands, types, Vec::new(), &self.attrs);
         outputs.into_iter().map(Operand::Value).collect()
     }
 
@@ -38,7 +37,7 @@ impl Emit<'_> {
             Typing::Like(index) => operands.get(index).map_or_else(unknown, |operand| self.tensor(operand)),
             Typing::Given(ty) => ty,
         };
-        self.node(Op::Operator(format!("aten.{name}").into()), operands, Type::Tensor(ty))
+        self.node(Op::aten(name), operands, Type::Tensor(ty))
     }
 
     pub(super) fn ty(&self, operand: &Operand) -> Type {
@@ -96,11 +95,7 @@ impl Emit<'_> {
         let sizes = Operand::List(ty.sizes()?.into_iter().map(int).collect());
         let (dtype, device) = (Operand::DType(ty.dtype), Operand::Device(ty.device));
         let operands = vec![sizes, dtype, Operand::None, device, Operand::None];
-        Some(self.node(
-            Op::Operator(format!("aten.{name}.default").into()),
-            operands,
-            Type::Tensor(ty.clone()),
-        ))
+        Some(self.node(Op::aten(&format!("{name}.default")), operands, Type::Tensor(ty.clone())))
     }
 
     /// `zeros` or `ones` with the shape, dtype and device of a tensor.
@@ -109,7 +104,7 @@ impl Emit<'_> {
         self.filled(name, &ty).unwrap_or_else(|| {
             let mut operands = vec![tensor.clone()];
             operands.resize(6, Operand::None);
-            self.node(Op::Operator(format!("aten.{name}_like.default").into()), operands, Type::Tensor(ty))
+            self.node(Op::aten(&format!("{name}_like.default")), operands, Type::Tensor(ty))
         })
     }
 
@@ -127,7 +122,7 @@ impl Emit<'_> {
         };
         let (dtype, none) = (Operand::DType(wanted.dtype), Operand::None);
         let operands = vec![tensor, dtype, none.clone(), device, none.clone(), false.into(), none];
-        self.node(Op::Operator("aten._to_copy.default".into()), operands, Type::Tensor(ty))
+        self.node(Op::aten("_to_copy.default"), operands, Type::Tensor(ty))
     }
 
     /// A loop over `range(count)`; `body` maps the carried values of one iteration to those of the next.

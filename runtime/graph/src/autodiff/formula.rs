@@ -6,13 +6,14 @@ use super::Formulas;
 use super::emit::Emit;
 use crate::ir::graph::{Function, Node, Region, Value};
 use crate::ir::operand::Operand;
+use crate::ir::operator::Operator;
 use crate::ir::types::Type;
 
 /// The gradients of a node's tensor operands, from the gradients of its results.
 pub(super) fn apply(
     emit: &mut Emit,
     formulas: &mut dyn Formulas,
-    op: &str,
+    operator: &Operator,
     node: &Node,
     arrived: Vec<Option<Operand>>,
 ) -> Result<Vec<(Value, Operand)>, String> {
@@ -27,8 +28,8 @@ pub(super) fn apply(
     let types: Vec<Type> = tensors.iter().map(|tensor| emit.builder.ty(*tensor).clone()).collect();
     let results: Vec<Type> = node.outputs.iter().map(|output| emit.builder.ty(*output).clone()).collect();
     let function = formulas
-        .formula(op, &node.operands, &types, &results)
-        .map_err(|reason| format!("no derivative: {op}: {reason}"))?;
+        .formula(operator, &node.operands, &types, &results)
+        .map_err(|reason| format!("no derivative: {operator}: {reason}"))?;
     let mut arguments: Vec<Operand> = tensors.iter().copied().map(Operand::Value).collect();
     for (output, gradient) in node.outputs.iter().zip(arrived) {
         let gradient = match gradient {
@@ -42,7 +43,7 @@ pub(super) fn apply(
     }
     if function.body.params.len() != arguments.len() || function.body.results.len() != tensors.len() {
         return Err(format!(
-            "no derivative: {op}: the number of operands or results of its formula is wrong"
+            "no derivative: {operator}: the number of operands or results of its formula is wrong"
         ));
     }
     let gradients = inlined(emit, function, &arguments);

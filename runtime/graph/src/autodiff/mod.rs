@@ -37,6 +37,7 @@ use self::emit::Emit;
 use crate::ir::build::{Builder, NodeAttrs};
 use crate::ir::graph::{Function, Span, Value};
 use crate::ir::operand::Operand;
+use crate::ir::operator::Operator;
 use crate::ir::types::Type;
 
 /// Why a gradient does not exist.
@@ -63,7 +64,7 @@ pub trait Formulas {
     /// `tensors` and `results` are the types of both.
     fn formula(
         &mut self,
-        op: &str,
+        operator: &Operator,
         operands: &[Operand],
         tensors: &[Type],
         results: &[Type],

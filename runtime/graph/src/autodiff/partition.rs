@@ -136,7 +136,7 @@ fn copied(into: &mut Function, result: &Operand) -> Option<Operand> {
     let copy = Value(u32::try_from(into.values.len()).ok()?);
     into.values.push(ValueInfo { ty, name: None });
     into.body.nodes.push(Node {
-        op: Op::Operator("aten.clone.default".into()),
+        op: Op::aten("clone.default"),
         operands: vec![result.clone(), Operand::None],
         outputs: vec![copy],
         regions: Vec::new(),

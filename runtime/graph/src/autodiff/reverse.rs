@@ -146,7 +146,7 @@ impl Reverse<'_> {
 
     /// Differentiates a node without regions.
     fn simple(&mut self, node: &Node, adjoints: &mut Adjoints) -> Result<(), Error> {
-        let Op::Operator(name) = &node.op else {
+        let Op::Operator(operator) = &node.op else {
             return match &node.op {
                 Op::Python(_) => Err(self.error("no derivative: a call back into Python")),
                 Op::Overwritten => {
@@ -166,7 +166,7 @@ impl Reverse<'_> {
             None => {
                 let gradients_of_results =
                     node.outputs.iter().map(|output| adjoints.get(&mut self.emit, *output)).collect();
-                formula::apply(&mut self.emit, self.formulas, name, node, gradients_of_results)
+                formula::apply(&mut self.emit, self.formulas, operator, node, gradients_of_results)
                     .map_err(|message| self.error(message))?
             }
         };

@@ -107,8 +107,8 @@ fn can_recompute(
 fn is_cheap(node: &Node) -> bool {
     match &node.op {
         Op::Scalar(_) | Op::Size | Op::ListLen | Op::TupleGet(_) => true,
-        Op::Operator(name) => matches!(
-            &**name,
+        Op::Operator(operator) => matches!(
+            operator.text(),
             "aten.alias.default"
                 | "aten.detach.default"
                 | "aten.expand.default"

@@ -94,8 +94,8 @@ fn operand(operand: &Operand) -> Json {
         Operand::Str(text) => json!(text),
         Operand::DType(dtype) => json!({ "dtype": dtype.text() }),
         Operand::Device(device) => json!({ "device": device.to_string() }),
-        Operand::Layout(name) => json!({ "layout": name }),
-        Operand::MemoryFormat(name) => json!({ "memory_format": name }),
+        Operand::Layout(layout) => json!({ "layout": layout.name() }),
+        Operand::MemoryFormat(format) => json!({ "memory_format": format.name() }),
         Operand::List(items) => items.iter().map(self::operand).collect(),
     }
 }

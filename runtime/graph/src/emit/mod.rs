@@ -56,7 +56,8 @@ fn short(function: &Function, operand: &Operand) -> String {
         Operand::Str(text) => format!("{text:?}"),
         Operand::DType(dtype) => dtype.text().to_owned(),
         Operand::Device(device) => device.to_string(),
-        Operand::Layout(name) | Operand::MemoryFormat(name) => name.to_string(),
+        Operand::Layout(layout) => layout.name().to_owned(),
+        Operand::MemoryFormat(format) => format.name().to_owned(),
         Operand::List(items) => {
             let mut text = "[".to_owned();
             for (index, item) in items.iter().enumerate() {

@@ -72,12 +72,11 @@ fn hand_back(to: &[Value], from: &[Operand], seen: &mut HashSet<Value>) {
 
 /// Whether the results may share memory with the operands.
 fn shares(op: &Op) -> bool {
-    let Op::Operator(name) = op else {
+    let Op::Operator(operator) = op else {
         return !matches!(op, Op::Scalar(_) | Op::Item | Op::Size | Op::ListLen);
     };
-    let base = name.split('.').nth(1).unwrap_or(name);
     matches!(
-        base,
+        operator.name(),
         "alias"
             | "as_strided"
             | "chunk"

@@ -5,7 +5,7 @@
 //!
 //! - [`types`]: tensors with dtype, shape and device; scalars; lists; tuples
 //! - [`operand`]: values and literals, in trees
-//! - [`op`]: the operations
+//! - [`op`]: the operations; [`operator`]: those of libraries
 //! - [`arithmetic`]: scalar operations
 //! - [`graph`]: nodes, regions, functions, source spans
 //! - [`escape`]: values that may share memory with the caller's
@@ -19,6 +19,7 @@ pub mod escape;
 pub mod graph;
 pub mod op;
 pub mod operand;
+pub mod operator;
 pub mod text;
 pub mod types;
 pub mod verify;
@@ -27,4 +28,5 @@ pub use build::Builder;
 pub use graph::{Function, FunctionId, Graph, Node, Origin, Outcome, Region, Span, Value};
 pub use op::{Op, Scalar};
 pub use operand::Operand;
-pub use types::{DType, Device, Dim, TensorType, Type};
+pub use operator::Operator;
+pub use types::{DType, Device, Dim, Layout, MemoryFormat, TensorType, Type};

@@ -1,13 +1,14 @@
 //! The operations of a graph.
 
 use super::graph::FunctionId;
+use super::operator::Operator;
 
 /// The operation of a node. Each variant lists its operands and results; `…` means any number of operands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// An operator of a library: `aten.add.Tensor`, `torchvision.nms.default`. Operands are in schema order.
-    /// Only functional operators: none that modifies an operand, no `out=`.
-    Operator(Box<str>),
+    /// An operator of a library. Operands are in schema order. Only functional operators: none that modifies
+    /// an operand, no `out=`.
+    Operator(Operator),
     /// Arithmetic on scalars with Python semantics.
     Scalar(Scalar),
     /// `(tensor) -> int | float | bool`: the single element of a tensor.
@@ -85,19 +86,31 @@ const NAMED: &[(&str, Op)] = &[
 ];
 
 impl Op {
-    /// Parses an operation without a parameter: `item`, `list.append`, `scalar.add`, `aten.add.Tensor`.
-    pub fn named(name: &str) -> Option<Self> {
+    /// An operation of the graph itself without a parameter: `item`, `list.append`, `scalar.add`.
+    pub fn builtin(name: &str) -> Option<Self> {
         if let Some(scalar) = name.strip_prefix("scalar.") {
             return Scalar::from_text(scalar).map(Self::Scalar);
         }
-        let named = NAMED.iter().find(|(known, _)| *known == name).map(|(_, op)| op.clone());
-        named.or_else(|| (name.split('.').count() == 3).then(|| Self::Operator(name.into())))
+        NAMED.iter().find(|(known, _)| *known == name).map(|(_, op)| op.clone())
+    }
+
+    /// Parses an operation without a parameter: a builtin one, or an operator such as `aten.add.Tensor`.
+    pub fn named(name: &str) -> Option<Self> {
+        if name.starts_with("scalar.") {
+            return Self::builtin(name);
+        }
+        Self::builtin(name).or_else(|| Operator::parse(name).map(Self::Operator))
+    }
+
+    /// An operator of ATen by its name and overload: `add.Tensor`.
+    pub fn aten(name: &str) -> Self {
+        Self::Operator(Operator::aten(name))
     }
 
     /// The name, for operations whose textual form is only a name.
     pub fn name(&self) -> Option<&str> {
         match self {
-            Self::Operator(name) => Some(name),
+            Self::Operator(operator) => Some(operator.text()),
             _ => NAMED.iter().find(|(_, op)| op == self).map(|(name, _)| *name),
         }
     }
@@ -107,7 +120,7 @@ impl Op {
     pub fn has_effect(&self) -> bool {
         match self {
             Self::Print | Self::Assert | Self::Raise(_) | Self::Python(_) | Self::Call(_) => true,
-            Self::Operator(name) => is_random(name),
+            Self::Operator(operator) => is_random(operator),
             _ => false,
         }
     }
@@ -144,10 +157,9 @@ impl Op {
 }
 
 /// Whether the operator draws from the random number generator, whose state is an effect.
-fn is_random(name: &str) -> bool {
-    let name = name.split('.').nth(1).unwrap_or(name);
+fn is_random(operator: &Operator) -> bool {
     matches!(
-        name,
+        operator.name(),
         "rand"
             | "randn"
             | "randint"

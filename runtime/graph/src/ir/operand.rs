@@ -2,7 +2,7 @@
 //! in schema order with defaults filled in: `index.Tensor(x, [none, i])`.
 
 use super::graph::Value;
-use super::types::{DType, Device};
+use super::types::{DType, Device, Layout, MemoryFormat};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Operand {
@@ -14,10 +14,8 @@ pub enum Operand {
     Str(Box<str>),
     DType(DType),
     Device(Device),
-    /// `strided`, `sparse_coo`, …
-    Layout(Box<str>),
-    /// `contiguous_format`, `preserve_format`, `channels_last`, …
-    MemoryFormat(Box<str>),
+    Layout(Layout),
+    MemoryFormat(MemoryFormat),
     List(Vec<Operand>),
 }
 

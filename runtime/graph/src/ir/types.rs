@@ -30,12 +30,13 @@ macro_rules! dtypes {
     };
 }
 
+// Messages list them in this order.
 dtypes! {
-    Bool "bool" "bool" 1,
-    U8 "u8" "uint8" 1, U16 "u16" "uint16" 2, U32 "u32" "uint32" 4, U64 "u64" "uint64" 8,
-    I8 "i8" "int8" 1, I16 "i16" "int16" 2, I32 "i32" "int32" 4, I64 "i64" "int64" 8,
     F16 "f16" "float16" 2, BF16 "bf16" "bfloat16" 2, F32 "f32" "float32" 4, F64 "f64" "float64" 8,
-    C32 "c32" "complex32" 4, C64 "c64" "complex64" 8, C128 "c128" "complex128" 16,
+    I8 "i8" "int8" 1, I16 "i16" "int16" 2, I32 "i32" "int32" 4, I64 "i64" "int64" 8,
+    U8 "u8" "uint8" 1, Bool "bool" "bool" 1,
+    C64 "c64" "complex64" 8, C128 "c128" "complex128" 16, C32 "c32" "complex32" 4,
+    U16 "u16" "uint16" 2, U32 "u32" "uint32" 4, U64 "u64" "uint64" 8,
     F8E4M3 "f8e4m3" "float8_e4m3fn" 1, F8E5M2 "f8e5m2" "float8_e5m2" 1,
     F8E4M3Z "f8e4m3z" "float8_e4m3fnuz" 1, F8E5M2Z "f8e5m2z" "float8_e5m2fnuz" 1,
 }
@@ -43,11 +44,6 @@ dtypes! {
 impl DType {
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|dtype| dtype.text() == text)
-    }
-
-    pub fn from_torch(name: &str) -> Option<Self> {
-        let name = name.strip_prefix("torch.").unwrap_or(name);
-        Self::ALL.iter().copied().find(|dtype| dtype.torch() == name)
     }
 
     /// Whether tensors of this dtype have derivatives.
@@ -77,6 +73,43 @@ impl DType {
             dtype if dtype.is_floating() => Some(Type::Float),
             _ => Some(Type::Int),
         }
+    }
+}
+
+/// Constants of torch that have the same name in Python (without `torch.`) and in the text of a graph.
+macro_rules! constants {
+    ($(#[$doc:meta])* $class:ident { $($name:ident $torch:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $class { $($name),* }
+
+        impl $class {
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$name => $torch),* }
+            }
+
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|known| known.name() == name)
+            }
+        }
+    };
+}
+
+constants! {
+    /// The memory layout of a tensor, as an argument of an operator. Every value of a graph is strided.
+    Layout {
+        Strided "strided", SparseCoo "sparse_coo", SparseCsr "sparse_csr", Mkldnn "_mkldnn",
+        SparseCsc "sparse_csc", SparseBsr "sparse_bsr", SparseBsc "sparse_bsc", Jagged "jagged",
+    }
+}
+
+constants! {
+    /// The order of dimensions in the memory of a result.
+    MemoryFormat {
+        Contiguous "contiguous_format", Preserve "preserve_format",
+        ChannelsLast "channels_last", ChannelsLast3d "channels_last_3d",
     }
 }
 

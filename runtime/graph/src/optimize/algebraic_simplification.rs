@@ -35,7 +35,7 @@ fn unchanged_operand(node: &Node, values: &[ValueInfo]) -> Option<Operand> {
     if node.op == Op::Overwritten {
         return node.operands.get(1).cloned();
     }
-    let Op::Operator(name) = &node.op else { return None };
+    let Op::Operator(operator) = &node.op else { return None };
     let (Some(Operand::Value(operand_value)), [result]) = (node.operands.first(), &node.outputs[..]) else {
         return None;
     };
@@ -43,7 +43,7 @@ fn unchanged_operand(node: &Node, values: &[ValueInfo]) -> Option<Operand> {
     let (operand_type, result_type) = (tensor(operand_value.index())?, tensor(result.index())?);
     let has_shape = operand_type == result_type && operand_type.sizes().is_some();
     let second = node.operands.get(1);
-    let is_same = match &**name {
+    let is_same = match operator.text() {
         "aten.detach.default" | "aten.alias.default" | "aten.lift_fresh.default" => {
             operand_type == result_type
         }

@@ -43,11 +43,11 @@ struct Rows {
 impl Rewrite for GradientAccumulation {
     fn node(&mut self, node: Node, values: &[ValueInfo]) -> Rewritten {
         let tensor = |value: Value| values.get(value.index()).and_then(|info| info.ty.tensor());
-        let (Op::Operator(name), [output]) = (&node.op, &node.outputs[..]) else {
+        let (Op::Operator(operator), [output]) = (&node.op, &node.outputs[..]) else {
             return Rewritten::Keep(node);
         };
         let output = *output;
-        match (&**name, &node.operands[..]) {
+        match (operator.text(), &node.operands[..]) {
             ("aten.slice_backward.default", operands) => {
                 if let Some(slices) = tensor(output).and_then(|whole| Slices::of(operands, whole, tensor)) {
                     self.slices.insert(output, slices);
@@ -65,7 +65,7 @@ impl Rewrite for GradientAccumulation {
                     let cat = sum.as_cat();
                     self.slices.insert(output, sum);
                     if let Some(operands) = cat {
-                        return Rewritten::Keep(Node { op: operator("aten.cat.default"), operands, ..node });
+                        return Rewritten::Keep(Node { op: Op::aten("cat.default"), operands, ..node });
                     }
                 }
                 let added = [(*a, *b), (*b, *a)].into_iter().find_map(|(table, rows)| {
@@ -73,21 +73,13 @@ impl Rewrite for GradientAccumulation {
                     Some(vec![table.into(), Operand::Int(0), indices.clone(), rows.clone(), Operand::Int(1)])
                 });
                 if let Some(operands) = added {
-                    return Rewritten::Keep(Node {
-                        op: operator("aten.index_add.default"),
-                        operands,
-                        ..node
-                    });
+                    return Rewritten::Keep(Node { op: Op::aten("index_add.default"), operands, ..node });
                 }
             }
             _ => {}
         }
         Rewritten::Keep(node)
     }
-}
-
-fn operator(name: &str) -> Op {
-    Op::Operator(name.into())
 }
 
 impl Slices {

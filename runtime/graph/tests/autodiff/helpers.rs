@@ -4,13 +4,13 @@ use ag_graph::autodiff::{Error, Formulas, Functions, gradient};
 use ag_graph::ir::build::{Builder, NodeAttrs};
 use ag_graph::ir::text::{parse, print};
 use ag_graph::ir::verify::verify;
-use ag_graph::ir::{Function, Graph, Operand, Outcome, Region, Type, Value};
+use ag_graph::ir::{Function, Graph, Operand, Operator, Outcome, Region, Type, Value};
 
 /// Provides no derivatives from torch.
 pub(crate) struct NoFormulas;
 
 impl Formulas for NoFormulas {
-    fn formula(&mut self, _: &str, _: &[Operand], _: &[Type], _: &[Type]) -> Result<Function, String> {
+    fn formula(&mut self, _: &Operator, _: &[Operand], _: &[Type], _: &[Type]) -> Result<Function, String> {
         Err("torch has none".into())
     }
 }

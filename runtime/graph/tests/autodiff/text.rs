@@ -4,7 +4,7 @@ use ag_graph::autodiff::{Formulas, Functions, gradient};
 use ag_graph::ir::build::{Builder, NodeAttrs};
 use ag_graph::ir::text::{parse, print};
 use ag_graph::ir::verify::verify;
-use ag_graph::ir::{Function, Operand, Region, Type, Value};
+use ag_graph::ir::{Function, Operand, Operator, Region, Type, Value};
 
 use crate::helpers::{NoFormulas, differentiated};
 
@@ -12,7 +12,7 @@ use crate::helpers::{NoFormulas, differentiated};
 struct TimesOperand;
 
 impl Formulas for TimesOperand {
-    fn formula(&mut self, _: &str, _: &[Operand], _: &[Type], _: &[Type]) -> Result<Function, String> {
+    fn formula(&mut self, _: &Operator, _: &[Operand], _: &[Type], _: &[Type]) -> Result<Function, String> {
         let text = r#"graph 1
             func @formula(%x.0: f32[2] = argument "x", %g.1: f32[2] = argument "g") -> (f32[2]) {
               %2: f32[2] = aten.mul.Tensor(%g.1, %x.0)

@@ -14,9 +14,10 @@ import torch
 
 from ..conversion import spans
 from ..errors import StagingError
+from ..record.ops import OVERWRITTEN
 from ..record.types import is_differentiable
 
-aten = torch.ops.aten
+_DETACH = torch.ops.aten.detach.default
 
 
 HELD = "this changes a tensor that a list of the graph holds; append a copy to the list: `.clone()`"
@@ -107,7 +108,7 @@ class Aliases:
             operands = self._along(view)[:-1]
             for step, operand in zip(reversed(view.chain), reversed(operands)):
                 value = self.staging.emit_inverse(step, operand, value)
-        if not torch.is_grad_enabled() or any(step.op is aten.detach.default for step in view.chain):
+        if not torch.is_grad_enabled() or any(step.op is _DETACH for step in view.chain):
             value = self._overwritten(view.base.value, value)
         else:
             view.base.is_recorded = True
@@ -117,7 +118,7 @@ class Aliases:
         """A write that autograd does not record: the value changes, the derivative stays."""
         if not is_differentiable(after.type.dtype):
             return after
-        return self.staging.emit("overwritten", [before, after], [after.type])[0]
+        return self.staging.emit(OVERWRITTEN, [before, after], [after.type])[0]
 
     def set_base(self, base, value):
         for journal in self.journals:

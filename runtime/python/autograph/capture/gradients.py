@@ -4,6 +4,7 @@ import torch
 
 from ..conversion import spans
 from ..errors import StagingError
+from ..record.ops import Gradient
 from ..record.queries import depend_on
 
 
@@ -25,8 +26,8 @@ def grad(staging, outputs, inputs, grad_outputs=None, allow_unused=None, materia
     )
     requested = [value for value, needed in zip(input_values, used) if needed]
     types = [value.type for value in requested]
-    extra = create_graph, allow_unused or materialize_grads
-    gradients = iter(staging.emit("gradient", [values, seeds, requested], types, extra=extra) if requested else [])
+    op = Gradient(create_graph, allow_unused or materialize_grads)
+    gradients = iter(staging.emit(op, [values, seeds, requested], types) if requested else [])
     results = []
     for tensor, needed in zip(inputs, used):
         if needed:

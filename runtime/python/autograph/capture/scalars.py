@@ -7,23 +7,34 @@ import torch
 
 from ..conversion import spans
 from ..errors import StagingError
+from ..record import ops
 from ..record.types import BOOL, FLOAT, INT
 from . import texts
 
-_BINARY = {
-    "add": "add", "sub": "sub", "mul": "mul", "mod": "mod", "pow": "pow", "pow_by_natural": "pow",
-    "float_pow": "pow", "sym_ite": "select", "floordiv": "floordiv", "int_floordiv": "floordiv", "truediv": "truediv",
-    "int_truediv": "truediv", "float_truediv": "truediv", "sym_min": "min", "sym_max": "max", "and": "and",
-    "or": "or", "sym_and": "and", "sym_or": "or", "eq": "eq", "ne": "ne",
-    "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "bitwise_and": "and", "bitwise_or": "or",
+#: The methods of the node of a symbolic number, with the operations that they record.
+_METHODS = {
+    "add": ops.ADD, "sub": ops.SUB, "mul": ops.MUL, "mod": ops.MOD, "pow": ops.POW, "pow_by_natural": ops.POW,
+    "float_pow": ops.POW, "sym_ite": ops.SELECT, "floordiv": ops.FLOORDIV, "int_floordiv": ops.FLOORDIV,
+    "truediv": ops.TRUEDIV, "int_truediv": ops.TRUEDIV, "float_truediv": ops.TRUEDIV, "sym_min": ops.MIN,
+    "sym_max": ops.MAX, "and": ops.AND, "or": ops.OR, "sym_and": ops.AND, "sym_or": ops.OR, "eq": ops.EQ, "ne": ops.NE,
+    "lt": ops.LT, "le": ops.LE, "gt": ops.GT, "ge": ops.GE, "bitwise_and": ops.AND, "bitwise_or": ops.OR,
+    "neg": ops.NEG, "abs": ops.ABS, "sym_not": ops.NOT, "sym_float": ops.TO_FLOAT, "floor": ops.FLOOR,
+    "ceil": ops.CEIL, "trunc": ops.TO_INT, "sym_sqrt": ops.SQRT, "sym_exp": ops.EXP, "sym_log": ops.LOG,
+    "sym_sin": ops.SIN, "sym_cos": ops.COS, "sym_tanh": ops.TANH,
 }  # fmt: skip
-_UNARY = {
-    "neg": "neg", "abs": "abs", "sym_not": "not", "sym_float": "float", "floor": "floor", "ceil": "ceil",
-    "trunc": "int", "sym_sqrt": "sqrt", "sym_exp": "exp", "sym_log": "log", "sym_sin": "sin", "sym_cos": "cos",
-    "sym_tanh": "tanh",
-}  # fmt: skip
-_COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
 _CLASSES = {INT: torch.SymInt, FLOAT: torch.SymFloat, BOOL: torch.SymBool}
+
+#: The result is of this type, whatever the operands are.
+_RESULTS = {
+    **dict.fromkeys((ops.EQ, ops.NE, ops.LT, ops.LE, ops.GT, ops.GE), BOOL),
+    **dict.fromkeys((ops.AND, ops.OR, ops.NOT, ops.TO_BOOL), BOOL),
+    **dict.fromkeys((ops.TRUEDIV, ops.TO_FLOAT, ops.SQRT, ops.EXP, ops.LOG, ops.SIN, ops.COS, ops.TANH), FLOAT),
+    **dict.fromkeys((ops.TO_INT, ops.FLOOR, ops.CEIL), INT),
+}
+
+#: The class of Python's numbers of a type, and the operation that converts to it.
+PYTHON_CLASSES = {INT: int, FLOAT: float, BOOL: bool}
+CONVERSIONS = {INT: ops.TO_INT, FLOAT: ops.TO_FLOAT, BOOL: ops.TO_BOOL}
 
 
 def kind_of(number):
@@ -43,27 +54,24 @@ def is_staged(value):
     )
 
 
-def result_kind(name, kinds):
+def result_kind(op, kinds):
     """The type of an operation's result in Python, given the types of its operands."""
-    if name in _COMPARISONS or name in ("and", "or", "not", "bool"):
-        return BOOL
-    if name in ("truediv", "float", "sqrt", "exp", "log", "sin", "cos", "tanh"):
-        return FLOAT
-    if name in ("int", "floor", "ceil"):
-        return INT
-    if name == "select":
+    known = _RESULTS.get(op)
+    if known is not None:
+        return known
+    if op == ops.SELECT:
         kinds = kinds[1:]
         if kinds == [BOOL, BOOL]:
             return BOOL
     return FLOAT if FLOAT in kinds else INT
 
 
-def apply(staging, name, *operands):
-    """Records `scalar.<name>` of numbers and staged scalars."""
+def apply(staging, op, *operands):
+    """Records an operation on numbers and staged scalars."""
     kinds = [kind_of(operand) for operand in operands]
-    kind = result_kind(name, kinds)
+    kind = result_kind(op, kinds)
     args = [lower(staging, operand) for operand in operands]
-    return wrap(staging, staging.emit("scalar." + name, args, [kind])[0])
+    return wrap(staging, staging.emit(op, args, [kind])[0])
 
 
 def wrap(staging, value):
@@ -173,13 +181,12 @@ def _operand(node):
     return node.number if isinstance(node, Literal) else wrap(node.staging, node.value)
 
 
-def _record(name):
+def _record(op):
     def method(self, *others):
-        return apply(self.staging, name, _operand(self), *map(_operand, others)).node
+        return apply(self.staging, op, _operand(self), *map(_operand, others)).node
 
     return method
 
 
-for _methods in (_BINARY, _UNARY):
-    for _method, _name in _methods.items():
-        setattr(_Node, _method, _record(_name))
+for _method, _op in _METHODS.items():
+    setattr(_Node, _method, _record(_op))

@@ -10,6 +10,8 @@ from torch.fx.experimental.symbolic_shapes import _constrain_range_for_size
 
 from ..conversion import spans
 from ..errors import StagingError
+from ..record import ops
+from ..record.ops import SIZE
 from ..record.types import INT
 
 
@@ -69,7 +71,7 @@ class Sizes:
             if origin is None:
                 raise StagingError(f"the size {expression} is not known in the graph", spans.current()) from None
             tensor, dim = origin
-            return self.staging.emit("size", [self.staging.value_of(tensor), dim], [INT])[0]
+            return self.staging.emit(SIZE, [self.staging.value_of(tensor), dim], [INT])[0]
 
     def _walk(self, expression):
         if expression.is_number:
@@ -84,18 +86,19 @@ class Sizes:
         if isinstance(expression, sympy.Symbol):
             origin = self.symbols[expression]
             if isinstance(origin, tuple):
-                return self.staging.emit("size", list(origin), [INT])[0]
+                return self.staging.emit(SIZE, list(origin), [INT])[0]
             return origin
-        name = _OPERATIONS.get(type(expression).__name__)
-        if name is None:
+        op = _OPERATIONS.get(type(expression).__name__)
+        if op is None:
             raise KeyError(expression)
         result, *rest = map(self._walk, expression.args)
         for operand in rest:
-            result = self.staging.emit("scalar." + name, [result, operand], [INT])[0]
+            result = self.staging.emit(op, [result, operand], [INT])[0]
         return result
 
 
+#: By the name of the class of a symbolic expression.
 _OPERATIONS = {
-    "Add": "add", "Mul": "mul", "FloorDiv": "floordiv", "CleanDiv": "floordiv", "Mod": "mod", "PythonMod": "mod",
-    "Max": "max", "Min": "min", "PowByNatural": "pow", "Pow": "pow",
+    "Add": ops.ADD, "Mul": ops.MUL, "FloorDiv": ops.FLOORDIV, "CleanDiv": ops.FLOORDIV, "Mod": ops.MOD,
+    "PythonMod": ops.MOD, "Max": ops.MAX, "Min": ops.MIN, "PowByNatural": ops.POW, "Pow": ops.POW,
 }  # fmt: skip

@@ -12,6 +12,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from ..conversion import spans
 from ..errors import StagingError
 from ..record.nodes import Record
+from ..record.ops import ITEM, Callback, of_torch
 from ..record.types import BOOL, FLOAT, INT, TensorType
 from . import scalars, sizes, views
 from .aliases import Aliases, Base, View
@@ -20,6 +21,9 @@ from .layouts import layout, strides
 from .objects import Objects
 
 _LOCAL = threading.local()
+
+_TO_COPY = of_torch(torch.ops.aten._to_copy.default)
+_SCALAR_TENSOR = of_torch(torch.ops.aten.scalar_tensor.default)
 
 
 def current():
@@ -102,9 +106,14 @@ class Staging:
     def depth(self):
         return self.record.region.depth
 
-    def emit(self, op, args, types, regions=(), extra=None, span=None):
+    def emit(self, op, args, types, regions=(), span=None):
         grad = torch.is_grad_enabled() or not self.keeps_detach
-        return self.record.emit(op, args, types, regions, span or spans.current(), grad, extra)
+        return self.record.emit(op, args, types, regions, span or spans.current(), grad)
+
+    def call_python(self, function, args, types, prints=False):
+        """Records a call of a Python function, which returns a tuple."""
+        self.callbacks.append(function)
+        return self.emit(Callback(len(self.callbacks) - 1, prints), args, types)
 
     def operand(self, argument):
         """The operand for an argument of a torch function."""
@@ -243,7 +252,7 @@ class Staging:
             return value
         target = TensorType(type.dtype, value.type.dims, value.type.device)
         args = [value, type.dtype, None, None, None, False, None]
-        return self.emit("aten._to_copy.default", args, [target])[0]
+        return self.emit(_TO_COPY, args, [target])[0]
 
     def item(self, tensor):
         """The element of a tensor as a staged scalar."""
@@ -259,7 +268,7 @@ class Staging:
             raise StagingError("a complex number cannot be staged as a scalar", spans.current())
         memo = self.record.region.memo
         if value not in memo:
-            memo[value] = self.emit("item", [value], [kind])[0]
+            memo[value] = self.emit(ITEM, [value], [kind])[0]
         return self.scalar(memo[value])
 
     def tensor_of(self, number, dtype=None):
@@ -269,7 +278,7 @@ class Staging:
             dtype = {INT: torch.int64, BOOL: torch.bool, FLOAT: torch.get_default_dtype()}[kind]
         type = TensorType(dtype, (), torch.device("cpu"))
         args = [scalars.lower(self, number), dtype, None, None, None]
-        return self.emit("aten.scalar_tensor.default", args, [type])[0]
+        return self.emit(_SCALAR_TENSOR, args, [type])[0]
 
     # Views, called by `Aliases`.
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import torch
 
 from ..record import marks
+from ..record.types import STR
 
 
 def mark(staging, value, spec=""):
@@ -29,8 +30,7 @@ def assembled(staging, text):
         texts = [repr(value) if spec is None else format(value, spec) for value, spec in zip(values, specs)]
         return ("".join(a + b for a, b in zip(literals, [*texts, ""])),)
 
-    staging.callbacks.append(formatted)
-    return staging.emit(f"python {len(staging.callbacks) - 1}", operands, ["str"])[0]
+    return staging.call_python(formatted, operands, [STR])[0]
 
 
 @contextmanager

@@ -4,18 +4,25 @@ import torch
 
 from ..conversion import spans
 from ..errors import StagingError
+from ..record.ops import of_torch
 from ..record.types import TensorType
 
 aten = torch.ops.aten
 
 _RESHAPES = {aten.view.default, aten._unsafe_view.default, aten._reshape_alias.default, aten.reshape.default}
 _IDENTITIES = {aten.alias.default, aten.lift_fresh.default}
-_SCATTERS = {
-    aten.select.int: "aten.select_scatter.default",
-    aten.slice.Tensor: "aten.slice_scatter.default",
-    aten.diagonal.default: "aten.diagonal_scatter.default",
-    aten.as_strided.default: "aten.as_strided_scatter.default",
-}
+
+#: Lazy views of eager mode; a graph computes the values.
+_AS_VALUES = {aten._conj.default: aten._conj_physical.default, aten._neg_view.default: aten.neg.default}
+
+_RESHAPE = of_torch(aten.reshape.default)
+_PERMUTE = of_torch(aten.permute.default)
+_UNBIND, _SELECT, _SLICE = aten.unbind, aten.select.int, aten.slice.Tensor
+
+
+def operation(func):
+    """The operation that is recorded for an operator of torch."""
+    return of_torch(_AS_VALUES.get(func, func))
 
 
 def emit(staging, step, value, type):
@@ -24,60 +31,85 @@ def emit(staging, step, value, type):
     if step.op in _IDENTITIES:
         return value
     if step.op in _RESHAPES:
-        return staging.emit("aten.reshape.default", [value, step.rest[0]], [type])[0]
-    return staging.emit(name(step.op), [value, *step.rest], [type])[0]
-
-
-def name(op):
-    return _AS_VALUES.get(op) or str(op)
-
-
-#: Lazy views of eager mode; a graph computes the values.
-_AS_VALUES = {aten._conj.default: "aten._conj_physical.default", aten._neg_view.default: "aten.neg.default"}
+        return staging.emit(_RESHAPE, [value, step.rest[0]], [type])[0]
+    return staging.emit(operation(step.op), [value, *step.rest], [type])[0]
 
 
 def emit_inverse(staging, step, operand, value):
     """The value of the viewed tensor after its view was assigned this value."""
-    op, rest, type = step.op, step.rest, operand.type
-    scatter = _SCATTERS.get(op)
-    if scatter is not None:
-        return staging.emit(scatter, [operand, value, *rest], [type])[0]
-    if op in _IDENTITIES or op is aten.detach.default:
-        return value
-    if op in _RESHAPES or op in (aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims):
-        return staging.emit("aten.reshape.default", [value, list(step.sizes)], [type])[0]
-    if op is aten.unsqueeze.default:
-        return staging.emit("aten.squeeze.dim", [value, rest[0]], [type])[0]
-    if op is aten.transpose.int:
-        return staging.emit("aten.transpose.int", [value, *rest], [type])[0]
-    if op is aten.t.default:
-        return staging.emit("aten.t.default", [value], [type])[0]
-    if op is aten.permute.default:
-        rank = len(type.dims)
-        dims = [d % rank for d in rest[0]]
-        return staging.emit("aten.permute.default", [value, [dims.index(d) for d in range(rank)]], [type])[0]
-    if op is aten.expand.default and type.dims == value.type.dims:
-        return value
-    if op in _AS_VALUES:
-        return staging.emit(name(op), [value], [type])[0]
-    if op is aten.view_as_real.default:
-        return staging.emit("aten.view_as_complex.default", [value], [type])[0]
-    if op is aten.view_as_complex.default:
-        return staging.emit("aten.view_as_real.default", [value], [type])[0]
-    raise StagingError(f"an in-place write through {name(op)} cannot be staged", spans.current())
+    inverse = _INVERSES.get(step.op)
+    result = None if inverse is None else inverse(staging, step, operand, value)
+    if result is None:
+        raise StagingError(f"an in-place write through {operation(step.op)} cannot be staged", spans.current())
+    return result
+
+
+def _unchanged(staging, step, operand, value):
+    return value
+
+
+def _scattered(operator):
+    op = of_torch(operator)
+
+    def inverse(staging, step, operand, value):
+        return staging.emit(op, [operand, value, *step.rest], [operand.type])[0]
+
+    return inverse
+
+
+def _inverted_by(operator, arguments=0):
+    """The inverse is an operator on the value and the first arguments of the view."""
+    op = of_torch(operator)
+
+    def inverse(staging, step, operand, value):
+        return staging.emit(op, [value, *step.rest[:arguments]], [operand.type])[0]
+
+    return inverse
+
+
+def _reshaped(staging, step, operand, value):
+    return staging.emit(_RESHAPE, [value, list(step.sizes)], [operand.type])[0]
+
+
+def _permuted(staging, step, operand, value):
+    rank = len(operand.type.dims)
+    dims = [d % rank for d in step.rest[0]]
+    return staging.emit(_PERMUTE, [value, [dims.index(d) for d in range(rank)]], [operand.type])[0]
+
+
+def _expanded(staging, step, operand, value):
+    return value if operand.type.dims == value.type.dims else None
+
+
+_INVERSES = {
+    aten.select.int: _scattered(aten.select_scatter.default),
+    aten.slice.Tensor: _scattered(aten.slice_scatter.default),
+    aten.diagonal.default: _scattered(aten.diagonal_scatter.default),
+    aten.as_strided.default: _scattered(aten.as_strided_scatter.default),
+    **dict.fromkeys((*_IDENTITIES, aten.detach.default), _unchanged),
+    **dict.fromkeys((*_RESHAPES, aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims), _reshaped),
+    aten.unsqueeze.default: _inverted_by(aten.squeeze.dim, 1),
+    aten.transpose.int: _inverted_by(aten.transpose.int, 2),
+    aten.t.default: _inverted_by(aten.t.default),
+    aten.permute.default: _permuted,
+    aten.expand.default: _expanded,
+    **{view: _inverted_by(op) for view, op in _AS_VALUES.items()},
+    aten.view_as_real.default: _inverted_by(aten.view_as_complex.default),
+    aten.view_as_complex.default: _inverted_by(aten.view_as_real.default),
+}
 
 
 def parts(func, args, results):
     """The single view operations that an operation with several results is equivalent to."""
     packet = func.overloadpacket
-    if packet is aten.unbind:
+    if packet is _UNBIND:
         dim = args[1] if len(args) > 1 else 0
-        return [(aten.select.int, [dim, index]) for index in range(len(results))]
+        return [(_SELECT, [dim, index]) for index in range(len(results))]
     dim = args[2] if len(args) > 2 else 0
     spec, start = [], 0
     for result in results:
         end = start + result.shape[dim]
-        spec.append((aten.slice.Tensor, [dim, start, end, 1]))
+        spec.append((_SLICE, [dim, start, end, 1]))
         start = end
     return spec
 

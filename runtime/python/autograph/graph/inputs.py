@@ -6,7 +6,7 @@ import keyword
 
 import torch
 
-from ..record.types import DTYPES, parse_type
+from ..record.types import DTYPES, TensorType
 
 #: Limits for untrusted input: the length of a literal, and its nesting depth.
 MAX_LENGTH, MAX_DEPTH = 10_000, 50
@@ -94,7 +94,7 @@ def tensor(name, text):
     if device and not device.startswith("@"):
         raise InputError(f"invalid device `{shortened(device)}` in `{name}={shortened(text)}`; expected e.g. `@cuda`")
     try:
-        type = parse_type(text)
+        type = TensorType.parse(text)
         sizes = [ANY_SIZE if n is None else n for n in type.dims]
         return torch.zeros(sizes, dtype=type.dtype, device=type.device)
     except (RuntimeError, AssertionError, ValueError, OverflowError, TypeError) as error:

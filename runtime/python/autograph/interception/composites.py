@@ -5,8 +5,12 @@ import torch
 from ..capture import scalars
 from ..conversion import spans
 from ..errors import StagingError
+from ..record.ops import ASSERT
 
 aten = torch.ops.aten
+
+_SPLIT, _SPLIT_WITH_SIZES = aten.split.Tensor, aten.split_with_sizes.default
+_EMBEDDING_BAG = aten._embedding_bag.default
 
 
 def cosine_similarity(staging, func, args, kwargs):
@@ -37,22 +41,22 @@ def equal(staging, func, args, kwargs):
             spans.current(),
         )
     holds = staging.item(args[0] == args[1])
-    staging.emit("assert", [scalars.lower(staging, holds), staging.checks_values], [])
+    staging.emit(ASSERT, [scalars.lower(staging, holds), staging.checks_values], [])
     return True
 
 
 def unsafe_split(staging, func, args, kwargs):
     """Returns ordinary views; the results are never written to."""
-    return aten.split.Tensor(*args, **kwargs)
+    return _SPLIT(*args, **kwargs)
 
 
 def unsafe_split_with_sizes(staging, func, args, kwargs):
-    return aten.split_with_sizes.default(*args, **kwargs)
+    return _SPLIT_WITH_SIZES(*args, **kwargs)
 
 
 def embedding_bag(staging, func, args, kwargs):
     """Replaces the variant without a gradient, which torch chooses if no operand requires one."""
-    return aten._embedding_bag.default(*args, **kwargs)
+    return _EMBEDDING_BAG(*args, **kwargs)
 
 
 SPECIAL = {

@@ -8,10 +8,18 @@ from ..capture import layouts, scalars, views
 from ..capture.aliases import Step, View
 from ..conversion import spans
 from ..errors import StagingError
-from ..record.types import INT, ListType
+from ..record.ops import LIST_GET, of_torch
+from ..record.types import BOOL, FLOAT, INT, NONE, ListType
 from . import composites, inplace, recurrent, schemas
 
 aten = torch.ops.aten
+
+_DEVICE = torch.ops.prim.device.default
+_CONTIGUOUS, _ALIAS, _DETACH = aten.contiguous.default, aten.alias.default, aten.detach.default
+_FULL = of_torch(aten.full.default)
+_BATCH_NORM = aten._native_batch_norm_legit_no_training.default
+_BATCH_NORM_WITHOUT_STATISTICS = aten._native_batch_norm_legit.no_stats
+_BATCH_NORM_WITH_STATISTICS = aten._native_batch_norm_legit_functional.default
 
 #: Composite operators that are recorded as one node instead of being decomposed.
 _NOT_DECOMPOSED = {aten.scaled_dot_product_attention.default}
@@ -27,7 +35,7 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         staging = self.staging
-        if func is torch.ops.prim.device.default:
+        if func is _DEVICE:
             return staging.fake_of(args[0]).fake_device
         special = _SPECIAL.get(func)
         if special is not None:
@@ -57,7 +65,7 @@ def contiguous(staging, fake):
     """The tensor or a contiguous copy of it; which one is decided when the graph runs."""
     with staging.quiet():
         copy = fake.clone(memory_format=torch.contiguous_format)
-    return emit(staging, aten.contiguous.default, [fake, torch.contiguous_format], copy)
+    return emit(staging, _CONTIGUOUS, [fake, torch.contiguous_format], copy)
 
 
 def _is_kept(func, args, kwargs):
@@ -98,8 +106,10 @@ def _example(staging, func, number, type):
         return staging.sizes.number(value)
     if func in _INDEXED:
         return 0
-    return {"int": 2, "float": 0.5, "bool": True}[value.type]
+    return _EXAMPLES[value.type]
 
+
+_EXAMPLES = {INT: 2, FLOAT: 0.5, BOOL: True}
 
 #: Operators whose result has the same shape for every index.
 _INDEXED = {aten.select.int, aten.select_scatter.default, aten.roll.default}
@@ -107,23 +117,23 @@ _INDEXED = {aten.select.int, aten.select_scatter.default, aten.roll.default}
 
 def emit(staging, func, args, result):
     """Records the operation. Its results become tensors of the trace."""
-    operands = [staging.operand(a) for a in args]
+    op, operands = views.operation(func), [staging.operand(a) for a in args]
     if isinstance(result, torch.Tensor):
         result = _distinct(staging, result)
-        value = staging.emit(views.name(func), operands, [views.result_type(result)])[0]
+        value = staging.emit(op, operands, [views.result_type(result)])[0]
         staging.sizes.adopt(result, value)
         return staging.adopt(result, value)
     if result is None:
-        staging.emit(views.name(func), operands, [])
+        staging.emit(op, operands, [])
         return None
     if schemas.returns_list(func):
         if not result:
             return []
         element = views.result_type(result[0])
-        value = staging.emit(views.name(func), operands, [ListType(element)])[0]
+        value = staging.emit(op, operands, [ListType(element)])[0]
         parts = []
         for index, fake in enumerate(result):
-            got = staging.emit("list.get", [value, index], [views.result_type(fake)])[0]
+            got = staging.emit(LIST_GET, [value, index], [views.result_type(fake)])[0]
             parts.append(staging.adopt(_distinct(staging, fake), got))
         return parts
     if not isinstance(result, (tuple, list)):
@@ -131,8 +141,8 @@ def emit(staging, func, args, result):
             f"the result of {func} is a Python value that depends on the data of a tensor", spans.current()
         )
     fakes = [_distinct(staging, r) if isinstance(r, torch.Tensor) else r for r in result]
-    types = [views.result_type(r) if isinstance(r, torch.Tensor) else (scalars.kind_of(r) or "none") for r in fakes]
-    values = staging.emit(views.name(func), operands, types)
+    types = [views.result_type(r) if isinstance(r, torch.Tensor) else (scalars.kind_of(r) or NONE) for r in fakes]
+    values = staging.emit(op, operands, types)
     results = []
     for fake, value in zip(fakes, values):
         if isinstance(fake, torch.Tensor):
@@ -161,8 +171,8 @@ def _view(staging, func, args, result):
     if isinstance(result, torch.Tensor):
         if result is args[0]:
             return result
-        if func is aten.detach.default and (not staging.keeps_detach or _just_made(staging, source)):
-            func = aten.alias.default
+        if func is _DETACH and (not staging.keeps_detach or _just_made(staging, source)):
+            func = _ALIAS
         rest = [staging.operand(a) for a in args[1:]]
         return _step(staging, source, func, rest, args[0], result)
     return [
@@ -210,7 +220,7 @@ def _lift_fresh(staging, func, args, kwargs):
             number = tensor.item()
         type = views.result_type(tensor)
         arguments = [list(tensor.shape), number, tensor.dtype, None, None, None]
-        value = staging.emit("aten.full.default", arguments, [type])[0]
+        value = staging.emit(_FULL, arguments, [type])[0]
         return staging.adopt(staging.new_fake(tensor.size(), tensor.stride(), tensor.dtype, tensor.device), value)
     staging.constants.append(tensor)
     view = staging.view_of(tensor)
@@ -237,10 +247,10 @@ def _batch_norm(staging, func, args, kwargs):
     """Writes the statistics of a batch to the buffers of the module."""
     x, weight, bias, mean, variance, training, momentum, eps = schemas.in_order(func, args, kwargs)
     if not training or mean is None:
-        op = aten._native_batch_norm_legit_no_training if not training else aten._native_batch_norm_legit.no_stats
+        op = _BATCH_NORM if not training else _BATCH_NORM_WITHOUT_STATISTICS
         rest = (mean, variance, momentum, eps) if not training else (training, momentum, eps)
         return op(x, weight, bias, *rest)
-    results = aten._native_batch_norm_legit_functional(x, weight, bias, mean, variance, training, momentum, eps)
+    results = _BATCH_NORM_WITH_STATISTICS(x, weight, bias, mean, variance, training, momentum, eps)
     for buffer, new in ((mean, results[3]), (variance, results[4])):
         with torch.no_grad():
             inplace.assign(staging, buffer, staging.value_of(new))

@@ -3,8 +3,9 @@
 import torch
 
 from ..capture import scalars
+from ..record.types import INT
 
-aten = torch.ops.aten
+_SELECT, _SLICE = torch.ops.aten.select.int, torch.ops.aten.slice.Tensor
 
 
 def is_staged_index(index):
@@ -48,8 +49,8 @@ def _basic(tensor, index):
             rest.extend([slice(None)] * max(skipped, 0))
             dim += max(skipped, 0)
             continue
-        elif scalars.kind_of(part) == "int":
-            tensor = aten.select.int(tensor, dim, part)
+        elif scalars.kind_of(part) == INT:
+            tensor = _SELECT(tensor, dim, part)
             continue
         elif isinstance(part, slice):
             if part != slice(None):
@@ -66,4 +67,4 @@ def _basic(tensor, index):
 
 def _sliced(tensor, dim, part):
     step = 1 if part.step is None else part.step
-    return aten.slice.Tensor(tensor, dim, part.start, part.stop, step)
+    return _SLICE(tensor, dim, part.start, part.stop, step)

@@ -6,9 +6,16 @@ from ..capture import views
 from ..capture.aliases import Step, View
 from ..conversion import spans
 from ..errors import StagingError
+from ..record.ops import of_torch
 from . import schemas
 
 aten = torch.ops.aten
+
+_COPY = aten.copy_.default
+_EXPAND = of_torch(aten.expand.default)
+
+#: These change the memory that a tensor has.
+_OF_MEMORY = {aten.set_.source_Tensor, aten.resize_.default}
 
 #: These change the view that a tensor is, not its values.
 _OF_SHAPE = {
@@ -24,11 +31,11 @@ _OF_SHAPE = {
 def functionalize(staging, func, args, kwargs):
     """Replaces an operator that writes by its functional form, which the active recorder records."""
     ordered = schemas.in_order(func, args, kwargs)
-    if func is aten.copy_.default:
+    if func is _COPY:
         return copy(staging, ordered[0], ordered[1])
     if func in _OF_SHAPE:
         return _reshaped(staging, func, ordered)
-    if func in (aten.set_.source_Tensor, aten.resize_.default):
+    if func in _OF_MEMORY:
         raise StagingError(f"{func} cannot be staged", spans.current())
     functional = schemas.functional(func)
     if functional is None:
@@ -99,7 +106,7 @@ def _expanded(staging, new, fake):
     if [str(n) for n in new.shape] == [str(n) for n in fake.shape]:
         return new
     args = [staging.value_of(new), [staging.operand(n) for n in fake.shape], False]
-    return staging.fresh(staging.emit("aten.expand.default", args, [views.result_type(fake)])[0])
+    return staging.fresh(staging.emit(_EXPAND, args, [views.result_type(fake)])[0])
 
 
 def _reshaped(staging, func, ordered):

@@ -6,12 +6,14 @@ import torch
 
 aten = torch.ops.aten
 
+_LSTM = aten.lstm.input
+
 
 def layers(staging, func, args, kwargs):
     """`torch.nn.GRU(…, num_layers=2, dropout=0.5)`"""
     is_padded = func._overloadname == "input"  # packed sequences have no `batch_first`
     *operands, params, has_biases, count, dropout, train, bidirectional = args[: -1 if is_padded else None]
-    if func is aten.lstm.input and not has_biases and len(params) == 2 * count * (1 + bidirectional):
+    if func is _LSTM and not has_biases and len(params) == 2 * count * (1 + bidirectional):
         params, has_biases = _with_biases(params), True
     sequence, *sizes, states = operands
     batch_first = is_padded and args[-1]

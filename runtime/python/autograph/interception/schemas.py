@@ -65,7 +65,8 @@ def _takes(candidate, func):
     return all((a.name, str(a.real_type)) in parameters for a in func._schema.arguments)
 
 
-_BY_NAME = {"aten.bernoulli_.float": torch.ops.aten.bernoulli.p}
+#: Those that torch does not name after the operator that writes.
+_FUNCTIONAL = {torch.ops.aten.bernoulli_.float: torch.ops.aten.bernoulli.p}
 
 
 @lru_cache(maxsize=None)
@@ -83,7 +84,7 @@ def functional(func):
             for other in found.overloads() if found is not None else ():
                 if _takes(getattr(found, other), func) and not writes(getattr(found, other)):
                     return getattr(found, other)
-        return _BY_NAME.get(str(func))
+        return _FUNCTIONAL.get(func)
     if hasattr(namespace, name + "_functional") and overload in getattr(namespace, name + "_functional").overloads():
         return getattr(getattr(namespace, name + "_functional"), overload)
     out_arguments = [a for a in written if a.kwarg_only]

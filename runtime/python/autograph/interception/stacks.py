@@ -5,8 +5,10 @@ import torch
 from ..conversion import spans
 from ..errors import StagingError
 from ..record import lengths
+from ..record.ops import of_torch
 from ..record.types import TensorType
 
+_STACK, _CAT = of_torch(torch.ops.aten.stack.default), of_torch(torch.ops.aten.cat.default)
 _JOINS = {torch.cat, torch.concat, torch.concatenate}
 
 
@@ -40,7 +42,7 @@ def _stack(staging, items, dim):
     at = dim % (len(element.dims) + 1)
     dims = (*element.dims[:at], lengths.known(items.value) or None, *element.dims[at:])
     type = TensorType(element.dtype, dims, element.device)
-    return staging.fresh(staging.emit("aten.stack.default", [items.value, dim], [type])[0])
+    return staging.fresh(staging.emit(_STACK, [items.value, dim], [type])[0])
 
 
 def _cat(staging, items, dim):
@@ -52,4 +54,4 @@ def _cat(staging, items, dim):
     joined = count * size if count and size is not None else None
     dims = (*element.dims[:at], joined, *element.dims[at + 1 :])
     type = TensorType(element.dtype, dims, element.device)
-    return staging.fresh(staging.emit("aten.cat.default", [items.value, dim], [type])[0])
+    return staging.fresh(staging.emit(_CAT, [items.value, dim], [type])[0])

@@ -2,6 +2,7 @@
 
 from ..capture import scalars, texts
 from ..capture.staging import current, is_staged
+from ..record.ops import ASSERT
 from . import regions
 
 #: The message that the converter passes for an `assert` without a message.
@@ -25,4 +26,4 @@ def assert_stmt(expression1, expression2):
         return
     is_number = is_staged(message) and scalars.kind_of(message)
     part = staging.operand(message) if is_number else texts.assembled(staging, str(message))
-    staging.emit("assert", [flag, part], [], extra=message)
+    staging.emit(ASSERT, [flag, part], [])

@@ -8,6 +8,8 @@ from ..capture import scalars, texts
 from ..capture.staging import current, is_staged, is_staged_tensor
 from ..conversion import spans
 from ..errors import StagingError
+from ..record.ops import ABS, AND, MAX, MIN, OR, PRINT, ROUND, TO_INT
+from ..record.types import BOOL, FLOAT, INT
 from . import ranges, regions
 from .if_exp import either
 from .overloads import OVERLOADS
@@ -29,13 +31,13 @@ def len_(value):
 def int_(*args):
     if len(args) != 1 or not is_staged(args[0]):
         return int(*args)
-    return _number(args[0], "int")
+    return _number(args[0], INT)
 
 
 def float_(*args):
     if len(args) != 1 or not is_staged(args[0]):
         return float(*args)
-    return _number(args[0], "float")
+    return _number(args[0], FLOAT)
 
 
 def bool_(*args):
@@ -52,7 +54,7 @@ def _number(value, kind):
         value = staging.item(value)
     if scalars.kind_of(value) == kind:
         return value
-    return scalars.apply(staging, kind, value)
+    return scalars.apply(staging, scalars.CONVERSIONS[kind], value)
 
 
 def round_(value, ndigits=None):
@@ -62,35 +64,33 @@ def round_(value, ndigits=None):
         raise StagingError("`round` of a staged number to a number of digits cannot be staged", spans.current())
     staging = current()
     return (
-        value
-        if scalars.kind_of(value) == "int"
-        else scalars.apply(staging, "int", scalars.apply(staging, "round", value))
+        value if scalars.kind_of(value) == INT else scalars.apply(staging, TO_INT, scalars.apply(staging, ROUND, value))
     )
 
 
 def abs_(value):
     if not scalars.is_staged(value):
         return abs(value)
-    return scalars.apply(current(), "abs", value)
+    return scalars.apply(current(), ABS, value)
 
 
 def max_(*args, **kwargs):
-    return _extreme(max, "max", args, kwargs)
+    return _extreme(max, args, kwargs)
 
 
 def min_(*args, **kwargs):
-    return _extreme(min, "min", args, kwargs)
+    return _extreme(min, args, kwargs)
 
 
-def _extreme(function, name, args, kwargs):
+def _extreme(function, args, kwargs):
     if kwargs or not args:
         return function(*args, **kwargs)
     if len(args) == 1:
         if is_staged_tensor(args[0]) and args[0].dim() == 1:
-            return args[0].amax() if name == "max" else args[0].amin()
+            return args[0].amax() if function is max else args[0].amin()
         if isinstance(args[0], List) and args[0].value is not None:
             stacked = torch.stack(args[0])
-            return stacked.amax(0) if name == "max" else stacked.amin(0)
+            return stacked.amax(0) if function is max else stacked.amin(0)
         args = tuple(args[0])
         if not any(map(is_staged, args)):
             return function(args)
@@ -98,20 +98,20 @@ def _extreme(function, name, args, kwargs):
         return function(*args)
     best = args[0]
     for other in args[1:]:
-        best = _better(name, best, other)
+        best = _better(function, best, other)
     return best
 
 
-def _better(name, best, other):
+def _better(function, best, other):
     """The better of two values; of equal ones the first, as in Python."""
     if scalars.kind_of(best) is not None and scalars.kind_of(best) == scalars.kind_of(other):
         if not is_staged(best) and not is_staged(other):
-            return (max if name == "max" else min)(best, other)
-        return scalars.apply(current(), name, best, other)
-    is_better = other > best if name == "max" else other < best
+            return function(best, other)
+        return scalars.apply(current(), MAX if function is max else MIN, best, other)
+    is_better = other > best if function is max else other < best
     if not is_staged(is_better):
         return other if is_better else best
-    return either(is_better, lambda: other, lambda: best, f"`{name}`")
+    return either(is_better, lambda: other, lambda: best, f"`{function.__name__}`")
 
 
 def sum_(values, start=0):
@@ -135,14 +135,15 @@ def _python_sum(tensor):
 
 
 def any_(values):
-    return _quantified(any, "any", values)
+    return _quantified(any, OR, values)
 
 
 def all_(values):
-    return _quantified(all, "all", values)
+    return _quantified(all, AND, values)
 
 
-def _quantified(function, name, values):
+def _quantified(function, op, values):
+    name = function.__name__
     if is_staged_tensor(values):
         if values.dim() != 1:
             raise StagingError(
@@ -154,15 +155,15 @@ def _quantified(function, name, values):
     found = None
     for value in values:
         if found is None and not is_staged(value):
-            if bool(value) is (name == "any"):
-                return name == "any"
+            if bool(value) is (function is any):
+                return function is any
             continue
         value = bool_(value)
         if found is None:
             found = value
         elif is_staged(found) or is_staged(value):
-            found = scalars.apply(current(), "or" if name == "any" else "and", found, value)
-    return (name == "all") if found is None else found
+            found = scalars.apply(current(), op, found, value)
+    return (function is all) if found is None else found
 
 
 def print_(*objects, sep=" ", end="\n", file=None, flush=False):
@@ -180,19 +181,19 @@ def print_(*objects, sep=" ", end="\n", file=None, flush=False):
         for part in objects
     ]
     if sep in (" ", None) and end in ("\n", None):
-        staging.emit("print", parts, [])
+        staging.emit(PRINT, parts, [])
         return None
 
     def callback(*values):
         print(*values, sep=sep, end=end, flush=flush)
         return ()
 
-    staging.callbacks.append(callback)
-    staging.emit(f"python {len(staging.callbacks) - 1}", parts, [], extra="print")
+    staging.call_python(callback, parts, [], prints=True)
     return None
 
 
 _PARAMETER = torch.nn.Parameter(torch.empty(0))
+_EXAMPLES = {INT: 0, FLOAT: 0.0, BOOL: False}
 
 
 def isinstance_(value, types):
@@ -204,12 +205,12 @@ def isinstance_(value, types):
     kind = scalars.kind_of(value) if scalars.is_staged(value) else None
     if kind is None:
         return isinstance(value, types)
-    return isinstance({"int": 0, "float": 0.0, "bool": False}[kind], types) or isinstance(value, types)
+    return isinstance(_EXAMPLES[kind], types) or isinstance(value, types)
 
 
 def type_(*args):
     if len(args) == 1 and scalars.is_staged(args[0]):
-        return {"int": int, "float": float, "bool": bool}[scalars.kind_of(args[0])]
+        return scalars.PYTHON_CLASSES[scalars.kind_of(args[0])]
     if len(args) == 1 and type(args[0]) is List:
         return list
     if len(args) == 1 and is_staged_tensor(args[0]):

@@ -13,6 +13,7 @@ from ..capture.staging import is_staged_tensor
 from ..capture.unbound import Maybe
 from ..conversion import spans
 from ..errors import StagingError
+from ..record.ops import ASSERT
 from . import regions, specs
 from .values import build, lower, spec_of
 
@@ -219,4 +220,4 @@ def peel(staging, condition, unstable):
     error if there is no first iteration."""
     message = f"a staged loop needs a first iteration here: {unstable.message}"
     if condition is not True:
-        staging.emit("assert", [condition, message], [])
+        staging.emit(ASSERT, [condition, message], [])

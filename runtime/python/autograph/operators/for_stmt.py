@@ -10,6 +10,8 @@ from ..capture import scalars
 from ..capture.staging import current, is_staged
 from ..conversion import spans
 from ..errors import StagingError
+from ..record.ops import FOR, Gradient, is_aten
+from ..record.types import INT
 from . import ranges, specs
 from .builtins import max_, min_
 from .carry import Carry, peel
@@ -68,7 +70,7 @@ def _staged(staging, source, must, extra_test, body, get_state, set_state, names
     carry = Carry(staging, names, init)
     try:
         staging.objects.block(body)
-        block = carry.trace(lambda i: body(source.at(i)), get_state, set_state, ("int",))
+        block = carry.trace(lambda i: body(source.at(i)), get_state, set_state, (INT,))
         if any(items in carry.cells for items in ranges.lists_of(source)):
             raise StagingError("a staged loop changes the list that it iterates over", spans.current())
         if not must and not _has_tensor_operations(block.region):
@@ -98,7 +100,7 @@ def _staged(staging, source, must, extra_test, body, get_state, set_state, names
         if test is not None:
             loops.append(test)
     bounds = [scalars.lower(staging, bound) for bound in (start, stop, step)]
-    outputs = staging.emit("for", [*bounds, *carry.operands()], carry.types, loops)
+    outputs = staging.emit(FOR, [*bounds, *carry.operands()], carry.types, loops)
     carry.leave(outputs, set_state)
     return True
 
@@ -112,7 +114,7 @@ def _rewind(staging, mark):
 def _has_tensor_operations(region):
     """Whether a region computes with tensors. A loop of known length over numbers only runs in Python."""
     return any(
-        node.op.startswith("aten.") or node.op == "gradient" or any(map(_has_tensor_operations, node.regions))
+        is_aten(node.op) or isinstance(node.op, Gradient) or any(map(_has_tensor_operations, node.regions))
         for node in region.nodes
     )
 

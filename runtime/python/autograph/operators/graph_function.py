@@ -14,6 +14,7 @@ from ..capture.staging import is_staged_tensor
 from ..capture.unbound import Maybe
 from ..conversion import spans
 from ..errors import StagingError, Unreachable
+from ..record.ops import Call
 from . import regions, specs
 from .values import List, build, lower, spec_of
 from .variables import on_every_path
@@ -90,7 +91,7 @@ class GraphFunction:
             operands.extend(regions.lower_cell(staging, cell, cell_state(cell), spec))
         inputs = [type for spec in (self.spec, *self.cells.values()) for type in spec.types]
         operands = [specs.or_placeholder(staging, operand, type) for operand, type in zip(operands, inputs)]
-        values = iter(staging.emit("call", operands, self.types, extra=self))
+        values = iter(staging.emit(Call(self), operands, self.types))
         if self.never_returns:
             raise Unreachable
         result = build(staging, self.result, values)

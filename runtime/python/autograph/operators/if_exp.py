@@ -4,6 +4,8 @@ import torch
 
 from ..capture import scalars
 from ..capture.staging import current, is_staged
+from ..record.ops import NOT
+from ..record.types import BOOL
 from . import regions
 from .if_stmt import staged_if
 
@@ -62,7 +64,7 @@ def _shortcut(first, if_true, if_false, left, name):
 def _is_bool(value):
     if isinstance(value, torch.Tensor):
         return False
-    return scalars.kind_of(value) == "bool"
+    return scalars.kind_of(value) == BOOL
 
 
 def not_(a):
@@ -72,7 +74,7 @@ def not_(a):
     flag = regions.condition(staging, a, "`not`")
     if isinstance(flag, bool):
         return not flag
-    return staging.scalar(staging.emit("scalar.not", [flag], ["bool"])[0])
+    return staging.scalar(staging.emit(NOT, [flag], [BOOL])[0])
 
 
 def eq(a, b):

@@ -4,6 +4,7 @@ from ..capture.aliases import cell_state
 from ..capture.staging import current, is_staged
 from ..conversion import spans
 from ..errors import StagingError, Unreachable
+from ..record.ops import IF
 from . import regions, specs
 from .values import build, lower, spec_of
 
@@ -41,7 +42,7 @@ def staged_if(staging, flag, body, orelse, get_state, set_state, names, outputs=
             if not block.is_dead:
                 results = [specs.or_placeholder(staging, operand, type) for operand, type in zip(results, types)]
             block.region.results = results
-    values = iter(staging.emit("if", [flag], types, [block.region for block in blocks]))
+    values = iter(staging.emit(IF, [flag], types, [block.region for block in blocks]))
     if all(block.is_dead for block in blocks):
         raise Unreachable
     set_state(tuple(build(staging, spec, values) for spec in merged))

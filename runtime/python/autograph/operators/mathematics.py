@@ -6,6 +6,7 @@ import torch
 
 from ..capture import scalars
 from ..capture.staging import current, is_staged
+from ..record.ops import TO_INT
 from .overloads import OVERLOADS
 
 
@@ -19,7 +20,7 @@ def _of_math(name):
         staging = current()
         tensors = [n if isinstance(n, torch.Tensor) else _tensor_of(staging, n) for n in numbers]
         result = staging.item(counterpart(*(t.to(torch.float64) for t in tensors)))
-        return result if name not in _INTEGERS else scalars.apply(staging, "int", result)
+        return result if name not in _INTEGERS else scalars.apply(staging, TO_INT, result)
 
     return staged
 

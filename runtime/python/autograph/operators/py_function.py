@@ -2,8 +2,9 @@
 
 import torch
 
+from ..capture import views
 from ..capture.staging import current
-from ..record.types import TensorType, parse_type
+from ..record.types import BOOL, FLOAT, INT, TensorType
 
 
 def py_function(function, inputs=(), types=()):
@@ -20,18 +21,18 @@ def py_function(function, inputs=(), types=()):
         result = function(*values)
         return (result,) if single else tuple(result) if result_types else ()
 
-    staging.callbacks.append(callback)
     operands = [staging.operand(value) for value in inputs]
-    values = staging.emit(f"python {len(staging.callbacks) - 1}", operands, result_types)
+    values = staging.call_python(callback, operands, result_types)
     results = [staging.wrap(value) for value in values]
     return results[0] if single else results
 
 
+_NUMBERS = {int: INT, float: FLOAT, bool: BOOL, "int": INT, "float": FLOAT, "bool": BOOL}
+
+
 def _type(type):
     if isinstance(type, torch.Tensor):
-        return TensorType(type.dtype, tuple(type.shape), type.device)
+        return views.result_type(type)
     if isinstance(type, torch.dtype):
         return TensorType(type, (), torch.device("cpu"))
-    if type in (int, float, bool):
-        return type.__name__
-    return type if type in ("int", "float", "bool") else parse_type(type)
+    return _NUMBERS.get(type) or TensorType.parse(type)

@@ -6,6 +6,8 @@ from ..capture import scalars
 from ..capture.staging import current, is_staged, is_staged_tensor
 from ..conversion import spans
 from ..errors import StagingError
+from ..record.ops import MAX, MIN
+from ..record.types import FLOAT
 from .values import List
 
 
@@ -29,7 +31,7 @@ class Range(Iterable):
             numbers = [0, numbers[0]]
         self.start, self.stop, self.step = numbers if len(numbers) == 3 else (*numbers, 1)
         for number in numbers:
-            if scalars.kind_of(number) == "float":
+            if scalars.kind_of(number) == FLOAT:
                 raise TypeError("'float' object cannot be interpreted as an integer")
 
     def at(self, i):
@@ -43,7 +45,7 @@ class Range(Iterable):
         span = self.stop - self.start if type(self.step) is int and self.step > 0 else self.start - self.stop
         step = self.step if type(self.step) is int and self.step > 0 else 0 - self.step
         count = span if type(step) is int and step == 1 else (span + step - 1) // step
-        return scalars.apply(staging, "max", count, 0)
+        return scalars.apply(staging, MAX, count, 0)
 
 
 class Rows(Iterable):
@@ -128,7 +130,7 @@ class Zip(Iterable):
             if type(shortest) is int and type(length) is int:
                 shortest = min(shortest, length)
             else:
-                shortest = scalars.apply(current(), "min", shortest, length)
+                shortest = scalars.apply(current(), MIN, shortest, length)
         return shortest
 
 

@@ -12,6 +12,8 @@ from ..capture.staging import is_staged, is_staged_tensor
 from ..capture.unbound import Undefined
 from ..conversion import spans
 from ..errors import AutographError, StagingError, Unreachable
+from ..record.ops import IF, TO_BOOL, Raise
+from ..record.types import BOOL
 from . import specs
 from .values import List, build, lower, spec_of
 
@@ -125,7 +127,7 @@ def record_raise(staging, error):
         kind = WithAttributes(error, len(parts))
         parts = [*parts, *kind.staged_attributes.values()]
     parts = [texts.assembled(staging, part) if isinstance(part, str) else staging.operand(part) for part in parts]
-    staging.emit("raise", parts, [], extra=kind, span=span)
+    staging.emit(Raise(kind), parts, [], span=span)
 
 
 def _has_own_init(kind):
@@ -186,8 +188,8 @@ def raise_unless(staging, flag, parts, kind):
     with staging.record.new_region() as holds:
         pass
     with staging.record.new_region() as fails:
-        staging.emit("raise", parts, [], extra=kind)
-    staging.emit("if", [flag], [], regions=[holds, fails])
+        staging.emit(Raise(kind), parts, [])
+    staging.emit(IF, [flag], [], regions=[holds, fails])
 
 
 def not_caught(staging):
@@ -209,8 +211,8 @@ def condition(staging, value, what):
                 spans.current(),
             )
         value = staging.item(value)
-    if scalars.kind_of(value) != "bool":
-        value = scalars.apply(staging, "bool", value)
+    if scalars.kind_of(value) != BOOL:
+        value = scalars.apply(staging, TO_BOOL, value)
     return scalars.lower(staging, value)
 
 

@@ -12,7 +12,10 @@ from ..capture import scalars
 from ..capture.unbound import Undefined, UndefinedReturnValue
 from ..conversion import spans
 from ..errors import StagingError
-from ..record.types import BOOL, DTYPES, FLOAT, INT, ListType, TensorType, TupleType
+from ..record.ops import LIST_NEW, of_torch
+from ..record.types import BOOL, DTYPES, FLOAT, INT, ListType, TensorType, TupleType, Type
+
+_FULL = of_torch(torch.ops.aten.full.default)
 
 
 class Mismatch(Exception):
@@ -31,7 +34,7 @@ class Tensor(NamedTuple):
 
 
 class Number(NamedTuple):
-    kind: str
+    kind: Type
 
     @property
     def types(self):
@@ -224,7 +227,7 @@ def _merge_tensors(a, b):
 
 
 def _dtype(type):
-    return DTYPES.get(type.dtype, str(type.dtype))
+    return DTYPES[type.dtype]
 
 
 def _with_number(type, number):
@@ -240,9 +243,9 @@ def placeholder(staging, type):
     """An operand for a value that does not exist yet and is not read before it does."""
     if isinstance(type, TensorType):
         args = [[n or 0 for n in type.dims], 0, type.dtype, None, type.device, None]
-        return staging.emit("aten.full.default", args, [type])[0]
+        return staging.emit(_FULL, args, [type])[0]
     if isinstance(type, ListType):
-        return staging.emit("list.new", [], [type])[0]
+        return staging.emit(LIST_NEW, [], [type])[0]
     return _DEFAULTS[type]
 
 
@@ -251,7 +254,7 @@ _DEFAULTS = {INT: 0, FLOAT: 0.0, BOOL: False}
 
 def never(type):
     """An operand that is not evaluated."""
-    return _DEFAULTS.get(type) if isinstance(type, str) else None
+    return _DEFAULTS.get(type)
 
 
 def or_placeholder(staging, operand, type):

@@ -11,9 +11,26 @@ from ..capture.staging import current, is_staged
 from ..capture.unbound import Maybe
 from ..conversion import spans
 from ..errors import StagingError
-from ..record.types import BOOL, FLOAT, INT, TensorType
+from ..record.ops import (
+    LIST_APPEND,
+    LIST_CONCAT,
+    LIST_FILLED,
+    LIST_GET,
+    LIST_INSERT,
+    LIST_LEN,
+    LIST_NEW,
+    LIST_POP,
+    LIST_SET,
+    LIST_SLICE,
+    TUPLE_NEW,
+    of_torch,
+    tuple_get,
+)
+from ..record.types import INT, TensorType
 from . import specs
 from .overloads import OVERLOADS
+
+_FULL = of_torch(torch.ops.aten.full.default)
 
 
 class List(list):
@@ -86,7 +103,7 @@ class List(list):
         memo = staging.record.region.memo
         key = (self.value, "len")
         if key not in memo:
-            memo[key] = staging.emit("list.len", [self.value], [INT])[0]
+            memo[key] = staging.emit(LIST_LEN, [self.value], [INT])[0]
         return staging.scalar(memo[key])
 
     def in_graph(self):
@@ -105,10 +122,10 @@ class List(list):
         value, spec = self.in_graph()
         if isinstance(index, slice):
             bounds = [b if b is None else staging.operand(b) for b in (index.start, index.stop, index.step)]
-            return List.staged(staging.emit("list.slice", [value, *bounds], spec.types)[0], spec)
+            return List.staged(staging.emit(LIST_SLICE, [value, *bounds], spec.types)[0], spec)
         if spec.element is None:
             raise IndexError("list index out of range")
-        got = staging.emit("list.get", [value, number(staging, index)], spec.element.types)
+        got = staging.emit(LIST_GET, [value, number(staging, index)], spec.element.types)
         item = build(staging, spec.element, iter(got))
         hold(staging, item)
         return item
@@ -120,7 +137,7 @@ class List(list):
         if self.value is None:
             return super().append(item)
         self._adapt(staging, item)
-        self.value = staging.emit("list.append", [self.value, self._lowered(staging, item)], self.spec.types)[0]
+        self.value = staging.emit(LIST_APPEND, [self.value, self._lowered(staging, item)], self.spec.types)[0]
 
     def _adapt(self, staging, *items):
         """Widens the element type to these items."""
@@ -134,7 +151,7 @@ class List(list):
                 raise StagingError(f"a staged list cannot hold {element} and {merged}", spans.current())
             self.spec = specs.Growing(merged)
             if self.value.type.element is None:
-                self.value.type.element = self.spec.types[0].element
+                self.value.type = self.spec.types[0]
 
     def _lowered(self, staging, item):
         hold(staging, item)
@@ -147,7 +164,7 @@ class List(list):
         self._into_graph()
         self._adapt(staging, item)
         args = [self.value, number(staging, index), self._lowered(staging, item)]
-        self.value = staging.emit("list.insert", args, self.spec.types)[0]
+        self.value = staging.emit(LIST_INSERT, args, self.spec.types)[0]
 
     def pop(self, index=-1):
         staging = self._changing()
@@ -157,7 +174,7 @@ class List(list):
         if self.spec.element is None:
             raise IndexError("pop from empty list")
         types = [*self.spec.types, *self.spec.element.types]
-        self.value, item = staging.emit("list.pop", [self.value, number(staging, index)], types)
+        self.value, item = staging.emit(LIST_POP, [self.value, number(staging, index)], types)
         return build(staging, self.spec.element, iter([item]))
 
     def __setitem__(self, index, item):
@@ -169,7 +186,7 @@ class List(list):
         self._into_graph()
         self._adapt(staging, item)
         args = [self.value, number(staging, index), self._lowered(staging, item)]
-        self.value = staging.emit("list.set", args, self.spec.types)[0]
+        self.value = staging.emit(LIST_SET, args, self.spec.types)[0]
 
     def _into_graph(self):
         if self.value is None:
@@ -190,7 +207,7 @@ class List(list):
             self.spec = spec
         elif spec.element is not None and spec != self.spec:
             self._adapt(current(), *items)
-        self.value = current().emit("list.concat", [self.value, value], self.spec.types)[0]
+        self.value = current().emit(LIST_CONCAT, [self.value, value], self.spec.types)[0]
         return None
 
     def __iadd__(self, items):
@@ -218,7 +235,7 @@ class List(list):
         else:
             spec = specs.Growing(specs.element_of([spec_of(staging, item)]))
             operand = lower(staging, item, spec.element)[0]
-        return List.staged(staging.emit("list.filled", [number(staging, count), operand], spec.types)[0], spec)
+        return List.staged(staging.emit(LIST_FILLED, [number(staging, count), operand], spec.types)[0], spec)
 
     __rmul__ = __mul__
 
@@ -314,25 +331,25 @@ def lower(staging, value, spec):
             return [staging.cast(staging.value_of(value), spec.type)]
         dims = list(spec.type.dims)
         args = [dims, scalars.lower(staging, value), spec.type.dtype, None, spec.type.device, None]
-        return staging.emit("aten.full.default", args, [spec.type])
+        return staging.emit(_FULL, args, [spec.type])
     if isinstance(spec, specs.Number):
         operand = scalars.lower(staging, value)
         if scalars.kind_of(value) == spec.kind:
             return [operand]
         if not hasattr(operand, "type"):
-            return [{INT: int, FLOAT: float, BOOL: bool}[spec.kind](operand)]
-        return staging.emit("scalar." + spec.kind, [operand], [spec.kind])
+            return [scalars.PYTHON_CLASSES[spec.kind](operand)]
+        return staging.emit(scalars.CONVERSIONS[spec.kind], [operand], [spec.kind])
     if isinstance(spec, specs.Packed):
-        return staging.emit("tuple.new", lower(staging, value, spec.tree), spec.types)
+        return staging.emit(TUPLE_NEW, lower(staging, value, spec.tree), spec.types)
     if isinstance(spec, specs.Growing):
         if isinstance(value, List) and value.value is not None:
             if value.value.type.element is None:
-                value.value.type.element = spec.types[0].element
+                value.value.type = spec.types[0]
             return [value.value]
         items = list(list.__iter__(value) if isinstance(value, List) else value)
         hold(staging, items)
         elements = [lower(staging, item, spec.element)[0] for item in items]
-        return staging.emit("list.new", elements, spec.types)
+        return staging.emit(LIST_NEW, elements, spec.types)
     items = value.values() if spec.kind is dict else value
     return [operand for item, child in zip(items, spec.children) for operand in lower(staging, item, child)]
 
@@ -362,7 +379,7 @@ def build(staging, spec, values):
     if isinstance(spec, specs.Packed):
         packed = next(values)
         items = enumerate(packed.type.items)
-        return build(staging, spec.tree, iter([staging.emit(f"tuple.get {i}", [packed], [t])[0] for i, t in items]))
+        return build(staging, spec.tree, iter([staging.emit(tuple_get(i), [packed], [t])[0] for i, t in items]))
     children = [build(staging, child, values) for child in spec.children]
     return List(children) if spec.kind is list else _of_kind(spec, children)
 

@@ -3,6 +3,7 @@
 from ..capture import scalars
 from ..capture.staging import current
 from ..capture.unbound import Maybe, Undefined, UndefinedReturnValue
+from ..record.ops import ASSERT, IF, Raise
 
 
 def _unbound_local():
@@ -36,8 +37,8 @@ def _checked(maybe):
         with staging.record.new_region() as bound:
             pass
         with staging.record.new_region() as unbound:
-            staging.emit("raise", [message], [], extra=UnboundLocalError)
-        staging.emit("if", [flag], [], regions=[bound, unbound])
+            staging.emit(Raise(UnboundLocalError), [message], [])
+        staging.emit(IF, [flag], [], regions=[bound, unbound])
     return maybe.value
 
 
@@ -59,5 +60,5 @@ def on_every_path(staging, maybe, name):
     """The return value of a function for staged code, which cannot continue with a value on some paths and None on
     others."""
     message = f"`{name}` returns None here and a value elsewhere, which staged code that calls it cannot tell apart"
-    staging.emit("assert", [scalars.lower(staging, maybe.flag), message], [])
+    staging.emit(ASSERT, [scalars.lower(staging, maybe.flag), message], [])
     return maybe.value

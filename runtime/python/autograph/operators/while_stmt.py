@@ -3,6 +3,8 @@
 
 from ..capture import scalars
 from ..capture.staging import current, is_staged
+from ..record.ops import FOR, WHILE
+from ..record.types import INT
 from . import specs
 from .carry import Carry, peel
 from .regions import condition, variables
@@ -38,7 +40,7 @@ def _staged(staging, test, body, get_state, set_state, names, limit, peeled=Fals
     init = get_state()
     carry = Carry(staging, names, init)
     try:
-        block = carry.trace(lambda *index: body(), get_state, set_state, () if limit is None else ("int",))
+        block = carry.trace(lambda *index: body(), get_state, set_state, () if limit is None else (INT,))
     except specs.Unstable as unstable:
         set_state(init)
         if peeled:
@@ -53,10 +55,10 @@ def _staged(staging, test, body, get_state, set_state, names, limit, peeled=Fals
     if limit is not None:
         bounds = [0, scalars.lower(staging, limit), 1]
         regions = [block.region] if test_region is None else [block.region, test_region]
-        outputs = staging.emit("for", [*bounds, *carry.operands()], carry.types, regions)
+        outputs = staging.emit(FOR, [*bounds, *carry.operands()], carry.types, regions)
     else:
         outputs = staging.emit(
-            "while", carry.operands(), carry.types, [test_region or _always(staging, carry), block.region]
+            WHILE, carry.operands(), carry.types, [test_region or _always(staging, carry), block.region]
         )
     carry.leave(outputs, set_state)
     return None

@@ -1,6 +1,7 @@
 """Closure conversion of the functions of a record: outer values that they use become parameters in the graph."""
 
 from .nodes import Value
+from .ops import Call
 
 
 class _Body:
@@ -15,8 +16,8 @@ class _Body:
         for node in region.nodes:
             self._operand(node.args)
             self.defined.update(node.outputs)
-            if node.op == "call":
-                self.calls[node.extra] = None
+            if isinstance(node.op, Call):
+                self.calls[node.op.function] = None
             for inner in node.regions:
                 self._region(inner)
         self._operand(region.results)

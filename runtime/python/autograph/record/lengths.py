@@ -1,6 +1,7 @@
 """Lengths of graph lists that are known while tracing: `for i in range(20): items.append(i)`."""
 
 from .nodes import Value
+from .ops import FOR, IF, LIST_APPEND, LIST_FILLED, LIST_INSERT, LIST_NEW, LIST_POP, LIST_SET
 
 
 def known(value):
@@ -18,19 +19,19 @@ def _derivation(value):
         if node is None:
             return value, count
         at = next(index for index, output in enumerate(node.outputs) if output is value)
-        if node.op == "list.new":
+        if node.op == LIST_NEW:
             return None, count + len(node.args)
-        if node.op == "list.filled" and type(node.args[0]) is int:
+        if node.op == LIST_FILLED and type(node.args[0]) is int:
             return None, count + max(node.args[0], 0)
         if node.op in _ITEMS_ADDED:
             value, count = node.args[0], count + _ITEMS_ADDED[node.op]
-        elif node.op == "for":
+        elif node.op == FOR:
             iterations = _iterations(node)
             param, (base, added) = node.regions[0].params[at + 1], _of_region(node.regions[0], at)
             if iterations is None or base is not param:
                 return _UNKNOWN, 0
             value, count = node.args[3 + at], count + iterations * added
-        elif node.op == "if":
+        elif node.op == IF:
             (base, added), other = (_of_region(region, at) for region in node.regions)
             if (base, added) != other:
                 return _UNKNOWN, 0
@@ -44,7 +45,7 @@ def _derivation(value):
 
 
 _UNKNOWN = object()
-_ITEMS_ADDED = {"list.append": 1, "list.insert": 1, "list.set": 0, "list.pop": -1}
+_ITEMS_ADDED = {LIST_APPEND: 1, LIST_INSERT: 1, LIST_SET: 0, LIST_POP: -1}
 
 
 def _definition(value):

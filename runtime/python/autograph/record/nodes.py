@@ -23,16 +23,17 @@ class Value:
 
 
 class Node:
-    __slots__ = ("op", "args", "outputs", "regions", "span", "grad", "extra")
+    """An operation of `record.ops` with its operands."""
 
-    def __init__(self, op, args, outputs, regions, span, grad, extra):
+    __slots__ = ("op", "args", "outputs", "regions", "span", "grad")
+
+    def __init__(self, op, args, outputs, regions, span, grad):
         self.op = op
         self.args = args
         self.outputs = outputs
         self.regions = regions
         self.span = span
         self.grad = grad
-        self.extra = extra
 
 
 class Region:
@@ -61,9 +62,9 @@ class Record:
         self.entry = Region(None)
         self.region = self.entry
 
-    def emit(self, op, args, types, regions=(), span=None, grad=False, extra=None):
+    def emit(self, op, args, types, regions=(), span=None, grad=False):
         outputs = [Value(type, self.region) for type in types]
-        self.region.nodes.append(Node(op, list(args), outputs, list(regions), span, grad, extra))
+        self.region.nodes.append(Node(op, list(args), outputs, list(regions), span, grad))
         return outputs
 
     @contextmanager

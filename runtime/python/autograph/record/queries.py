@@ -1,23 +1,25 @@
 """Queries on a record: dependencies between values, and what its nodes do."""
 
-from .nodes import Value
+import torch
 
-_RANDOM = (
-    "rand", "rrelu", "bernoulli", "normal", "dropout", "multinomial", "poisson", "uniform", "exponential",
-    "geometric", "cauchy",
-)  # fmt: skip
+from .nodes import Value
+from .ops import OVERWRITTEN, Call, Gradient, is_aten, of_torch, operator_of
+
+_DETACH = of_torch(torch.ops.aten.detach.default)
 
 
 def has_gradient(region):
     """Whether a region, or a function called in it, computes a gradient."""
-    return any(node.op == "gradient" for node in _nodes(region, set()))
+    return any(isinstance(node.op, Gradient) for node in _nodes(region, set()))
 
 
 def has_random(region):
     """Whether a region, or a function called in it, draws random numbers."""
-    return any(
-        node.op.startswith("aten.") and any(name in node.op for name in _RANDOM) for node in _nodes(region, set())
-    )
+    return any(_is_random(operator_of(node.op)) for node in _nodes(region, set()))
+
+
+def _is_random(operator):
+    return operator is not None and torch.Tag.nondeterministic_seeded in operator.tags
 
 
 def _nodes(region, seen):
@@ -25,7 +27,7 @@ def _nodes(region, seen):
     seen.add(region)
     for node in region.nodes:
         yield node
-        for inner in [node.extra.region] if node.op == "call" else node.regions:
+        for inner in [node.op.function.region] if isinstance(node.op, Call) else node.regions:
             if inner not in seen:
                 yield from _nodes(inner, seen)
 
@@ -44,12 +46,12 @@ def depend_on(record, inputs, outputs):
 
 def _stops_gradient(node):
     """Whether gradients do not propagate through a node."""
-    return node.op == "aten.detach.default" or not node.grad and node.op.startswith("aten.")
+    return node.op == _DETACH or not node.grad and is_aten(node.op)
 
 
 def _add_operands(node, needed):
-    _add(node.args[:1] if node.op == "overwritten" else node.args, needed)
-    called = node.extra.region if node.op == "call" else None
+    _add(node.args[:1] if node.op == OVERWRITTEN else node.args, needed)
+    called = node.op.function.region if isinstance(node.op, Call) else None
     if called is not None and called not in needed:
         needed.add(called)
         _add(called.results, needed)

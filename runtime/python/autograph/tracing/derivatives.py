@@ -9,32 +9,33 @@ from ..capture import views
 from ..capture.staging import Staging, staging_of
 from ..interception import schemas
 from ..interception.dispatch import Recorder, contiguous
-from ..record.types import ListType, parse_type
+from ..record.ops import LIST_GET
+from ..record.types import ListType, is_differentiable
 from .lowering import plain_graph
 
 
-def derivative(op, args, types, results):
+def derivative(operator, args, types, results):
     """A graph that computes the gradients of an operator's tensors from the tensors and the gradients of its results.
     The operator runs on tensors without data, and what torch's autograd computes is recorded. None if torch has no
     derivative of it either."""
     without_derivative = set()  # indexes of tensors
     while True:
         try:
-            return _capture(op, args, types, results, without_derivative)
+            return _capture(operator, args, types, results, without_derivative)
         except RuntimeError as error:
-            index = _not_differentiable(op, args, str(error))
+            index = _not_differentiable(operator, args, str(error))
             if index is None or index in without_derivative:
                 raise
             without_derivative.add(index)
 
 
-def _not_differentiable(op, args, message):
+def _not_differentiable(operator, args, message):
     """The index of the tensor that torch refuses to differentiate by; the message has its name in the schema."""
     found = re.search(r"not differentiable with respect to argument '(\w+)'", message)
     if found is None:
         return None
     index = 0
-    for arg, (name, _, _) in zip(args, schemas.arguments(_operator(op))):
+    for arg, (name, _, _) in zip(args, schemas.arguments(operator)):
         if name == found[1]:
             return index
         index += _count(arg)
@@ -45,27 +46,26 @@ def _count(arg):
     return sum(map(_count, arg)) if isinstance(arg, list) else isinstance(arg, Value)
 
 
-def _capture(op, args, types, results, without_derivative):
+def _capture(operator, args, types, results, without_derivative):
     staging = Staging("derivative")
     staging.keeps_detach = False
     entry = staging.record.entry
-    params = [entry.param(parse_type(text)) for text in types]
-    seeds = [entry.param(_result_type(text)) for text in results]
+    params = [entry.param(type) for type in types]
+    seeds = [entry.param(type) for type in results]
     with staging_of(staging), Recorder(staging), torch.enable_grad():
         tensors = [staging.fresh(param) for param in params]
         for index, tensor in enumerate(tensors):
-            is_differentiable = tensor.is_floating_point() or tensor.is_complex()
-            tensor.requires_grad_(is_differentiable and index not in without_derivative)
+            tensor.requires_grad_(is_differentiable(tensor.dtype) and index not in without_derivative)
         remaining = iter(tensors)
-        outputs = _call(op, [_with_tensors(arg, remaining) for arg in args])
+        outputs = _call(operator, [_with_tensors(arg, remaining) for arg in args])
         if len(seeds) == 1 and isinstance(seeds[0].type, ListType):
             types = [views.result_type(output) for output in outputs]
-            seeds = [staging.emit("list.get", [seeds[0], i], [type])[0] for i, type in enumerate(types)]
+            seeds = [staging.emit(LIST_GET, [seeds[0], i], [type])[0] for i, type in enumerate(types)]
         differentiable = [
             # Torch's code calls `contiguous` only if a kernel needs it, and never for tensors without data.
             (output, contiguous(staging, staging.fresh(seed)))
             for output, seed in zip(outputs, seeds)
-            if output.requires_grad and (output.is_floating_point() or output.is_complex())
+            if isinstance(output, torch.Tensor) and output.requires_grad and is_differentiable(output.dtype)
         ]
         inputs = [tensor for tensor in tensors if tensor.requires_grad]
         if not differentiable or not inputs:
@@ -83,10 +83,6 @@ def _capture(op, args, types, results, without_derivative):
     return plain_graph(staging, operands)
 
 
-def _result_type(text):
-    return ListType(parse_type(text[5:-1])) if text.startswith("list[") else parse_type(text)
-
-
 def _with_tensors(arg, tensors):
     """An argument of an operator, with a tensor in place of each value."""
     if isinstance(arg, list):
@@ -94,18 +90,12 @@ def _with_tensors(arg, tensors):
     return next(tensors) if isinstance(arg, Value) else arg
 
 
-def _operator(op):
-    namespace, name, overload = op.split(".")
-    return getattr(getattr(getattr(torch.ops, namespace), name), overload)
-
-
-def _call(op, args):
-    func = _operator(op)
+def _call(operator, args):
     positional, named = [], {}
-    for arg, (name, _, keyword_only) in zip(args, schemas.arguments(func)):
+    for arg, (name, _, keyword_only) in zip(args, schemas.arguments(operator)):
         if keyword_only:
             named[name] = arg
         else:
             positional.append(arg)
-    result = func(*positional, **named)
-    return [t for t in (result if isinstance(result, (tuple, list)) else (result,)) if isinstance(t, torch.Tensor)]
+    result = operator(*positional, **named)
+    return list(result) if isinstance(result, (tuple, list)) else [result]

@@ -6,11 +6,11 @@ from .derivatives import derivative
 from .lowering import Lowering, graph_name
 
 
-def graph(staging, results, kinds):
-    """The graph of a trace, and the exceptions that it raises by name. `kinds` says what each result is:
-    ("return", 0) or ("write", index of the parameter)."""
+def graph(staging, results, written):
+    """The graph of a trace, and the exceptions that it raises by name. `written` has for each result the index of the
+    parameter whose new value it is, or None if it is returned."""
     lowering = _entry(staging)
-    lowering.graph.finish([lowering.operand(result) for result in results], kinds)
+    lowering.graph.finish([lowering.operand(result) for result in results], written)
     return lowering.graph, lowering.exceptions
 
 
@@ -20,7 +20,7 @@ def gradient_graph(staging, results, outputs, inputs, omits_prints):
     lowering = _entry(staging, omits_prints, seeds=outputs)
     gradients = lowering.differentiate(lowering.operand(outputs), lowering.seeds, lowering.operand(inputs))
     lowered = [*map(lowering.operand, results), *(value for value in gradients if value is not None)]
-    lowering.graph.finish(lowered, [("return", 0)] * len(lowered))
+    lowering.graph.finish(lowered, [None] * len(lowered))
     return lowering.graph, lowering.exceptions, [value is not None for value in gradients]
 
 
@@ -30,10 +30,11 @@ def _entry(staging, omits_prints=False, seeds=()):
     lowering = Lowering(graph, derivative)
     lowering.omits_prints = omits_prints
     for index, capture in enumerate(staging.captures_in_order()):
-        kind = ("argument", capture.param.name) if capture.path is not None else ("capture", index)
-        lowering.values[capture.param] = graph.parameter(str(capture.param.type), capture.param.name, kind)
+        param = capture.param
+        origin = {"argument": param.name} if capture.path is not None else {"capture": index}
+        lowering.values[param] = graph.parameter(param.type, param.name, **origin)
     lowering.seeds = [
-        graph.parameter(str(gradient_type(output.type)), f"seed{index}", ("argument", f"seed{index}"))
+        graph.parameter(gradient_type(output.type), f"seed{index}", argument=f"seed{index}")
         for index, output in enumerate(seeds)
     ]
     lowering.functions(staging.record.entry)

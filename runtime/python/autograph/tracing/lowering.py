@@ -1,9 +1,14 @@
 """Lowers a finished record to a graph of the runtime."""
 
-from .._runtime import Graph
+import torch
+
+from .._runtime import Graph, Op
 from ..errors import StagingError
 from ..record import closures
 from ..record.nodes import Value
+from ..record.ops import PRINT, Call, Callback, Gradient, Raise, of_torch
+
+_ZEROS_LIKE = of_torch(torch.ops.aten.zeros_like.default)
 
 
 def plain_graph(staging, results):
@@ -11,9 +16,9 @@ def plain_graph(staging, results):
     graph = Graph(staging.name)
     lowering = Lowering(graph)
     for index, param in enumerate(staging.record.entry.params):
-        lowering.values[param] = graph.parameter(str(param.type), None, ("argument", str(index)))
+        lowering.values[param] = graph.parameter(param.type, None, argument=str(index))
     lowering.nodes(staging.record.entry.nodes)
-    graph.finish([lowering.operand(result) for result in results], [("return", 0)] * len(results))
+    graph.finish([lowering.operand(result) for result in results], [None] * len(results))
     return graph
 
 
@@ -33,7 +38,7 @@ class Lowering:
         self.values = {}  # Value of the record -> value of the graph
         self.omits_prints = False
         self.exceptions = {}  # name in the graph -> class
-        self.function_ids = {}  # function of the record -> (its id in the graph, the outer values that it uses)
+        self.calls = {}  # function of the record -> (the operation that calls it, the outer values that it uses)
 
     def operand(self, operand):
         if isinstance(operand, Value):
@@ -45,16 +50,16 @@ class Lowering:
     def functions(self, region):
         """Emits all functions that are called, inner ones first."""
         found = closures.closures(region)
-        self.function_ids = {function: (self.graph.declare(), free) for function, free in found.items()}
-        for function, (id, free) in self.function_ids.items():
+        self.calls = {function: (self.graph.declare(), free) for function, free in found.items()}
+        for function, (call, free) in self.calls.items():
             outer_values, self.values = self.values, {}
             params = [*function.region.params, *free]
-            types = [str(param.type) for param in params]
-            lowered = self.graph.begin(id, graph_name(function.name), types, [param.name or None for param in params])
+            types, names = [param.type for param in params], [param.name or None for param in params]
+            lowered = self.graph.begin(call, graph_name(function.name), types, names)
             self.values.update(zip(params, lowered))
             self.nodes(function.region.nodes)
             results = [self.operand(result) for result in function.region.results]
-            self.graph.end(results, [str(type) for type in function.types])
+            self.graph.end(results, function.types)
             self.values = outer_values
 
     def nodes(self, nodes):
@@ -62,19 +67,21 @@ class Lowering:
             self.node(node)
 
     def node(self, node):
-        if node.op == "gradient":
+        op = node.op
+        if isinstance(op, Gradient):
             self.gradient(node)
             return
-        if "print" in (node.op, node.extra) and self.omits_prints:
+        if self.omits_prints and (op == PRINT or isinstance(op, Callback) and op.prints):
             return
         regions = [self.region(region) for region in node.regions]
-        types = [str(value.type) for value in node.outputs]
-        args, op = [self.operand(arg) for arg in node.args], node.op
-        if op == "raise":
-            op = f"raise {self.exception(node.extra)}"
-        if op == "call":
-            id, free = self.function_ids[node.extra]
-            op = f"call {id}"
+        types = [value.type for value in node.outputs]
+        args = [self.operand(arg) for arg in node.args]
+        if isinstance(op, Raise):
+            op = Op.raising(self.exception(op.kind))
+        elif isinstance(op, Callback):
+            op = Op.python(op.number)
+        elif isinstance(op, Call):
+            op, free = self.calls[op.function]
             args += [self.operand(value) for value in free]
         results = self.graph.emit(op, args, types, regions=regions, span=_encodable(node.span), grad=node.grad)
         self.values.update(zip(node.outputs, results))
@@ -88,7 +95,7 @@ class Lowering:
         return name
 
     def region(self, region):
-        params = self.graph.open([str(p.type) for p in region.params])
+        params = self.graph.open([param.type for param in region.params])
         for param, lowered in zip(region.params, params):
             if param.name:
                 self.graph.name(lowered, param.name)
@@ -101,7 +108,7 @@ class Lowering:
     def gradient(self, node):
         """Emits the gradient that a node stands for."""
         outputs, seeds, inputs = (self.operand(arg) for arg in node.args)
-        create_graph, allow_unused = node.extra
+        create_graph, allow_unused = node.op
         gradients = self.differentiate(outputs, seeds, inputs, node.span, create_graph)
         for value, input, output in zip(gradients, inputs, node.outputs):
             if value is None and allow_unused:
@@ -123,7 +130,7 @@ class Lowering:
 
     def _zeros(self, input, type):
         args = [input, None, None, None, None, None]
-        return self.graph.emit("aten.zeros_like.default", args, [str(type)])[0]
+        return self.graph.emit(_ZEROS_LIKE, args, [type])[0]
 
 
 def _encodable(span):

@@ -4,7 +4,7 @@ import torch
 
 from ..capture.layouts import layout
 from ..errors import StagingError
-from ..record.types import TensorType, parse_type
+from ..record.types import TensorType
 
 #: Smaller sizes are special (broadcasting, empty tensors): a trace for an unknown size is not valid for them.
 SPECIAL_SIZES = 2
@@ -107,8 +107,8 @@ def _type_of(entry):
         return entry
     if isinstance(entry, str):
         try:
-            return parse_type(entry)
-        except (KeyError, ValueError, RuntimeError):
+            return TensorType.parse(entry)
+        except ValueError:
             raise ValueError(f"invalid tensor type `{entry}`; expected e.g. `f32[?,3]`") from None
     dtype, shape = getattr(entry, "dtype", None), getattr(entry, "shape", None)
     if not isinstance(dtype, torch.dtype) or shape is None:

@@ -89,12 +89,12 @@ class Trace:
                     self.writes.append(capture)
                     operands.append(base.value)
         captures = staging.captures_in_order()
-        kinds = [("return", 0)] * len(operands)
+        written = [None] * len(operands)
         for position, capture in enumerate(self.writes, len(self.result.operands)):
-            kinds[position] = ("write", captures.index(capture))
+            written[position] = captures.index(capture)
         self.operands = operands
         self._gradients = {}
-        self.graph, exceptions = graphs.graph(staging, operands, kinds)
+        self.graph, exceptions = graphs.graph(staging, operands, written)
         self.plan = self.graph.compile(staging.callbacks, exceptions)
         self.captures = captures
         self.positions = {id(capture): index for index, capture in self.arguments}

@@ -31,8 +31,8 @@ pub(super) fn apply(
     node: &Node,
     adjoints: &mut Adjoints,
 ) -> Option<Vec<(Value, Operand)>> {
-    let Op::Operator(name) = &node.op else { return None };
-    let name = name.strip_prefix("aten.")?;
+    let Op::Operator(operator) = &node.op else { return None };
+    let name = operator.in_aten()?;
     let derivative = elementwise::rule(name)
         .or_else(|| activation::rule(name))
         .or_else(|| product::rule(name))

@@ -3,7 +3,7 @@
 use super::rule::{Derivative, Rule};
 use crate::autodiff::expression::{Expr, Typing};
 use crate::ir::operand::Operand;
-use crate::ir::types::Type;
+use crate::ir::types::{MemoryFormat, Type};
 
 pub(super) fn rule(name: &str) -> Option<Derivative> {
     Some(match name {
@@ -19,7 +19,7 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
             let mut operands = vec![r.operand(0), r.output(1), r.output(2), r.operand(1)];
             operands.extend((3..7).map(|index| r.operand(index)));
             // The kernel requires contiguous operands.
-            let format = Operand::MemoryFormat("contiguous_format".into());
+            let format = Operand::MemoryFormat(MemoryFormat::Contiguous);
             let g = Expr::call("contiguous.default", vec![r.g()?, format.into()], Typing::Like(0));
             kernel(r, "native_group_norm_backward.default", g, operands, [0, 1, 2])
         },

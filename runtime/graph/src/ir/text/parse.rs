@@ -10,7 +10,7 @@ use super::lexer::{Placed, Token, tokens};
 use crate::ir::graph::{Function, FunctionId, Graph, Node, Origin, Outcome, Region, Span, Value, ValueInfo};
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
-use crate::ir::types::{DType, Device, Dim, TensorType, Type};
+use crate::ir::types::{DType, Device, Dim, Layout, MemoryFormat, TensorType, Type};
 
 /// The maximum nesting depth of regions, lists and types.
 const DEPTH: usize = 200;
@@ -265,8 +265,8 @@ impl Parser {
         let operand = match kind {
             "dtype" => DType::from_text(&name).map(Operand::DType),
             "device" => self.device(&name).map(Operand::Device),
-            "layout" => Some(Operand::Layout(name.clone().into())),
-            _ => Some(Operand::MemoryFormat(name.clone().into())),
+            "layout" => Layout::from_name(&name).map(Operand::Layout),
+            _ => MemoryFormat::from_name(&name).map(Operand::MemoryFormat),
         };
         operand.ok_or_else(|| self.error(format!("unknown {kind} `{name}`")))
     }

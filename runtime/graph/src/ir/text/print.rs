@@ -136,8 +136,8 @@ impl Printer<'_> {
             Operand::Str(text) => quoted(text),
             Operand::DType(dtype) => format!("dtype:{}", dtype.text()),
             Operand::Device(device) => format!("device:{device}"),
-            Operand::Layout(name) => format!("layout:{name}"),
-            Operand::MemoryFormat(name) => format!("memory:{name}"),
+            Operand::Layout(layout) => format!("layout:{}", layout.name()),
+            Operand::MemoryFormat(format) => format!("memory:{}", format.name()),
             Operand::List(items) => {
                 let items: Vec<String> = items.iter().map(|item| self.operand(item)).collect();
                 format!("[{}]", items.join(", "))
