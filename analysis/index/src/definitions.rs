@@ -41,15 +41,22 @@ pub struct ClassEntry {
 pub struct Definitions {
     pub functions: IndexVec<FunctionIndex, FunctionEntry>,
     pub classes: IndexVec<ClassIndex, ClassEntry>,
-    by_path: FxHashMap<FunctionPath, FunctionIndex>,
-    by_qualname: FxHashMap<Name, u16>,
+    /// The functions, sorted by path.
+    by_path: Box<[FunctionIndex]>,
 }
 
 impl Definitions {
     pub fn collect(text: &str, body: &[Stmt]) -> Self {
         let mut collector = Collector { text, ..Collector::default() };
         collector.statements(body);
-        collector.definitions
+        let Definitions { mut functions, mut classes, .. } = collector.definitions;
+        let mut by_path: Box<[FunctionIndex]> = functions.indices().collect();
+        // Paths are unique.
+        by_path.sort_unstable_by(|a, b| path_key(&functions[*a].path).cmp(&path_key(&functions[*b].path)));
+        // Of most files nothing but the index is ever used, so its size matters.
+        functions.raw.shrink_to_fit();
+        classes.raw.shrink_to_fit();
+        Definitions { functions, classes, by_path }
     }
 
     /// Returns the innermost function whose slice contains `offset`.
@@ -68,15 +75,23 @@ impl Definitions {
     }
 
     pub fn find(&self, path: &FunctionPath) -> Option<(FunctionIndex, &FunctionEntry)> {
-        let index = *self.by_path.get(path)?;
+        let key = |function: &FunctionIndex| path_key(&self.functions[*function].path);
+        let at = self.by_path.binary_search_by(|function| key(function).cmp(&path_key(path))).ok()?;
+        let index = *self.by_path.get(at)?;
         Some((index, self.functions.get(index)?))
     }
+}
+
+fn path_key(path: &FunctionPath) -> (&str, u16) {
+    (path.qualname.as_str(), path.occurrence)
 }
 
 #[derive(Default)]
 struct Collector<'a> {
     text: &'a str,
     definitions: Definitions,
+    /// The number of functions of each name so far.
+    occurrences: FxHashMap<Name, u16>,
     scopes: Vec<Scope>,
 }
 
@@ -145,7 +160,7 @@ impl Collector<'_> {
     fn function(&mut self, def: &ast::StmtFunctionDef) {
         let qualname = self.qualname(&def.name);
         let path = {
-            let seen = self.definitions.by_qualname.entry(qualname.clone()).or_default();
+            let seen = self.occurrences.entry(qualname.clone()).or_default();
             let path = FunctionPath { qualname: qualname.clone(), occurrence: *seen };
             *seen = seen.saturating_add(1);
             path
@@ -162,7 +177,6 @@ impl Collector<'_> {
         if let Some(class) = class {
             self.definitions.classes[class].methods.push(index);
         }
-        self.definitions.by_path.insert(path.clone(), index);
         self.definitions.functions.push(FunctionEntry {
             path,
             range: TextRange::new(keyword_start(self.text, def), def.end()),

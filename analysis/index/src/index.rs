@@ -10,7 +10,7 @@ use ruff_python_ast::name::Name;
 use ruff_python_ast::{Expr, ModModule, PySourceType, PythonVersion};
 use ruff_python_parser::{ParseOptions, Parsed};
 use ruff_text_size::{TextRange, TextSize};
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 pub use signature::{Annotation, DefaultValue, ParameterKind, ParameterSyntax, Signature};
@@ -36,8 +36,8 @@ pub struct FileIndex {
     pub definitions: Definitions,
     pub signatures: IndexVec<FunctionIndex, Signature>,
     pub imports: Imports,
-    /// (calling code, last name of the callee): `self.model.call(x)` -> `call`.
-    pub calls: FxHashSet<(Code, Name)>,
+    /// The calling code by the last name of the callee: `self.model.call(x)` -> `call`. Sorted, without duplicates.
+    pub calls: FxHashMap<Name, Vec<Code>>,
     pub roots: IndexVec<RootIndex, RootSite>,
     /// Names of overloaded builtins that functions call: (function, range of the name).
     pub builtin_calls: Vec<(FunctionIndex, TextRange)>,
@@ -131,7 +131,27 @@ impl FileIndex {
         roots::add_methods(&mut index);
         roots::name_features(&mut index, parsed.suite());
         roots::resolve_static_arguments(&mut index, parsed.suite());
+        index.shrink();
         index
+    }
+
+    /// Of most files nothing but the index is ever used, so its size matters.
+    fn shrink(&mut self) {
+        for codes in self.calls.values_mut() {
+            codes.sort_unstable();
+            codes.dedup();
+            codes.shrink_to_fit();
+        }
+        self.calls.shrink_to_fit();
+        self.roots.raw.shrink_to_fit();
+        self.builtin_calls.shrink_to_fit();
+        self.lambdas.shrink_to_fit();
+        self.statements.shrink_to_fit();
+        for signature in &mut self.signatures {
+            signature.parameters.raw.shrink_to_fit();
+            signature.stores.shrink_to_fit();
+            signature.decorators.shrink_to_fit();
+        }
     }
 
     /// A function by its position; `None` for the module's own code.

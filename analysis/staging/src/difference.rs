@@ -72,8 +72,12 @@ pub fn between(before: &Version, after: &Version) -> Option<Difference> {
                 {
                     return None;
                 }
-                let stores = !before.index.is_self_contained(position) || !after.index.is_self_contained(position);
-                if stores && old.class.is_some() && !same_attribute_code(before.slice(old.range), after.slice(new.range)) {
+                let stores =
+                    !before.index.is_self_contained(position) || !after.index.is_self_contained(position);
+                if stores
+                    && old.class.is_some()
+                    && !same_attribute_code(before.slice(old.range), after.slice(new.range))
+                {
                     difference.methods.push(position);
                 }
             }
@@ -81,9 +85,8 @@ pub fn between(before: &Version, after: &Version) -> Option<Difference> {
         }
         (old_end, new_end) = (old.range.end(), new.range.end());
     }
-    let rest = |version: &Version, end: TextSize| {
-        TextRange::new(end, TextSize::of(version.text.as_str()).max(end))
-    };
+    let rest =
+        |version: &Version, end: TextSize| TextRange::new(end, TextSize::of(version.text.as_str()).max(end));
     if !same_code(before.slice(rest(before, old_end)), after.slice(rest(after, new_end))) {
         return None;
     }
@@ -101,9 +104,9 @@ fn same_outline(old: &FileIndex, new: &FileIndex) -> bool {
     let functions = old.definitions.functions.iter().zip(&new.definitions.functions);
     old.too_deep == new.too_deep
         && old.definitions.functions.len() == new.definitions.functions.len()
-        && functions.into_iter().all(|(old, new)| {
-            old.path == new.path && old.class == new.class && old.parent == new.parent
-        })
+        && functions
+            .into_iter()
+            .all(|(old, new)| old.path == new.path && old.class == new.class && old.parent == new.parent)
         && old.roots.len() == new.roots.len()
         && old.roots.iter().zip(&new.roots).all(|(old, new)| old.scope == new.scope)
 }
@@ -114,13 +117,17 @@ pub fn same_start(before: &FileIndex, after: &FileIndex, relevant: &FxHashSet<Na
     let stages = |index: &FileIndex| -> FxHashSet<Code> {
         index.lambdas.iter().filter(|lambda| lambda.stages).map(|lambda| lambda.scope).collect()
     };
-    let calls = || before.calls.symmetric_difference(&after.calls);
+    let has_same_callers = |name: &Name| before.calls.get(name) == after.calls.get(name);
     before.imports == after.imports
         && before.names_keras2 == after.names_keras2
         && before.roots.iter().zip(&after.roots).all(|(before, after)| same_root(before, after))
-        && before.signatures.iter().zip(&after.signatures).all(|(before, after)| same_signature(before, after))
+        && before
+            .signatures
+            .iter()
+            .zip(&after.signatures)
+            .all(|(before, after)| same_signature(before, after))
         && stages(before) == stages(after)
-        && !calls().any(|(_, name)| relevant.contains(name))
+        && relevant.iter().all(has_same_callers)
 }
 
 /// Equality but for positions and expression ids.
@@ -179,7 +186,8 @@ fn same_signature(before: &Signature, after: &Signature) -> bool {
 }
 
 fn same_parameter(before: &ParameterSyntax, after: &ParameterSyntax) -> bool {
-    let ParameterSyntax { name, kind, annotated, annotation, default, used_as_python, name_range: _ } = before;
+    let ParameterSyntax { name, kind, annotated, annotation, default, used_as_python, name_range: _ } =
+        before;
     let shape = |parameter: &ParameterSyntax| {
         parameter.annotation.map(|annotation| (annotation.quoted, annotation.vague))
     };

@@ -71,6 +71,9 @@ fn current<T: Clone>(
     results: DocumentResults,
     values: &Arc<FxHashMap<FunctionPath, T>>,
 ) -> Arc<FxHashMap<FunctionPath, T>> {
+    if values.is_empty() {
+        return Arc::clone(values);
+    }
     let (text, index) = (text(db, document), file_index(db, document));
     let analyzed = results.slices(db);
     let is_current = |path: &FunctionPath| analyzed.get(path).copied() == slice(text.as_str(), index, path);
@@ -162,6 +165,9 @@ impl DocumentResults {
 }
 
 fn slices(db: &Database, document: Document, stages: &Stages, types: &Types) -> Slices {
+    if stages.is_empty() && types.is_empty() {
+        return Slices::default();
+    }
     let (text, index) = (text(db, document), file_index(db, document));
     let hashed = |path: &FunctionPath| Some((path.clone(), slice(text.as_str(), index, path)?));
     stages.keys().chain(types.keys()).filter_map(hashed).collect()

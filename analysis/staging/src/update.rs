@@ -126,7 +126,8 @@ impl Run<'_> {
             }
             attributes[at] = answer.attributes;
         }
-        let before = |method: &Scope| update.attributes.get(method).or_else(|| cache.attributes.get(method)).cloned();
+        let before =
+            |method: &Scope| update.attributes.get(method).or_else(|| cache.attributes.get(method)).cloned();
         let has_same_attributes = |(method, now): (&Scope, &Vec<Option<Attributes>>)| {
             now.iter().all(Option::is_some) && before(method).as_ref() == Some(now)
         };
@@ -145,7 +146,12 @@ impl Run<'_> {
     }
 
     /// The attributes of edited methods before the edits, where the cache does not have them.
-    fn attributes_before(&mut self, cache: &RunCache, all: &[Edited], methods: &[Scope]) -> AttributesByRound {
+    fn attributes_before(
+        &mut self,
+        cache: &RunCache,
+        all: &[Edited],
+        methods: &[Scope],
+    ) -> AttributesByRound {
         let mut methods = methods.to_vec();
         methods.retain(|method| !cache.attributes.contains_key(method));
         if methods.is_empty() {

@@ -162,7 +162,14 @@ impl Oracle {
                     match &slice {
                         Some((document, slice)) if *document == position => {
                             let asked = Asked::Slice(slice);
-                            self.annotated_source(source, text, file, assumed, &asked, probed(question, position))
+                            self.annotated_source(
+                                source,
+                                text,
+                                file,
+                                assumed,
+                                &asked,
+                                probed(question, position),
+                            )
                         }
                         _ => self.cached_source(source, text, file, assumed, question, position),
                     }
@@ -185,7 +192,8 @@ impl Oracle {
         question: &Question<'_>,
         position: DocumentIndex,
     ) -> SourceText {
-        let asked: Vec<Code> = in_document(question.scopes, position).iter().map(|scope| scope.code).collect();
+        let asked: Vec<Code> =
+            in_document(question.scopes, position).iter().map(|scope| scope.code).collect();
         let is_asked = |function| asked.binary_search(&Code::Function(function)).is_ok();
         let methods = probed(question, position);
         if !methods.is_empty() {
@@ -227,7 +235,8 @@ impl Oracle {
         methods: &[Scope],
     ) -> SourceText {
         let module = inference::module_key(&self.db, file);
-        let methods: Vec<FunctionIndex> = methods.iter().filter_map(|method| method.code.function()).collect();
+        let methods: Vec<FunctionIndex> =
+            methods.iter().filter_map(|method| method.code.function()).collect();
         let text =
             annotate::annotated_source(user.as_str(), &source.index, &module, assumed, asked, &methods);
         with_text(&self.base(user), text)
@@ -258,8 +267,10 @@ impl Oracle {
         let mut packages: Vec<String> = self.workspace.sources.iter().filter_map(first).collect();
         if self.is_isolated {
             use ruff_db::Db as _;
-            let entries = self.import_roots.iter().filter_map(|root| self.db.system().read_directory(root).ok());
-            let names = entries.flatten().flatten().filter_map(|entry| Some(entry.path().file_name()?.to_owned()));
+            let entries =
+                self.import_roots.iter().filter_map(|root| self.db.system().read_directory(root).ok());
+            let names =
+                entries.flatten().flatten().filter_map(|entry| Some(entry.path().file_name()?.to_owned()));
             packages.extend(names.map(|name| name.trim_end_matches(".py").to_owned()));
         }
         packages.retain(|package| package.chars().all(|c| c.is_alphanumeric() || c == '_'));
@@ -362,7 +373,10 @@ impl TypeOracle for Oracle {
 }
 
 /// The document of a question's scopes, and their dependency slice.
-fn dependency_slice(workspace: &Workspace, question: &Question<'_>) -> Option<(DocumentIndex, DependencySlice)> {
+fn dependency_slice(
+    workspace: &Workspace,
+    question: &Question<'_>,
+) -> Option<(DocumentIndex, DependencySlice)> {
     let asked = || question.scopes.iter().chain(question.methods);
     let document = asked().next()?.document;
     let source = workspace.source(document)?;

@@ -36,9 +36,9 @@ use super::options::EditorOptions;
 use super::outbox::Outbox;
 use super::owner::{Inbox, Message, Owner};
 use super::process::RunningProcesses;
-use super::timing::Timing;
 use super::requests;
 use super::snapshot::Snapshot;
+use super::timing::Timing;
 
 const WATCHED: [&str; 6] =
     ["**/*.py", "**/*.pyi", "**/*.ipynb", "**/ag-lsp.toml", "**/.ag-lsp.toml", "**/pyproject.toml"];
@@ -54,12 +54,7 @@ pub(crate) struct Backend {
 }
 
 impl Backend {
-    pub(crate) fn new(
-        outbox: Outbox,
-        protocol: ProtocolState,
-        cwd: SystemPathBuf,
-        timing: Timing,
-    ) -> Self {
+    pub(crate) fn new(outbox: Outbox, protocol: ProtocolState, cwd: SystemPathBuf, timing: Timing) -> Self {
         let (running, graphs) = (RunningProcesses::default(), Graphs::default());
         Self { outbox, protocol, cwd, timing, started: OnceLock::new(), running, graphs }
     }
@@ -144,8 +139,15 @@ impl LanguageServer for Backend {
             self.outbox.show(MessageType::ERROR, problem);
             EditorOptions::default()
         });
-        let inbox = Owner::start(client.clone(), self.cwd.clone(), folders, options, self.outbox.clone(), self.timing)
-            .map_err(|error| Error { message: error.to_string().into(), ..Error::internal_error() })?;
+        let inbox = Owner::start(
+            client.clone(),
+            self.cwd.clone(),
+            folders,
+            options,
+            self.outbox.clone(),
+            self.timing,
+        )
+        .map_err(|error| Error { message: error.to_string().into(), ..Error::internal_error() })?;
         let capabilities = capabilities::server(&client);
         // tower-lsp rejects a second `initialize`.
         let _ = self.started.set((client, inbox));

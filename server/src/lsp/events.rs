@@ -89,7 +89,8 @@ impl Owner {
             if let Some(loading) = &mut project.loading {
                 loading.changed.push(path.clone());
             }
-            let reloaded = project.change(|engine| engine.reload(std::slice::from_ref(path), |_| is_included));
+            let reloaded =
+                project.change(|engine| engine.reload(std::slice::from_ref(path), |_| is_included));
             if let Err(error) = reloaded {
                 self.outbox.show(MessageType::ERROR, format!("ag-lsp: {error}"));
             }

@@ -60,8 +60,8 @@ impl Loader {
         let inputs = discovery::discover(&[folder.to_string()], &folder, &root, &settings).0;
         let shown = outbox.filter(|_| inputs.len() >= MIN_FILES_FOR_PROGRESS);
         let progress = Progress::begin(shown, "Looking for staged functions");
-        let mut engine =
-            Engine::open(OsSystem::new(&folder), &root, settings, environment).map_err(|it| it.to_string())?;
+        let mut engine = Engine::open(OsSystem::new(&folder), &root, settings, environment)
+            .map_err(|it| it.to_string())?;
         let paths = inputs.into_iter().map(|input| input.path).chain(open);
         engine.add_files(paths).map_err(|error| error.to_string())?;
         pool.install(|| engine.analyze(&|done, total| progress.update(done, total)));

@@ -46,7 +46,8 @@ impl Owner {
                 self.waiting.push(waiting);
                 continue;
             }
-            let job = if waiting.revision == self.revision { Some(waiting.job) } else { waiting.job.outdated() };
+            let job =
+                if waiting.revision == self.revision { Some(waiting.job) } else { waiting.job.outdated() };
             if let Some(job) = job {
                 for project in &mut self.projects {
                     project.has_answered_early |= project.is_busy() || project.loading.is_some();

@@ -92,7 +92,10 @@ impl Walk {
 
     fn call(&mut self, call: &ast::ExprCall) {
         if let Some(name) = last_name(&call.func) {
-            self.index.calls.insert((self.scope, name.clone()));
+            let codes = self.index.calls.entry(name.clone()).or_default();
+            if codes.last() != Some(&self.scope) {
+                codes.push(self.scope);
+            }
         }
         match call.func.as_ref() {
             Expr::Attribute(attribute) if PYTHON_METHODS.contains(&attribute.attr.as_str()) => {

@@ -16,8 +16,9 @@ impl<'db> Callers<'db> {
     fn of(db: &'db dyn Db, documents: &IndexSlice<DocumentIndex, Document>) -> Self {
         let mut callers: FxHashMap<&str, Vec<Scope>> = FxHashMap::default();
         for (document, id) in documents.iter_enumerated() {
-            for (code, name) in &file_index(db, *id).calls {
-                callers.entry(name.as_str()).or_default().push(Scope { document, code: *code });
+            for (name, codes) in &file_index(db, *id).calls {
+                let scopes = codes.iter().map(|code| Scope { document, code: *code });
+                callers.entry(name.as_str()).or_default().extend(scopes);
             }
         }
         for scopes in callers.values_mut() {
