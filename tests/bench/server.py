@@ -1,4 +1,4 @@
-"""Language servers in use: edits, first diagnostics, requests, a burst of edits, a large folder.
+"""Language servers in use: edits, first diagnostics, requests, a burst of edits, workspaces of four sizes.
 
 `ag-lsp server`, `ruff server` and `ty server` alternately get the same files and edits. CPU time is that of the
 server's process; wall time is the client's. Assertions check that every response refers to the current text.
@@ -7,7 +7,7 @@ import pathlib
 import statistics
 import time
 
-from measure import installed, table
+from measure import installed, table, workspaces
 from measure.language_client import LanguageClient
 
 EDITS = 20
@@ -144,18 +144,44 @@ def burst(commands, source):
     table.show(f"{BURST:,} edits of `{source.name}` in a burst", columns, rows)
 
 
-def large(commands, folder, path):
+def four_workspaces(commands):
+    """Edits, start and memory in workspaces of four sizes. Each edit inserts a line in the middle of the file."""
     rows = []
-    for name, command in commands.items():
-        begin = time.perf_counter()
-        with LanguageClient(command, folder) as client:
-            client.open(path)
-            client.messages()
-            wall, cpu = time.perf_counter() - begin, client.seconds_so_far()
-            rows.append([name, f"{wall:.2f}", f"{cpu:.2f}", f"{resident(client):.0f}"])
-    files = sum(1 for _ in folder.rglob("*.py"))
-    columns = ["server", "wall s to first diagnostics", "CPU s", "resident MiB"]
-    table.show(f"A folder of {files:,} files", columns, rows)
+    for workspace in workspaces.workspaces():
+        text = workspace.text()
+        line, indentation = workspaces.middle(text)
+        for name, command in commands.items():
+            begin = time.perf_counter()
+            with LanguageClient(command, workspace.folder) as client:
+                client.open(workspace.file, text)
+                while not any("missing" in message for message in client.messages()):
+                    assert time.perf_counter() - begin < 60, (workspace.name, name)
+                first = time.perf_counter() - begin
+                wait_until_idle(client)
+                memory = resident(client)
+                samples = []
+                for number in range(EDITS):
+                    before = client.seconds_so_far()
+                    client.insert_line(line, f"{' ' * indentation}probe_{number} = {number}\n")
+                    messages = client.messages()
+                    wait_until_idle(client)
+                    samples.append(client.seconds_so_far() - before)
+                    assert any("missing" in message for message in messages), (workspace.name, name, messages)
+            files = f"{workspace.files():,}"
+            rows.append([workspace.name, files, name, f"{statistics.median(samples) * 1e3:.1f}", f"{first * 1e3:.0f}",
+                         f"{memory:.0f}"])
+    columns = ["workspace", "files", "server", "CPU ms an edit", "wall ms to first findings", "resident MiB"]
+    table.show("Workspaces of four sizes", columns, rows)
+
+
+def wait_until_idle(client):
+    """Waits until the server has used no processor for a while."""
+    before, idle = client.seconds_so_far(), 0
+    while idle < 3:
+        time.sleep(0.02)
+        now = client.seconds_so_far()
+        idle = idle + 1 if now - before < 1e-4 else 0
+        before = now
 
 
 def resident(client):
@@ -172,7 +198,7 @@ def main():
     starts(commands, layer)
     requests(commands["ag-lsp"], numpy)
     burst(commands, layer)
-    large(commands, keras, layer)
+    four_workspaces(commands)
 
 
 main()

@@ -34,14 +34,21 @@ pub struct Oracle {
     db: Database,
     workspace: Arc<Workspace>,
     import_roots: Vec<SystemPathBuf>,
-    /// What inference is limited to; `None` if that is not known, because the documents have changed.
-    restriction: Option<Option<Vec<DocumentIndex>>>,
+    restriction: Restriction,
     /// Imports from the project's other files have unknown types, also from files that are no documents.
     is_isolated: bool,
     cancellation: Cancellation,
     cached: FxHashMap<Document, Vec<AnnotatedSource>>,
     /// The documents whose text in ty's database may differ from the file's on disk.
     replaced: BTreeSet<DocumentIndex>,
+}
+
+/// What inference is limited to.
+enum Restriction {
+    /// The documents or the search paths have changed since it was set.
+    Outdated,
+    Everything,
+    Documents(Vec<DocumentIndex>),
 }
 
 /// The documents, and their files in ty's database.
@@ -84,7 +91,7 @@ impl Oracle {
             db: Database::new(system),
             workspace: Arc::default(),
             import_roots: Vec::new(),
-            restriction: None,
+            restriction: Restriction::Outdated,
             is_isolated: false,
             cancellation: Cancellation::default(),
             cached: FxHashMap::default(),
@@ -111,7 +118,7 @@ impl Oracle {
         let program = imports::program(&self.db, roots, environment)?;
         self.db.set_program(program);
         self.import_roots = roots.to_vec();
-        self.restriction = None;
+        self.restriction = Restriction::Outdated;
         Ok(())
     }
 
@@ -304,7 +311,7 @@ impl TypeOracle for Oracle {
         }
         let order = |source: &Source| source.document;
         if !sources.iter().map(order).eq(self.workspace.sources.iter().map(order)) {
-            self.restriction = None;
+            self.restriction = Restriction::Outdated;
         }
         let is_replaced = |(source, file): (&Source, &Option<File>)| {
             source.edited.is_some()
@@ -327,10 +334,18 @@ impl TypeOracle for Oracle {
     }
 
     fn restrict(&mut self, documents: Option<&[DocumentIndex]>) {
-        if self.restriction.as_ref().is_some_and(|known| known.as_deref() == documents) {
+        let is_same = match (&self.restriction, documents) {
+            (Restriction::Outdated, _) => false,
+            (Restriction::Everything, wanted) => wanted.is_none(),
+            (Restriction::Documents(known), wanted) => wanted == Some(known),
+        };
+        if is_same {
             return;
         }
-        self.restriction = Some(documents.map(<[DocumentIndex]>::to_vec));
+        self.restriction = match documents {
+            Some(documents) => Restriction::Documents(documents.to_vec()),
+            None => Restriction::Everything,
+        };
         let documents = documents.unwrap_or_default().iter();
         let files = documents.filter_map(|position| self.workspace.file(*position));
         let mut near: Vec<String> = files

@@ -10,7 +10,20 @@ REPOSITORY = TOOLS.resolve().parents[3]
 FOLDER = REPOSITORY / "target" / "bench"
 
 # Wheels whose sources are analyzed. Their code is not executed.
-SOURCES = {"keras": "3.15.1", "tf-models-official": "2.20.0"}
+SOURCES = {
+    "keras": "3.15.1",
+    "tf-models-official": "2.20.0",
+    "tensorflow-cpu": "2.20.0",
+    "jax": "0.10.2",
+    "flax": "0.12.8",
+    "optax": "0.2.8",
+    "chex": "0.1.92",
+    "equinox": "0.13.8",
+    "numpy": "2.4.6",
+    "scipy": "1.17.1",
+    "scikit-learn": "1.9.1",
+    "networkx": "3.6.1",
+}
 
 
 def tool(name):

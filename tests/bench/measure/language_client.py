@@ -25,17 +25,24 @@ class LanguageClient:
         self.notify("exit", None)
         self.process.communicate()
 
-    def open(self, path):
+    def open(self, path, text=None):
+        """Opens a file, with a text that may differ from that on disk."""
         self.uri = path.resolve().as_uri()
-        document = {"uri": self.uri, "languageId": "python", "version": 0, "text": path.read_text()}
+        text = path.read_text() if text is None else text
+        document = {"uri": self.uri, "languageId": "python", "version": 0, "text": text}
         self.notify("textDocument/didOpen", {"textDocument": document})
 
     def replace_line(self, line, text):
         """Replaces a line; line numbers are 0-based."""
+        self.replace(line, line + 1, text)
+
+    def insert_line(self, line, text):
+        self.replace(line, line, text)
+
+    def replace(self, start, end, text):
+        """Replaces the lines from `start` to before `end`."""
         self.version += 1
-        position = {"line": line, "character": 0}
-        end = {"line": line + 1, "character": 0}
-        change = {"range": {"start": position, "end": end}, "text": text}
+        change = {"range": {"start": {"line": start, "character": 0}, "end": {"line": end, "character": 0}}, "text": text}
         document = {"uri": self.uri, "version": self.version}
         self.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
 
