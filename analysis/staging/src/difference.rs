@@ -3,7 +3,7 @@
 //! The type engine takes the result of a function without annotation for unknown, and the names that a function binds
 //! are local. So an edit inside a function affects other code only through `global` and `nonlocal` names, imports, and
 //! the attributes of its receiver. The first two are excluded here. Attributes are compared by the code that determines them
-//! ([`crate::attribute_code`]), and where that differs, by type ([`Difference::methods`]).
+//! (`attribute_code`), and where that differs, by type ([`Difference::methods`]).
 
 use std::sync::Arc;
 

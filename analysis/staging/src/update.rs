@@ -162,7 +162,7 @@ impl Run<'_> {
         }
         let rounds = cache.rounds.iter();
         let attributes: Vec<_> =
-            rounds.map(|round| self.ask(&round.assumptions, &[], &methods, true).attributes).collect();
+            rounds.map(|round| self.ask(&round.assumptions, &[], &methods, false).attributes).collect();
         by_method(&methods, &attributes)
     }
 

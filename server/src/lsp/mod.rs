@@ -7,7 +7,8 @@
 //! ```
 //!
 //! tower-lsp is the transport. A handler first puts its message into the owner's inbox. The owner applies
-//! edits, runs the analysis, and hands snapshots to worker threads; an edit cancels their computations.
+//! edits, and hands snapshots to worker threads, which load folders, run the analysis and answer requests; an edit
+//! cancels their computations.
 //! Notifications and requests to the client go through the outbox.
 
 mod backend;
