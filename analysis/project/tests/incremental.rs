@@ -1,6 +1,7 @@
 //! An edit re-runs only the queries it affects, and results do not depend on earlier edits.
 
 use std::collections::BTreeSet;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 
 use ag_db::finding::Finding;
@@ -290,6 +291,31 @@ fn findings_do_not_depend_on_earlier_edits() {
         }
     }
     println!("{compared} states");
+}
+
+/// The edit cancels the run, or comes after its end. Either way nothing of it is published.
+#[test]
+fn results_after_an_edit_during_a_run_are_those_of_the_new_text() {
+    for number in 0..10 {
+        let mut texts = vec![("model.py", MODEL.to_owned()), ("layers.py", LAYERS.to_owned())];
+        let mut engine = open(&texts, None);
+        ask(&mut engine);
+        texts[1].1 = format!("{LAYERS}\nLAST = {number}\n");
+        engine.set_editor_text(&root().join("layers.py"), texts[1].1.clone());
+        let run = engine.prepare_run();
+        let (started, start) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let progress = |_, _| {
+                let _ = started.send(());
+            };
+            ag_db::Cancelled::catch(AssertUnwindSafe(|| run.run(&progress))).is_err()
+        });
+        start.recv().expect("the run has begun");
+        texts[0].1 = MODEL.replace("LIMIT = 10.0", &format!("LIMIT = tf.constant({number}.0)"));
+        engine.set_editor_text(&root().join("model.py"), texts[0].1.clone());
+        thread.join().expect("only a cancellation unwinds");
+        assert_eq!(ask(&mut engine), ask(&mut open(&texts, None)));
+    }
 }
 
 /// Deletes, duplicates or moves a line, or replaces a word.

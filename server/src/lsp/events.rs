@@ -12,6 +12,7 @@ use super::converted;
 use super::documents::{self, Part, Source, path_of};
 use super::options::EditorOptions;
 use super::owner::Owner;
+use super::project::Project;
 use super::snapshot::project_of;
 
 /// Names of configuration files.
@@ -107,9 +108,9 @@ impl Owner {
                 self.folders.push(added);
             }
         }
-        let folders = &self.folders;
+        let folders = self.folders.clone();
         // A file outside every folder may be inside one now.
-        self.projects.retain(|project| project.is_workspace && folders.contains(&project.folder));
+        self.close_projects(|project| !project.is_workspace || !folders.contains(&project.folder));
         self.mark_all_edited();
     }
 
@@ -123,9 +124,16 @@ impl Owner {
 
     /// Reopens every project.
     pub(super) fn reopen(&mut self) {
-        self.projects.clear();
+        self.close_projects(|_| true);
         self.mark_all_edited();
         self.refresh();
+    }
+
+    /// Closes projects, and ends their runs.
+    fn close_projects(&mut self, is_closed: impl Fn(&Project) -> bool) {
+        for mut project in self.projects.extract_if(.., |project| is_closed(project)) {
+            project.engine.cancel_run();
+        }
     }
 
     fn mark_all_edited(&mut self) {
