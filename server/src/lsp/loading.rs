@@ -87,6 +87,7 @@ impl Owner {
             if let Err(error) = loader.begin(Arc::clone(&self.project_pool), self.inbox.clone(), progress) {
                 self.outbox.show(MessageType::ERROR, format!("ag-lsp: {error}"));
                 project.loading = None;
+                project.needs_run = true;
             }
         }
     }

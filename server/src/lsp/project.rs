@@ -128,9 +128,9 @@ impl Project {
         self.has_run = true;
     }
 
-    /// The results are not those of the current texts, or do not even have the open files.
+    /// The results are not those of the current texts, or there are none.
     pub(crate) fn is_busy(&self) -> bool {
-        self.is_running || self.needs_run || self.loading.as_ref().is_some_and(|loading| !loading.is_large)
+        self.is_running || self.needs_run || self.loading.is_some() && !self.has_run
     }
 
     /// Whether the project analyzes this file on disk even if it is not open.

@@ -23,7 +23,8 @@ impl Owner {
 
     /// When [`Self::proceed`] has something to do even if no message arrives.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let requests = self.waiting.iter().map(|waiting| waiting.since + self.timing.patience);
+        let requests = self.waiting.iter().filter(|_| self.has_results());
+        let requests = requests.map(|waiting| waiting.since + self.timing.patience);
         let loading = self.projects.iter().filter_map(|project| project.loading.as_ref());
         let has_documents = self.documents.iter().next().is_some();
         let loading = loading.filter(|loading| !loading.has_begun && !has_documents);
@@ -42,7 +43,7 @@ impl Owner {
                 continue;
             }
             let is_overdue = now.saturating_duration_since(waiting.since) >= self.timing.patience;
-            if is_busy && !is_overdue {
+            if is_busy && !(is_overdue && self.has_results()) {
                 self.waiting.push(waiting);
                 continue;
             }
@@ -60,6 +61,11 @@ impl Owner {
             self.is_unpublished = false;
             self.publish_diagnostics();
         }
+    }
+
+    /// Whether something is known of every project. Before that, a request has no answer.
+    fn has_results(&self) -> bool {
+        self.projects.iter().all(|project| project.has_run)
     }
 
     fn start_runs(&mut self) {

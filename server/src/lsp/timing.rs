@@ -4,7 +4,8 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timing {
-    /// How long a request waits for the analysis of the current text. After that it is answered from what is known.
+    /// How long a request waits for the analysis of the current text. After that it is answered from what is known. The
+    /// first analysis of a folder, or of its open files, is waited for.
     pub(crate) patience: Duration,
     /// How long the loading of a large folder waits for the client to open a file, which is analyzed first.
     pub(crate) opening: Duration,
