@@ -13,7 +13,7 @@ pub(crate) struct Timing {
 
 impl Default for Timing {
     fn default() -> Self {
-        Self { patience: Duration::from_millis(100), opening: Duration::from_millis(50) }
+        Self { patience: Duration::from_millis(200), opening: Duration::from_millis(50) }
     }
 }
 
