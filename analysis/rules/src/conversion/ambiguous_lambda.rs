@@ -1,8 +1,9 @@
 //! Two lambdas that AutoGraph cannot distinguish.
 
+use ruff_python_ast::token::TokenKind;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
-use ruff_text_size::{Ranged, TextRange};
+use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashSet;
 
 use crate::FileContext;
@@ -51,7 +52,7 @@ declare_rule! {
 }
 
 fn check(ctx: &FileContext) {
-    if !ctx.imports.uses("tensorflow") {
+    if !ctx.imports.uses("tensorflow") || !may_share_line(ctx) {
         return;
     }
     let mut staged = StagedNames { ctx, names: FxHashSet::default() };
@@ -76,6 +77,26 @@ fn check(ctx: &FileContext) {
         .help("write each lambda on its own line, or rename the parameters")
         .emit();
     }
+}
+
+/// Whether two lambdas begin in one statement or on one line. Few files have such lambdas, and tokens are fast to search.
+fn may_share_line(ctx: &FileContext) -> bool {
+    let (mut last, mut is_same_statement) = (None, false);
+    for token in ctx.parsed.tokens() {
+        match token.kind() {
+            TokenKind::Newline => is_same_statement = false,
+            TokenKind::Lambda => {
+                let between = |last: TextSize| ctx.text.get(last.to_usize()..token.start().to_usize());
+                let is_same_line = last.and_then(between).is_some_and(|text| !text.contains('\n'));
+                if is_same_statement || is_same_line {
+                    return true;
+                }
+                (last, is_same_statement) = (Some(token.start()), true);
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 /// The parameters' names, which AutoGraph compares.
