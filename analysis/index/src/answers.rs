@@ -145,15 +145,14 @@ impl CallSite {
             expression: _,
             place: _,
         } = self;
-        let places = |call: &Self| call.lambdas.iter().map(|(place, _)| place.clone()).collect::<Vec<_>>();
+        let place = |(place, _): &(ArgumentPlace, ExprId)| place.clone();
         *targets == other.targets
             && *arguments == other.arguments
             && *open == other.open
             && *implicit == other.implicit
             && *partial == other.partial
             && *lambda == other.lambda
-            && lambdas.len() == other.lambdas.len()
-            && places(self) == places(other)
+            && lambdas.iter().map(place).eq(other.lambdas.iter().map(place))
             && *functions == other.functions
             && *on_self == other.on_self
     }

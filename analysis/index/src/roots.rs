@@ -10,7 +10,7 @@ use crate::dialect::{Dialect, RootKind};
 use crate::ids::{ClassIndex, Code, FunctionIndex};
 use crate::index::FileIndex;
 use crate::static_arguments::{MoreStatic, StaticArguments};
-use ag_syntax::expressions::ExprId;
+use ag_syntax::expressions::{self, ExprId};
 use ag_syntax::imports::Imports;
 
 /// A decorator, call or method that makes a function a root.
@@ -328,19 +328,12 @@ fn boolean(value: &Expr) -> Option<bool> {
 /// `Feature.ALL`, `[Feature.LISTS, Feature.ASSERT_STATEMENTS]` -> the last names. [`name_features`] resolves
 /// variables.
 fn attribute_names(value: &Expr) -> Vec<Name> {
-    let elements: &[Expr] = match value {
-        Expr::List(list) => &list.elts,
-        Expr::Tuple(tuple) => &tuple.elts,
-        Expr::Set(set) => &set.elts,
-        Expr::NoneLiteral(_) => &[],
-        other => std::slice::from_ref(other),
-    };
     let name = |element: &Expr| match element {
         Expr::Attribute(attribute) => attribute.attr.id.clone(),
         Expr::Name(name) => name.id.clone(),
         _ => Name::new_static("ALL"),
     };
-    elements.iter().map(name).collect()
+    expressions::elements(value).iter().map(name).collect()
 }
 
 /// Resolves features that the module assigns to a variable, `OPTIONAL = tf.autograph.experimental.Feature.LISTS`.

@@ -35,10 +35,10 @@ impl FileIndex {
             .all(|nested| self.signatures.get(nested).is_some_and(|signature| !signature.binds_outside()))
     }
 
-    /// Whether an outermost function contains an import, `global` or `nonlocal`.
-    pub fn rebinds(&self, function: FunctionIndex) -> bool {
+    /// Whether an outermost function contains `global`. Names that it declares `nonlocal` are its own.
+    pub fn declares_global(&self, function: FunctionIndex) -> bool {
         self.with_nested(function)
-            .any(|nested| self.signatures.get(nested).is_none_or(|signature| signature.rebinds))
+            .any(|nested| self.signatures.get(nested).is_none_or(|signature| signature.declares_global))
     }
 
     /// The outermost function that contains a function, or the function itself.

@@ -1,5 +1,6 @@
 //! The arguments that a root declares static, as they are written: `static_argnums=0`, `static_argnames=("mode",)`.
 
+use ag_syntax::expressions;
 use ruff_python_ast::Expr;
 use ruff_python_ast::name::Name;
 
@@ -96,12 +97,5 @@ impl StaticArguments {
 
 /// The names and positions in a literal; `None` if the value does not consist of literals.
 fn literals(value: &Expr) -> Option<Vec<StaticArgument>> {
-    let elements: &[Expr] = match value {
-        Expr::List(list) => &list.elts,
-        Expr::Tuple(tuple) => &tuple.elts,
-        Expr::Set(set) => &set.elts,
-        Expr::NoneLiteral(_) => &[],
-        other => std::slice::from_ref(other),
-    };
-    elements.iter().map(StaticArgument::of).collect()
+    expressions::elements(value).iter().map(StaticArgument::of).collect()
 }

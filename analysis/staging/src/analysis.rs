@@ -211,7 +211,7 @@ impl Run<'_> {
         Round { assumptions, answers }
     }
 
-    /// Asks the oracle. `few`: it is worth to find out on which code the answers depend.
+    /// Asks the oracle. `few`: few scopes are queried, so it pays to find the code on which their types depend.
     pub(crate) fn ask(
         &mut self,
         assumptions: &Assumptions,

@@ -82,7 +82,8 @@ impl<'a> Slice<'a> {
     }
 }
 
-/// What a statement consists of. Definitions have no children: all that is in them belongs to the statement.
+/// What a statement consists of. A definition has no children: all that is in it belongs to the statement, so that the
+/// names that it declares `nonlocal` are bound by it.
 #[derive(Default)]
 struct Parts<'a> {
     children: Vec<&'a Stmt>,
@@ -135,6 +136,14 @@ impl<'a> SourceOrderVisitor<'a> for Parts<'a> {
             _ => {}
         }
         source_order::walk_expr(self, expression);
+    }
+
+    /// `import a.b` binds `a`.
+    fn visit_alias(&mut self, alias: &'a ast::Alias) {
+        let name = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
+        let name = name.split('.').next().unwrap_or(name);
+        self.bound.push(name);
+        self.mentioned.push(name);
     }
 
     fn visit_except_handler(&mut self, handler: &'a ast::ExceptHandler) {

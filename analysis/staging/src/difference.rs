@@ -1,9 +1,9 @@
 //! What an edit may affect outside the functions that it changes.
 //!
 //! The type engine takes the result of a function without annotation for unknown, and the names that a function binds
-//! are local. So an edit inside a function affects other code only through `global` and `nonlocal` names, imports, and
-//! the attributes of its receiver. The first two are excluded here. Attributes are compared by the code that determines them
-//! (`attribute_code`), and where that differs, by type ([`Difference::methods`]).
+//! are local. So an edit inside a function affects other code only through `global` names, the modules that it imports,
+//! and the attributes of its receiver. Edits that affect the first two are not confined. Attributes are compared by the
+//! code that determines them (`attribute_code`), and where that differs, by type ([`Difference::methods`]).
 
 use std::sync::Arc;
 
@@ -66,8 +66,8 @@ pub fn between(before: &Version, after: &Version) -> Option<Difference> {
                 return None;
             }
             if !same_code(before.slice(old.range), after.slice(new.range)) {
-                if before.index.rebinds(position)
-                    || after.index.rebinds(position)
+                if before.index.declares_global(position)
+                    || after.index.declares_global(position)
                     || before.is_generator(position) != after.is_generator(position)
                 {
                     return None;
@@ -99,10 +99,11 @@ pub fn between(before: &Version, after: &Version) -> Option<Difference> {
     (is_contained(before) && is_contained(after)).then_some(difference)
 }
 
-/// The same functions, classes around them, and number of roots.
+/// The same imports, functions, classes around them, and number of roots.
 fn same_outline(old: &FileIndex, new: &FileIndex) -> bool {
     let functions = old.definitions.functions.iter().zip(&new.definitions.functions);
     old.too_deep == new.too_deep
+        && old.imports == new.imports
         && old.definitions.functions.len() == new.definitions.functions.len()
         && functions
             .into_iter()
@@ -118,8 +119,7 @@ pub fn same_start(before: &FileIndex, after: &FileIndex, relevant: &FxHashSet<Na
         index.lambdas.iter().filter(|lambda| lambda.stages).map(|lambda| lambda.scope).collect()
     };
     let has_same_callers = |name: &Name| before.calls.get(name) == after.calls.get(name);
-    before.imports == after.imports
-        && before.names_keras2 == after.names_keras2
+    before.names_keras2 == after.names_keras2
         && before.roots.iter().zip(&after.roots).all(|(before, after)| same_root(before, after))
         && before
             .signatures
@@ -164,6 +164,7 @@ fn same_signature(before: &Signature, after: &Signature) -> bool {
         is_property,
         sets_attributes,
         rebinds,
+        declares_global,
         tests_values,
         is_dead,
         decorators,
@@ -180,6 +181,7 @@ fn same_signature(before: &Signature, after: &Signature) -> bool {
         && *is_property == after.is_property
         && *sets_attributes == after.sets_attributes
         && *rebinds == after.rebinds
+        && *declares_global == after.declares_global
         && *tests_values == after.tests_values
         && *is_dead == after.is_dead
         && *decorators == after.decorators

@@ -58,13 +58,15 @@ pub(crate) type AttributesByRound = FxHashMap<Scope, Vec<Option<Attributes>>>;
 impl Edited {
     /// The functions whose code has changed.
     pub(crate) fn scopes(&self) -> impl Iterator<Item = Scope> + '_ {
-        let scope = |function: &FunctionIndex| Scope { document: self.position, code: (*function).into() };
-        self.difference.functions.iter().map(scope)
+        self.difference.functions.iter().map(|function| self.scope(*function))
     }
 
     fn methods(&self) -> impl Iterator<Item = Scope> + '_ {
-        let scope = |function: &FunctionIndex| Scope { document: self.position, code: (*function).into() };
-        self.difference.methods.iter().map(scope)
+        self.difference.methods.iter().map(|method| self.scope(*method))
+    }
+
+    fn scope(&self, function: FunctionIndex) -> Scope {
+        Scope { document: self.position, code: function.into() }
     }
 }
 
@@ -188,7 +190,7 @@ impl Run<'_> {
     }
 }
 
-/// Regroups the attributes of methods by round.
+/// Groups attributes by method. They are given by round, in the order of the methods.
 fn by_method(methods: &[Scope], rounds: &[Vec<Option<Attributes>>]) -> AttributesByRound {
     let of = |at: usize| rounds.iter().map(|round| round.get(at).cloned().flatten()).collect();
     methods.iter().enumerate().map(|(at, method)| (*method, of(at))).collect()

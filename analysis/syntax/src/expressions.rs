@@ -24,6 +24,18 @@ pub fn of_function(def: &ast::StmtFunctionDef) -> Vec<&Expr> {
     of_body(&def.body)
 }
 
+/// The elements of a list, tuple or set, none for `None`, and any other expression itself: the ways to write several
+/// values, one or none in an option of a call.
+pub fn elements(value: &Expr) -> &[Expr] {
+    match value {
+        Expr::List(list) => &list.elts,
+        Expr::Tuple(tuple) => &tuple.elts,
+        Expr::Set(set) => &set.elts,
+        Expr::NoneLiteral(_) => &[],
+        other => std::slice::from_ref(other),
+    }
+}
+
 /// Returns all expressions of a module outside functions, in pre-order.
 pub fn of_body(body: &[Stmt]) -> Vec<&Expr> {
     let mut collector = Collector { expressions: Vec::new() };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ag_db::{Document, SharedSystem};
 use ag_index::ids::{Code, DocumentIndex, FunctionIndex};
+use ag_index::index::FileIndex;
 use ag_index::oracle::{Answer, Assumption, Question, Scope, Source, TypeOracle};
 use rayon::prelude::*;
 use ruff_db::files::{File, FilePath, system_path_to_file, vendored_path_to_file};
@@ -62,7 +63,7 @@ pub(crate) struct Workspace {
 
 /// Annotated source, and the inputs that it was generated from.
 struct AnnotatedSource {
-    source: Source,
+    index: Arc<FileIndex>,
     assumed: BTreeMap<Code, Assumption>,
     /// The code whose body it contains, sorted.
     asked: Vec<Code>,
@@ -149,45 +150,49 @@ impl Oracle {
             let (Some(source), Some(file)) = (workspace.source(position), workspace.file(position)) else {
                 continue;
             };
-            let assumed = question.assumptions.get(&position);
-            let text = source.edited.as_ref().or_else(|| question.texts.get(&position));
-            let annotated = match (assumed, text) {
-                _ if source.index.too_deep => match self.bundled() {
-                    Some(bundled) => with_text(&bundled, String::new()),
-                    None => continue,
-                },
-                (None, Some(text)) if probed(question, position).is_empty() => text.clone(),
-                (_, None) => {
-                    if file.source_text_override(&self.db).is_some() {
-                        file.set_source_text_override(&mut self.db).to(None);
-                    }
-                    continue;
-                }
-                (assumed, Some(text)) => {
-                    let none = BTreeMap::new();
-                    let assumed = assumed.unwrap_or(&none);
-                    match &slice {
-                        Some((document, slice)) if *document == position => {
-                            let asked = Asked::Slice(slice);
-                            self.annotated_source(
-                                source,
-                                text,
-                                file,
-                                assumed,
-                                &asked,
-                                probed(question, position),
-                            )
-                        }
-                        _ => self.cached_source(source, text, file, assumed, question, position),
-                    }
-                }
+            let wanted = self.wanted_text(question, slice.as_ref(), position, source, file);
+            let shown = file.source_text_override(&self.db);
+            let is_same = match (shown, &wanted) {
+                (Some(shown), Some(wanted)) => shown.as_str() == wanted.as_str(),
+                (None, Some(wanted)) => source_text(&self.db, file).as_str() == wanted.as_str(),
+                (shown, None) => shown.is_none(),
             };
-            let shown = source_text(&self.db, file);
-            if !std::ptr::eq(shown.as_str(), annotated.as_str()) && shown.as_str() != annotated.as_str() {
+            if !is_same {
                 let durability = if source.edited.is_some() { Durability::LOW } else { Durability::MEDIUM };
-                file.set_source_text_override(&mut self.db).with_durability(durability).to(Some(annotated));
+                file.set_source_text_override(&mut self.db).with_durability(durability).to(wanted);
             }
         }
+    }
+
+    /// The text of a document in ty's database; `None` for that on disk.
+    fn wanted_text(
+        &mut self,
+        question: &Question<'_>,
+        slice: Option<&(DocumentIndex, DependencySlice)>,
+        position: DocumentIndex,
+        source: &Source,
+        file: File,
+    ) -> Option<SourceText> {
+        if source.index.too_deep {
+            return Some(with_text(&self.bundled()?, String::new()));
+        }
+        let methods = in_document(question.methods, position);
+        let user = source.edited.as_ref().or_else(|| question.texts.get(&position))?;
+        let none = BTreeMap::new();
+        let assumed = match question.assumptions.get(&position) {
+            None if methods.is_empty() => return Some(user.clone()),
+            assumed => assumed.unwrap_or(&none),
+        };
+        if let Some((_, slice)) = slice.filter(|(document, _)| *document == position) {
+            return Some(self.annotated_source(source, user, file, assumed, &Asked::Slice(slice), methods));
+        }
+        let asked: Vec<Code> =
+            in_document(question.scopes, position).iter().map(|scope| scope.code).collect();
+        if methods.is_empty() {
+            return Some(self.cached_source(source, user, file, assumed, asked));
+        }
+        let is_asked = |function| asked.binary_search(&Code::Function(function)).is_ok();
+        Some(self.annotated_source(source, user, file, assumed, &Asked::Functions(&is_asked), methods))
     }
 
     fn cached_source(
@@ -196,18 +201,10 @@ impl Oracle {
         user: &SourceText,
         file: File,
         assumed: &BTreeMap<Code, Assumption>,
-        question: &Question<'_>,
-        position: DocumentIndex,
+        asked: Vec<Code>,
     ) -> SourceText {
-        let asked: Vec<Code> =
-            in_document(question.scopes, position).iter().map(|scope| scope.code).collect();
-        let is_asked = |function| asked.binary_search(&Code::Function(function)).is_ok();
-        let methods = probed(question, position);
-        if !methods.is_empty() {
-            return self.annotated_source(source, user, file, assumed, &Asked::Functions(&is_asked), methods);
-        }
         let cached = self.cached.entry(source.document).or_default();
-        cached.retain(|annotated| Arc::ptr_eq(&annotated.source.index, &source.index));
+        cached.retain(|annotated| Arc::ptr_eq(&annotated.index, &source.index));
         let has = |annotated: &AnnotatedSource| {
             asked.iter().all(|code| annotated.asked.binary_search(code).is_ok())
                 && annotated.assumed == *assumed
@@ -218,13 +215,14 @@ impl Oracle {
             cached.push(annotated);
             return text;
         }
+        let is_asked = |function| asked.binary_search(&Code::Function(function)).is_ok();
         let text = self.annotated_source(source, user, file, assumed, &Asked::Functions(&is_asked), &[]);
         let cached = self.cached.entry(source.document).or_default();
         if cached.len() >= MAX_CACHED {
             cached.remove(0);
         }
         cached.push(AnnotatedSource {
-            source: source.clone(),
+            index: Arc::clone(&source.index),
             assumed: assumed.clone(),
             asked,
             text: text.clone(),
@@ -412,11 +410,6 @@ fn in_document(scopes: &[Scope], document: DocumentIndex) -> &[Scope] {
     let start = scopes.partition_point(|scope| scope.document < document);
     let end = scopes.partition_point(|scope| scope.document <= document);
     scopes.get(start..end).unwrap_or_default()
-}
-
-/// The methods of a document whose attributes are queried.
-fn probed<'q>(question: &Question<'q>, document: DocumentIndex) -> &'q [Scope] {
-    in_document(question.methods, document)
 }
 
 /// What `infer` infers; nothing where ty panics, so that a bug of ty costs one function its types and not the project

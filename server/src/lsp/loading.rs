@@ -15,9 +15,6 @@ use super::progress::Progress;
 use crate::discovery;
 use crate::panics;
 
-/// Loading folders with fewer files takes less time than a progress bar needs to be seen.
-const MIN_FILES_FOR_PROGRESS: usize = 64;
-
 /// A workspace folder that is being loaded.
 pub(crate) struct Loading {
     pub(crate) since: Instant,
@@ -58,8 +55,7 @@ impl Loader {
     fn load(self, pool: &rayon::ThreadPool, outbox: Option<&Outbox>) -> Result<Engine, String> {
         let Self { folder, root, settings, environment, open, .. } = self;
         let inputs = discovery::discover(&[folder.to_string()], &folder, &root, &settings).0;
-        let shown = outbox.filter(|_| inputs.len() >= MIN_FILES_FOR_PROGRESS);
-        let progress = Progress::begin(shown, "Looking for staged functions");
+        let progress = Progress::begin(outbox, "Looking for staged functions");
         let mut engine = Engine::open(OsSystem::new(&folder), &root, settings, environment)
             .map_err(|it| it.to_string())?;
         let paths = inputs.into_iter().map(|input| input.path).chain(open);
@@ -77,13 +73,15 @@ impl Owner {
             let is_running = project.is_running || project.needs_run;
             let Some(loading) = &mut project.loading else { continue };
             let may_begin = has_documents || loading.since.elapsed() >= self.timing.opening;
-            let is_due = !loading.is_large || !is_running && may_begin;
+            let is_large = loading.is_large;
+            let is_due = !is_large || !is_running && may_begin;
             if !is_due || std::mem::replace(&mut loading.has_begun, true) {
                 continue;
             }
             let open = self.documents.iter().map(|(_, source)| source.path.clone());
             let loader = project.loader(open.collect());
-            let progress = self.client.progress.then(|| self.outbox.clone());
+            // A small folder is loaded before a progress bar could be seen.
+            let progress = (is_large && self.client.progress).then(|| self.outbox.clone());
             if let Err(error) = loader.begin(Arc::clone(&self.project_pool), self.inbox.clone(), progress) {
                 self.outbox.show(MessageType::ERROR, format!("ag-lsp: {error}"));
                 project.loading = None;

@@ -67,7 +67,7 @@ pub(crate) struct Owner {
     pub(super) latest_revision: Arc<AtomicU64>,
     /// Diagnostics may have changed since they were last computed.
     pub(super) is_unpublished: bool,
-    /// Counts the computations of diagnostics, of which only the last one is published.
+    /// Counts the computations of diagnostics, and the edits that outdate them: only the last one is published.
     pub(super) publications: u64,
     /// The requests that wait for runs, in the order of arrival.
     pub(super) waiting: Vec<Waiting>,
@@ -257,13 +257,9 @@ impl Owner {
     pub(super) fn publish_diagnostics(&mut self) {
         if !self.client.pulls_diagnostics {
             self.publications += 1;
-            let job = Publish {
-                revision: self.revision,
-                publication: self.publications,
-                inbox: self.inbox.clone(),
-            };
+            let publish = Publish { publication: self.publications, inbox: self.inbox.clone() };
             let snapshot = self.snapshot();
-            self.request_pool.spawn(move || Box::new(job).run(snapshot));
+            self.request_pool.spawn(move || publish.run(snapshot));
         }
     }
 

@@ -8,20 +8,19 @@ use tower_lsp::lsp_types::notification::PublishDiagnostics;
 use tower_lsp::lsp_types::{PublishDiagnosticsParams, Url};
 
 use super::diagnostics::{self, FileDiagnostics};
-use super::job::{Job, Outcome, catch};
+use super::job::{Outcome, catch};
 use super::options::DiagnosticMode;
 use super::owner::{Inbox, Owner};
 use super::snapshot::Snapshot;
 
 /// Computes the diagnostics of all reported documents.
 pub(crate) struct Publish {
-    pub(crate) revision: u64,
     pub(crate) publication: u64,
     pub(crate) inbox: Inbox,
 }
 
-impl Job for Publish {
-    fn run(self: Box<Self>, snapshot: Snapshot) {
+impl Publish {
+    pub(crate) fn run(self, snapshot: Snapshot) {
         let all = catch(|| {
             let uris = reported_uris(&snapshot);
             let diagnostics =
@@ -29,15 +28,11 @@ impl Job for Publish {
             uris.iter().filter_map(diagnostics).flatten().collect::<Vec<_>>()
         });
         drop(snapshot);
-        let Self { revision, publication, inbox } = *self;
+        let Self { publication, inbox } = self;
         // What cancels this job, an edit or the end of a run, schedules another one.
         if let Outcome::Done(all) = all {
-            inbox.update(move |owner| owner.publish(revision, publication, all));
+            inbox.update(move |owner| owner.publish(publication, all));
         }
-    }
-
-    fn outdated(self: Box<Self>) -> Option<Box<dyn Job>> {
-        None
     }
 }
 
@@ -59,9 +54,9 @@ pub(crate) fn reported_uris(snapshot: &Snapshot) -> Vec<Url> {
 }
 
 impl Owner {
-    /// The results of [`Publish`]. Only those of the last one are published.
-    fn publish(&mut self, revision: u64, publication: u64, all: Vec<FileDiagnostics>) {
-        if revision != self.revision || publication != self.publications {
+    /// The results of [`Publish`]. Outdated ones are dropped.
+    fn publish(&mut self, publication: u64, all: Vec<FileDiagnostics>) {
+        if publication != self.publications {
             return;
         }
         let reported_uris: FxHashSet<Url> = all.iter().map(|reported| reported.uri.clone()).collect();

@@ -126,6 +126,7 @@ impl Owner {
     /// Counts an edit: answers about older texts are outdated.
     pub(super) fn count_edit(&mut self) {
         self.revision += 1;
+        self.publications += 1;
         self.is_unpublished = true;
         self.latest_revision.store(self.revision, Ordering::Relaxed);
     }

@@ -27,6 +27,8 @@ pub struct Signature {
     pub stores: Vec<Name>,
     /// Its own code contains an import, `global` or `nonlocal`.
     pub rebinds: bool,
+    /// Its own code contains `global`.
+    pub declares_global: bool,
     /// It tests or iterates a value that may be a Tensor: see `plain::is_plainly_python`.
     pub tests_values: bool,
     /// Never defined: it is in the body of an `if` on a module constant that is `False`.
@@ -143,6 +145,7 @@ impl Signature {
             sets_attributes: false,
             stores: Vec::new(),
             rebinds: false,
+            declares_global: false,
             tests_values: false,
             is_dead: false,
             decorators,

@@ -218,6 +218,7 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
             && let Some(signature) = self.signature()
         {
             signature.rebinds = true;
+            signature.declares_global |= statement.is_global_stmt();
         }
         match statement {
             Stmt::FunctionDef(def) => self.function(def),
