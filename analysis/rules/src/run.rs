@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::context::{FileContext, FunctionContext};
 use super::registry::RULES;
-use super::{Check, Rule, path_certainty};
+use super::{Check, Rule, parameter_use, path_certainty};
 use ag_db::Db;
 use ag_db::diagnostic::{Diagnostic, Severity};
 use ag_db::{Document, text};
@@ -41,7 +41,10 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
     }
     let mut diagnostics = context.diagnostics.take();
     for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.severity != Severity::Info) {
-        if stage.overriding || !path_certainty::is_definitely_reached(&context, diagnostic.span.range) {
+        if stage.overriding
+            || !path_certainty::is_definitely_reached(&context, diagnostic.span.range)
+            || parameter_use::rests_on_unconfirmed(&context, diagnostic)
+        {
             diagnostic.severity = Severity::Info;
         }
     }
