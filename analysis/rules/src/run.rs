@@ -9,7 +9,7 @@ use ag_db::Db;
 use ag_db::diagnostic::{Diagnostic, Severity};
 use ag_db::{Document, text};
 use ag_index::index::{FunctionId, function_ast, tree};
-use ag_staging::{decisions, queries};
+use ag_staging::{decisions, queries, reached_from};
 
 /// The findings of one staged function, relative to its `def`.
 #[salsa::tracked(returns(ref))]
@@ -46,6 +46,11 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
             || parameter_use::rests_on_unconfirmed(&context, diagnostic)
         {
             diagnostic.severity = Severity::Info;
+        }
+    }
+    if let Some(root) = reached_from::step(db, stage) {
+        for diagnostic in &mut diagnostics {
+            diagnostic.why = diagnostic.why.iter().cloned().chain([root.clone()]).collect();
         }
     }
     diagnostics
