@@ -6,7 +6,8 @@
 //! index             functions, classes, imports, calls and roots of one file, from one walk over its tree
 //! roots             what makes a function a root: decorators, calls, base classes
 //! static_arguments  the arguments that a root does not trace
-//! assumed           the representation of assumed types
+//! type_expression   Python type expressions as data
+//! assumed           assumed types: bounded sets of type expressions
 //! assumptions       how a function is staged, with the assumed types of its parameters
 //! facts             what is known of an expression
 //! answers           the type oracle's answer for a function
@@ -32,3 +33,4 @@ pub mod place;
 pub mod roots;
 pub mod self_contained;
 pub mod static_arguments;
+pub mod type_expression;
