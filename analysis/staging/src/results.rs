@@ -1,7 +1,7 @@
 //! The results of a run, as inputs of the per-function queries.
 //!
-//! During the next run, the results of the last one remain valid for the functions whose text has not changed. The others
-//! count as not staged.
+//! During the next run, the results of the last one remain valid for the functions whose text has not changed. The
+//! others count as not staged.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! An update of the last run, after edits that affect only the functions that they change.
 //!
-//! A new run has the same assumptions in each round as the last run if it starts from the same state, and if the edited
-//! functions have the same calls, arguments, results, roots and attributes in each round. Then the results of all other
-//! functions remain valid, except for locations in the edited functions. So an update infers only the types of the edited
-//! functions, once under the assumptions of each round.
+//! A new run has the same assumptions in each round as the last run if it starts from the same state, and if the
+//! edited functions have the same calls, arguments, results, roots and attributes in each round. Then the results of
+//! all other functions remain valid, except for locations in the edited functions. So an update infers only the types
+//! of the edited functions, once under the assumptions of each round.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -412,8 +412,8 @@ fn in_document(scopes: &[Scope], document: DocumentIndex) -> &[Scope] {
     scopes.get(start..end).unwrap_or_default()
 }
 
-/// Runs `infer`. If ty panics, the result is empty, so that a bug in ty affects the types of one function only. The panic
-/// hook has reported the message.
+/// Runs `infer`. If ty panics, the result is empty, so that a bug in ty affects the types of only one function. The
+/// panic hook has reported the message.
 fn or_none<T: Default>(infer: impl FnOnce() -> T) -> T {
     std::panic::catch_unwind(AssertUnwindSafe(infer)).unwrap_or_else(|payload| {
         match payload.downcast_ref::<salsa::Cancelled>() {

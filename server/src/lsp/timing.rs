@@ -4,8 +4,8 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timing {
-    /// How long a request waits for the analysis of the current text before it is answered from the last results. If there
-    /// are none yet, it waits for the first.
+    /// How long a request waits for the analysis of the current text before it is answered from the last results. If
+    /// there are none yet, it waits for the first.
     pub(crate) patience: Duration,
     /// How long the loading of a large folder waits for the client to open a file, which is analyzed first.
     pub(crate) opening: Duration,

@@ -100,8 +100,8 @@ fn every_rule_is_in_the_table() {
     }
 }
 
-/// Paths are the texts in backticks that contain a `/`. Of a path with a placeholder, such as `<rule>.rs`, only the folder
-/// before it is checked.
+/// Paths are the texts in backticks that contain a `/`. Of a path with a placeholder, such as `<rule>.rs`, only the
+/// folder before it is checked.
 #[test]
 fn recipes_name_files_that_exist() {
     let page = std::fs::read_to_string(format!("{REPOSITORY}/CONTRIBUTING.md")).expect("the page");

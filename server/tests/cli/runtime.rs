@@ -1,5 +1,5 @@
-//! `ag-lsp run` and `ag-lsp graph` without the runtime: the error names the missing package and how to install it. The tests
-//! of the runtime cover both commands with the runtime.
+//! `ag-lsp run` and `ag-lsp graph` without the runtime: the error names the missing package and how to install it.
+//! The tests of the runtime cover both commands with the runtime.
 
 use crate::project::Project;
 
