@@ -1,6 +1,7 @@
 //! Dialects: families of libraries with the same roots and the same meaning of a staged condition.
 
 use crate::assumed::AssumedType;
+use crate::type_expression::{Placeholder, TypeExpression};
 use serde::{Deserialize, Serialize};
 
 /// A family of libraries with the same roots and the same meaning of a staged condition.
@@ -61,10 +62,12 @@ impl Dialect {
     /// The assumed type of an argument of staged code: a Tensor, or a structure of Tensors.
     pub fn assumed_argument(self) -> AssumedType {
         match self {
-            Self::Tensorflow | Self::Keras => AssumedType::of("ag_argument_"),
+            Self::Tensorflow | Self::Keras => {
+                AssumedType::of(TypeExpression::Placeholder(Placeholder::Argument))
+            }
             dialect => {
                 let (module, class) = dialect.tensor_class();
-                AssumedType::class(module, class)
+                AssumedType::of(TypeExpression::class(module, class))
             }
         }
     }
