@@ -42,6 +42,14 @@ fn unconverted(reason: Unconverted) -> &'static str {
     }
 }
 
+/// A binding time, in the words of the dialect: what AutoGraph converts is *staged*, other libraries only trace.
+pub(super) fn binding(binding: Binding, stage: &Stage) -> &'static str {
+    match binding {
+        Binding::Staged if !stage.dialect.converts() => "traced",
+        _ => binding.as_str(),
+    }
+}
+
 /// What happens to a decision of this binding time.
 pub(super) fn decision(kind: ConstructKind, binding: Binding, stage: &Stage) -> String {
     let what = match kind {
@@ -59,10 +67,16 @@ pub(super) fn decision(kind: ConstructKind, binding: Binding, stage: &Stage) -> 
     let does = match (binding, kind.is_loop()) {
         (Binding::Staged, true) if stage.converts => "is **staged**: it becomes a loop of the graph",
         (Binding::Staged, false) if stage.converts => "is **staged**: the graph evaluates it",
-        (Binding::Staged, _) => "is on a **staged** value, which has no Python value yet",
+        (Binding::Staged, _) if stage.dialect.converts() => {
+            "is on a **staged** value, which has no Python value yet"
+        }
+        (Binding::Staged, _) => "is on a **traced** value, which has no Python value yet",
         (Binding::Python, true) => "is **python**: it runs while the graph is built and is unrolled",
         (Binding::Python, false) => "is **python**: it is evaluated once, while the graph is built",
-        (Binding::Mixed, _) => "is **mixed**: staged for some callers, python for others",
+        (Binding::Mixed, _) if stage.dialect.converts() => {
+            "is **mixed**: staged for some callers, python for others"
+        }
+        (Binding::Mixed, _) => "is **mixed**: traced for some callers, python for others",
         (Binding::Unknown, _) => "is of **unknown** binding time",
     };
     format!("{what} {does}.")

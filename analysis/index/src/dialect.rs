@@ -48,6 +48,14 @@ impl Dialect {
         matches!(self, Self::Tensorflow | Self::Autograph | Self::Pennylane)
     }
 
+    /// What the users of its libraries call a value of traced code: "a Tensor", "a tracer".
+    pub fn traced_value(self) -> &'static str {
+        match self {
+            Self::Jax => "a tracer",
+            _ => "a Tensor",
+        }
+    }
+
     /// The Tensor class of the dialect, the type of a parameter without other evidence: (module, name).
     pub fn tensor_class(self) -> (&'static str, &'static str) {
         match self {

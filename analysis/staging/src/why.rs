@@ -215,7 +215,7 @@ impl Reasons<'_> {
             Some(_) => "int",
             None => fact.shown.as_str(),
         });
-        description(binding::of_test(expression, self.lookup), shown)
+        description(self.stage.dialect, binding::of_test(expression, self.lookup), shown)
     }
 
     fn push(&self, expression: &Expr, message: String, steps: &mut Vec<Step>) {
