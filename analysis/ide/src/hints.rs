@@ -91,7 +91,7 @@ fn decisions(here: &StagedHere) -> impl Iterator<Item = Hint> {
             offset: construct.test_range.end() + here.base(),
             kind,
             label: words::binding(construct.binding, here.stage).to_owned(),
-            summary: words::decision(construct.kind, construct.binding, here.stage),
+            summary: words::decision(construct, here.stage),
             why: here.notes(&construct.why),
         })
     })

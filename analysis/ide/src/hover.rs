@@ -62,7 +62,7 @@ pub fn hover(db: &dyn Db, document: Document, offset: TextSize) -> Option<Hover>
         range = Some(expression.range());
     }
     if let Some(decision) = decision {
-        paragraphs.push(Paragraph::Text(words::decision(decision.kind, decision.binding, here.stage)));
+        paragraphs.push(Paragraph::Text(words::decision(decision, here.stage)));
         let why = Paragraph::Why(here.notes(&decision.why));
         if !paragraphs.contains(&why) {
             paragraphs.push(why);
@@ -78,7 +78,7 @@ pub fn explanation(db: &dyn Db, document: Document, offset: TextSize) -> Option<
     let mut paragraphs = function(&here);
     for construct in here.constructs() {
         let test = one_line(here.text(construct.test_range));
-        let decision = words::decision(construct.kind, construct.binding, here.stage);
+        let decision = words::decision(construct, here.stage);
         paragraphs.push(Paragraph::Text(format!("`{} {test}` — {decision}", construct.kind.as_str())));
         paragraphs.push(Paragraph::Why(here.notes(&construct.why)));
     }

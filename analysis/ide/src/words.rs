@@ -1,9 +1,9 @@
 //! Descriptions of staging, one line of Markdown each.
 
 use ag_index::assumptions::{Stage, Unconverted};
-use ag_index::dialect::Dialect;
+use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::Binding;
-use ag_staging::construct::ConstructKind;
+use ag_staging::construct::{Construct, ConstructKind};
 use ag_staging::stages::root_name;
 
 /// "a tf.function", "called from a jitted function".
@@ -51,7 +51,8 @@ pub(super) fn binding(binding: Binding, stage: &Stage) -> &'static str {
 }
 
 /// What happens to a decision of this binding time.
-pub(super) fn decision(kind: ConstructKind, binding: Binding, stage: &Stage) -> String {
+pub(super) fn decision(construct: &Construct, stage: &Stage) -> String {
+    let (kind, binding) = (construct.kind, construct.binding);
     let what = match kind {
         ConstructKind::If => "This `if`",
         ConstructKind::While => "This `while`",
@@ -71,6 +72,12 @@ pub(super) fn decision(kind: ConstructKind, binding: Binding, stage: &Stage) -> 
             "is on a **staged** value, which has no Python value yet"
         }
         (Binding::Staged, _) => "is on a **traced** value, which has no Python value yet",
+        (Binding::Python, _) if construct.reads_tensor && stage.mode == RootKind::TorchCompile => {
+            "is on a number that is read from a Tensor: it needs a graph break, and Python evaluates it on each call"
+        }
+        (Binding::Python, _) if construct.reads_tensor && stage.mode == RootKind::TorchExport => {
+            "is on a number that is read from a Tensor, which has no value yet"
+        }
         (Binding::Python, true) => "is **python**: it runs while the graph is built and is unrolled",
         (Binding::Python, false) => "is **python**: it is evaluated once, while the graph is built",
         (Binding::Mixed, _) if stage.dialect.converts() => {

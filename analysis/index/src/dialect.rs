@@ -101,6 +101,8 @@ pub enum RootKind {
     TorchExport,
     /// `@torch.jit.script`, `torch.jit.script(f)`.
     TorchScript,
+    /// `torch.jit.trace(f, example)`: runs the function once, and records its operations.
+    TorchTrace,
     /// `@jax.jit`, `jax.jit(f)`, `partial(jax.jit, …)`, `pmap`.
     JaxJit,
     /// `jax.vmap(f)`: traces only values that depend on a mapped argument.

@@ -83,6 +83,14 @@ pub(super) fn receives_tensor(ctx: &FunctionContext, parameter: &str) -> bool {
     true
 }
 
+/// Whether the call that leads here passes an expression for `parameter` that satisfies `accepts`.
+pub(super) fn receives(ctx: &FunctionContext, parameter: &str, accepts: &dyn Fn(&Expr) -> bool) -> bool {
+    let callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
+    ctx.stage.root.is_none()
+        && argument(ctx.db, ctx.stage, &callee, &Name::new(parameter))
+            .is_some_and(|(_, value)| accepts(value))
+}
+
 /// The argument that the call of `callee` passes for the parameter `name`, and the calling function.
 fn argument<'db>(
     db: &'db dyn Db,

@@ -20,6 +20,7 @@ pub mod decisions;
 pub mod difference;
 pub mod fixpoint;
 pub mod hierarchy;
+pub mod host_numbers;
 mod import_cycles;
 mod moves;
 pub mod options;

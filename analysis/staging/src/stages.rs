@@ -244,6 +244,7 @@ pub fn root_name(root: Option<RootKind>) -> &'static str {
         Some(RootKind::TorchCompile) => "a torch.compile'd function",
         Some(RootKind::TorchExport) => "an exported function",
         Some(RootKind::TorchScript) => "a TorchScript function",
+        Some(RootKind::TorchTrace) => "a traced function",
         Some(RootKind::JaxJit) => "a jitted function",
         Some(RootKind::JaxVmap) => "a mapped function",
         Some(RootKind::Qjit) => "a qjit function",
