@@ -55,7 +55,15 @@ const fn jax(
     Caller { name, dialect: Dialect::Jax, functions, given, converts: false }
 }
 
-/// From the libraries' documentation (TensorFlow 2.21, jax 0.7).
+const fn keras(
+    name: &'static str,
+    functions: &'static [(usize, &'static str)],
+    given: &'static [Given],
+) -> Caller {
+    Caller { name, dialect: Dialect::Keras, functions, given, converts: false }
+}
+
+/// From the libraries' documentation (TensorFlow 2.21, Keras 3.15, jax 0.7).
 pub static CALLERS: &[Caller] = &[
     tf("tensorflow.cond", &[(1, "true_fn"), (2, "false_fn")], &[], false),
     tf("tensorflow.while_loop", &[(0, "cond"), (1, "body")], &[Spread(2, "loop_vars")], false),
@@ -65,6 +73,13 @@ pub static CALLERS: &[Caller] = &[
     tf("tensorflow.scan", &[(0, "fn")], &[Argument(2, "initializer"), Slice(1, "elems")], false),
     tf("tensorflow.foldl", &[(0, "fn")], &[Argument(2, "initializer"), Slice(1, "elems")], false),
     tf("tensorflow.foldr", &[(0, "fn")], &[Argument(2, "initializer"), Slice(1, "elems")], false),
+    keras("keras.ops.cond", &[(1, "true_fn"), (2, "false_fn")], &[]),
+    keras("keras.ops.switch", &[(1, "branches")], &[Rest(2)]),
+    keras("keras.ops.while_loop", &[(0, "cond"), (1, "body")], &[Spread(2, "loop_vars")]),
+    keras("keras.ops.fori_loop", &[(2, "body_fun")], &[Tensor, Argument(3, "init_val")]),
+    keras("keras.ops.map", &[(0, "f")], &[Slice(1, "xs")]),
+    keras("keras.ops.vectorized_map", &[(0, "function")], &[Slice(1, "elements")]),
+    keras("keras.ops.scan", &[(0, "f")], &[Argument(1, "init"), Slice(2, "xs")]),
     jax("jax.lax.cond", &[(1, "true_fun"), (2, "false_fun")], &[Rest(3)]),
     jax("jax.lax.switch", &[(1, "branches")], &[Rest(2)]),
     jax("jax.lax.while_loop", &[(0, "cond_fun"), (1, "body_fun")], &[Argument(2, "init_val")]),

@@ -95,6 +95,8 @@ pub enum RootKind {
     ControlFlowBody,
     /// `Layer.call`, `Model.train_step`, `Loss.call`, …: methods that Keras traces.
     KerasMethod,
+    /// A function that Keras calls with Tensors: a loss or metric given to `compile`, an activation.
+    KerasFunction,
     /// `@torch.compile`, `torch.compile(f)`.
     TorchCompile,
     /// `torch.export.export(m, …)`.

@@ -172,8 +172,21 @@ impl FileIndex {
                 let class = self.definitions.classes.get(self.class_around(scope)?)?;
                 class.methods.iter().rev().copied().find(|method| self.short_name(*method) == name.as_str())
             }
+            Reference::Result(name) => self.returned_function(self.lookup_name(name, scope)?),
             Reference::Other => None,
         }
+    }
+
+    /// The nested function that a function returns by name.
+    fn returned_function(&self, factory: FunctionIndex) -> Option<FunctionIndex> {
+        let [name] = self.signatures.get(factory)?.returned.as_slice() else { return None };
+        let mut nested = self
+            .definitions
+            .functions
+            .iter_enumerated()
+            .rev()
+            .filter(|(_, entry)| entry.parent == Some(factory) && entry.class.is_none());
+        nested.find(|(function, _)| self.short_name(*function) == name.as_str()).map(|(function, _)| function)
     }
 
     /// Resolves a name by Python's scoping: functions nested in the enclosing functions, then the module's.

@@ -5,6 +5,7 @@
 //! definitions       the functions and classes of a file
 //! index             functions, classes, imports, calls and roots of one file, from one walk over its tree
 //! roots             what makes a function a root: decorators, calls, base classes
+//! keras_functions   the functions that are given to Keras
 //! static_arguments  the arguments that a root does not trace
 //! type_expression   Python type expressions as data
 //! assumed           assumed types: bounded sets of type expressions
@@ -25,6 +26,7 @@ pub mod dialect;
 pub mod facts;
 pub mod ids;
 pub mod index;
+mod keras_functions;
 pub mod lambdas;
 pub mod locate;
 pub mod modules;

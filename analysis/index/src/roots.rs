@@ -9,6 +9,7 @@ use crate::callbacks;
 use crate::dialect::{Dialect, RootKind};
 use crate::ids::{ClassIndex, Code, FunctionIndex};
 use crate::index::FileIndex;
+use crate::keras_functions;
 use crate::static_arguments::{MoreStatic, StaticArguments};
 use ag_syntax::expressions::{self, ExprId};
 use ag_syntax::imports::Imports;
@@ -48,6 +49,8 @@ pub enum Reference {
     Name(Name),
     /// `self.method`.
     SelfAttribute(Name),
+    /// `make_loss(0.5)`: the function that a function returns.
+    Result(Name),
     Other,
 }
 
@@ -207,6 +210,16 @@ fn all_of_call(imports: &Imports, call: &ast::ExprCall, scope: Code) -> Vec<Foun
             })
             .collect();
     }
+    let given = keras_functions::given(imports, call, callee.as_deref());
+    if !given.is_empty() {
+        let dialect = if imports.uses("tf_keras") { Dialect::Tensorflow } else { Dialect::Keras };
+        let site = |given: keras_functions::Given| {
+            let function = innermost(imports, given.function);
+            let site = plain(function, dialect, given.kind, dialect.converts());
+            found(site, function, None)
+        };
+        return given.into_iter().map(site).collect();
+    }
     if let Some(method) = callbacks::dataset_method(call)
         && imports.uses("tensorflow")
     {
@@ -230,12 +243,16 @@ fn innermost<'a>(imports: &Imports, mut expression: &'a Expr) -> &'a Expr {
     expression
 }
 
-/// `f` -> Name, `self.f` -> `SelfAttribute`.
+/// `f` -> Name, `self.f` -> `SelfAttribute`, `make()` -> `Result`.
 pub fn reference(expression: &Expr) -> Reference {
     match expression {
         Expr::Name(name) => Reference::Name(name.id.clone()),
         Expr::Attribute(attribute) => match attribute.value.as_ref() {
             Expr::Name(name) if name.id == "self" => Reference::SelfAttribute(attribute.attr.id.clone()),
+            _ => Reference::Other,
+        },
+        Expr::Call(call) => match call.func.as_ref() {
+            Expr::Name(name) => Reference::Result(name.id.clone()),
             _ => Reference::Other,
         },
         _ => Reference::Other,

@@ -167,6 +167,7 @@ fn same_signature(before: &Signature, after: &Signature) -> bool {
         declares_global,
         tests_values,
         is_dead,
+        returned,
         decorators,
         return_annotation,
         returns_at: _,
@@ -184,6 +185,7 @@ fn same_signature(before: &Signature, after: &Signature) -> bool {
         && *declares_global == after.declares_global
         && *tests_values == after.tests_values
         && *is_dead == after.is_dead
+        && *returned == after.returned
         && *decorators == after.decorators
 }
 

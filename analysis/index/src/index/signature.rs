@@ -34,6 +34,8 @@ pub struct Signature {
     pub tests_values: bool,
     /// Never defined: it is in the body of an `if` on a module constant that is `False`.
     pub is_dead: bool,
+    /// The nested functions that it returns by name, without duplicates.
+    pub returned: Vec<Name>,
     /// Names of decorators that stop conversion: `do_not_convert`, `lru_cache`, …
     pub decorators: Vec<Name>,
 }
@@ -149,6 +151,7 @@ impl Signature {
             declares_global: false,
             tests_values: false,
             is_dead: false,
+            returned: Vec::new(),
             decorators,
         }
     }

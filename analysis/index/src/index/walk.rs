@@ -151,6 +151,24 @@ impl Walk {
         }
     }
 
+    /// Records a nested function that the current one returns.
+    fn returns(&mut self, name: &Name) {
+        let Some(function) = self.scope.function() else { return };
+        let functions = &self.index.definitions.functions;
+        let Some(range) = functions.get(function).map(|entry| entry.range) else { return };
+        let is_nested = functions
+            .iter()
+            .skip(function.as_usize() + 1)
+            .take_while(|entry| range.contains_range(entry.range))
+            .any(|entry| entry.parent == Some(function) && entry.path.name() == name.as_str());
+        if is_nested
+            && let Some(signature) = self.signature()
+            && !signature.returned.contains(name)
+        {
+            signature.returned.push(name.clone());
+        }
+    }
+
     fn stores(&mut self, attribute: &Name) {
         if let Some(signature) = self.signature()
             && !signature.stores.contains(attribute)
@@ -241,6 +259,12 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
                 }
                 for clause in &node.elif_else_clauses {
                     clause.test.iter().for_each(|test| self.test(test));
+                }
+                source_order::walk_stmt(self, statement);
+            }
+            Stmt::Return(node) => {
+                if let Some(name) = node.value.as_deref().and_then(Expr::as_name_expr) {
+                    self.returns(&name.id);
                 }
                 source_order::walk_stmt(self, statement);
             }

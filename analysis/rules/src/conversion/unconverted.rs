@@ -88,7 +88,8 @@ pub(super) fn may_be_flag(ctx: &FunctionContext, test: &Expr) -> bool {
             definitions.iter().any(|definition| matches!(definition.kind, DefKind::Parameter(_)));
         let annotated =
             ctx.parameter(&name.id).is_some_and(|parameter| parameter.source == Source::Annotation);
-        is_parameter && !annotated
+        // Keras calls losses and metrics with Tensors.
+        is_parameter && !annotated && ctx.root() != Some(RootKind::KerasFunction)
     })
 }
 

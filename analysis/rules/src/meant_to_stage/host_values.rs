@@ -1,17 +1,26 @@
 //! AG307: a symbolic Tensor passed to a library that needs its value.
 
-use ruff_python_ast::{Expr, ExprCall};
+use ruff_python_ast::{Expr, ExprAttribute, ExprCall, ExprFString, ExprSubscript};
 use ruff_text_size::Ranged;
 
 use crate::FunctionContext;
 use crate::declare::declare_rule;
 use crate::guards::is_guarded;
-use ag_index::facts::TensorKind;
+use crate::tracing;
+use crate::tracing::Origin;
+use ag_index::dialect::{Dialect, RootKind};
+use ag_index::facts::{Alternative, Binding, Fact, TensorKind};
 
 declare_rule! {
     /// ## What it does
-    /// Reports Tensors passed to functions of NumPy or `math`, and the methods `.numpy()`, `.item()` and
-    /// `.tolist()` in staged code.
+    /// Reports in staged code:
+    ///
+    /// - Tensors passed to functions of NumPy or `math`
+    /// - the methods `.numpy()`, `.item()` and `.tolist()`, and those that only arrays, strings or torch's Tensors
+    ///   have: `.astype(…)`, `.reshape(…)`, `.decode()`
+    /// - a Tensor in an f-string with a format, and as an argument of `round` and `hash`
+    /// - where AutoGraph does not convert, a Tensor as an argument of `float`, `int`, `len` and `range`, and as the index
+    ///   of a Python list
     ///
     /// ## Why is this bad?
     /// While the graph is built, a Tensor is symbolic and has no value yet. NumPy and `math` compute
@@ -49,6 +58,7 @@ declare_rule! {
     /// NotImplementedError: Cannot convert a symbolic tf.Tensor (x:0) to a numpy array.
     /// TypeError: must be real number, not SymbolicTensor
     /// AttributeError: 'SymbolicTensor' object has no attribute 'numpy'
+    /// TypeError: float() argument must be a string or a real number, not 'SymbolicTensor'
     /// ```
     pub(crate) static HOST_VALUES = {
         code: "AG307", name: "host-value",
@@ -72,12 +82,19 @@ const HARMLESS: [&str; 8] = [
 ];
 
 fn check(ctx: &FunctionContext) {
+    let numpy_methods = numpy_methods_are_enabled(ctx);
     for expression in ctx.expressions() {
-        if let Expr::Call(call) = expression
-            && !is_guarded(ctx, call.range())
-        {
-            library(ctx, call);
-            method(ctx, call);
+        match expression {
+            Expr::Call(call) if !is_guarded(ctx, call.range()) => {
+                library(ctx, call);
+                value_method(ctx, call);
+                builtin(ctx, call);
+            }
+            Expr::Attribute(attribute) if !numpy_methods => array_attribute(ctx, attribute),
+            // In converted code `dynamic-key` reports it.
+            Expr::Subscript(item) if !ctx.converts() => list_index(ctx, item),
+            Expr::FString(text) => formatted(ctx, text),
+            _ => {}
         }
     }
 }
@@ -92,7 +109,7 @@ fn library(ctx: &FunctionContext, call: &ExprCall) {
     };
     let holds_tensor = |argument: &&Expr| match argument {
         Expr::List(list) => list.elts.iter().any(|element| ctx.fact(element).is_tensor()),
-        argument => ctx.fact(argument).is_tensor(),
+        argument => ctx.fact(argument).is_tensor() || is_element(ctx, argument),
     };
     let Some(argument) = call.arguments.args.iter().find(holds_tensor) else { return };
     if asks_for_type(ctx, argument) {
@@ -112,6 +129,14 @@ fn library(ctx: &FunctionContext, call: &ExprCall) {
     .emit();
 }
 
+/// The parameter of a function that a Dataset calls: a Tensor, or a structure of Tensors, which NumPy converts as well.
+fn is_element(ctx: &FunctionContext, argument: &Expr) -> bool {
+    ctx.root() == Some(RootKind::DatasetCallback)
+        && argument.is_name_expr()
+        && ctx.fact(argument).binding() == Binding::Staged
+        && tracing::origin(ctx, argument) == Origin::Assumed
+}
+
 /// `isinstance(x, tf.Tensor)` anywhere: the function handles several types.
 fn asks_for_type(ctx: &FunctionContext, value: &Expr) -> bool {
     let Some(name) = value.as_name_expr() else { return false };
@@ -126,12 +151,22 @@ fn asks_for_type(ctx: &FunctionContext, value: &Expr) -> bool {
     })
 }
 
+/// A Tensor; with the evidence of a use that only arrays have, a parameter that is assumed to be one, too.
+fn is_array(ctx: &FunctionContext, value: &Expr) -> bool {
+    let fact = ctx.fact(value);
+    let is_one = matches!(
+        fact.alternatives.as_slice(),
+        [Alternative::Tensor { kind: TensorKind::Tensor | TensorKind::Variable, .. }]
+    );
+    is_one && (!fact.unknown || value.is_name_expr() && tracing::origin(ctx, value) == Origin::Assumed)
+}
+
 /// `x.numpy()`.
-fn method(ctx: &FunctionContext, call: &ExprCall) {
+fn value_method(ctx: &FunctionContext, call: &ExprCall) {
     let Some(method) = call.func.as_attribute_expr() else { return };
-    let is_host = matches!(method.attr.as_str(), "numpy" | "item" | "tolist");
-    let kind = ctx.fact(&method.value).tensor_kind();
-    if !is_host || !matches!(kind, Some(TensorKind::Tensor | TensorKind::Variable)) {
+    let is_host =
+        matches!(method.attr.as_str(), "numpy" | "item" | "tolist") && call.arguments.args.is_empty();
+    if !is_host || !is_array(ctx, &method.value) {
         return;
     }
     let base = ctx.text(&*method.value);
@@ -146,4 +181,132 @@ fn method(ctx: &FunctionContext, call: &ExprCall) {
     .why(ctx.why(&method.value))
     .help("use TensorFlow operations on the Tensor, or wrap the code in `tf.py_function`")
     .emit();
+}
+
+/// Attributes of arrays, strings and torch's Tensors that TensorFlow's Tensors do not have, and what replaces them.
+const ARRAY_ATTRIBUTES: [(&str, &str); 24] = [
+    ("astype", "`tf.cast`"),
+    ("reshape", "`tf.reshape`"),
+    ("flatten", "`tf.reshape(x, [-1])`"),
+    ("ravel", "`tf.reshape(x, [-1])`"),
+    ("transpose", "`tf.transpose`"),
+    ("T", "`tf.transpose`"),
+    ("squeeze", "`tf.squeeze`"),
+    ("mean", "`tf.reduce_mean`"),
+    ("std", "`tf.math.reduce_std`"),
+    ("sum", "`tf.reduce_sum`"),
+    ("max", "`tf.reduce_max`"),
+    ("min", "`tf.reduce_min`"),
+    ("argmax", "`tf.argmax`"),
+    ("argmin", "`tf.argmin`"),
+    ("clip", "`tf.clip_by_value`"),
+    ("cumsum", "`tf.cumsum`"),
+    ("nonzero", "`tf.where`"),
+    ("swapaxes", "`tf.transpose`"),
+    ("copy", "`tf.identity`"),
+    ("tobytes", "`tf.io.serialize_tensor`"),
+    ("decode", "`tf.strings` or `tf.py_function`"),
+    ("permute", "`tf.transpose`"),
+    ("unsqueeze", "`tf.expand_dims`"),
+    ("detach", "`tf.stop_gradient`"),
+];
+
+/// `x.astype(np.float32)`, `text.decode()`: the attribute does not exist.
+fn array_attribute(ctx: &FunctionContext, attribute: &ExprAttribute) {
+    let name = attribute.attr.as_str();
+    let Some((_, instead)) = ARRAY_ATTRIBUTES.iter().find(|(known, _)| *known == name) else { return };
+    // A backend other than TensorFlow has some of these.
+    let is_tensorflow = ctx.dialect() == Dialect::Tensorflow || ctx.imports.uses("tensorflow");
+    // An object that is only assumed to be a Tensor may have a method of that name.
+    let is_array = match ctx.fact(&attribute.value).unknown {
+        true => matches!(name, "astype") && is_array(ctx, &attribute.value),
+        false => is_array(ctx, &attribute.value) && tracing::origin(ctx, &attribute.value) != Origin::Outside,
+    };
+    if !is_tensorflow || !is_array || !attribute.ctx.is_load() || is_guarded(ctx, attribute.range()) {
+        return;
+    }
+    let base = ctx.text(&*attribute.value);
+    ctx.report(
+        &HOST_VALUES,
+        attribute,
+        format!("`{base}` is a symbolic Tensor, which has no attribute `{name}`"),
+    )
+    .why(ctx.why(&attribute.value))
+    .help(format!("use {instead}"))
+    .emit();
+}
+
+/// `tf.experimental.numpy.experimental_enable_numpy_behavior()` gives Tensors the methods of arrays.
+fn numpy_methods_are_enabled(ctx: &FunctionContext) -> bool {
+    ctx.imports.dotted_names().any(|name| name.starts_with("tensorflow.experimental.numpy"))
+}
+
+/// `float(x)` in code that is not converted; `round(x)` and `hash(x)` anywhere.
+fn builtin(ctx: &FunctionContext, call: &ExprCall) {
+    let Some(name) = ctx.builtin(&call.func) else { return };
+    let instead = match name {
+        "float" | "int" | "complex" if !ctx.converts() => "`tf.cast`",
+        "len" if !ctx.converts() => "`tf.shape(x)[0]`",
+        "range" if !ctx.converts() => "`tf.while_loop`, or decorate the code with `@tf.function`",
+        "round" => "`tf.round`",
+        "hash" => "`x.ref()`",
+        _ => return,
+    };
+    let is_certain = |argument: &&Expr| {
+        is_certain(ctx, argument) && (name != "len" || tracing::origin(ctx, argument) == Origin::Computed)
+    };
+    let Some(argument) = call.arguments.args.iter().find(is_certain) else { return };
+    let message = format!(
+        "`{name}` needs the value of `{}`, a symbolic Tensor while the graph is built",
+        ctx.text(argument)
+    );
+    ctx.report(&HOST_VALUES, call, message).why(ctx.why(argument)).help(format!("use {instead}")).emit();
+}
+
+fn is_certain(ctx: &FunctionContext, value: &Expr) -> bool {
+    matches!(ctx.fact(value).tensor_kind(), Some(TensorKind::Tensor | TensorKind::Variable))
+}
+
+/// `names[i]` of a Python list and a Tensor.
+fn list_index(ctx: &FunctionContext, item: &ExprSubscript) {
+    let is_list = matches!(
+        ctx.python_fact(&item.value),
+        Fact { alternatives, unknown: false, .. }
+            if matches!(alternatives.as_slice(), [Alternative::Container { class, .. }] if matches!(class.as_str(), "list" | "tuple"))
+    );
+    if !is_list || !item.ctx.is_load() || !is_certain(ctx, &item.slice) || is_guarded(ctx, item.range()) {
+        return;
+    }
+    let (list, index) = (ctx.text(&*item.value), ctx.text(&*item.slice));
+    ctx.report(
+        &HOST_VALUES,
+        item,
+        format!("`{list}` is a Python list, and its index `{index}` is a symbolic Tensor"),
+    )
+    .why(ctx.why(&item.slice))
+    .help("use `tf.gather` or `tf.switch_case`")
+    .emit();
+}
+
+/// `f"{x:.2f}"`: a Tensor has no value to format.
+fn formatted(ctx: &FunctionContext, text: &ExprFString) {
+    for element in text.value.elements() {
+        let Some(interpolation) = element.as_interpolation() else { continue };
+        let formats = interpolation.format_spec.as_ref().is_some_and(|spec| !spec.elements.is_empty());
+        if formats
+            && interpolation.conversion.is_none()
+            && is_certain(ctx, &interpolation.expression)
+            && !is_guarded(ctx, text.range())
+        {
+            let value = ctx.text(&*interpolation.expression);
+            ctx.report(
+                &HOST_VALUES,
+                text,
+                format!("a format needs the value of `{value}`, a symbolic Tensor"),
+            )
+            .why(ctx.why(&interpolation.expression))
+            .help("use `tf.strings.format` or `tf.print`")
+            .emit();
+        }
+    }
 }

@@ -8,7 +8,7 @@ use crate::FunctionContext;
 use crate::declare::declare_rule;
 use crate::guards::is_guarded;
 use ag_flow::DefKind;
-use ag_index::dialect::RootKind;
+use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::{Alternative, Binding, TensorKind};
 use ag_staging::construct::{ConstructKind, ConstructNode};
 use ag_syntax::qname::QName;
@@ -58,7 +58,7 @@ declare_rule! {
         code: "AG306", name: "tensor-as-python-value",
         summary: "Python tests a Tensor or iterates over it",
         severity: Error, default: true, since: "0.1.0",
-        dialects: [Tensorflow], fix: None,
+        dialects: [Tensorflow, Keras], fix: None,
         check: Function(check),
     }
 }
@@ -112,7 +112,9 @@ fn is_library_result(ctx: &FunctionContext, value: &Expr) -> bool {
                 && definitions.iter().all(|definition| match definition.kind {
                     // Keras passes structures through, whatever the annotation in `call(self, inputs:
                     // tf.Tensor)`.
-                    DefKind::Parameter(_) => ctx.root() != Some(RootKind::KerasMethod),
+                    DefKind::Parameter(_) => {
+                        ctx.root() != Some(RootKind::KerasMethod) && ctx.dialect() != Dialect::Keras
+                    }
                     _ => ctx
                         .value_of(definition)
                         .is_some_and(|value| !value.is_name_expr() && is_library_result(ctx, value)),

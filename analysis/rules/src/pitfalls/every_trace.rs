@@ -1,7 +1,8 @@
 //! The calls that every trace of a function evaluates.
 //!
 //! All branches of a staged `if`, conditional expression or loop are traced. Code under a Python condition is
-//! not certain to be traced, nor is code after a statement that may leave the function.
+//! not certain to be traced, nor is code after a statement that may leave the function; if the condition is on local
+//! values, each trace with the same arguments evaluates it again.
 
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -12,65 +13,81 @@ use crate::FunctionContext;
 use ag_index::facts::Binding;
 use ag_staging::construct::ConstructKind;
 
+/// Whether a trace evaluates a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Reached {
+    Always,
+    /// Under a condition on local values, or in a Python loop: two traces with such arguments both evaluate it.
+    Repeatedly,
+}
+
 /// Visits the calls that every trace evaluates.
 pub(super) fn calls<'a>(ctx: &FunctionContext<'a>, visit: &mut dyn FnMut(&'a ast::ExprCall)) {
-    Trace { ctx, visit }.block(&ctx.def().body);
+    repeated_calls(ctx, &mut |call, reached| {
+        if reached == Reached::Always {
+            visit(call);
+        }
+    });
+}
+
+/// Visits the calls that are not evaluated in the first trace only. Code under a condition on the state of objects
+/// (`if self.weight is None:`) is not visited.
+pub(super) fn repeated_calls<'a>(
+    ctx: &FunctionContext<'a>,
+    visit: &mut dyn FnMut(&'a ast::ExprCall, Reached),
+) {
+    Trace { ctx, visit, reached: Reached::Always }.block(&ctx.def().body);
 }
 
 struct Trace<'t, 'a> {
     ctx: &'t FunctionContext<'a>,
-    visit: &'t mut dyn FnMut(&'a ast::ExprCall),
+    visit: &'t mut dyn FnMut(&'a ast::ExprCall, Reached),
+    reached: Reached,
 }
 
 impl<'a> Trace<'_, 'a> {
-    /// Returns whether control certainly reaches the end of the block.
+    /// Returns whether control may reach the end of the block.
     fn block(&mut self, body: &'a [Stmt]) -> bool {
         body.iter().all(|statement| self.statement(statement))
+    }
+
+    /// A block that is not certainly evaluated.
+    fn repeated(&mut self, body: &'a [Stmt]) {
+        let outer = std::mem::replace(&mut self.reached, Reached::Repeatedly);
+        self.block(body);
+        self.reached = outer;
     }
 
     fn statement(&mut self, statement: &'a Stmt) -> bool {
         match statement {
             Stmt::FunctionDef(_) | Stmt::ClassDef(_) => true,
-            Stmt::If(node) => {
-                self.visit_expr(&node.test);
-                if !self.is_staged(&[ConstructKind::If], node.range(), &node.test) {
-                    return !may_leave(statement);
-                }
-                self.block(&node.body);
-                for clause in &node.elif_else_clauses {
-                    let staged = clause.test.as_ref().is_none_or(|test| {
-                        self.visit_expr(test);
-                        let rest = TextRange::new(clause.start(), node.end());
-                        self.is_staged(&[ConstructKind::If], rest, test)
-                    });
-                    if !staged {
-                        return !may_leave(statement);
-                    }
-                    self.block(&clause.body);
-                }
-                true
-            }
+            Stmt::If(node) => self.conditional(statement, node),
             Stmt::While(node) => {
                 self.visit_expr(&node.test);
                 if !self.is_staged(&[ConstructKind::While], node.range(), &node.test) {
-                    return !may_leave(statement);
+                    self.repeated(&node.body);
+                    return self.after(statement, true);
                 }
                 self.block(&node.body);
                 true
             }
             Stmt::For(node) => {
                 self.visit_expr(&node.iter);
-                if !self.is_staged(&[ConstructKind::For], node.range(), &node.iter) {
-                    return !may_leave(statement);
+                if self.is_staged(&[ConstructKind::For], node.range(), &node.iter) {
+                    self.block(&node.body);
+                    return true;
                 }
-                self.block(&node.body);
-                true
+                match iterates(&node.iter) {
+                    true => drop(self.block(&node.body)),
+                    false => self.repeated(&node.body),
+                }
+                self.after(statement, true)
             }
             Stmt::With(node) => {
                 node.items.iter().for_each(|item| self.visit_expr(&item.context_expr));
                 self.block(&node.body)
             }
-            Stmt::Try(_) | Stmt::Match(_) => !may_leave(statement),
+            Stmt::Try(_) | Stmt::Match(_) => self.after(statement, false),
             Stmt::Return(_) | Stmt::Raise(_) | Stmt::Break(_) | Stmt::Continue(_) => {
                 source_order::walk_stmt(self, statement);
                 false
@@ -80,6 +97,39 @@ impl<'a> Trace<'_, 'a> {
                 true
             }
         }
+    }
+
+    fn conditional(&mut self, statement: &'a Stmt, node: &'a ast::StmtIf) -> bool {
+        self.visit_expr(&node.test);
+        let mut local = is_local(self.ctx, &node.test);
+        let mut staged = self.is_staged(&[ConstructKind::If], node.range(), &node.test);
+        match staged {
+            true => drop(self.block(&node.body)),
+            false if local => self.repeated(&node.body),
+            false => {}
+        }
+        for clause in &node.elif_else_clauses {
+            if let Some(test) = &clause.test {
+                local &= is_local(self.ctx, test);
+                let rest = TextRange::new(clause.start(), node.end());
+                staged &= self.is_staged(&[ConstructKind::If], rest, test);
+            }
+            match staged {
+                true => drop(self.block(&clause.body)),
+                false if local => self.repeated(&clause.body),
+                false => {}
+            }
+        }
+        staged || self.after(statement, local)
+    }
+
+    /// Whether the statements after one that may leave the function are evaluated. They are no longer certain to be.
+    fn after(&mut self, statement: &Stmt, local: bool) -> bool {
+        if !may_leave(statement) {
+            return true;
+        }
+        self.reached = Reached::Repeatedly;
+        local
     }
 
     /// Whether AutoGraph stages the decision, so that all its branches are traced.
@@ -112,7 +162,7 @@ impl<'a> SourceOrderVisitor<'a> for Trace<'_, 'a> {
                 node.values.first().into_iter().for_each(|first| self.visit_expr(first));
             }
             Expr::Call(call) => {
-                (self.visit)(call);
+                (self.visit)(call, self.reached);
                 source_order::walk_expr(self, expression);
             }
             _ => source_order::walk_expr(self, expression),
@@ -120,6 +170,34 @@ impl<'a> SourceOrderVisitor<'a> for Trace<'_, 'a> {
     }
 
     fn visit_annotation(&mut self, _annotation: &'a Expr) {}
+}
+
+/// `range(3)`, `[a, b]`: a Python loop of at least one iteration.
+fn iterates(iterable: &Expr) -> bool {
+    match iterable {
+        Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }) => !elts.is_empty(),
+        Expr::Call(call) => {
+            let is_range = call.func.as_name_expr().is_some_and(|name| name.id == "range");
+            is_range
+                && matches!(&*call.arguments.args, [Expr::NumberLiteral(stop)]
+                    if matches!(&stop.value, ast::Number::Int(stop) if stop.as_u64().is_some_and(|stop| stop > 0)))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a test depends on local values alone: `training`, `mode == "fit"`, `size > 2`. A second trace decides it
+/// as the first one did.
+fn is_local(ctx: &FunctionContext, test: &Expr) -> bool {
+    match test {
+        Expr::Name(name) => ctx.flow.scope().is_local(&name.id),
+        Expr::UnaryOp(operation) => is_local(ctx, &operation.operand),
+        Expr::BoolOp(operation) => operation.values.iter().all(|value| is_local(ctx, value)),
+        Expr::Compare(compare) => {
+            is_local(ctx, &compare.left) && compare.comparators.iter().all(|side| is_local(ctx, side))
+        }
+        other => other.is_literal_expr(),
+    }
 }
 
 /// Whether a statement may leave the function or a loop.

@@ -75,7 +75,10 @@ const HELP: &str = "store state in a `tf.Variable`, or return the Tensor";
 
 fn check(ctx: &FunctionContext) {
     // A Tensor stored between two calls in the same graph does not leak; every root has its own graph.
-    if matches!(ctx.root(), None | Some(RootKind::KerasMethod | RootKind::Configured)) {
+    if matches!(
+        ctx.root(),
+        None | Some(RootKind::KerasMethod | RootKind::KerasFunction | RootKind::Configured)
+    ) {
         return;
     }
     let receiver = ctx.stage.parameters.iter().find(|parameter| parameter.source == Source::Receiver);

@@ -1,23 +1,35 @@
 //! A Variable is created in each trace.
 
-use ruff_python_ast::Expr;
-use ruff_text_size::Ranged;
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{Expr, ExprCall, Stmt};
+use ruff_text_size::{Ranged, TextRange};
 
 use super::every_trace;
+use super::every_trace::Reached;
 use crate::FunctionContext;
 use crate::declare::declare_rule;
+use crate::guards::is_guarded;
+use ag_db::diagnostic::{Anchor, Severity, Span};
 use ag_index::dialect::RootKind;
+use ag_index::index::{FunctionId, function_ast};
+use ag_staging::queries;
+use ag_syntax::expressions;
+use ag_syntax::qname::QName;
+
+/// Maximum number of calls that are followed back towards the root.
+const MAX_CALLERS: usize = 6;
 
 declare_rule! {
     /// ## What it does
-    /// Finds `tf.Variable(…)`, and Keras layers that are created and called in one expression, in a
-    /// `tf.function` if every trace evaluates them.
+    /// Finds what creates variables, in a `tf.function` or a function that it always calls, if every trace evaluates
+    /// it: `tf.Variable(…)`, optimizers and metrics of Keras, and layers that are created and called. It is a warning
+    /// if the trace evaluates it only for some arguments, or in a Python loop that may have no iterations.
     ///
     /// ## Why is this bad?
     /// A `tf.function` may create variables only in its first trace. TensorFlow verifies that by tracing twice
     /// on the first call, and raises if the second trace creates a variable too.
     ///
-    /// A variable created under a Python condition, as in `if self.v is None:`, is not reported.
+    /// A variable created under a condition on the state of an object, as in `if self.v is None:`, is not reported.
     ///
     /// ## Example
     /// ```python
@@ -57,26 +69,151 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    if ctx.root() != Some(RootKind::Function) {
+    // Keras calls `build` once.
+    if !(ctx.root() == Some(RootKind::Function) || ctx.def().name.as_str() != "build" && root_calls(ctx)) {
         return;
     }
-    every_trace::calls(ctx, &mut |call| {
-        let created = match call.func.as_ref() {
-            // `keras.layers.Dense(2)(x)`
-            Expr::Call(layer) => ctx.resolve(&layer.func).filter(|name| has_weights(name)).map(|_| layer),
-            _ => ctx.resolve(&call.func).filter(|name| *name == "tensorflow.Variable").map(|_| call),
-        };
-        if let Some(created) = created {
-            let (name, text) = (ctx.def().name.as_str(), ctx.text(created.func.as_ref()));
-            ctx.report(
-                &VARIABLE_CREATION,
-                call.range(),
-                format!("`{text}` creates variables in every trace of `{name}`, which raises"),
-            )
-            .help("create it once, outside the function")
-            .emit();
+    let kept = kept(ctx);
+    every_trace::repeated_calls(ctx, &mut |call, reached| {
+        let Some(created) = created(ctx, call) else { return };
+        if is_guarded(ctx, call.range()) || reached == Reached::Repeatedly && kept.contains(&call.range()) {
+            return;
         }
+        let (name, text) = (ctx.def().name.as_str(), ctx.text(created.func.as_ref()));
+        let report = match reached {
+            Reached::Always => {
+                let message = format!("`{text}` creates variables in every trace of `{name}`, which raises");
+                ctx.report(&VARIABLE_CREATION, call.range(), message)
+            }
+            Reached::Repeatedly => {
+                let message = format!(
+                    "`{text}` creates variables in each trace of `{name}` that gets here, which raises"
+                );
+                ctx.report(&VARIABLE_CREATION, call.range(), message).severity(Severity::Warning)
+            }
+        };
+        report.help("create it once, outside the function").emit();
     });
+}
+
+/// Calls whose results are stored in an attribute or a container: the function may create them once.
+fn kept(ctx: &FunctionContext) -> Vec<TextRange> {
+    let assigned = |statement: &Stmt| {
+        let Stmt::Assign(assign) = statement else { return None };
+        let keeps = assign.targets.iter().any(|target| !target.is_name_expr());
+        keeps.then(|| assign.value.range())
+    };
+    ctx.statements().into_iter().filter_map(assigned).collect()
+}
+
+/// The call that creates variables, if `call` does.
+fn created<'a>(ctx: &FunctionContext<'a>, call: &'a ExprCall) -> Option<&'a ExprCall> {
+    match call.func.as_ref() {
+        // `keras.layers.Dense(2)(x)`
+        Expr::Call(layer) => ctx.resolve(&layer.func).filter(|name| has_weights(name)).map(|_| layer),
+        // `layer = keras.layers.Dense(2)`, then `layer(x)`
+        Expr::Name(name) if ctx.flow.scope().is_local(&name.id) => {
+            let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+            let [definition] = definitions.as_slice() else { return None };
+            let layer = ctx.value_of(definition)?.as_call_expr()?;
+            ctx.resolve(&layer.func).filter(|name| has_weights(name)).map(|_| layer)
+        }
+        _ => ctx.resolve(&call.func).filter(|name| creates_variables(name)).map(|_| call),
+    }
+}
+
+/// Functions and classes that create variables when they are called.
+fn creates_variables(name: &str) -> bool {
+    const OTHERS: [&str; 6] = [
+        "tensorflow.Variable",
+        "tensorflow.random.Generator.from_seed",
+        "tensorflow.random.Generator.from_non_deterministic_state",
+        "keras.Variable",
+        "keras.random.SeedGenerator",
+        "keras.layers.Dropout",
+    ];
+    // The optimizers and metrics of Keras 3: their step, rate and totals are variables.
+    let is_class_of = |module: &str| {
+        name.strip_prefix(module).is_some_and(|class| {
+            class.starts_with(|letter: char| letter.is_ascii_uppercase()) && !class.contains('.')
+        })
+    };
+    OTHERS.contains(&name)
+        || ["keras.optimizers.", "tensorflow.optimizers.", "keras.metrics."]
+            .iter()
+            .any(|module| is_class_of(module))
+}
+
+/// Whether the calls that lead here from a `tf.function` are evaluated in each of its traces.
+fn root_calls(ctx: &FunctionContext) -> bool {
+    let mut stage = ctx.stage;
+    for _ in 0..MAX_CALLERS {
+        let Some(Span { document, anchor: Anchor::Function(path), range }) = stage.cause.clone() else {
+            return false;
+        };
+        let caller = FunctionId::new(ctx.db, document, path);
+        let is_explicit = function_ast(ctx.db, caller).as_ref().is_some_and(|ast| {
+            expressions::at(ast.def(), range).is_some_and(Expr::is_call_expr)
+                && statements_of(&ast.def().body, range)
+        });
+        let (true, Some(known)) = (is_explicit, queries::stage(ctx.db, caller).as_ref()) else {
+            return false;
+        };
+        match known.root {
+            Some(RootKind::Function) => return true,
+            Some(_) => return false,
+            None => stage = known,
+        }
+    }
+    false
+}
+
+/// Whether a range is in a plain statement of a body, before which nothing may leave the function.
+fn statements_of(body: &[Stmt], range: TextRange) -> bool {
+    for statement in body {
+        let within = statement.range().contains_range(range);
+        match statement {
+            Stmt::With(node) if within => return statements_of(&node.body, range),
+            Stmt::Assign(_) | Stmt::AnnAssign(_) | Stmt::AugAssign(_) | Stmt::Expr(_) | Stmt::Return(_)
+                if within =>
+            {
+                return !is_conditional(statement, range);
+            }
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) if !within => {}
+            Stmt::With(_) | Stmt::Assign(_) | Stmt::AnnAssign(_) | Stmt::AugAssign(_) | Stmt::Expr(_) => {}
+            Stmt::For(_) | Stmt::Import(_) | Stmt::ImportFrom(_) if !within => {}
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Whether a range is in an expression that may not be evaluated.
+fn is_conditional(statement: &Stmt, range: TextRange) -> bool {
+    struct Around {
+        range: TextRange,
+        found: bool,
+    }
+    impl SourceOrderVisitor<'_> for Around {
+        fn visit_expr(&mut self, expression: &Expr) {
+            if expression.range().contains_range(self.range) {
+                self.found |= matches!(
+                    expression,
+                    Expr::If(_)
+                        | Expr::BoolOp(_)
+                        | Expr::Lambda(_)
+                        | Expr::ListComp(_)
+                        | Expr::SetComp(_)
+                        | Expr::DictComp(_)
+                        | Expr::Generator(_)
+                );
+                source_order::walk_expr(self, expression);
+            }
+        }
+    }
+    let mut around = Around { range, found: false };
+    around.visit_stmt(statement);
+    around.found
 }
 
 /// Keras layers that create weights when they are first called.

@@ -28,7 +28,7 @@ impl Staged {
     fn at(site: &RootSite, signature: Option<&Signature>, cause: Cause) -> Self {
         let unconverted = match site.kind {
             _ if site.converts || matches!(site.dialect, Dialect::Torch | Dialect::Jax) => None,
-            RootKind::KerasMethod => Some(Unconverted::Keras),
+            RootKind::KerasMethod | RootKind::KerasFunction => Some(Unconverted::Keras),
             RootKind::ControlFlowBody => Some(Unconverted::Body),
             _ => Some(Unconverted::Option),
         };

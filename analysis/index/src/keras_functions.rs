@@ -1,0 +1,84 @@
+//! The functions that are given to Keras, which calls them with Tensors while it traces.
+//!
+//! ```python
+//! model.compile(optimizer, loss=huber, metrics=[accuracy, make_recall(0.5)])
+//! keras.layers.Dense(8, activation=swish, kernel_regularizer=penalty)
+//! keras.layers.Lambda(scale)
+//! ```
+
+use ruff_python_ast::{self as ast, Expr};
+
+use crate::callbacks::argument;
+use crate::dialect::RootKind;
+use ag_syntax::imports::Imports;
+
+/// A function that a call gives to Keras.
+pub(crate) struct Given<'a> {
+    pub(crate) function: &'a Expr,
+    pub(crate) kind: RootKind,
+}
+
+/// Classes that wrap a function: the position and the keyword of the function.
+const WRAPPERS: [(&str, &str, RootKind); 4] = [
+    // The input of a `Lambda` layer may be a structure, like that of `Layer.call`.
+    ("keras.layers.Lambda", "function", RootKind::KerasMethod),
+    ("keras.layers.Activation", "activation", RootKind::KerasFunction),
+    ("keras.metrics.MeanMetricWrapper", "fn", RootKind::KerasFunction),
+    ("keras.losses.LossFunctionWrapper", "fn", RootKind::KerasFunction),
+];
+
+/// Parameters of layers that take functions of Tensors.
+const LAYER_KEYWORDS: [&str; 6] = [
+    "activation",
+    "recurrent_activation",
+    "kernel_regularizer",
+    "bias_regularizer",
+    "activity_regularizer",
+    "kernel_constraint",
+];
+
+/// The functions that a call gives to Keras.
+pub(crate) fn given<'a>(imports: &Imports, call: &'a ast::ExprCall, callee: Option<&str>) -> Vec<Given<'a>> {
+    let mut found = Vec::new();
+    let callee = callee.map_or(String::new(), |callee| callee.replace("tf_keras", "keras"));
+    if let Some((_, keyword, kind)) = WRAPPERS.iter().find(|(name, ..)| *name == callee) {
+        add(argument(call, 0, keyword), *kind, &mut found);
+    } else if callee.starts_with("keras.layers.") {
+        let functions = LAYER_KEYWORDS.iter().filter_map(|name| call.arguments.find_keyword(name));
+        functions.for_each(|keyword| add(Some(&keyword.value), RootKind::KerasFunction, &mut found));
+    } else if is_compile(imports, call) {
+        add(argument(call, 1, "loss"), RootKind::KerasFunction, &mut found);
+        for name in ["metrics", "weighted_metrics"] {
+            let metrics = call.arguments.find_keyword(name).map(|keyword| &keyword.value);
+            add(metrics, RootKind::KerasFunction, &mut found);
+        }
+    }
+    found
+}
+
+/// `model.compile(…)` of a Keras model that is not told to run eagerly. A backend other than TensorFlow may run losses
+/// as they are.
+fn is_compile(imports: &Imports, call: &ast::ExprCall) -> bool {
+    let is_method = call.func.as_attribute_expr().is_some_and(|method| method.attr.as_str() == "compile");
+    let keyword = |name: &str| call.arguments.find_keyword(name).map(|keyword| &keyword.value);
+    let says_keras =
+        ["loss", "optimizer", "metrics", "weighted_metrics"].iter().any(|name| keyword(name).is_some());
+    let uses_keras = ["tensorflow", "keras", "tf_keras"].iter().any(|package| imports.uses(package));
+    let eager = keyword("run_eagerly")
+        .is_some_and(|value| value.as_boolean_literal_expr().is_none_or(|literal| literal.value));
+    is_method && says_keras && uses_keras && !imports.uses("torch") && !eager
+}
+
+/// The functions in an argument: alone, or in lists, tuples and dicts.
+fn add<'a>(argument: Option<&'a Expr>, kind: RootKind, found: &mut Vec<Given<'a>>) {
+    match argument {
+        Some(Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. })) => {
+            elts.iter().for_each(|element| add(Some(element), kind, found));
+        }
+        Some(Expr::Dict(dict)) => dict.items.iter().for_each(|item| add(Some(&item.value), kind, found)),
+        Some(function @ (Expr::Name(_) | Expr::Attribute(_) | Expr::Call(_))) => {
+            found.push(Given { function, kind });
+        }
+        _ => {}
+    }
+}
