@@ -5,7 +5,7 @@
 
 use ruff_python_ast::{self as ast, Expr};
 
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, RootKind};
 use crate::index::last_name;
 
 /// An argument with which a library calls the user's function.
@@ -34,6 +34,9 @@ pub struct Caller {
     pub given: &'static [Given],
     /// Whether AutoGraph converts the function (`tf.map_fn`), or only traces it (`tf.cond`).
     pub converts: bool,
+    /// Whether it traces in eager code too. If not, it calls the functions as part of the code that calls it.
+    pub stages: bool,
+    pub kind: RootKind,
 }
 
 use Given::{Argument, Rest, Slice, Spread, Tensor};
@@ -44,7 +47,15 @@ const fn tf(
     given: &'static [Given],
     converts: bool,
 ) -> Caller {
-    Caller { name, dialect: Dialect::Tensorflow, functions, given, converts }
+    Caller {
+        name,
+        dialect: Dialect::Tensorflow,
+        functions,
+        given,
+        converts,
+        stages: true,
+        kind: RootKind::ControlFlowBody,
+    }
 }
 
 const fn jax(
@@ -52,7 +63,33 @@ const fn jax(
     functions: &'static [(usize, &'static str)],
     given: &'static [Given],
 ) -> Caller {
-    Caller { name, dialect: Dialect::Jax, functions, given, converts: false }
+    Caller {
+        name,
+        dialect: Dialect::Jax,
+        functions,
+        given,
+        converts: false,
+        stages: true,
+        kind: RootKind::ControlFlowBody,
+    }
+}
+
+/// Calls the functions as part of the code around the call, or keeps them for it.
+const fn inline(caller: Caller) -> Caller {
+    Caller { stages: false, ..caller }
+}
+
+/// `dataset.apply(tf.data.experimental.map_and_batch(f, 8))`
+const fn dataset(name: &'static str, functions: &'static [(usize, &'static str)]) -> Caller {
+    Caller { kind: RootKind::DatasetCallback, ..tf(name, functions, &[], true) }
+}
+
+const fn torch(
+    name: &'static str,
+    functions: &'static [(usize, &'static str)],
+    given: &'static [Given],
+) -> Caller {
+    Caller { dialect: Dialect::Torch, kind: RootKind::TorchCompile, ..tf(name, functions, given, false) }
 }
 
 const fn keras(
@@ -60,10 +97,10 @@ const fn keras(
     functions: &'static [(usize, &'static str)],
     given: &'static [Given],
 ) -> Caller {
-    Caller { name, dialect: Dialect::Keras, functions, given, converts: false }
+    inline(Caller { dialect: Dialect::Keras, ..tf(name, functions, given, false) })
 }
 
-/// From the libraries' documentation (TensorFlow 2.21, Keras 3.15, jax 0.7).
+/// From the libraries' documentation (TensorFlow 2.21, JAX 0.10).
 pub static CALLERS: &[Caller] = &[
     tf("tensorflow.cond", &[(1, "true_fn"), (2, "false_fn")], &[], false),
     tf("tensorflow.while_loop", &[(0, "cond"), (1, "body")], &[Spread(2, "loop_vars")], false),
@@ -73,20 +110,75 @@ pub static CALLERS: &[Caller] = &[
     tf("tensorflow.scan", &[(0, "fn")], &[Argument(2, "initializer"), Slice(1, "elems")], false),
     tf("tensorflow.foldl", &[(0, "fn")], &[Argument(2, "initializer"), Slice(1, "elems")], false),
     tf("tensorflow.foldr", &[(0, "fn")], &[Argument(2, "initializer"), Slice(1, "elems")], false),
-    keras("keras.ops.cond", &[(1, "true_fn"), (2, "false_fn")], &[]),
-    keras("keras.ops.switch", &[(1, "branches")], &[Rest(2)]),
-    keras("keras.ops.while_loop", &[(0, "cond"), (1, "body")], &[Spread(2, "loop_vars")]),
-    keras("keras.ops.fori_loop", &[(2, "body_fun")], &[Tensor, Argument(3, "init_val")]),
-    keras("keras.ops.map", &[(0, "f")], &[Slice(1, "xs")]),
-    keras("keras.ops.vectorized_map", &[(0, "function")], &[Slice(1, "elements")]),
-    keras("keras.ops.scan", &[(0, "f")], &[Argument(1, "init"), Slice(2, "xs")]),
     jax("jax.lax.cond", &[(1, "true_fun"), (2, "false_fun")], &[Rest(3)]),
     jax("jax.lax.switch", &[(1, "branches")], &[Rest(2)]),
     jax("jax.lax.while_loop", &[(0, "cond_fun"), (1, "body_fun")], &[Argument(2, "init_val")]),
     jax("jax.lax.fori_loop", &[(2, "body_fun")], &[Tensor, Argument(3, "init_val")]),
     jax("jax.lax.scan", &[(0, "f")], &[Argument(1, "init"), Slice(2, "xs")]),
     jax("jax.lax.map", &[(0, "f")], &[Slice(1, "xs")]),
-    jax("jax.lax.associative_scan", &[(0, "fn")], &[Argument(1, "elems"), Argument(1, "elems")]),
+    inline(jax("jax.lax.associative_scan", &[(0, "fn")], &[Argument(1, "elems"), Argument(1, "elems")])),
+    jax("jax.lax.custom_root", &[(0, "f")], &[Argument(1, "initial_guess")]),
+    jax("jax.lax.custom_linear_solve", &[(0, "matvec")], &[Argument(1, "b")]),
+    jax("jax.lax.reduce", &[(2, "computation")], &[Tensor, Tensor]),
+    jax("jax.lax.reduce_window", &[(2, "computation")], &[Tensor, Tensor]),
+    inline(jax("jax.lax.platform_dependent", &[(usize::MAX, "default")], &[Rest(0)])),
+    jax("jax.experimental.ode.odeint", &[(0, "func")], &[Argument(1, "y0"), Tensor]),
+    jax("jax.scipy.optimize.minimize", &[(0, "fun")], &[Argument(1, "x0")]),
+    jax("jax.scipy.sparse.linalg.cg", &[(0, "A")], &[Argument(1, "b")]),
+    jax("jax.scipy.sparse.linalg.gmres", &[(0, "A")], &[Argument(1, "b")]),
+    jax("jax.scipy.sparse.linalg.bicgstab", &[(0, "A")], &[Argument(1, "b")]),
+    jax("jax.numpy.piecewise", &[(2, "funclist")], &[Argument(0, "x")]),
+    inline(jax("jax.tree.map", &[(0, "f")], &[Slice(1, "tree"), Slice(2, "rest")])),
+    inline(jax("jax.tree_util.tree_map", &[(0, "f")], &[Slice(1, "tree"), Slice(2, "rest")])),
+    inline(jax("jax.tree.reduce", &[(0, "function")], &[])),
+    inline(jax("jax.tree_util.tree_reduce", &[(0, "function")], &[])),
+    jax("flax.jax_utils.scan_in_dim", &[(0, "body_fn")], &[Argument(1, "init"), Slice(2, "xs")]),
+    jax("flax.linen.cond", &[(1, "true_fun"), (2, "false_fun")], &[Rest(3)]),
+    jax("flax.linen.switch", &[(1, "branches")], &[Rest(2)]),
+    jax(
+        "flax.linen.while_loop",
+        &[(0, "cond_fn"), (1, "body_fn")],
+        &[Argument(2, "mdl"), Argument(3, "init")],
+    ),
+    jax("flax.nnx.cond", &[(1, "true_fun"), (2, "false_fun")], &[Rest(3)]),
+    jax("flax.nnx.switch", &[(1, "branches")], &[Rest(2)]),
+    jax("flax.nnx.while_loop", &[(0, "cond_fun"), (1, "body_fun")], &[Argument(2, "init_val")]),
+    jax("flax.nnx.fori_loop", &[(2, "body_fun")], &[Tensor, Argument(3, "init_val")]),
+    jax("haiku.cond", &[(1, "true_fun"), (2, "false_fun")], &[Rest(3)]),
+    jax("haiku.switch", &[(1, "branches")], &[Rest(2)]),
+    jax("haiku.while_loop", &[(0, "cond_fun"), (1, "body_fun")], &[Argument(2, "init_val")]),
+    jax("haiku.fori_loop", &[(2, "body_fun")], &[Tensor, Argument(3, "init_val")]),
+    jax("haiku.scan", &[(0, "f")], &[Argument(1, "init"), Slice(2, "xs")]),
+    jax("haiku.map", &[(0, "f")], &[Slice(1, "xs")]),
+    jax("numpyro.contrib.control_flow.scan", &[(0, "f")], &[Argument(1, "init"), Slice(2, "xs")]),
+    jax("numpyro.contrib.control_flow.cond", &[(1, "true_fun"), (2, "false_fun")], &[Argument(3, "operand")]),
+    jax("equinox.internal.while_loop", &[(0, "cond_fun"), (1, "body_fun")], &[Argument(2, "init_val")]),
+    jax("equinox.internal.scan", &[(0, "f")], &[Argument(1, "init"), Slice(2, "xs")]),
+    // The solver integrates in a loop of its own.
+    jax("diffrax.ODETerm", &[(0, "vector_field")], &[Tensor, Tensor]),
+    jax("diffrax.ControlTerm", &[(0, "vector_field")], &[Tensor, Tensor]),
+    torch("torch.cond", &[(1, "true_fn"), (2, "false_fn")], &[Spread(3, "operands")]),
+    torch("torch._higher_order_ops.cond", &[(1, "true_fn"), (2, "false_fn")], &[Spread(3, "operands")]),
+    torch(
+        "torch._higher_order_ops.while_loop",
+        &[(0, "cond_fn"), (1, "body_fn")],
+        &[Spread(2, "carried_inputs")],
+    ),
+    torch("torch._higher_order_ops.scan", &[(0, "combine_fn")], &[Argument(1, "init"), Argument(2, "xs")]),
+    torch("torch._higher_order_ops.map", &[(0, "f")], &[Argument(1, "xs")]),
+    torch("torch._higher_order_ops.associative_scan", &[(0, "combine_fn")], &[Tensor, Tensor]),
+    keras("keras.ops.cond", &[(1, "true_fn"), (2, "false_fn")], &[]),
+    keras("keras.ops.while_loop", &[(0, "cond"), (1, "body")], &[Spread(2, "loop_vars")]),
+    keras("keras.ops.fori_loop", &[(2, "body_fun")], &[Tensor, Argument(3, "init_val")]),
+    keras("keras.ops.scan", &[(0, "f")], &[Argument(1, "init"), Slice(2, "xs")]),
+    keras("keras.ops.map", &[(0, "f")], &[Slice(1, "xs")]),
+    keras("keras.ops.switch", &[(1, "branches")], &[Rest(2)]),
+    keras("keras.ops.vectorized_map", &[(0, "function")], &[Slice(1, "elements")]),
+    dataset("tensorflow.data.experimental.map_and_batch", &[(0, "map_func")]),
+    dataset("tensorflow.data.experimental.parallel_interleave", &[(0, "map_func")]),
+    dataset("tensorflow.data.experimental.group_by_window", &[(0, "key_func"), (1, "reduce_func")]),
+    dataset("tensorflow.data.experimental.scan", &[(1, "scan_func")]),
+    dataset("tensorflow.data.experimental.take_while", &[(0, "predicate")]),
 ];
 
 /// The caller of a public name.
@@ -150,6 +242,9 @@ pub fn dataset_method(call: &ast::ExprCall) -> Option<DatasetMethod<'_>> {
         "filter" | "take_while" => (0, "predicate"),
         "reduce" => (1, "reduce_func"),
         "scan" => (1, "scan_func"),
+        "group_by_window" => (1, "reduce_func"),
+        "bucket_by_sequence_length" => (0, "element_length_func"),
+        "rejection_resample" => (0, "class_func"),
         _ => return None,
     };
     Some(DatasetMethod { receiver: &attribute.value, function: argument(call, position, keyword)? })

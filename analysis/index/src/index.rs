@@ -18,6 +18,7 @@ pub use signature::{Annotation, DefaultValue, ParameterKind, ParameterSyntax, Si
 use crate::definitions::{Definitions, FunctionEntry};
 use crate::ids::{ClassIndex, Code, FunctionIndex, RootIndex};
 use crate::lambdas::LambdaSyntax;
+use crate::reexports;
 use crate::roots;
 use crate::roots::{Reference, RootSite};
 use ag_db::Db;
@@ -55,7 +56,7 @@ pub struct FileIndex {
 #[salsa::tracked(returns(ref), no_eq)]
 pub fn file_index(db: &dyn Db, document: Document) -> Arc<FileIndex> {
     let build = |text: &str, parsed: Option<&Parsed<ModModule>>| match parsed {
-        Some(parsed) => FileIndex::build(text, parsed),
+        Some(parsed) => FileIndex::build(db, document, text, parsed),
         None => FileIndex { too_deep: true, ..FileIndex::default() },
     };
     Arc::new(match document.open(db) {
@@ -113,9 +114,10 @@ pub fn function_ast<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<F
 }
 
 impl FileIndex {
-    fn build(text: &str, parsed: &Parsed<ModModule>) -> Self {
+    fn build(db: &dyn Db, document: Document, text: &str, parsed: &Parsed<ModModule>) -> Self {
         let definitions = Definitions::collect(text, parsed.suite());
-        let imports = Imports::collect(parsed.suite());
+        let mut imports = Imports::collect(parsed.suite());
+        reexports::resolve(db, document, &mut imports);
         let index = Self {
             signatures: definitions.functions.iter().map(|_| Signature::default()).collect(),
             syntax_errors: parsed
@@ -127,7 +129,7 @@ impl FileIndex {
             imports,
             ..Self::default()
         };
-        let mut index = walk::fill(index, parsed.suite());
+        let mut index = walk::fill(index, text, parsed.suite());
         roots::add_methods(&mut index);
         roots::name_features(&mut index, parsed.suite());
         roots::resolve_static_arguments(&mut index, parsed.suite());
@@ -200,7 +202,12 @@ impl FileIndex {
             if let Some((function, _)) = found {
                 return Some(function);
             }
-            current = functions[current?].parent;
+            let around = current?;
+            let parameters = self.signatures.get(around).map(|signature| &signature.parameters);
+            if parameters.is_some_and(|parameters| parameters.iter().any(|known| known.name == name)) {
+                return None;
+            }
+            current = functions[around].parent;
         }
     }
 

@@ -82,10 +82,11 @@ impl<'a> Called<'a> {
             if let Some(caller) = callbacks::caller(&name) {
                 let lambdas =
                     caller.functions_of(call).into_iter().filter_map(Expr::as_lambda_expr).collect();
-                let kind = RootKind::ControlFlowBody;
-                let stage = LambdaStage { dialect: caller.dialect, kind, converts: caller.converts };
+                let (dialect, kind, converts) = (caller.dialect, caller.kind, caller.converts);
                 // In eager code, `tf.cond` runs its bodies eagerly.
-                let stage = Some(stage).filter(|stage| stage.dialect != Dialect::Tensorflow);
+                let is_eager =
+                    !caller.stages || dialect == Dialect::Tensorflow && kind == RootKind::ControlFlowBody;
+                let stage = (!is_eager).then_some(LambdaStage { dialect, kind, converts });
                 return Some(Self { lambdas, by: CalledBy::Caller(caller), stage });
             }
             let (dialect, kind) = roots::wrapper(&name)?;

@@ -1,8 +1,10 @@
 //! Roots: decorators, calls and Keras methods that start staging, found from syntax and imports.
 
 use ruff_python_ast::name::Name;
+use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::FxHashMap;
 
 use crate::assumptions::RootOptions;
 use crate::callbacks;
@@ -10,6 +12,7 @@ use crate::dialect::{Dialect, RootKind};
 use crate::ids::{ClassIndex, Code, FunctionIndex};
 use crate::index::FileIndex;
 use crate::keras_functions;
+use crate::makers;
 use crate::static_arguments::{MoreStatic, StaticArguments};
 use ag_syntax::expressions::{self, ExprId};
 use ag_syntax::imports::Imports;
@@ -63,56 +66,18 @@ pub struct Found {
 }
 
 /// A public function or decorator that makes its argument a root.
-struct RootMaker {
-    name: &'static str,
-    dialect: Dialect,
-    kind: RootKind,
+pub(crate) struct RootMaker {
+    pub(crate) name: &'static str,
+    pub(crate) dialect: Dialect,
+    pub(crate) kind: RootKind,
 }
 
-const fn maker(name: &'static str, dialect: Dialect, kind: RootKind) -> RootMaker {
+pub(crate) const fn maker(name: &'static str, dialect: Dialect, kind: RootKind) -> RootMaker {
     RootMaker { name, dialect, kind }
 }
 
-/// What `tff.tensorflow.computation` is called inside of its package.
-const TFF_COMPUTATION: &str =
-    "tensorflow_federated.python.core.environments.tensorflow_frontend.tensorflow_computation.tf_computation";
-
-/// They are decorators, or calls whose first argument is the function.
-static MAKERS: &[RootMaker] = &[
-    maker("tensorflow.function", Dialect::Tensorflow, RootKind::Function),
-    maker("tensorflow.autograph.to_graph", Dialect::Tensorflow, RootKind::Convert),
-    // Wrappers of `tf.function` that libraries publish.
-    maker("tf_agents.utils.common.function", Dialect::Tensorflow, RootKind::Function),
-    maker("tf_agents.utils.common.function_in_tf1", Dialect::Tensorflow, RootKind::Function),
-    maker("tensorflow_federated.tensorflow.computation", Dialect::Tensorflow, RootKind::Function),
-    maker(TFF_COMPUTATION, Dialect::Tensorflow, RootKind::Function),
-    maker("autograph.convert", Dialect::Autograph, RootKind::Convert),
-    maker("autograph.function", Dialect::Autograph, RootKind::Function),
-    maker("autograph.to_graph", Dialect::Autograph, RootKind::Convert),
-    maker("torch.compile", Dialect::Torch, RootKind::TorchCompile),
-    maker("torch.jit.script", Dialect::Torch, RootKind::TorchScript),
-    maker("torch.jit.script_method", Dialect::Torch, RootKind::TorchScript),
-    maker("torch.jit.script_if_tracing", Dialect::Torch, RootKind::TorchScript),
-    maker("torch.jit._script_if_tracing", Dialect::Torch, RootKind::TorchScript),
-    maker("torch.jit.export", Dialect::Torch, RootKind::TorchScript),
-    maker("torch.jit.trace", Dialect::Torch, RootKind::TorchTrace),
-    maker("torch.jit.trace_module", Dialect::Torch, RootKind::TorchTrace),
-    maker("torch.export.export", Dialect::Torch, RootKind::TorchExport),
-    maker("torch.export", Dialect::Torch, RootKind::TorchExport),
-    maker("jax.jit", Dialect::Jax, RootKind::JaxJit),
-    maker("jax.pmap", Dialect::Jax, RootKind::JaxJit),
-    maker("jax.vmap", Dialect::Jax, RootKind::JaxVmap),
-    maker("jax.experimental.pjit.pjit", Dialect::Jax, RootKind::JaxJit),
-    maker("equinox.filter_jit", Dialect::Jax, RootKind::JaxJit),
-    maker("flax.nnx.jit", Dialect::Jax, RootKind::JaxJit),
-    maker("pennylane.qjit", Dialect::Pennylane, RootKind::Qjit),
-    maker("catalyst.qjit", Dialect::Pennylane, RootKind::Qjit),
-    maker("malt.to_graph", Dialect::Pennylane, RootKind::Convert),
-    maker("malt.convert", Dialect::Pennylane, RootKind::Convert),
-];
-
-fn maker_of(imports: &Imports, expression: &Expr) -> Option<&'static RootMaker> {
-    maker_named(&imports.resolve(expression)?)
+fn maker_named(name: &str) -> Option<&'static RootMaker> {
+    makers::MAKERS.iter().find(|maker| maker.name == name)
 }
 
 /// The dialect of a function that wraps another one, and the kind of root it makes; `None` for a transparent
@@ -121,42 +86,225 @@ pub fn wrapper(name: &str) -> Option<(Dialect, Option<RootKind>)> {
     match maker_named(name) {
         Some(maker) if maker.dialect != Dialect::Torch => Some((maker.dialect, Some(maker.kind))),
         Some(_) => None,
-        None => TRANSPARENT.contains(&name).then_some((Dialect::Jax, None)),
+        None => is_transparent(name).then_some((Dialect::Jax, None)),
     }
 }
 
-fn maker_named(name: &str) -> Option<&'static RootMaker> {
-    MAKERS.iter().find(|maker| maker.name == name)
+/// The imports of a file, and the names that it gives to functions that stage.
+#[derive(Default)]
+pub struct Makers<'a> {
+    /// `jit = functools.partial(jax.jit, static_argnums=0)`, `wrap = tf.function if GRAPH else identity`.
+    aliases: FxHashMap<&'a Name, &'a Expr>,
+    /// `def fast(f): return jax.jit(f, donate_argnums=0)`: the call.
+    wrappers: FxHashMap<&'a Name, &'a ast::ExprCall>,
+    /// `def fast(n): return partial(jax.jit, static_argnums=n)`, or a function that returns such a wrapper.
+    factories: FxHashMap<&'a Name, Factory<'a>>,
+}
+
+enum Factory<'a> {
+    Maker(&'a Expr),
+    Wrapper(&'a ast::ExprCall),
+}
+
+/// A function that stages, with the arguments that are given before the function.
+struct Made<'a> {
+    maker: &'static RootMaker,
+    arguments: Vec<&'a ast::Arguments>,
+}
+
+impl<'a> Makers<'a> {
+    /// Collects the names that a file gives to functions that stage.
+    pub fn collect(imports: &Imports, body: &'a [ast::Stmt]) -> Self {
+        let mut makers = Self::default();
+        let mut aliases = Aliases { imports, makers: &mut makers };
+        aliases.visit_body(body);
+        makers
+    }
+
+    /// `jax.jit`, `partial(jax.jit, static_argnums=0)`, `tf.function(jit_compile=True)`, `jax.jit if FAST else
+    /// identity`, and a name of one of these.
+    fn made(&self, imports: &Imports, expression: &'a Expr) -> Option<Made<'a>> {
+        self.made_within(imports, expression, 4)
+    }
+
+    fn made_within(&self, imports: &Imports, expression: &'a Expr, depth: u8) -> Option<Made<'a>> {
+        let depth = depth.checked_sub(1)?;
+        match expression {
+            Expr::Call(call) if is_partial(imports, &call.func) => {
+                let mut made = self.made_within(imports, call.arguments.args.first()?, depth)?;
+                made.arguments.push(&call.arguments);
+                Some(made)
+            }
+            Expr::Call(call) if resolves_to(imports, &call.func, &["staticmethod"]) => {
+                self.made_within(imports, call.arguments.args.first()?, depth)
+            }
+            Expr::Call(call)
+                if let Expr::Name(name) = &*call.func
+                    && let Some(factory) = self.factories.get(&name.id) =>
+            {
+                match factory {
+                    Factory::Maker(maker) => self.made_within(imports, maker, depth),
+                    Factory::Wrapper(wrapper) => self.made_by(imports, wrapper, depth),
+                }
+            }
+            // `tf.function(jit_compile=True)`
+            Expr::Call(call)
+                if call.arguments.args.is_empty() && function_keyword(&call.arguments).is_none() =>
+            {
+                let mut made = self.made_within(imports, &call.func, depth)?;
+                made.arguments.push(&call.arguments);
+                Some(made)
+            }
+            Expr::If(conditional) => self
+                .made_within(imports, &conditional.body, depth)
+                .or_else(|| self.made_within(imports, &conditional.orelse, depth)),
+            Expr::Name(name) => match maker_of(imports, expression) {
+                Some(maker) => Some(Made { maker, arguments: Vec::new() }),
+                None => match self.wrappers.get(&name.id) {
+                    Some(wrapper) => self.made_by(imports, wrapper, depth),
+                    None => self.made_within(imports, self.aliases.get(&name.id)?, depth),
+                },
+            },
+            Expr::Attribute(_) => {
+                maker_of(imports, expression).map(|maker| Made { maker, arguments: Vec::new() })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Makers<'a> {
+    /// `jax.jit(f, donate_argnums=0)` in a wrapper.
+    fn made_by(&self, imports: &Imports, call: &'a ast::ExprCall, depth: u8) -> Option<Made<'a>> {
+        let mut made = self.made_within(imports, &call.func, depth)?;
+        made.arguments.push(&call.arguments);
+        Some(made)
+    }
+
+    /// Adds a function that applies a maker to its first parameter, or returns one.
+    fn add_function(&mut self, imports: &Imports, def: &'a ast::StmtFunctionDef) {
+        let mut calls = Calls { imports, makers: self, def, wrapper: None };
+        calls.visit_body(&def.body);
+        if let Some(call) = calls.wrapper {
+            self.wrappers.insert(&def.name.id, call);
+            return;
+        }
+        let returned =
+            def.body.last().and_then(ast::Stmt::as_return_stmt).and_then(|node| node.value.as_deref());
+        let factory = match returned {
+            Some(Expr::Name(name)) => self.wrappers.get(&name.id).map(|call| Factory::Wrapper(call)),
+            Some(Expr::Lambda(lambda)) => lambda.body.as_call_expr().and_then(|call| {
+                let first = lambda.parameters.as_ref()?.args.first()?.name();
+                let given = call.arguments.args.first()?.as_name_expr()?;
+                (given.id == first.id && self.made(imports, &call.func).is_some())
+                    .then_some(Factory::Wrapper(call))
+            }),
+            Some(value) => self.made(imports, value).map(|_| Factory::Maker(value)),
+            None => None,
+        };
+        if let Some(factory) = factory {
+            self.factories.insert(&def.name.id, factory);
+        }
+    }
+}
+
+/// Finds the call of a maker with the first parameter of a function.
+struct Calls<'a, 'b> {
+    imports: &'b Imports,
+    makers: &'b Makers<'a>,
+    def: &'a ast::StmtFunctionDef,
+    wrapper: Option<&'a ast::ExprCall>,
+}
+
+impl<'a> StatementVisitor<'a> for Calls<'a, '_> {
+    fn visit_stmt(&mut self, statement: &'a ast::Stmt) {
+        let value = match statement {
+            ast::Stmt::Assign(assign) => Some(&*assign.value),
+            ast::Stmt::Return(node) => node.value.as_deref(),
+            ast::Stmt::FunctionDef(_) | ast::Stmt::ClassDef(_) => None,
+            _ => return statement_visitor::walk_stmt(self, statement),
+        };
+        let parameters = &self.def.parameters;
+        if let Some(Expr::Call(call)) = value
+            && let Some(Expr::Name(given)) = call.arguments.args.first()
+            && let Some(first) = parameters.posonlyargs.first().or_else(|| parameters.args.first())
+            && first.name().id == given.id
+            && self.makers.made(self.imports, &call.func).is_some()
+        {
+            self.wrapper = Some(call);
+        }
+    }
+}
+
+struct Aliases<'a, 'b> {
+    imports: &'b Imports,
+    makers: &'b mut Makers<'a>,
+}
+
+impl<'a> StatementVisitor<'a> for Aliases<'a, '_> {
+    fn visit_stmt(&mut self, statement: &'a ast::Stmt) {
+        let (targets, value) = match statement {
+            ast::Stmt::Assign(assign) => (assign.targets.as_slice(), Some(&*assign.value)),
+            ast::Stmt::AnnAssign(assign) => (std::slice::from_ref(&*assign.target), assign.value.as_deref()),
+            ast::Stmt::FunctionDef(def) => {
+                // Nested functions first: the outer one may return them.
+                statement_visitor::walk_stmt(self, statement);
+                return self.makers.add_function(self.imports, def);
+            }
+            _ => return statement_visitor::walk_stmt(self, statement),
+        };
+        let ([Expr::Name(name)], Some(value)) = (targets, value) else { return };
+        // `step = tf.function()` names no function yet; `step = tf.function(f)` is a staged function.
+        if self.imports.get(&name.id).is_none() && self.makers.made(self.imports, value).is_some() {
+            self.makers.aliases.insert(&name.id, value);
+        }
+    }
+}
+
+fn maker_of(imports: &Imports, expression: &Expr) -> Option<&'static RootMaker> {
+    maker_named(&imports.resolve(expression)?)
+}
+
+fn resolves_to(imports: &Imports, callee: &Expr, names: &[&str]) -> bool {
+    match (imports.resolve(callee), callee) {
+        (Some(name), _) => names.contains(&name.as_str()),
+        (None, Expr::Name(name)) => names.contains(&name.id.as_str()),
+        _ => false,
+    }
+}
+
+/// The keywords by which libraries take the function: `jax.jit(fun=f)`.
+fn function_keyword(arguments: &ast::Arguments) -> Option<&Expr> {
+    const KEYWORDS: [&str; 8] = ["func", "fun", "f", "fn", "obj", "mod", "model", "nnx_fn"];
+    KEYWORDS.iter().find_map(|keyword| Some(&arguments.find_keyword(keyword)?.value))
 }
 
 /// `@tf.function`, `@tf.function(jit_compile=True)`, `@partial(jax.jit, static_argnums=0)`.
-pub fn of_decorator(
-    imports: &Imports,
-    decorator: &ast::Decorator,
+pub fn of_decorator<'a>(
+    (imports, makers): (&Imports, &Makers<'a>),
+    decorator: &'a ast::Decorator,
     function: FunctionIndex,
     scope: Code,
 ) -> Option<RootSite> {
-    let (maker, arguments) = match &decorator.expression {
-        Expr::Call(call) if is_partial(imports, &call.func) => {
-            (maker_of(imports, call.arguments.args.first()?)?, Some(&call.arguments))
-        }
-        Expr::Call(call) => (maker_of(imports, &call.func)?, Some(&call.arguments)),
-        other => (maker_of(imports, other)?, None),
-    };
-    site(maker, arguments, RootTarget::Own(function), decorator.range(), scope)
+    let made = makers.made(imports, &decorator.expression)?;
+    site(made.maker, &made.arguments, RootTarget::Own(function), decorator.range(), scope)
 }
 
 /// `tf.function(f)`, `jax.jit(partial(f, …))`, `tf.function(jit_compile=True)(f)`, `lax.scan(f, …)`,
 /// `dataset.map(f)`.
 ///
 /// Lambdas are no roots; their decisions belong to the enclosing function.
-pub fn of_call(imports: &Imports, call: &ast::ExprCall, scope: Code) -> Vec<Found> {
-    let mut found = all_of_call(imports, call, scope);
+pub fn of_call<'a>(makers: (&Imports, &Makers<'a>), call: &'a ast::ExprCall, scope: Code) -> Vec<Found> {
+    let mut found = all_of_call(makers, call, scope);
     found.retain(|found| !found.is_lambda);
     found
 }
 
-fn all_of_call(imports: &Imports, call: &ast::ExprCall, scope: Code) -> Vec<Found> {
+fn all_of_call<'a>(
+    (imports, makers): (&Imports, &Makers<'a>),
+    call: &'a ast::ExprCall,
+    scope: Code,
+) -> Vec<Found> {
     let found = |site: RootSite, function: &Expr, receiver: Option<&Expr>| Found {
         site,
         function: Some(std::ptr::from_ref(function)),
@@ -164,30 +312,37 @@ fn all_of_call(imports: &Imports, call: &ast::ExprCall, scope: Code) -> Vec<Foun
         is_lambda: function.is_lambda_expr(),
     };
     let callee = imports.resolve(&call.func);
-    if let Some(maker) = callee.as_deref().and_then(maker_named) {
-        const KEYWORDS: [&str; 7] = ["func", "fun", "f", "fn", "obj", "mod", "model"];
-        let function = call.arguments.args.first().or_else(|| {
-            KEYWORDS.iter().find_map(|keyword| Some(&call.arguments.find_keyword(keyword)?.value))
-        });
-        let Some(function) = function.map(|function| innermost(imports, function)) else {
-            return Vec::new();
+    // `jax.jit(f)`, `tf.function(jit_compile=True)(f)`, `map(jax.jit, (f, g))`
+    let is_map = callee.is_none() && call.func.as_name_expr().is_some_and(|name| name.id == "map");
+    let maker = if is_map { call.arguments.args.first() } else { Some(&*call.func) };
+    if let Some(mut made) = maker.and_then(|maker| makers.made(imports, maker)) {
+        made.arguments.push(&call.arguments);
+        let given = match is_map {
+            true => call.arguments.args.get(1),
+            false => call.arguments.args.first().or_else(|| function_keyword(&call.arguments)),
         };
-        let target = RootTarget::Reference(reference(function));
-        let site = site(maker, Some(&call.arguments), target, call.range(), scope);
-        return site.map(|site| found(site, function, None)).into_iter().collect();
+        let functions = given.into_iter().flat_map(|given| functions_in(imports, given, 4));
+        return functions
+            .filter_map(|function| {
+                let target = RootTarget::Reference(reference(function));
+                let site = site(made.maker, &made.arguments, target, call.range(), scope)?;
+                Some(found(site, function, None))
+            })
+            .collect();
     }
-    // `tf.function(jit_compile=True)(f)`
-    if let Expr::Call(inner) = call.func.as_ref()
-        && let Some(maker) = maker_of(imports, &inner.func)
-        && inner.arguments.args.is_empty()
-        && let Some(function) = call.arguments.args.first()
+    // `model.compile()`; the type of `model` decides.
+    if let Expr::Attribute(attribute) = &*call.func
+        && attribute.attr.as_str() == "compile"
+        && imports.uses("torch")
+        && imports.resolve(&attribute.value).is_none()
+        && !attribute.value.is_literal_expr()
+        && let Some(maker) = maker_named("torch.compile")
     {
-        let function = innermost(imports, function);
-        let target = RootTarget::Reference(reference(function));
-        let site = site(maker, Some(&inner.arguments), target, call.range(), scope);
-        return site.map(|site| found(site, function, None)).into_iter().collect();
+        let target = RootTarget::Reference(Reference::Other);
+        let site = site(maker, &[&call.arguments], target, call.range(), scope);
+        return site.map(|site| found(site, &attribute.value, None)).into_iter().collect();
     }
-    let plain = |function: &Expr, dialect, kind, converts| RootSite {
+    let plain = |function: &Expr, dialect: Dialect, kind, converts| RootSite {
         target: RootTarget::Reference(reference(function)),
         scope,
         dialect,
@@ -195,17 +350,18 @@ fn all_of_call(imports: &Imports, call: &ast::ExprCall, scope: Code) -> Vec<Foun
         range: call.range(),
         converts,
         static_arguments: StaticArguments::default(),
-        options: RootOptions::default(),
+        // Operators such as `torch.cond` compile their functions without graph breaks.
+        options: RootOptions { full_graph: dialect == Dialect::Torch, ..RootOptions::default() },
         expression: None,
         receiver: None,
     };
-    if let Some(caller) = callee.as_deref().and_then(callbacks::caller) {
+    if let Some(caller) = callee.as_deref().and_then(callbacks::caller).filter(|caller| caller.stages) {
         return caller
             .functions_of(call)
             .into_iter()
+            .flat_map(|function| functions_in(imports, function, 4))
             .map(|function| {
-                let function = innermost(imports, function);
-                let site = plain(function, caller.dialect, RootKind::ControlFlowBody, caller.converts);
+                let site = plain(function, caller.dialect, caller.kind, caller.converts);
                 found(site, function, None)
             })
             .collect();
@@ -231,16 +387,58 @@ fn all_of_call(imports: &Imports, call: &ast::ExprCall, scope: Code) -> Vec<Foun
 }
 
 /// The function that wrappers wrap: `functools.partial(f, …)`, `jax.grad(f)` -> `f`.
-fn innermost<'a>(imports: &Imports, mut expression: &'a Expr) -> &'a Expr {
-    while let Expr::Call(call) = expression
-        && (is_partial(imports, &call.func)
-            || maker_of(imports, &call.func).is_some()
-            || is_transparent(imports, &call.func))
-        && let Some(inner) = call.arguments.args.first()
-    {
-        expression = inner;
+pub fn innermost<'a>(imports: &Imports, mut expression: &'a Expr) -> &'a Expr {
+    loop {
+        expression = match expression {
+            Expr::Call(call)
+                if wraps(imports, &call.func)
+                    && let Some(inner) =
+                        call.arguments.args.first().or_else(|| function_keyword(&call.arguments)) =>
+            {
+                inner
+            }
+            // `hk.transform(f).apply`
+            Expr::Attribute(attribute)
+                if matches!(attribute.attr.as_str(), "apply" | "init")
+                    && let Expr::Call(call) = &*attribute.value
+                    && wraps(imports, &call.func)
+                    && !call.arguments.args.is_empty() =>
+            {
+                &attribute.value
+            }
+            _ => return expression,
+        };
     }
-    expression
+}
+
+/// Whether calling it returns a function that calls its first argument.
+pub fn wraps(imports: &Imports, callee: &Expr) -> bool {
+    is_partial(imports, callee)
+        || imports.resolve(callee).is_some_and(|name| maker_named(&name).is_some() || is_transparent(&name))
+        // `jax.named_scope("step")(f)`
+        || matches!(callee, Expr::Call(call)
+            if resolves_to(imports, &call.func, &["jax.named_scope"]) || is_partial(imports, &call.func)
+                && call.arguments.args.first().is_some_and(|inner| wraps(imports, inner)))
+}
+
+/// The functions that an argument may be: `f if fast else g`, `[f, g]`.
+fn functions_in<'a>(imports: &Imports, expression: &'a Expr, depth: u8) -> Vec<&'a Expr> {
+    let Some(depth) = depth.checked_sub(1) else { return Vec::new() };
+    let within = |expressions: &[&'a Expr]| {
+        expressions.iter().flat_map(|inner| functions_in(imports, inner, depth)).collect()
+    };
+    match expression {
+        Expr::If(conditional) => within(&[&conditional.body, &conditional.orelse]),
+        Expr::BoolOp(operation) => within(&operation.values.iter().collect::<Vec<_>>()),
+        Expr::List(list) => within(&list.elts.iter().collect::<Vec<_>>()),
+        Expr::Tuple(tuple) => within(&tuple.elts.iter().collect::<Vec<_>>()),
+        Expr::Starred(starred) => within(&[&starred.value]),
+        Expr::Named(named) => within(&[&named.value]),
+        _ => match innermost(imports, expression) {
+            inner if std::ptr::eq(inner, expression) => vec![expression],
+            inner => functions_in(imports, inner, depth),
+        },
+    }
 }
 
 /// `f` -> Name, `self.f` -> `SelfAttribute`, `make()` -> `Result`.
@@ -263,25 +461,13 @@ fn is_partial(imports: &Imports, callee: &Expr) -> bool {
     imports.resolve(callee).is_some_and(|name| name == "functools.partial" || name == "jax.tree_util.Partial")
 }
 
-/// Transformations that do not stage by themselves, only as arguments of a root: `jax.jit(jax.grad(f))`.
-const TRANSPARENT: [&str; 8] = [
-    "jax.grad",
-    "jax.value_and_grad",
-    "jax.vmap",
-    "jax.jacfwd",
-    "jax.jacrev",
-    "jax.hessian",
-    "jax.checkpoint",
-    "jax.remat",
-];
-
-fn is_transparent(imports: &Imports, callee: &Expr) -> bool {
-    imports.resolve(callee).is_some_and(|name| TRANSPARENT.contains(&name.as_str()))
+fn is_transparent(name: &str) -> bool {
+    makers::TRANSPARENT.contains(&name)
 }
 
 fn site(
     maker: &RootMaker,
-    arguments: Option<&ast::Arguments>,
+    arguments: &[&ast::Arguments],
     target: RootTarget,
     range: TextRange,
     scope: Code,
@@ -290,7 +476,7 @@ fn site(
     let mut static_arguments = StaticArguments::default();
     let mut converts = maker.dialect.converts();
     let mut autograph = None;
-    for keyword in arguments.iter().flat_map(|arguments| arguments.keywords.iter()) {
+    for keyword in arguments.iter().flat_map(|arguments| &arguments.keywords) {
         let value = &keyword.value;
         let Some(name) = &keyword.arg else {
             // `jax.jit(f, **options)`
@@ -307,15 +493,16 @@ fn site(
             }
             "in_axes" => static_arguments.add_unmapped(value),
             "disable" if boolean(value) == Some(true) => return None,
+            // The exporter of TorchScript, which records what the function does.
+            "dynamo" if boolean(value) == Some(false) => return None,
             _ => {}
         }
     }
-    if maker.name == "equinox.filter_jit" {
-        // Only arrays are traced; other arguments stay Python values.
+    if makers::traces_some_arguments(maker.name) {
         static_arguments.more = Some(MoreStatic::Other);
     }
     if maker.kind == RootKind::JaxVmap
-        && let Some(in_axes) = arguments.and_then(|arguments| arguments.args.get(1))
+        && let Some(in_axes) = arguments.last().and_then(|arguments| arguments.args.get(1))
     {
         static_arguments.add_unmapped(in_axes);
     }
@@ -324,7 +511,7 @@ fn site(
             // Without `autograph=True` qjit does not convert.
             converts = autograph == Some(true);
         }
-        _ if autograph == Some(false) => converts = false,
+        _ if autograph == Some(false) || maker.name == "tensorflow.wrap_function" => converts = false,
         _ => {}
     }
     Some(RootSite {

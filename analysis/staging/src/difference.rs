@@ -168,6 +168,7 @@ fn same_signature(before: &Signature, after: &Signature) -> bool {
         tests_values,
         is_dead,
         returned,
+        returned_texts,
         decorators,
         return_annotation,
         returns_at: _,
@@ -186,19 +187,20 @@ fn same_signature(before: &Signature, after: &Signature) -> bool {
         && *tests_values == after.tests_values
         && *is_dead == after.is_dead
         && *returned == after.returned
+        && *returned_texts == after.returned_texts
         && *decorators == after.decorators
 }
 
 fn same_parameter(before: &ParameterSyntax, after: &ParameterSyntax) -> bool {
-    let ParameterSyntax { name, kind, annotated, annotation, default, used_as_python, name_range: _ } =
+    let ParameterSyntax { name, kind, annotated, annotation: _, default, used_as_python, name_range: _ } =
         before;
     let shape = |parameter: &ParameterSyntax| {
-        parameter.annotation.map(|annotation| (annotation.quoted, annotation.vague))
+        parameter.annotation.map(|annotation| (annotation.quoted, annotation.vague, annotation.variable))
     };
     *name == after.name
         && *kind == after.kind
         && *annotated == after.annotated
-        && annotation.map(|annotation| (annotation.quoted, annotation.vague)) == shape(after)
+        && shape(before) == shape(after)
         && *default == after.default
         && *used_as_python == after.used_as_python
 }

@@ -63,6 +63,17 @@ impl Imports {
         self.names.get(local)
     }
 
+    /// The local names with what they are bound to.
+    pub fn names(&self) -> impl Iterator<Item = (&Name, &Name)> {
+        self.names.iter()
+    }
+
+    /// Binds a local name to what the project's own module that it is imported from has imported.
+    pub fn replace(&mut self, local: Name, dotted: Name) {
+        self.modules.push(dotted.clone());
+        self.names.insert(local, dotted);
+    }
+
     /// Whether the file imports `package` or one of its submodules.
     pub fn uses(&self, package: &str) -> bool {
         self.modules.iter().any(|module| {

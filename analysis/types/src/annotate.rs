@@ -61,7 +61,9 @@ pub(crate) fn annotated_source(
     let mut writer = Writer { module, edits: Vec::new(), imports: Vec::new(), values: Vec::new() };
     let bodies = index.omittable_bodies(&|function| match asked {
         Asked::Functions(asked) => {
-            !index.is_self_contained(function) || index.with_nested(function).any(asked)
+            !index.is_self_contained(function)
+                || index.returns_functions(function)
+                || index.with_nested(function).any(asked)
         }
         Asked::Slice(slice) => slice.has_body(function),
     });

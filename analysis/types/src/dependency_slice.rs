@@ -136,6 +136,10 @@ impl<'a> Search<'a> {
             if is_called || self.mentioned.contains(name) {
                 self.add_header(position);
                 self.add_result(position);
+                // The functions that it returns may be called.
+                if self.index.returns_functions(position) {
+                    self.add_body(self.index.outermost(position));
+                }
             }
             let has_class = entry.class.is_none_or(|class| self.slice.has_class(class));
             if entry.parent.is_none() && has_class && self.binds_mentioned_name(position) {

@@ -8,6 +8,7 @@ mod classify;
 mod locate;
 mod render;
 mod resolve;
+mod values;
 
 use ruff_db::files::File;
 use ruff_db::parsed::parsed_module;
@@ -370,7 +371,7 @@ impl<'db> Inference<'db> {
                 continue;
             }
             let Some(function) = expression(site.expression) else { continue };
-            for target in self.targets(function) {
+            for target in self.staged_targets(function, site.dialect) {
                 types.roots.push((position, target));
             }
         }

@@ -79,6 +79,15 @@ impl Workspace {
         self.files.get(document).copied().flatten()
     }
 
+    /// A document by its identity; `near` is a document that it is likely to be.
+    pub(crate) fn find(&self, document: Document, near: DocumentIndex) -> Option<(DocumentIndex, &Source)> {
+        let is_it = |source: &Source| source.document == document;
+        match self.sources.get(near).filter(|source| is_it(source)) {
+            Some(source) => Some((near, source)),
+            None => self.sources.iter_enumerated().find(|(_, source)| is_it(source)),
+        }
+    }
+
     /// The document of a file; `None` for the file of a library.
     pub(crate) fn document_of(&self, file: File) -> Option<DocumentIndex> {
         self.positions.get(&file).copied()

@@ -4,6 +4,7 @@ use ruff_index::IndexVec;
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange, TextSize};
+use rustc_hash::FxHashSet;
 
 use crate::ids::ParameterIndex;
 use crate::index::last_name;
@@ -36,6 +37,8 @@ pub struct Signature {
     pub is_dead: bool,
     /// The nested functions that it returns by name, without duplicates.
     pub returned: Vec<Name>,
+    /// The texts of the `return` statements that name functions nested in it: `return init, update`.
+    pub returned_texts: Vec<Name>,
     /// Names of decorators that stop conversion: `do_not_convert`, `lru_cache`, …
     pub decorators: Vec<Name>,
 }
@@ -62,6 +65,8 @@ pub struct Annotation {
     pub quoted: bool,
     /// Imprecise, so that call sites may determine a more precise type: `dict[str, Any]`, `Callable`, `list`.
     pub vague: bool,
+    /// A type variable without bound: `def f[T](x: T)`. It says nothing of the argument.
+    pub variable: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +98,8 @@ impl Signature {
 }
 
 impl Signature {
-    pub(super) fn of(def: &ast::StmtFunctionDef) -> Self {
+    /// `variables`: the type variables of the file.
+    pub(super) fn of(def: &ast::StmtFunctionDef, variables: &FxHashSet<Name>) -> Self {
         let decorators: Vec<Name> = def
             .decorator_list
             .iter()
@@ -113,7 +119,11 @@ impl Signature {
                     name_range: parameter.parameter.name.range(),
                     kind,
                     annotated: parameter.parameter.annotation.is_some(),
-                    annotation: parameter.parameter.annotation.as_deref().map(Annotation::of),
+                    annotation: parameter
+                        .parameter
+                        .annotation
+                        .as_deref()
+                        .map(|annotation| Annotation::of(annotation, variables)),
                     default: DefaultValue::of(parameter.default()),
                     used_as_python: false,
                 })
@@ -152,17 +162,20 @@ impl Signature {
             tests_values: false,
             is_dead: false,
             returned: Vec::new(),
+            returned_texts: Vec::new(),
             decorators,
         }
     }
 }
 
 impl Annotation {
-    fn of(annotation: &Expr) -> Self {
+    fn of(annotation: &Expr, variables: &FxHashSet<Name>) -> Self {
+        let variable = annotation.as_name_expr().is_some_and(|name| variables.contains(&name.id));
         Self {
             range: annotation.range(),
             quoted: annotation.is_string_literal_expr(),
-            vague: is_vague(annotation),
+            vague: variable || is_vague(annotation),
+            variable,
         }
     }
 }

@@ -13,7 +13,9 @@ use crate::index::{FileIndex, Signature, last_name};
 use crate::lambdas;
 use crate::lambdas::{Called, LambdaSyntax};
 use crate::roots;
+use crate::roots::Makers;
 use ag_syntax::expressions::ExprId;
+use ag_syntax::words::words;
 
 /// Names of Keras modules that version 3 removed, or that raise in it.
 const ONLY_KERAS2: [(&str, &str); 4] = [
@@ -24,14 +26,18 @@ const ONLY_KERAS2: [(&str, &str); 4] = [
 ];
 
 /// Fills an index that already contains the file's definitions and imports.
-pub(super) fn fill(index: FileIndex, body: &[Stmt]) -> FileIndex {
+pub(super) fn fill(index: FileIndex, text: &str, body: &[Stmt]) -> FileIndex {
+    let makers = Makers::collect(&index.imports, body);
     let mut walk = Walk {
         index,
+        text,
+        makers,
         scope: Code::Module,
         next: FunctionIndex::from_u32(0),
         counters: FxHashMap::default(),
         pending: FxHashMap::default(),
         called: FxHashMap::default(),
+        type_variables: FxHashSet::default(),
         false_constants: FxHashSet::default(),
         dead: Vec::new(),
     };
@@ -39,8 +45,10 @@ pub(super) fn fill(index: FileIndex, body: &[Stmt]) -> FileIndex {
     walk.index
 }
 
-struct Walk {
+struct Walk<'a> {
     index: FileIndex,
+    text: &'a str,
+    makers: Makers<'a>,
     scope: Code,
     next: FunctionIndex,
     /// The number of expressions visited so far in each scope; it determines their ids, as in
@@ -50,6 +58,8 @@ struct Walk {
     pending: FxHashMap<*const Expr, Vec<(RootIndex, Pending)>>,
     /// Lambdas that are called and not visited yet; whether a library stages the functions that they call.
     called: FxHashMap<*const ast::ExprLambda, bool>,
+    /// Type variables without bound so far: `T = TypeVar("T")`, `def f[T]`, `class A[T]`.
+    type_variables: FxHashSet<Name>,
     /// Module constants whose latest value is `False`: `JAX_MODE = False`.
     false_constants: FxHashSet<Name>,
     /// The bodies of `if` statements on such a constant: `if JAX_MODE:`.
@@ -62,16 +72,19 @@ enum Pending {
     Receiver,
 }
 
-impl Walk {
+impl<'a> Walk<'a> {
     fn signature(&mut self) -> Option<&mut Signature> {
         self.index.signatures.get_mut(self.scope.function()?)
     }
 
-    fn function(&mut self, def: &ast::StmtFunctionDef) {
+    fn function(&mut self, def: &'a ast::StmtFunctionDef) {
         let function = self.next;
         self.next = function + 1;
+        self.declare(def.type_params.as_deref());
         for decorator in &def.decorator_list {
-            if let Some(site) = roots::of_decorator(&self.index.imports, decorator, function, self.scope) {
+            if let Some(site) =
+                roots::of_decorator((&self.index.imports, &self.makers), decorator, function, self.scope)
+            {
                 self.index.roots.push(site);
             }
             self.visit_expr(&decorator.expression);
@@ -82,7 +95,7 @@ impl Walk {
             }
         }
         if let Some(slot) = self.index.signatures.get_mut(function) {
-            *slot = Signature::of(def);
+            *slot = Signature::of(def, &self.type_variables);
             slot.is_dead = self.dead.iter().any(|body| body.contains_range(def.range()));
         }
         let outer = std::mem::replace(&mut self.scope, Code::Function(function));
@@ -90,7 +103,7 @@ impl Walk {
         self.scope = outer;
     }
 
-    fn call(&mut self, call: &ast::ExprCall) {
+    fn call(&mut self, call: &'a ast::ExprCall) {
         if let Some(name) = last_name(&call.func) {
             let codes = self.index.calls.entry(name.clone()).or_default();
             if codes.last() != Some(&self.scope) {
@@ -129,7 +142,7 @@ impl Walk {
                 self.called.entry(std::ptr::from_ref(lambda)).or_insert(false);
             }
         }
-        for found in roots::of_call(&self.index.imports, call, self.scope) {
+        for found in roots::of_call((&self.index.imports, &self.makers), call, self.scope) {
             let site = self.index.roots.push(found.site);
             if let Some(function) = found.function {
                 self.pending.entry(function).or_default().push((site, Pending::Function));
@@ -140,7 +153,38 @@ impl Walk {
         }
     }
 
+    /// `def f[T]`, `class A[T]`
+    fn declare(&mut self, parameters: Option<&ast::TypeParams>) {
+        let variables = parameters.into_iter().flat_map(|parameters| &parameters.type_params);
+        let unbound = variables.filter_map(ast::TypeParam::as_type_var).filter(|it| it.bound.is_none());
+        self.type_variables.extend(unbound.map(|variable| variable.name.id.clone()));
+    }
+
+    /// `return init, update`
+    fn returned_text(&mut self, value: &Expr) {
+        let Some(function) = self.scope.function() else { return };
+        let functions = &self.index.definitions.functions;
+        let nested = self.index.with_nested(function).skip(1);
+        let names: Vec<&str> = nested
+            .filter(|nested| functions[*nested].parent == Some(function))
+            .map(|nested| functions[nested].path.name())
+            .collect();
+        let text = &self.text[value.range()];
+        if !names.is_empty() && words(text).iter().any(|word| names.contains(word)) {
+            let text = Name::new(text);
+            self.signature().into_iter().for_each(|signature| signature.returned_texts.push(text.clone()));
+        }
+    }
+
     fn track_constant(&mut self, assign: &ast::StmtAssign) {
+        if let Expr::Call(call) = &*assign.value
+            && last_name(&call.func).is_some_and(|name| name == "TypeVar")
+            && call.arguments.args.len() == 1
+            && call.arguments.find_keyword("bound").is_none()
+        {
+            self.type_variables
+                .extend(assign.targets.iter().filter_map(Expr::as_name_expr).map(|name| name.id.clone()));
+        }
         let is_false = assign.value.as_boolean_literal_expr().is_some_and(|literal| !literal.value);
         for name in assign.targets.iter().filter_map(Expr::as_name_expr) {
             if is_false {
@@ -227,7 +271,7 @@ impl Walk {
     }
 }
 
-impl<'a> SourceOrderVisitor<'a> for Walk {
+impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         if self.scope == Code::Module {
             self.index.statements.push(statement.start());
@@ -240,6 +284,10 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
         }
         match statement {
             Stmt::FunctionDef(def) => self.function(def),
+            Stmt::ClassDef(class) => {
+                self.declare(class.type_params.as_deref());
+                source_order::walk_stmt(self, statement);
+            }
             Stmt::Assign(assign) => {
                 self.targets(&assign.targets);
                 if self.scope == Code::Module {
@@ -263,6 +311,9 @@ impl<'a> SourceOrderVisitor<'a> for Walk {
                 source_order::walk_stmt(self, statement);
             }
             Stmt::Return(node) => {
+                if let Some(value) = &node.value {
+                    self.returned_text(value);
+                }
                 if let Some(name) = node.value.as_deref().and_then(Expr::as_name_expr) {
                     self.returns(&name.id);
                 }

@@ -180,7 +180,8 @@ impl Fixpoint {
                             .any(|contribution| !contribution.bound && !contribution.assumed.is_empty())
                             && contributions.iter().all(|contribution| !contribution.assumed.unknown)
                     };
-                    if parameter.annotated && !(is_vague && is_known()) {
+                    let is_variable = parameter.annotation.is_some_and(|annotation| annotation.variable);
+                    if parameter.annotated && !is_variable && !(is_vague && is_known()) {
                         return ParameterAssumption {
                             source: Some(Source::Annotation),
                             ..Default::default()

@@ -6,12 +6,12 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ty_python_semantic::HasType;
 
 use super::{Inference, locate, resolve};
-use ag_index::answers::{ArgumentPlace, CallSite};
+use ag_index::answers::{ArgumentPlace, CallSite, Target};
 use ag_index::assumed::AssumedType;
 use ag_index::callbacks;
 use ag_index::callbacks::{Caller, Given};
 use ag_index::facts::{Alternative, TensorKind};
-use ag_index::index::FileIndex;
+use ag_index::index::{FileIndex, last_name};
 use ag_index::lambdas;
 use ag_index::lambdas::{Called, CalledBy, LambdaTypes};
 use ag_index::type_expression::TypeExpression;
@@ -70,7 +70,27 @@ impl Inference<'_> {
             return;
         }
         let mut targets = self.targets(&call.func);
-        let mut skip = 0;
+        // `module.apply(variables, x, method=Net.encode)`: the arguments after the first.
+        let applies = !targets.is_empty()
+            && call.func.as_attribute_expr().is_some_and(|method| {
+                resolve::is_application(&method.attr)
+                    && targets.iter().all(|target| target.path.name() != method.attr.as_str())
+            });
+        if applies && let Some(method) = call.arguments.find_keyword("method") {
+            targets = match &method.value {
+                Expr::StringLiteral(name) => match call.func.as_attribute_expr() {
+                    Some(attribute) => self.methods(&attribute.value, name.value.to_str()),
+                    None => Vec::new(),
+                },
+                method => self.targets(method),
+            };
+            targets.iter_mut().for_each(|target| target.bound = true);
+        }
+        let (mut bound, mut skip) = (0, 0);
+        if applies || targets.iter().any(|target| !is_named(&call.func, target)) {
+            (bound, skip) = self.shift(&call.func);
+        }
+        let mut open = applies || bound > 0;
         let mut partial = false;
         if targets.is_empty() {
             // `strategy.run(step, args=(x, y))`, `partial(f, x)`, `jax.jit(f)(x)`, `jax.vmap(f)(x)`.
@@ -92,8 +112,8 @@ impl Inference<'_> {
             }
             site.arguments.push((place, self.assumed(argument)));
         };
-        let mut open = false;
         for (position, argument) in call.arguments.args.iter().skip(skip).enumerate() {
+            let position = position + bound;
             if argument.is_starred_expr() {
                 open = true;
                 break;
@@ -102,6 +122,12 @@ impl Inference<'_> {
         }
         for keyword in &call.arguments.keywords {
             match &keyword.arg {
+                Some(name)
+                    if applies
+                        && matches!(
+                            name.as_str(),
+                            "method" | "mutable" | "rngs" | "capture_intermediates" | "variables"
+                        ) => {}
                 Some(name) => give(ArgumentPlace::Keyword(name.id.clone()), &keyword.value),
                 None => open = true,
             }
@@ -262,6 +288,11 @@ impl Inference<'_> {
             self.assumed(expression)
         }
     }
+}
+
+/// Whether a callee has the name of the function, as it has unless another value is called.
+fn is_named(callee: &Expr, target: &Target) -> bool {
+    last_name(callee).is_some_and(|name| name == target.path.name())
 }
 
 /// `self.method`.

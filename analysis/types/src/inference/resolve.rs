@@ -8,6 +8,8 @@ use ty_python_semantic::{ImportAliasResolution, definitions_for_attribute, defin
 use super::{Inference, locate};
 use ag_index::answers::{ArgumentPlace, Target};
 use ag_index::assumed::AssumedType;
+use ag_index::dialect::Dialect;
+use ag_index::roots;
 use ag_index::type_expression::TypeExpression;
 use ag_syntax::imports::Imports;
 use ruff_db::files::FileRange;
@@ -20,15 +22,83 @@ impl<'db> Inference<'db> {
     /// and the `__call__`, `call` or `forward` of callable objects.
     pub(super) fn targets(&self, expression: &Expr) -> Vec<Target> {
         let mut targets = Vec::new();
+        self.add_known(expression, &mut targets);
+        if targets.is_empty() && !self.is_of_library(expression) {
+            self.add_values(expression, &mut targets);
+        }
+        targets
+    }
+
+    /// The functions that its type or its name refers to.
+    pub(super) fn add_known(&self, expression: &Expr, targets: &mut Vec<Target>) {
         let ty = self.type_of(expression);
         if let Some(ty) = ty {
-            self.add_targets(ty, &mut targets);
+            self.add_targets(ty, targets);
         }
         // The type may be that of a decorator's result. Then the name still refers to the function.
         if targets.is_empty() && !matches!(ty, Some(Type::FunctionLiteral(_) | Type::BoundMethod(_))) {
-            self.add_named(expression, &mut targets);
+            self.add_named(expression, targets);
+        }
+        if targets.is_empty() {
+            self.add_applied(expression, targets);
+        }
+    }
+
+    /// A function, method or class that is not in the project.
+    fn is_of_library(&self, expression: &Expr) -> bool {
+        matches!(expression, Expr::Name(_) | Expr::Attribute(_))
+            && matches!(
+                self.type_of(expression),
+                Some(
+                    Type::FunctionLiteral(_)
+                        | Type::BoundMethod(_)
+                        | Type::ClassLiteral(_)
+                        | Type::GenericAlias(_)
+                        | Type::ModuleLiteral(_)
+                )
+            )
+    }
+
+    /// `module.apply`, `module.init`: Flax calls the method `__call__` of the module.
+    fn add_applied(&self, expression: &Expr, targets: &mut Vec<Target>) {
+        if let Expr::Attribute(attribute) = expression
+            && is_application(&attribute.attr)
+            && let Some(ty @ Type::NominalInstance(_)) = self.type_of(&attribute.value)
+            && let Some(class) = self.class_of(ty)
+        {
+            self.add_method(class, &["__call__"], targets);
+        }
+    }
+
+    /// The functions that a root stages. Of a class it stages what its instances do when they are called, and of a
+    /// Lightning module the steps as well.
+    pub(super) fn staged_targets(&self, expression: &Expr, dialect: Dialect) -> Vec<Target> {
+        let mut targets = Vec::new();
+        match self.type_of(expression) {
+            Some(ty @ (Type::ClassLiteral(_) | Type::GenericAlias(_))) if dialect == Dialect::Jax => {
+                if let Some(class) = self.class_of(ty) {
+                    self.add_method(class, &["__call__"], &mut targets);
+                }
+            }
+            _ => {}
+        }
+        if targets.is_empty() {
+            targets = self.targets(expression);
+        }
+        if dialect == Dialect::Torch && self.is_lightning(expression) {
+            for step in ["training_step", "validation_step", "test_step", "predict_step"] {
+                targets.extend(self.methods(expression, step));
+            }
         }
         targets
+    }
+
+    fn is_lightning(&self, object: &Expr) -> bool {
+        let Some(ty @ Type::NominalInstance(_)) = self.type_of(object) else { return false };
+        let Some(class) = self.class_of(ty) else { return false };
+        let classes = &locate::definitions(self.db, class.file()).classes;
+        let entry = classes.iter().find(|entry| entry.name_range == class.range());
+        entry.is_some_and(|entry| entry.bases.iter().any(|base| base.ends_with("LightningModule")))
     }
 
     /// The local function that `expression` refers to, if any.
@@ -99,7 +169,7 @@ impl<'db> Inference<'db> {
     }
 
     /// The location of a class's name.
-    fn class_of(&self, ty: Type<'db>) -> Option<FileRange> {
+    pub(super) fn class_of(&self, ty: Type<'db>) -> Option<FileRange> {
         match ty.definition(self.db, &self.env)? {
             definition @ TypeDefinition::StaticClass(_) => definition.focus_range(self.db),
             _ => None,
@@ -240,6 +310,15 @@ pub(super) fn applied_by_builtin(call: &ast::ExprCall) -> Option<(&Expr, &[Expr]
     }
 }
 
+fn is_partial(imports: &Imports, call: &ast::ExprCall) -> bool {
+    imports.resolve(&call.func).is_some_and(|name| name == "functools.partial")
+}
+
+/// The methods by which Flax and Haiku call a module with its parameters.
+pub(super) fn is_application(method: &str) -> bool {
+    matches!(method, "apply" | "init" | "init_with_output" | "lazy_init")
+}
+
 /// The function that a wrapper call applies to its arguments, and the number of positional arguments of the
 /// call that precede those of the function:
 ///
@@ -250,21 +329,9 @@ pub(super) fn applied_by_builtin(call: &ast::ExprCall) -> Option<(&Expr, &[Expr]
 /// ```
 pub(super) fn applied_function<'a>(imports: &Imports, call: &'a ast::ExprCall) -> Option<(&'a Expr, usize)> {
     if let Expr::Call(inner) = call.func.as_ref() {
-        let name = imports.resolve(&inner.func)?;
-        let known = matches!(
-            name.as_str(),
-            "tensorflow.function"
-                | "tensorflow.autograph.to_graph"
-                | "autograph.function"
-                | "autograph.to_graph"
-                | "jax.jit"
-                | "jax.grad"
-                | "jax.value_and_grad"
-                | "jax.checkpoint"
-                | "torch.compile"
-                | "torch.jit.script"
-        );
-        return known.then_some((inner.arguments.args.first()?, 0));
+        let skipped = usize::from(is_partial(imports, inner)) * inner.arguments.args.len().saturating_sub(1);
+        return (skipped == 0 && roots::wraps(imports, &inner.func))
+            .then_some((roots::innermost(imports, inner.arguments.args.first()?), 0));
     }
     let name = imports.resolve(&call.func)?;
     (name == "functools.partial").then_some((call.arguments.args.first()?, 1))

@@ -1,0 +1,199 @@
+//! The public functions that stage the function they are given, and those that only wrap it.
+//!
+//! `tests/spec/ways.md` has an example of each.
+
+use crate::dialect::{Dialect, RootKind};
+use crate::roots::{RootMaker, maker};
+
+/// What `tff.tensorflow.computation` is called inside of its package.
+const TFF_COMPUTATION: &str =
+    "tensorflow_federated.python.core.environments.tensorflow_frontend.tensorflow_computation.tf_computation";
+
+const fn tensorflow(name: &'static str, kind: RootKind) -> RootMaker {
+    maker(name, Dialect::Tensorflow, kind)
+}
+
+const fn torch(name: &'static str, kind: RootKind) -> RootMaker {
+    maker(name, Dialect::Torch, kind)
+}
+
+const fn jax(name: &'static str, kind: RootKind) -> RootMaker {
+    maker(name, Dialect::Jax, kind)
+}
+
+const fn pennylane(name: &'static str, kind: RootKind) -> RootMaker {
+    maker(name, Dialect::Pennylane, kind)
+}
+
+/// They are decorators, or calls whose first argument is the function.
+pub(crate) static MAKERS: &[RootMaker] = &[
+    tensorflow("tensorflow.function", RootKind::Function),
+    tensorflow("tensorflow.autograph.to_graph", RootKind::Convert),
+    tensorflow("tensorflow.autograph.tf_convert", RootKind::Convert),
+    tensorflow("tensorflow.wrap_function", RootKind::Function),
+    // Wrappers of `tf.function` that libraries publish.
+    tensorflow("tf_agents.utils.common.function", RootKind::Function),
+    tensorflow("tf_agents.utils.common.function_in_tf1", RootKind::Function),
+    tensorflow("tensorflow_federated.tensorflow.computation", RootKind::Function),
+    tensorflow(TFF_COMPUTATION, RootKind::Function),
+    maker("autograph.convert", Dialect::Autograph, RootKind::Convert),
+    maker("autograph.function", Dialect::Autograph, RootKind::Function),
+    maker("autograph.to_graph", Dialect::Autograph, RootKind::Convert),
+    torch("torch.compile", RootKind::TorchCompile),
+    torch("torch._dynamo.optimize_assert", RootKind::TorchCompile),
+    torch("torch._dynamo.explain", RootKind::TorchCompile),
+    torch("torch.compiler.nested_compile_region", RootKind::TorchCompile),
+    torch("torch.jit.script", RootKind::TorchScript),
+    torch("torch.jit.script_method", RootKind::TorchScript),
+    torch("torch.jit.script_if_tracing", RootKind::TorchScript),
+    torch("torch.jit._script_if_tracing", RootKind::TorchScript),
+    torch("torch.jit.trace", RootKind::TorchTrace),
+    torch("torch.jit.trace_module", RootKind::TorchTrace),
+    torch("torch.export.export", RootKind::TorchExport),
+    torch("torch.export.draft_export", RootKind::TorchExport),
+    torch("torch.export.export_for_training", RootKind::TorchExport),
+    torch("torch.export.export_for_inference", RootKind::TorchExport),
+    torch("torch.export", RootKind::TorchExport),
+    torch("torch._export.export", RootKind::TorchExport),
+    torch("torch._dynamo.export", RootKind::TorchExport),
+    torch("torch.onnx.export", RootKind::TorchExport),
+    torch("torch.fx.symbolic_trace", RootKind::TorchExport),
+    jax("jax.jit", RootKind::JaxJit),
+    jax("jax.pmap", RootKind::JaxJit),
+    jax("jax.vmap", RootKind::JaxVmap),
+    // Arguments that are not split are not traced in eager code.
+    jax("jax.shard_map", RootKind::JaxVmap),
+    jax("jax.smap", RootKind::JaxVmap),
+    jax("jax.experimental.shard_map.shard_map", RootKind::JaxVmap),
+    jax("jax.checkpoint", RootKind::JaxJit),
+    jax("jax.remat", RootKind::JaxJit),
+    jax("jax.ad_checkpoint.checkpoint", RootKind::JaxJit),
+    jax("jax.make_jaxpr", RootKind::JaxJit),
+    jax("jax.eval_shape", RootKind::JaxJit),
+    jax("jax.closure_convert", RootKind::JaxJit),
+    jax("jax.linear_transpose", RootKind::JaxJit),
+    jax("jax.lax.composite", RootKind::JaxJit),
+    jax("jax.custom_batching.sequential_vmap", RootKind::JaxJit),
+    jax("jax.experimental.pjit.pjit", RootKind::JaxJit),
+    jax("jax.experimental.checkify.checkify", RootKind::JaxJit),
+    jax("jax.experimental.sparse.sparsify", RootKind::JaxJit),
+    jax("jax.experimental.jet.jet", RootKind::JaxJit),
+    jax("jax.experimental.jax2tf.convert", RootKind::JaxJit),
+    jax("jax.experimental.pallas.pallas_call", RootKind::JaxJit),
+    jax("jax.experimental.pallas.kernel", RootKind::JaxJit),
+    jax("jax.experimental.pallas.run_scoped", RootKind::JaxJit),
+    jax("jax.numpy.vectorize", RootKind::JaxVmap),
+    jax("jax.numpy.frompyfunc", RootKind::JaxVmap),
+    jax("jax.numpy.apply_along_axis", RootKind::JaxVmap),
+    jax("equinox.filter_jit", RootKind::JaxJit),
+    jax("equinox.filter_pmap", RootKind::JaxJit),
+    jax("equinox.filter_vmap", RootKind::JaxVmap),
+    jax("equinox.filter_checkpoint", RootKind::JaxJit),
+    jax("equinox.filter_make_jaxpr", RootKind::JaxJit),
+    jax("equinox.filter_eval_shape", RootKind::JaxJit),
+    jax("equinox.internal.noinline", RootKind::JaxJit),
+    jax("flax.nnx.jit", RootKind::JaxJit),
+    jax("flax.nnx.jit_partial", RootKind::JaxJit),
+    jax("flax.nnx.pmap", RootKind::JaxJit),
+    jax("flax.nnx.shard_map", RootKind::JaxVmap),
+    jax("flax.nnx.vmap", RootKind::JaxVmap),
+    jax("flax.nnx.scan", RootKind::JaxJit),
+    jax("flax.nnx.remat", RootKind::JaxJit),
+    jax("flax.nnx.checkify", RootKind::JaxJit),
+    jax("flax.nnx.eval_shape", RootKind::JaxJit),
+    jax("flax.linen.jit", RootKind::JaxJit),
+    jax("flax.linen.remat", RootKind::JaxJit),
+    jax("flax.linen.checkpoint", RootKind::JaxJit),
+    jax("flax.linen.scan", RootKind::JaxJit),
+    jax("flax.linen.remat_scan", RootKind::JaxJit),
+    jax("flax.linen.vmap", RootKind::JaxVmap),
+    jax("haiku.remat", RootKind::JaxJit),
+    jax("haiku.vmap", RootKind::JaxVmap),
+    jax("haiku.eval_shape", RootKind::JaxJit),
+    jax("haiku.jit", RootKind::JaxJit),
+    jax("optax.microbatch", RootKind::JaxJit),
+    // Inference compiles the model that a kernel is made for.
+    jax("numpyro.infer.NUTS", RootKind::JaxJit),
+    jax("numpyro.infer.HMC", RootKind::JaxJit),
+    jax("numpyro.infer.SA", RootKind::JaxJit),
+    jax("numpyro.infer.AIES", RootKind::JaxJit),
+    jax("numpyro.infer.ESS", RootKind::JaxJit),
+    jax("numpyro.infer.BarkerMH", RootKind::JaxJit),
+    jax("numpyro.infer.SVI", RootKind::JaxJit),
+    jax("numpyro.infer.Predictive", RootKind::JaxJit),
+    pennylane("pennylane.qjit", RootKind::Qjit),
+    pennylane("catalyst.qjit", RootKind::Qjit),
+    pennylane("malt.to_graph", RootKind::Convert),
+    pennylane("malt.convert", RootKind::Convert),
+];
+
+/// Transformations that do not stage by themselves, only as arguments of a root: `jax.jit(jax.grad(f))`.
+pub(crate) static TRANSPARENT: &[&str] = &[
+    "jax.grad",
+    "jax.value_and_grad",
+    "jax.jacfwd",
+    "jax.jacrev",
+    "jax.jacobian",
+    "jax.hessian",
+    "jax.linearize",
+    "jax.jvp",
+    "jax.vjp",
+    "jax.fwd_and_bwd",
+    "jax.named_call",
+    "jax.custom_jvp",
+    "jax.custom_vjp",
+    "jax.custom_gradient",
+    "jax.custom_batching.custom_vmap",
+    "jax.profiler.annotate_function",
+    "equinox.filter_closure_convert",
+    "equinox.filter_grad",
+    "equinox.filter_value_and_grad",
+    "equinox.filter_jacfwd",
+    "equinox.filter_jacrev",
+    "equinox.filter_hessian",
+    "equinox.filter_jvp",
+    "equinox.filter_vjp",
+    "equinox.filter_custom_jvp",
+    "equinox.filter_custom_vjp",
+    "equinox.Partial",
+    "flax.nnx.grad",
+    "flax.nnx.value_and_grad",
+    "flax.nnx.jvp",
+    "flax.nnx.vjp",
+    "flax.nnx.custom_vjp",
+    "flax.nnx.cached_partial",
+    "flax.linen.compact",
+    "flax.linen.nowrap",
+    "haiku.grad",
+    "haiku.value_and_grad",
+    "haiku.transform",
+    "haiku.transform_with_state",
+    "haiku.without_apply_rng",
+    "haiku.without_state",
+    "haiku.with_empty_state",
+    "haiku.transparent",
+    "haiku.to_module",
+    "optax.value_and_grad_from_state",
+    "chex.assert_max_traces",
+    "chex.chexify",
+    "numpyro.handlers.block",
+    "numpyro.handlers.condition",
+    "numpyro.handlers.do",
+    "numpyro.handlers.lift",
+    "numpyro.handlers.mask",
+    "numpyro.handlers.replay",
+    "numpyro.handlers.scale",
+    "numpyro.handlers.scope",
+    "numpyro.handlers.seed",
+    "numpyro.handlers.substitute",
+    "numpyro.handlers.trace",
+    "numpyro.handlers.uncondition",
+];
+
+/// They trace what the function computes and not all that it is given: references of Pallas, the data of a model, the
+/// arguments of Equinox that are no arrays.
+pub(crate) fn traces_some_arguments(name: &str) -> bool {
+    ["equinox.filter_", "numpyro.infer.", "jax.experimental.pallas."]
+        .iter()
+        .any(|start| name.starts_with(start))
+}

@@ -1,0 +1,104 @@
+//! Frameworks that a file imports from a module of the project: `from package.common import jax, jnp`.
+//!
+//! The index of a file depends on the imports of such a module, and on nothing else of other files.
+
+use ag_db::{Db, Document, Project};
+use ag_syntax::imports::{Imports, canonical};
+use ruff_python_ast::name::Name;
+
+use crate::index::tree;
+use crate::modules::module_name;
+
+/// The names under which frameworks, their modules and their functions that stage are usually imported. Others are not
+/// looked up.
+const USUAL: &[&str] = &[
+    "jax",
+    "jnp",
+    "lax",
+    "np",
+    "numpy",
+    "jit",
+    "vmap",
+    "pmap",
+    "grad",
+    "value_and_grad",
+    "nn",
+    "nnx",
+    "eqx",
+    "hk",
+    "tf",
+    "tensorflow",
+    "keras",
+    "layers",
+    "torch",
+    "F",
+];
+const FRAMEWORKS: &[&str] =
+    &["jax", "numpy", "flax", "equinox", "haiku", "tensorflow", "keras", "tf_keras", "torch", "pennylane"];
+const MAX_STEPS: usize = 4;
+
+/// The imports of a module of the project, as written.
+#[salsa::tracked(returns(ref))]
+fn written_imports(db: &dyn Db, document: Document) -> Imports {
+    tree(db, document).map(|parsed| Imports::collect(parsed.suite())).unwrap_or_default()
+}
+
+/// Resolves the frameworks that are imported through the project.
+pub(crate) fn resolve(db: &dyn Db, document: Document, imports: &mut Imports) {
+    let mut candidates: Vec<(Name, Name)> = imports
+        .names()
+        .filter(|(_, dotted)| is_candidate(dotted))
+        .map(|(local, dotted)| (local.clone(), dotted.clone()))
+        .collect();
+    candidates.sort_unstable();
+    for (local, dotted) in candidates {
+        if let Some(framework) = imported(db, document, &dotted) {
+            imports.replace(local, framework);
+        }
+    }
+}
+
+fn is_candidate(dotted: &str) -> bool {
+    dotted.rsplit_once('.').is_some_and(|(module, name)| !module.is_empty() && USUAL.contains(&name))
+        && !is_framework(dotted)
+}
+
+fn is_framework(dotted: &str) -> bool {
+    dotted.split('.').next().is_some_and(|package| FRAMEWORKS.contains(&package))
+}
+
+/// What the module that a name is imported from has imported under that name.
+fn imported(db: &dyn Db, document: Document, dotted: &str) -> Option<Name> {
+    let (mut document, mut dotted) = (document, Name::new(dotted));
+    for _ in 0..MAX_STEPS {
+        let dotted_now = absolute(db, document, &dotted)?;
+        let (module, name) = dotted_now.rsplit_once('.')?;
+        document = find(db, module)?;
+        dotted = written_imports(db, document).get(name)?.clone();
+        if is_framework(&dotted) {
+            return Some(canonical(&dotted));
+        }
+    }
+    None
+}
+
+fn find(db: &dyn Db, module: &str) -> Option<Document> {
+    let documents = Project::try_get(db)?.documents(db);
+    let is_it = |document: &&Document| module_name(db, **document).as_deref() == Some(module);
+    documents.values().find(is_it).copied()
+}
+
+/// `..common.jax` in `package.models.net` -> `package.common.jax`.
+fn absolute(db: &dyn Db, document: Document, dotted: &str) -> Option<Name> {
+    let relative = dotted.trim_start_matches('.');
+    let level = dotted.len() - relative.len();
+    if level == 0 {
+        return Some(Name::new(dotted));
+    }
+    let is_package = document.file(db).path(db).as_str().ends_with("__init__.py");
+    let mut package = module_name(db, document).as_deref()?;
+    for _ in usize::from(is_package)..level {
+        package = package.rsplit_once('.')?.0;
+    }
+    Some(Name::new(format!("{package}.{relative}")))
+}
