@@ -55,6 +55,15 @@ const fn jax(
     Caller { name, dialect: Dialect::Jax, functions, given, converts: false }
 }
 
+/// A function that runs another one with example inputs, and records it.
+const fn torch(
+    name: &'static str,
+    functions: &'static [(usize, &'static str)],
+    given: &'static [Given],
+) -> Caller {
+    Caller { name, dialect: Dialect::Torch, functions, given, converts: false }
+}
+
 /// From the libraries' documentation (TensorFlow 2.21, jax 0.7).
 pub static CALLERS: &[Caller] = &[
     tf("tensorflow.cond", &[(1, "true_fn"), (2, "false_fn")], &[], false),
@@ -71,6 +80,8 @@ pub static CALLERS: &[Caller] = &[
     jax("jax.lax.fori_loop", &[(2, "body_fun")], &[Tensor, Argument(3, "init_val")]),
     jax("jax.lax.scan", &[(0, "f")], &[Argument(1, "init"), Slice(2, "xs")]),
     jax("jax.lax.map", &[(0, "f")], &[Slice(1, "xs")]),
+    torch("torch.export.export", &[(0, "mod")], &[Spread(1, "args")]),
+    torch("torch.jit.trace", &[(0, "func")], &[Spread(1, "example_inputs")]),
     jax("jax.lax.associative_scan", &[(0, "fn")], &[Argument(1, "elems"), Argument(1, "elems")]),
 ];
 
