@@ -179,6 +179,9 @@ pub static CALLERS: &[Caller] = &[
     dataset("tensorflow.data.experimental.group_by_window", &[(0, "key_func"), (1, "reduce_func")]),
     dataset("tensorflow.data.experimental.scan", &[(1, "scan_func")]),
     dataset("tensorflow.data.experimental.take_while", &[(0, "predicate")]),
+    // Roots, which tell the types of their functions by example inputs.
+    inline(torch("torch.export.export", &[(0, "mod")], &[Spread(1, "args")])),
+    inline(torch("torch.jit.trace", &[(0, "func")], &[Spread(1, "example_inputs")])),
 ];
 
 /// The caller of a public name.

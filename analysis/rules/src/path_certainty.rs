@@ -24,9 +24,12 @@ const MAX_CALLERS: usize = 6;
 /// finding under one of them applies to the callers that satisfy it. In AutoGraph and TorchScript both branches
 /// are always traced.
 pub(super) fn is_definitely_reached(ctx: &FunctionContext, range: TextRange) -> bool {
+    if ctx.stage.mode == RootKind::TorchScript {
+        return !is_called_uncompiled(ctx);
+    }
     let traces = match ctx.dialect() {
         Dialect::Jax => true,
-        Dialect::Torch => ctx.stage.mode != RootKind::TorchScript,
+        Dialect::Torch => true,
         _ => false,
     };
     if !traces || is_called_by_users(ctx.stage) {
@@ -49,6 +52,28 @@ pub(super) fn is_definitely_reached(ctx: &FunctionContext, range: TextRange) -> 
         cause = stage.cause.clone();
     }
     true
+}
+
+/// Whether a call that leads here is under `if not torch.jit.is_scripting():`, or after such an `if` that returns.
+fn is_called_uncompiled(ctx: &FunctionContext) -> bool {
+    let mut cause = ctx.stage.cause.clone().filter(|_| ctx.stage.root.is_none());
+    for _ in 0..MAX_CALLERS {
+        let Some(Span { document, anchor: Anchor::Function(path), range }) = cause else { return false };
+        let caller = FunctionId::new(ctx.db, document, path);
+        let Some(function) = function_ast(ctx.db, caller).as_ref() else { return false };
+        let tests = |test: &Expr| {
+            let text = &function.text[test.range()];
+            ["scripting", "isinstance", "hasattr", " is None", " is not None"]
+                .iter()
+                .any(|word| text.contains(word))
+        };
+        if guards::is_under(&function.def().body, range, &tests, &tests) {
+            return true;
+        }
+        let stage = queries::stage(ctx.db, caller).as_ref();
+        cause = stage.filter(|stage| stage.root.is_none()).and_then(|stage| stage.cause.clone());
+    }
+    false
 }
 
 /// A root that users call; the body of a `lax.cond` belongs to the enclosing function.

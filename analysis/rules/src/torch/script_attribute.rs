@@ -1,18 +1,19 @@
 //! Attributes that have no type in TorchScript.
 
-use ruff_text_size::Ranged;
-use ruff_text_size::TextRange;
+use ruff_python_ast::Stmt;
+use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use super::script_class::{self, Initial};
+use super::script_class::{self, Initial, ModuleClass};
 use super::script_paths::Compiled;
 use super::{is_under_script_test, scripts};
 
 declare_rule! {
     /// ## What it does
     /// Reports uses of an attribute of `self` whose value has no type in TorchScript: an empty list or dictionary, a
-    /// list or dictionary of modules or of values of different types, a set.
+    /// list or dictionary of modules or of values of different types, a set. Reports attributes that are set for the
+    /// first time outside the constructor.
     ///
     /// ## Why is this bad?
     /// The types of attributes are inferred from their values when the module is compiled, unless the body of the class
@@ -75,6 +76,7 @@ fn check(ctx: &FunctionContext) {
     }
     let Some(class) = script_class::of_method(ctx).filter(|class| class.is_complete) else { return };
     let compiled = Compiled::of(ctx);
+    new_attributes(ctx, class, &compiled);
     let mut reported: Vec<&str> = Vec::new();
     for expression in ctx.expressions() {
         let Some(name) = script_class::attribute_of_self(ctx, expression) else { continue };
@@ -115,5 +117,39 @@ fn check(ctx: &FunctionContext) {
         )
         .help(help)
         .emit();
+    }
+}
+
+/// `self.last = x` where no constructor sets `self.last`, and `self.scale: int = 2` outside a constructor.
+fn new_attributes(ctx: &FunctionContext, class: &ModuleClass, compiled: &Compiled) {
+    for statement in ctx.statements() {
+        let (target, annotated) = match statement {
+            Stmt::Assign(assign) => match assign.targets.as_slice() {
+                [target] => (target, false),
+                _ => continue,
+            },
+            Stmt::AnnAssign(assign) => (&*assign.target, true),
+            _ => continue,
+        };
+        let Some(name) = script_class::attribute_of_self(ctx, target) else { continue };
+        let attribute = class.attributes.get(name);
+        let known = name == "training"
+            || class.methods.contains(name)
+            || attribute.is_some_and(|attribute| {
+                // Another method that sets it may have run before.
+                !attribute.initial.is_empty() || attribute.is_constant || attribute.mentioned_by.len() > 1
+            });
+        if !compiled.contains(statement.range()) || known && !annotated {
+            continue;
+        }
+        let message = match annotated {
+            true => format!("`self.{name}` is annotated outside the constructor"),
+            false => format!(
+                "`self.{name}` is set here, but not in the constructor: it does not exist for TorchScript"
+            ),
+        };
+        ctx.report(&SCRIPT_ATTRIBUTE, statement, message)
+            .help(format!("set `self.{name}` in `__init__`, and declare it in the body of the class"))
+            .emit();
     }
 }

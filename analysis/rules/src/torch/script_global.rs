@@ -5,6 +5,7 @@ use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::script_paths::Compiled;
 use super::{is_under_script_test, scripts};
 use ag_flow::DefKind;
 use ag_index::facts::Alternative;
@@ -54,6 +55,7 @@ fn check(ctx: &FunctionContext) {
     if !scripts(ctx) {
         return;
     }
+    let compiled = Compiled::of(ctx);
     for expression in ctx.expressions() {
         let Expr::Name(name) = expression else { continue };
         if !name.ctx.is_load() || name.id.starts_with("__") || ctx.imports.get(&name.id).is_some() {
@@ -76,7 +78,11 @@ fn check(ctx: &FunctionContext) {
             Alternative::Container { class, .. } if class == "tuple" => "a tuple",
             _ => continue,
         };
-        if outside && !fact.unknown && !is_under_script_test(ctx, name.range()) {
+        if outside
+            && !fact.unknown
+            && compiled.contains(name.range())
+            && !is_under_script_test(ctx, name.range())
+        {
             ctx.report(
                 &SCRIPT_GLOBAL,
                 expression,

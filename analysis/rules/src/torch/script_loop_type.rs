@@ -158,7 +158,7 @@ fn is_bound_outside(ctx: &FunctionContext, statement: &Stmt, name: &QName) -> bo
 }
 
 /// TorchScript converts a Tensor to a number where one is required, and a bool to an integer.
-fn converts(from: ScriptType, to: ScriptType) -> bool {
+pub(super) fn converts(from: ScriptType, to: ScriptType) -> bool {
     match to {
         ScriptType::Int => matches!(from, ScriptType::Tensor | ScriptType::Bool),
         ScriptType::Float => from == ScriptType::Tensor,

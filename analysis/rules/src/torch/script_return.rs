@@ -5,6 +5,7 @@ use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::script_loop_type::converts;
 use super::script_paths::Compiled;
 use super::script_types::ScriptType;
 use super::scripts;
@@ -68,7 +69,7 @@ fn check(ctx: &FunctionContext) {
             if compiled.is_whole() {
                 missing(ctx, annotation);
             }
-            tensor_for_number(ctx, annotation, &compiled);
+            undeclared(ctx, annotation, &compiled);
         }
     }
 }
@@ -105,27 +106,34 @@ fn mixed(ctx: &FunctionContext, compiled: &Compiled) {
     }
 }
 
-/// A Tensor is returned where a number is declared: results are not converted, unlike arguments.
-fn tensor_for_number(ctx: &FunctionContext, annotation: &Expr, compiled: &Compiled) {
-    let declared = ctx.text(annotation);
-    if !matches!(declared, "int" | "float" | "bool" | "str") {
-        return;
-    }
+/// A value of another type than the declared one. A Tensor is converted to a number, a bool to an integer.
+fn undeclared(ctx: &FunctionContext, annotation: &Expr, compiled: &Compiled) {
+    let declared = match ctx.text(annotation) {
+        "int" => ScriptType::Int,
+        "float" => ScriptType::Float,
+        "bool" => ScriptType::Bool,
+        "str" => ScriptType::Str,
+        "Tensor" | "torch.Tensor" => ScriptType::Tensor,
+        _ => return,
+    };
     for statement in ctx.statements() {
         let Stmt::Return(returned) = statement else { continue };
-        let Some(value) = returned.value.as_deref() else { continue };
-        if compiled.contains(returned.range()) && ScriptType::of(ctx.fact(value)) == Some(ScriptType::Tensor)
-        {
-            ctx.report(
-                &SCRIPT_RETURN_TYPE,
-                statement,
-                format!("this returns `Tensor`, but the declared return type is `{declared}`"),
-            )
-            .label(ctx.span(annotation.range()), format!("declared as `{declared}`"))
-            .help("convert the result, or change the annotation")
-            .emit();
-            return;
+        let Some(value) = returned.value.as_deref().filter(|_| compiled.contains(returned.range())) else {
+            continue;
+        };
+        let Some(actual) = ScriptType::of(ctx.fact(value)) else { continue };
+        if actual == declared || converts(actual, declared) {
+            continue;
         }
+        ctx.report(
+            &SCRIPT_RETURN_TYPE,
+            statement,
+            format!("this returns `{actual}`, but the declared return type is `{declared}`"),
+        )
+        .label(ctx.span(annotation.range()), format!("declared as `{declared}`"))
+        .help("convert the result, or change the annotation")
+        .emit();
+        return;
     }
 }
 

@@ -6,6 +6,7 @@ use ruff_text_size::{Ranged, TextRange};
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
+use super::script_paths::Compiled;
 use super::{is_under_script_test, scripts};
 use ag_index::facts::Alternative;
 
@@ -58,19 +59,25 @@ fn check(ctx: &FunctionContext) {
     if !scripts(ctx) {
         return;
     }
+    if ctx.def().is_async {
+        report(ctx, ctx.def().name.range(), "an `async` function");
+    }
     let parameters = &ctx.def().parameters;
     let variadic = parameters.vararg.is_some() || parameters.kwarg.is_some();
     if variadic || parameters.kwonlyargs.iter().any(|parameter| parameter.default.is_some()) {
         let what = if variadic { "`*args` and `**kwargs`" } else { "a default of a keyword-only parameter" };
         report(ctx, ctx.def().name.range(), what);
     }
+    let compiled = Compiled::of(ctx);
     for statement in ctx.statements() {
-        if let Some((range, what)) = of_statement(statement).or_else(|| of_compiled(ctx, statement)) {
+        let of_compiled = || of_compiled(ctx, statement).filter(|(range, _)| compiled.contains(*range));
+        if let Some((range, what)) = of_statement(statement).or_else(of_compiled) {
             report(ctx, range, what);
         }
     }
     for expression in ctx.expressions() {
-        if let Some(what) = of_expression(expression).or_else(|| of_call(ctx, expression)) {
+        let of_call = || of_call(ctx, expression).filter(|_| compiled.contains(expression.range()));
+        if let Some(what) = of_expression(expression).or_else(of_call) {
             report(ctx, expression.range(), what);
         }
     }
@@ -87,6 +94,7 @@ fn of_statement(statement: &Stmt) -> Option<(TextRange, &'static str)> {
         Stmt::Try(_) => (keyword(3), "`try`"),
         Stmt::FunctionDef(def) => (def.name.range(), "a nested function"),
         Stmt::ClassDef(class) => (class.name.range(), "a nested class"),
+        Stmt::AnnAssign(node) if node.value.is_none() => (statement.range(), "a declaration without a value"),
         Stmt::Global(_) => (statement.range(), "`global`"),
         Stmt::Nonlocal(_) => (statement.range(), "`nonlocal`"),
         Stmt::Match(_) => (keyword(5), "`match`"),
@@ -105,6 +113,11 @@ fn of_compiled(ctx: &FunctionContext, statement: &Stmt) -> Option<(TextRange, &'
         Stmt::Delete(node) if node.targets.iter().any(Expr::is_attribute_expr) => {
             Some((statement.range(), "`del` of an attribute"))
         }
+        Stmt::AugAssign(node) => match node.op {
+            ast::Operator::FloorDiv => Some((statement.range(), "`//=`")),
+            ast::Operator::MatMult => Some((statement.range(), "`@=`")),
+            _ => None,
+        },
         _ => None,
     }
     .filter(|(range, _)| !is_under_script_test(ctx, *range))
@@ -117,6 +130,12 @@ fn of_expression(expression: &Expr) -> Option<&'static str> {
     };
     match expression {
         Expr::Lambda(_) => Some("a lambda"),
+        Expr::BytesLiteral(_) => Some("a bytes literal"),
+        Expr::Dict(dict) if dict.items.iter().any(|item| item.key.is_none()) => Some("`**` in a dictionary"),
+        Expr::Call(call) if call.arguments.keywords.iter().any(|keyword| keyword.arg.is_none()) => {
+            Some("`**` in a call")
+        }
+        Expr::Name(name) if name.id.starts_with("__jit") => Some("a name that starts with `__jit`"),
         Expr::Named(_) => Some("`:=`"),
         Expr::Set(_) | Expr::SetComp(_) => Some("a set"),
         Expr::Yield(_) | Expr::YieldFrom(_) => Some("`yield`"),
@@ -136,6 +155,11 @@ fn of_expression(expression: &Expr) -> Option<&'static str> {
 
 fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
     match expression {
+        Expr::Compare(compare)
+            if compare.left.as_call_expr().is_some_and(|call| ctx.builtin(&call.func) == Some("type")) =>
+        {
+            Some("a comparison of `type()`")
+        }
         Expr::List(list) if list.ctx.is_load() => spread(ctx, &list.elts),
         Expr::Tuple(tuple) if tuple.ctx.is_load() => spread(ctx, &tuple.elts),
         Expr::Call(call) => match ctx.builtin(&call.func) {
@@ -143,7 +167,9 @@ fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
             Some("map") => Some("`map`"),
             Some("filter") => Some("`filter`"),
             Some("iter") => Some("`iter`"),
-            Some("type") => Some("`type()`"),
+            Some("super") => Some("`super()`"),
+            Some("id") => Some("`id()`"),
+            Some(name @ ("eval" | "exec")) => Some(if name == "eval" { "`eval`" } else { "`exec`" }),
             Some("sorted") if call.arguments.find_keyword("key").is_some() => Some("`sorted` with a key"),
             _ => {
                 let method = call.func.as_attribute_expr()?;

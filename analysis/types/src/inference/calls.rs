@@ -10,6 +10,7 @@ use ag_index::answers::{ArgumentPlace, CallSite, Target};
 use ag_index::assumed::AssumedType;
 use ag_index::callbacks;
 use ag_index::callbacks::{Caller, Given};
+use ag_index::dialect::Dialect;
 use ag_index::facts::{Alternative, TensorKind};
 use ag_index::index::{FileIndex, last_name};
 use ag_index::lambdas;
@@ -274,6 +275,9 @@ impl Inference<'_> {
 
     /// The type of an operand of staged control flow, where numbers become Tensors.
     fn staged_operand(&self, caller: &Caller, expression: &Expr) -> AssumedType {
+        if caller.dialect == Dialect::Torch {
+            return self.assumed(expression);
+        }
         let (module, tensor) = caller.dialect.tensor_class();
         let fact = self.type_of(expression).map(|ty| self.fact(ty));
         let is_number = fact.is_some_and(|fact| {
