@@ -1,5 +1,4 @@
-"""`--device`: where the tensors of all tests are made. And the sum of the tests, in the form in which Rust's tests
-give it."""
+"""The option `--device` for the tensors of all tests, and a summary in the format of `cargo test`."""
 
 import pytest
 import torch
@@ -23,10 +22,10 @@ def pytest_collection_modifyitems(config, items):
 
 
 def _missing(device):
-    """Why no tensor can be made on a device; empty if one can."""
+    """Why no tensor can be created on a device; empty if one can."""
     try:
         torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:  # an AssertionError where torch was built without it
+    except (RuntimeError, AssertionError) as error:  # an AssertionError if torch was built without it
         return str(error).splitlines()[0]
     return ""
 

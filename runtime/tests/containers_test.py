@@ -1,4 +1,4 @@
-"""Lists and dictionaries among the arguments: a run leaves them as eager torch does."""
+"""Lists and dictionaries as arguments have the same contents after a run as after eager execution."""
 
 import pytest
 import torch
@@ -41,7 +41,7 @@ def test_a_dictionary():
     assert_same(f, ({"a": t(1), "b": t(2)}, torch.tensor(3)), ({"b": t(1), "a": t(2)}, torch.tensor(1)))
 
 
-def test_within_each_other():
+def test_nested_containers():
     def f(state, x):
         h, cs = state
         cs[0]["m"] = cs[0]["m"] + x
@@ -51,7 +51,7 @@ def test_within_each_other():
     assert_same(f, ((t(1), [{"m": t(2)}]), t(1, 2)))
 
 
-def test_what_is_returned_is_what_was_given():
+def test_a_returned_argument_is_the_same_object():
     @ag.function
     def f(xs, x):
         xs.append(x)
@@ -62,7 +62,7 @@ def test_what_is_returned_is_what_was_given():
     assert same is xs and len(xs) == 2 and len(other) == 3
 
 
-def test_a_run_that_raises_leaves_them_alone():
+def test_a_run_that_raises_does_not_change_them():
     @ag.function
     def f(xs, x):
         xs.append(x)

@@ -1,4 +1,4 @@
-"""Conditions and loops that the graph decides, with eager torch as the oracle."""
+"""Staged conditions and loops have the same results as in eager torch."""
 
 import math
 
@@ -260,7 +260,7 @@ def test_print_as_python_does(capsys):
     assert eager == staged
 
 
-def test_kinds_that_do_not_fit_are_named():
+def test_incompatible_branch_types_are_named():
     def f(x):
         if x.sum() > 0:
             y = x
@@ -442,8 +442,8 @@ def test_zip_of_modules_and_rows(count):
     assert_same(f, (torch.ones(count, 2),))
 
 
-def test_loops_of_so_many_rounds_at_most():
-    """Where they are staged, as in TensorFlow."""
+def test_loops_with_a_maximum_number_of_iterations():
+    """The maximum holds for staged loops only, as in TensorFlow."""
 
     @ag.function
     def grown(x):
@@ -466,7 +466,7 @@ def test_loops_of_so_many_rounds_at_most():
     assert_equal(results, [torch.tensor(x) for x in (18, 10, 0, 16)])
 
 
-def test_texts_that_are_returned():
+def test_strings_are_returned():
     def f(x):
         n = int(x[0])
         return f"{n} of {x.sum():.1f}", {"n": str(n)}, "plain"
@@ -484,7 +484,7 @@ def test_texts_that_are_returned():
         other(t(1))
 
 
-def test_slices_of_a_length_that_only_the_graph_knows_are_assigned():
+def test_assignment_to_slices_of_staged_length():
     def f(x, n):
         y = x * 1
         y[:n] = x[-n:] * x[0]

@@ -1,4 +1,4 @@
-"""What TensorFlow's AutoGraph refuses, or gets silently wrong: staged code does what Python does."""
+"""Programs that TensorFlow's AutoGraph rejects or executes wrongly have the same results as in Python."""
 
 import pytest
 import torch
@@ -39,7 +39,7 @@ def test_function_that_may_return_none():
     assert_same(f, (t(1),), (t(-1),))
 
 
-def test_integer_here_float_there():
+def test_integer_in_one_branch_float_in_the_other():
     def f(x):
         if x.sum() > 0:
             y = 1
@@ -53,7 +53,7 @@ def test_integer_here_float_there():
     assert_same(f, (t(1),), (t(-3),))
 
 
-def test_effects_of_the_branch_that_is_taken_only():
+def test_only_the_taken_branch_has_side_effects():
     def f(x):
         seen = [x]
         log = {"n": 0}
@@ -256,7 +256,7 @@ def test_attribute_set_between_calls():
     assert_equal(model.last, t(2))
 
 
-def test_unrolled_loop_of_many_rounds_is_one_loop():
+def test_loop_of_many_iterations_is_not_unrolled():
     def f(x):
         for _ in range(10_000):
             x = x * 0.999
@@ -267,7 +267,7 @@ def test_unrolled_loop_of_many_rounds_is_one_loop():
     assert staged.graph(t(1.0)).count("aten.mul") == 1
 
 
-def test_formatted_texts(capfd):
+def test_formatted_strings(capfd):
     def f(x, n):
         for i in range(n):
             x = x * 2

@@ -8,7 +8,7 @@ from oracle import assert_same, t
 
 
 def powers(x, n):
-    """A loop and a branch of the graph."""
+    """A staged loop and a staged branch."""
     for _ in range(n):
         x = x * x.cos()
     return x if x.sum() > 0 else x**2
@@ -29,7 +29,7 @@ def test_hessian():
     assert_same(lambda x, n: func.hessian(lambda y: powers(y, n).sum())(x), *POINTS)
 
 
-def test_pulled_back():
+def test_vjp():
     def f(x, n):
         value, back = func.vjp(lambda a, b: (powers(a, n), a * b), x, x + 1)
         return value, back((x, x + 2))
@@ -37,7 +37,7 @@ def test_pulled_back():
     assert_same(f, *POINTS)
 
 
-def test_pushed_forward():
+def test_jvp():
     assert_same(lambda x, n: func.jvp(lambda a, b: (powers(a, n), a * b), (x, x + 1), (x, x + 2)), *POINTS)
 
 

@@ -1,4 +1,4 @@
-"""Staged functions in computations that torch differentiates: the way back from outside."""
+"""Staged functions in computations that torch differentiates: the backward pass starts outside the graph."""
 
 import pytest
 import torch
@@ -15,7 +15,7 @@ def both(f):
     return f, ag.function(f)
 
 
-def test_the_way_forward_is_gone_once():
+def test_the_forward_pass_runs_once():
     calls = []
 
     @ag.function
@@ -59,7 +59,7 @@ def test_twice_over_one_graph():
 
 
 def test_results_may_be_changed_in_place():
-    """What the way back reads is not what the caller has."""
+    """The backward pass does not read the tensors that the caller has."""
 
     @ag.function
     def f(x):
@@ -74,7 +74,7 @@ def test_results_may_be_changed_in_place():
     torch.testing.assert_close(x.grad, 2 * (1 - torch.tanh(x.detach()) ** 2))
 
 
-def test_inputs_may_not():
+def test_inputs_may_not_be_changed_in_place():
     @ag.function
     def f(x, w, unused):
         return (x * w).sum() + unused.sum()
@@ -90,7 +90,7 @@ def test_inputs_may_not():
 
 
 def test_an_input_that_the_function_changes():
-    """What it was is kept for the way back; eager torch has not kept it, and raises."""
+    """The graph keeps the old value for the backward pass; eager torch does not, and raises."""
 
     def f(w, x):
         y = (x.view(2, 1) * w).sum()
@@ -131,7 +131,7 @@ def test_random_numbers_are_drawn_once():
     assert_equal(*map(list, found))
 
 
-def test_no_derivative_is_said_when_it_is_asked_for():
+def test_a_missing_derivative_is_an_error_in_the_backward_pass():
     @ag.function
     def f(x):
         return torch.special.zeta(x, x).sum()

@@ -1,4 +1,4 @@
-"""`torch.distributions` in staged code: samples, densities, and parameters that are refused."""
+"""`torch.distributions` in staged code: samples, densities and invalid parameters."""
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ from oracle import t
 
 
 def same(program, *arguments):
-    """A program draws the same staged as eagerly, or raises the same."""
+    """Asserts that a program has the same samples, or raises the same error, in a graph as eagerly."""
     results = []
     for run in (program, ag.function(program)):
         torch.manual_seed(0)
@@ -59,7 +59,7 @@ def test_in_a_staged_loop():
     same(walk, t(1.0, 2.0), torch.tensor(7))
 
 
-def test_invalid_parameters_are_refused_when_it_runs():
+def test_invalid_parameters_raise_when_the_graph_runs():
     def density(scale, x):
         return D.Normal(0.0, scale).log_prob(x)
 

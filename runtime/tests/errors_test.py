@@ -1,4 +1,4 @@
-"""What is wrong is said at the user's line, with no frame of the package's inside."""
+"""Errors are reported at the user's line; the traceback has no frames of the package below it."""
 
 import re
 import traceback
@@ -75,7 +75,7 @@ def test_unknown_condition_shape():
     assert "neither true nor false" in staging_error(f, t(1, 2))
 
 
-def test_kinds_name_variable_and_types():
+def test_an_error_names_the_variable_and_its_types():
     def f(x):
         s = "text"
         if x.sum() > 0:
@@ -119,7 +119,7 @@ def test_try_around_a_staged_raise():
     assert "`try` around it cannot catch it" in staging_error(f, t(1))
 
 
-def test_a_call_that_nothing_ends():
+def test_endless_recursion():
     def f(x, n):
         return f(x * 2, n - 1)
 
@@ -142,7 +142,7 @@ def test_own_exception_with_staged_arguments():
 
 
 def test_exception_with_an_init_of_its_own():
-    """It is not called again when the graph raises."""
+    """`__init__` is not called again when the graph raises the exception."""
 
     class Own(Exception):
         def __init__(self, value, code):
@@ -169,7 +169,7 @@ def test_assertion_without_a_message():
     assert caught.value.args == ()
 
 
-def test_stand_ins_are_called_tensors():
+def test_errors_call_staged_values_tensors():
     with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'missing'"):
         ag.function(lambda x: x.missing)(t(1))
 
@@ -194,8 +194,8 @@ def test_generator_of_random_numbers():
     assert "torch.manual_seed" in staging_error(lambda x: torch.randn(2, generator=torch.Generator()), t(1))
 
 
-def test_gradient_of_what_has_none():
-    """From outside and inside, at the line of the operator."""
+def test_gradient_of_an_operator_without_a_derivative():
+    """Computed outside or inside the graph; the error is at the line of the operator."""
 
     def f(x):
         return ag.py_function(lambda a: a * 2, (x,), "f32[2]") * x  # no derivative

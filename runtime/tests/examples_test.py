@@ -1,4 +1,4 @@
-"""The programs of `tests/examples/staged`: what they print, staged and eagerly, and what is in their graphs."""
+"""The programs in `tests/examples/staged` print the same staged and eagerly; their graphs contain loops."""
 
 import contextlib
 import importlib.util
@@ -11,7 +11,7 @@ import autograph as ag
 
 FOLDER = pathlib.Path(__file__).parents[2] / "tests/examples/staged"
 
-#: program -> staged function -> how many graphs it may have, and what must be in each of them.
+#: Program -> staged function -> the maximum number of its graphs, and what each of them must contain.
 GRAPHS = {
     "beam_search": {"beam_search": (2, {"for"})},
     "cart_pole": {"learn": (4, {"while", "if"})},
@@ -60,7 +60,7 @@ def test_every_program_is_here():
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_staged_is_eager(name):
+def test_staged_prints_the_same_as_eager(name):
     staged = load(name)
     texts = [printed(staged)]
     ag.run_functions_eagerly()

@@ -1,4 +1,4 @@
-"""When a function is traced anew, and what it accepts."""
+"""Which calls retrace a function, and which arguments it accepts."""
 
 import collections
 import copy
@@ -24,7 +24,7 @@ def traces(function):
     return sum(map(len, function._traces.values())) + sum(len(f.traces) for f in function._families.values())
 
 
-def test_one_trace_for_one_kind():
+def test_one_trace_per_argument_type():
     @ag.function
     def f(x, k):
         return x * k
@@ -205,8 +205,8 @@ def test_exception_of_a_callback():
         f(t(1))
 
 
-def test_the_graph_is_written_for_people_and_for_programs(tmp_path):
-    """Parameters have the user's names; each node stands beside its line."""
+def test_text_and_json_of_a_graph(tmp_path):
+    """Parameters have the user's names; each node has its source line."""
     file = tmp_path / "model.py"
     file.write_text("def step(x, state):\n    if x.sum() > 0:\n        x = x * state[0]\n    return x\n")
     written = {}
@@ -226,7 +226,7 @@ def test_the_graph_is_written_for_people_and_for_programs(tmp_path):
 
 
 def test_signature_of_types():
-    """Whatever has a dtype and a shape says what an argument is; what says nothing is refused at once."""
+    """An entry of a signature needs a dtype and a shape; any other entry is an error at once."""
     f = ag.function(lambda x: x * 2, input_signature=[torch.zeros(2)])
     assert_equal(f(t(1, 2)), t(2, 4))
     for wrong in (["f32[a]"], ["tensor"]):
@@ -278,7 +278,7 @@ def documented(x, k=2):
     return x * k
 
 
-def test_a_function_is_known_by_its_name():
+def test_a_function_keeps_its_name_and_docstring():
     assert (documented.__name__, documented.__doc__) == ("documented", "What it is for.")
     assert str(inspect.signature(documented)) == "(x, k=2)"
     assert pickle.loads(pickle.dumps(documented)) is documented
@@ -304,7 +304,7 @@ def test_results_keep_their_classes():
 
 
 def test_converted_forms():
-    """Of whatever holds a function of the user's."""
+    """Of functions, methods and objects that wrap a function."""
 
     class Model:
         @ag.convert()

@@ -1,4 +1,4 @@
-"""Gradients inside of staged code and through it, with torch's autograd as the oracle."""
+"""Gradients that are computed in staged code or through it equal those of torch's autograd."""
 
 import pytest
 import torch
@@ -31,7 +31,7 @@ def test_training_loop_with_grad():
 
 @pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.Adam])
 def test_optimizers(kind):
-    """`backward` and `step` inside, their state kept from call to call."""
+    """`backward` and `step` are in the graph; their state is kept between calls."""
 
     def train(x, steps):
         for i in range(steps):
@@ -188,7 +188,7 @@ def test_recurrent_layers(layer):
 
 @pytest.mark.parametrize("change", ["no_grad", "data", "copy", "loop"])
 def test_changes_that_torch_does_not_record(change):
-    """Below `torch.no_grad` a change in place gives a tensor another value, and leaves it the derivative it had."""
+    """An in-place write under `torch.no_grad` changes the value of a tensor, but not its derivative."""
 
     def f(x, w, n):
         y = x * w
@@ -222,7 +222,7 @@ def test_changes_that_torch_does_not_record(change):
 
 
 def accumulate(model, optimizer, x, rounds):
-    """`.grad` over the rounds of a loop, none of which may add to it."""
+    """`.grad` after a loop, in which possibly no iteration adds to it."""
     optimizer.zero_grad()
     for i in range(rounds):
         loss = (model(x) * (i + 1)).square().mean()
@@ -277,7 +277,7 @@ def test_dot_grad_and_first_steps_under_conditions(program, kind, settings):
 
 
 def test_step_without_gradient_on_a_path():
-    """An optimizer leaves a parameter without a gradient alone, which a graph cannot."""
+    """An optimizer skips a parameter without a gradient, which a graph cannot do."""
     model = torch.nn.Linear(2, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
@@ -297,7 +297,7 @@ def test_step_without_gradient_on_a_path():
 
 
 class Clipped(torch.autograd.Function):
-    """Twice its first argument; its gradient is what it says, not what it computes."""
+    """Doubles its first argument. Its declared gradient differs from the derivative of what it computes."""
 
     @staticmethod
     def forward(ctx, x, k):
@@ -326,7 +326,7 @@ class Straight(torch.autograd.Function):
 
 
 def test_autograd_function():
-    """From outside, inside, and in a loop."""
+    """Differentiated outside the graph, inside it, and in a loop."""
 
     def f(x, n):
         for i in range(n):
@@ -347,7 +347,7 @@ def test_autograd_function():
 
 
 def test_which_results_require_a_gradient():
-    """Those that eager code's would; of the state of a loop all, where some would."""
+    """The same as in eager code; if some variables of a loop do, then all of them do."""
 
     def f(x, n):
         with torch.no_grad():

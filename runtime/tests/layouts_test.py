@@ -1,4 +1,4 @@
-"""How tensors lie in memory: torch's code asks, and some kernels take it for granted."""
+"""Non-contiguous tensors: torch's code tests for them, and some kernels do not support them."""
 
 import torch
 import torch.nn.functional as F
@@ -7,8 +7,8 @@ import autograph as ag
 from oracle import assert_same
 
 
-def test_an_argument_that_lies_in_another_way():
-    """`contiguous` copies one of them, and shares the memory of the other."""
+def test_a_non_contiguous_argument():
+    """`contiguous` copies a non-contiguous argument, and returns a contiguous one itself."""
 
     def f(x):
         x = x + 0
@@ -25,8 +25,8 @@ def test_an_argument_that_lies_in_another_way():
     assert_same(g, (rows, torch.ones(3, 1)), (columns, torch.ones(3, 1)))
 
 
-def test_a_size_that_is_open_of_tensors_that_lie_in_another_way():
-    """The trace for any size is for tensors of the same order of dimensions."""
+def test_dynamic_size_of_non_contiguous_tensors():
+    """The trace for any size holds for tensors with the same order of strides."""
 
     @ag.function
     def f(x):
@@ -38,7 +38,7 @@ def test_a_size_that_is_open_of_tensors_that_lie_in_another_way():
             torch.testing.assert_close(f(x), F.group_norm(x, 2).reshape(-1))
 
 
-def test_a_variable_of_a_loop_that_lies_in_another_way():
+def test_a_non_contiguous_loop_variable():
     def f(x, n):
         for _ in range(n):
             x = F.group_norm(x, 2)
@@ -48,8 +48,8 @@ def test_a_variable_of_a_loop_that_lies_in_another_way():
     assert_same(f, (torch.randn(2, 4, 3, 5), torch.tensor(3)))
 
 
-def test_a_gradient_that_lies_in_another_way():
-    """The derivative of `y * weights` lies as the weights do."""
+def test_a_non_contiguous_gradient():
+    """The derivative of `y * weights` has the strides of the weights."""
     weights = torch.randn(5, 3, 4, 2).permute(3, 2, 1, 0)
     x = torch.randn(2, 4, 3, 5, requires_grad=True)
     layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(5, 5))

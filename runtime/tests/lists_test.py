@@ -1,4 +1,4 @@
-"""Lists whose length or elements the graph decides, with eager torch as the oracle."""
+"""Lists of staged length or with staged elements have the same contents as in eager torch."""
 
 import pytest
 import torch
@@ -48,7 +48,7 @@ def test_nested_loops_with_list():
 
 
 def test_the_length_of_a_list_follows_from_its_loop():
-    """The sizes of `torch.cat` are known, so that what is done with them needs no look at the data."""
+    """So the sizes of the result of `torch.cat` are known without its data."""
 
     @ag.function
     def joined(x):
@@ -91,7 +91,7 @@ def test_tensor_of_a_staged_list_of_numbers():
 
 
 def test_one_list_under_two_names_in_a_loop():
-    """`out + [b]` is a new list, of one element more than the loop began with."""
+    """`out + [b]` is a new list. It has one element more than the list before the loop."""
 
     def f(a, b, n):
         out = [a * 1]
@@ -110,7 +110,7 @@ def test_one_list_under_two_names_in_a_loop():
     assert_same(f, (t(1, 2), t(3, 4), torch.tensor(3)), (t(1, 2), t(3, 4), torch.tensor(2)))
 
 
-# Lists of the graph hold values. What eager torch would see through a list, staged code refuses to change.
+# Lists in the graph contain values, not references, so an in-place write to an element is an error.
 
 
 def refused(f, *args):
@@ -129,7 +129,7 @@ def test_changed_after_it_was_appended():
     refused(f, torch.zeros(2, 2), torch.tensor(2))
 
 
-def test_changed_in_every_round():
+def test_changed_in_every_iteration():
     def f(x, n):
         out = []
         for i in range(n):

@@ -1,11 +1,11 @@
-"""Operators of torch's table that are not compared, and those that staged code cannot do yet."""
+"""Operators in torch's table that are not compared, and those that staged code does not support yet."""
 
 
 def _each(names, reason):
     return dict.fromkeys(names.split(), reason)
 
 
-#: Nothing to compare, or nothing that could be staged.
+#: Operators without comparable results, or without anything to stage.
 EXCLUDED = {
     **_each(
         "empty empty_like empty_permuted empty_strided new_empty new_empty_strided resize_ resize_as_",
@@ -24,7 +24,7 @@ def _of(dtype, names, reason):
     return {f"{name} {dtype}": reason for name in names.split()}
 
 
-#: Fails, and why. With an element type: for that one only.
+#: Operators that fail, with the reason. An entry with an element type holds for that type only.
 KNOWN = {
     **_of(
         "complex64",
@@ -39,7 +39,7 @@ KNOWN = {
     **_of(
         "complex64",
         "linalg.cond linalg.svd linalg.svdvals norm.nuc pca_lowrank svd svd_lowrank",
-        "the derivative of a complex `svd` asks for data to check it",
+        "the derivative of a complex `svd` reads data to validate it",
     ),
     **_of("complex64", "tensor_split", "torch's derivative of `slice` at places that the graph finds"),
     **_of(
@@ -48,14 +48,14 @@ KNOWN = {
         "torch has no complex derivative for the operator that stands for a change in place",
     ),
     **_each("nn.functional.rrelu", "torch has a derivative of the form that changes its noise in place only"),
-    **_each("cov corrcoef", "asks for the data of its weights"),
+    **_each("cov corrcoef", "reads the data of its weights"),
     **_each("linalg.lstsq linalg.lstsq.grad_oriented nn.functional.ctc_loss", "the shape of a result depends on data"),
     **_each("nn.functional.gaussian_nll_loss", "its Python code asks whether a variance is negative"),
     **_each("nn.functional.one_hot", "the number of classes depends on data"),
 }
 
-#: Not the same on tensors that lie otherwise in memory, and why.
-KNOWN_OTHERWISE = {
+#: Operators with other results on non-contiguous tensors, with the reason.
+KNOWN_NON_CONTIGUOUS = {
     **_each(
         "as_strided as_strided.partial_views as_strided_copy",
         "their derivative is by the memory of the tensor that was traced",

@@ -1,4 +1,5 @@
-"""Every operator of torch's own table, staged and eager: values, and gradients from outside and inside."""
+"""Every operator in torch's own table has the same values and gradients staged as eagerly. The gradients are computed
+outside and inside the graph."""
 
 import logging
 import re
@@ -8,7 +9,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 import autograph as ag
-from ops_known import EXCLUDED, KNOWN, KNOWN_OTHERWISE
+from ops_known import EXCLUDED, KNOWN, KNOWN_NON_CONTIGUOUS
 from oracle import assert_equal
 from samples import name_of, operators, samples
 
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch):
-    """The tensors are small: threads would only wait for each other. And pytest would keep all that torch logs."""
+    """Uses one thread, because the tensors are small, and no logging, because pytest would store all records."""
     monkeypatch.setattr(logging.getLogger("torch.__trace"), "disabled", True)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -55,27 +56,27 @@ def test_every_operator_of_torch():
     assert len(forward) >= 250 and len(backward) >= 250 and len(used) >= 250
 
 
-def test_every_operator_of_torch_on_tensors_that_lie_otherwise():
-    """After a call with contiguous ones."""
+def test_every_operator_of_torch_on_non_contiguous_tensors():
+    """After a call with contiguous tensors."""
     compared, failures = 0, []
     for info in operators():
         name = name_of(info)
         sample = next((one for one in samples(info) if one.dtype is torch.float32), None)
-        if sample is None or name in EXCLUDED or name in KNOWN or name in KNOWN_OTHERWISE:
+        if sample is None or name in EXCLUDED or name in KNOWN or name in KNOWN_NON_CONTIGUOUS:
             continue
         try:
-            compared += compare_otherwise(sample)
+            compared += compare_non_contiguous(sample)
         except Exception as error:
             failures.append(f"{name}: {type(error).__name__}: {str(error)[:300]}")
     assert not failures, "\n".join(failures)
     assert compared >= 250
 
 
-def compare_otherwise(sample):
-    """Whether there was something to compare."""
+def compare_non_contiguous(sample):
+    """Returns whether there was something to compare."""
 
     def fresh(requires_grad):
-        given = map(lying_otherwise, sample.fresh())
+        given = map(non_contiguous, sample.fresh())
         return [t.detach().requires_grad_(requires_grad and o.requires_grad) for t, o in zip(given, sample.tensors)]
 
     def outcome(call):
@@ -99,22 +100,22 @@ def compare_otherwise(sample):
     return True
 
 
-def lying_otherwise(tensor):
-    """The same numbers, the dimensions from the first to the last; a vector with gaps."""
+def non_contiguous(tensor):
+    """A copy with the dimensions stored from the first to the last; a vector with gaps."""
     if tensor.layout is not torch.strided or tensor.dim() == 0:
         return tensor
     if tensor.dim() == 1:
         return torch.stack([tensor, tensor], 1)[:, 0]
-    return turned(turned(tensor).contiguous())
+    return transposed(transposed(tensor).contiguous())
 
 
-def turned(tensor):
-    """The last dimension first."""
+def transposed(tensor):
+    """Reverses the dimensions."""
     return tensor.permute(tuple(reversed(range(tensor.dim()))))
 
 
 class Compared:
-    """What of a call was compared, and the ATen operators of its graph."""
+    """The compared results of a call, and the ATen operators of its graph."""
 
     def __init__(self):
         self.parts = []
@@ -157,12 +158,12 @@ def compare(sample):
 
 
 def zeros(expected):
-    """Where the graph depends on none of the tensors (`x ** 0`), eager torch has a history of zeros."""
+    """If the result depends on none of the tensors (`x ** 0`), eager torch still records a gradient of zeros."""
     return tuple(torch.zeros_like(one) for one in expected)
 
 
 def seeded(function, args):
-    """The same random numbers for each."""
+    """Calls with the same random seed."""
     torch.manual_seed(0)
     return function(*args)
 
@@ -172,9 +173,9 @@ def gradients(result, prepared, tensors, wanted=None):
     total = None
     for tensor in pytree.tree_leaves(prepared(result)):
         if isinstance(tensor, torch.Tensor) and (tensor.is_floating_point() or tensor.is_complex()):
-            # They lie as no result does, and so does the gradient that arrives.
+            # Their strides differ from those of every result, so the incoming gradient is non-contiguous, too.
             weights = torch.ones_like(tensor.detach()).flatten().cumsum(0).cos()
-            weights = turned(weights.reshape(tensor.shape[::-1]))
+            weights = transposed(weights.reshape(tensor.shape[::-1]))
             product = (tensor * weights).sum()
             product = product.real + 2 * product.imag if product.is_complex() else product
             total = product if total is None else total + product

@@ -1,4 +1,4 @@
-"""Staged code against the same code run eagerly: values, changed arguments, exceptions and what is printed."""
+"""Compares staged and eager execution: results, changed arguments, exceptions and printed text."""
 
 import copy
 
@@ -8,7 +8,7 @@ import autograph as ag
 
 
 def outcome(function, args):
-    """What a call leaves: its result or exception, and its arguments after it."""
+    """The outcome of a call: its result or exception, and its arguments afterwards."""
     try:
         result = function(*args)
     except Exception as error:
@@ -17,7 +17,7 @@ def outcome(function, args):
 
 
 def assert_same(function, *argument_lists):
-    """The staged function does what the function does, on each of the argument lists (one trace for all of a kind)."""
+    """Asserts that a function has the same outcome staged as eagerly for each of the argument lists."""
     staged = ag.function(function)
     for args in argument_lists:
         expected = outcome(function, copy.deepcopy(args))

@@ -1,8 +1,8 @@
 """Random programs: nested conditions and loops, breaks, returns, lists and changes in place, over tensors and numbers.
 
-A program is a function of a vector, a matrix and a number of rounds, all of them tensors. Every statement is valid
-whatever was drawn before it, but a variable may be unbound where it is read, as it may be in Python. What is changed
-in place is in no list: that is refused (`control_flow_test.py`).
+A program is a function of a vector, a matrix and a number of iterations, all of them tensors. Every statement is valid
+after every other statement, but may read a variable that is unbound, as in Python. No list contains a tensor that is
+changed in place, because staged code rejects that (`lists_test.py`).
 """
 
 import random

@@ -1,6 +1,6 @@
-"""Random programs, staged and eager: the same values, the same exceptions.
+"""Random programs have the same results and exceptions staged as eagerly.
 
-`PROGRAMS=100 FIRST=0` in the environment chooses how many, from which seed; a failure names its seed.
+`PROGRAMS=100 FIRST=0` in the environment sets the number of programs and the first seed. A failure names its seed.
 """
 
 import copy
@@ -39,8 +39,8 @@ def test_programs(first, compare, tmp_path):
 def compare(function, seed):
     staged = ag.function(function)
     torch.manual_seed(seed)
-    for rounds in (3, 0):
-        args = torch.randn(3), torch.randn(2, 3), torch.tensor(rounds)
+    for iterations in (3, 0):
+        args = torch.randn(3), torch.randn(2, 3), torch.tensor(iterations)
         expected, found = run(function, args), run(staged, args)
         assert_equal(found, expected)
 
@@ -54,7 +54,7 @@ def compare_gradients(function, seed):
     args = torch.randn(3, requires_grad=True), torch.randn(2, 3, requires_grad=True), torch.tensor(3)
     try:
         expected = gradients(total, args)
-    except RuntimeError:  # a change in place that torch's autograd does not allow
+    except RuntimeError:  # an in-place write that torch's autograd does not allow
         return
     assert_equal(gradients(ag.function(total), args), expected)
 

@@ -1,4 +1,4 @@
-"""Functions that call themselves under a condition that the graph decides, with eager torch as the oracle."""
+"""Recursive calls under staged conditions have the same results as in eager torch."""
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ RIGHT = torch.tensor([2, 4, -1, -1, -1])
 
 
 def assert_same_gradients(function, inputs, *args):
-    """Values and gradients are those of eager torch."""
+    """Asserts that values and gradients equal those of eager torch."""
     staged, eager = ag.function(function)(*args), function(*args)
     assert_equal(staged, eager)
     found = torch.autograd.grad(staged.sum(), inputs)
@@ -88,7 +88,7 @@ def test_several_kinds_of_arguments():
     assert_same(lambda x, n: (f(x, int(n), both=True), f(x.double(), int(n)), f(x, int(n))), (t(1, 2), t(3)))
 
 
-def test_what_changes_with_each_level():
+def test_arguments_that_differ_at_each_level():
     def depth(x, level):
         return depth(x / 2, level + 1) if x.sum() > 1 else level
 
@@ -180,7 +180,7 @@ class TreeLSTM(torch.nn.Module):
 
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_tree_lstm_is_trained(inside):
-    """The step is staged whole, or the module alone."""
+    """Either the whole training step is staged, or only the module."""
     value = leaf_values().detach()
     losses = []
     for is_staged in (False, True):
@@ -216,7 +216,7 @@ def test_gradients_of_gradients():
 
 
 def test_depth():
-    """Deeper than the stack of Python, or of the machine: there and back."""
+    """Forward and backward passes that are deeper than the stacks of Python and of the machine."""
 
     def chain(x, n):
         return x if n <= 0 else torch.sin(chain(x, n - 1) * 0.9) + x
@@ -253,7 +253,7 @@ def test_results_of_other_kinds():
     assert "different kinds" in staging_error(f, t(1))
 
 
-def test_texts_that_never_repeat():
+def test_strings_that_differ_at_each_level():
     def f(x, name):
         return f(x - 1, name + "a") if x.sum() > 0 else x
 

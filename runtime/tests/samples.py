@@ -1,4 +1,4 @@
-"""Torch's own table of its operators, with sample arguments for each, as functions of tensors alone."""
+"""Sample calls of every operator in torch's own table, as functions that take only tensors."""
 
 import itertools
 import warnings
@@ -10,13 +10,13 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from torch.testing._internal import common_methods_invocations as table
 
-#: The table sets the seed inside of a call; here whoever calls does.
+#: The table sets the random seed inside each call; here the caller sets it.
 table.wrapper_set_seed = lambda operator, *args, **kwargs: operator(*args, **kwargs)
 
-#: How many samples of each operator are taken, by element type.
+#: The number of samples of each operator, by element type.
 COUNTS = {torch.float32: 2, torch.float64: 1, torch.int64: 1, torch.bool: 1, torch.complex64: 1}
 
-#: So many samples the table is asked for; those that are taken lie evenly among them.
+#: The number of samples that the table generates; those that are used are spread evenly over them.
 FIRST = 5
 
 
@@ -49,12 +49,12 @@ class Sample:
         self.tensors = [leaves[place] for place in places]
 
     def fresh(self, requires_grad=False):
-        """The tensors, of which a call may change its own."""
+        """Copies of the tensors, because a call may change them in place."""
         return [t.detach().clone().requires_grad_(requires_grad and t.requires_grad) for t in self.tensors]
 
 
 def samples(info):
-    """A few calls of an operator for each type of its elements."""
+    """A few calls of an operator for each element type."""
     for dtype, count in COUNTS.items():
         if dtype not in info.supported_dtypes("cpu"):
             continue

@@ -1,4 +1,4 @@
-"""Functions that are saved run again without their Python: in Python, and by `ag-run`."""
+"""Saved functions run without their Python code: in Python and in `ag-run`."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ layer = torch.nn.Linear(3, 2)
 
 @ag.function
 def halve(x, limit):
-    """A loop, a branch, parameters by reference, two results."""
+    """Has a loop, a branch, captured parameters and two results."""
     rounds = 0
     while x.norm() > limit:
         x = x / 2
@@ -74,7 +74,7 @@ def test_what_is_more_than_its_graph_is_not_saved(tmp_path):
             function.save(tmp_path / "model", torch.ones(3))
 
 
-def test_damaged_models_are_refused(model, tmp_path):
+def test_damaged_models_are_errors(model, tmp_path):
     with pytest.raises(OSError):
         ag.load(tmp_path / "nothing")
     (model / "captures.safetensors").write_bytes(b"\xff" * 64)

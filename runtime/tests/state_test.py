@@ -1,4 +1,4 @@
-"""Python state, parameters and buffers: changed when a run is over, and only then."""
+"""Python state, parameters and buffers change at the end of a run, and only if it succeeds."""
 
 import pytest
 import torch
@@ -122,7 +122,7 @@ def test_nothing_changes_when_staging_fails():
 
 
 def test_inputs_that_share_memory():
-    """A change of one would be seen in the other."""
+    """An in-place write to one of them is visible in the other."""
 
     @ag.function
     def f(x, y):
@@ -136,8 +136,8 @@ def test_inputs_that_share_memory():
     torch.testing.assert_close(x, t(1, 1, 0, 0))
 
 
-def test_state_that_is_read_is_read_by_each_call():
-    """Numbers, containers and tensors in attributes, globals and cells, and what modules are made of."""
+def test_each_call_reads_the_current_state():
+    """Numbers, containers and tensors in attributes, globals, closures and modules."""
 
     class Model(torch.nn.Module):
         rate = 2.0
@@ -185,8 +185,8 @@ def test_state_that_is_read_is_read_by_each_call():
     check()
 
 
-def test_what_changes_with_each_call_is_no_new_trace():
-    """A tensor or number of another value, in a tuple and in a dictionary too, is read where it was found."""
+def test_state_that_changes_between_calls_does_not_retrace():
+    """The new value of a tensor or number is read from its place, in tuples and dictionaries as well."""
 
     class Cell:
         def __init__(self):
@@ -241,7 +241,7 @@ LOG = []
 
 
 def test_list_of_another_scope():
-    """Appended to and popped from where it is, of a closure, a module and an enclosing function."""
+    """Lists of a closure, a module and an enclosing function are changed in place."""
     log = []
 
     @ag.function
@@ -268,7 +268,7 @@ def test_list_of_another_scope():
 
 
 def test_random_state():
-    """Seeds are set and states read when the graph runs."""
+    """The graph sets seeds and reads random states when it runs."""
 
     def f(x, n):
         torch.manual_seed(3)

@@ -1,4 +1,4 @@
-"""`ag-lsp run` and `ag-lsp graph`, where the runtime is."""
+"""`ag-lsp run` and `ag-lsp graph` with the runtime installed."""
 
 import fcntl
 import json
@@ -58,7 +58,7 @@ def program(tmp_path):
 
 @pytest.fixture
 def graph(capsys, monkeypatch):
-    """What the process behind `ag-lsp graph` does: its exit status, and what it says."""
+    """Runs the process that `ag-lsp graph` starts. Returns its exit status and its messages."""
     monkeypatch.setattr(sys, "path", list(sys.path))
 
     def run(*arguments):
@@ -71,8 +71,8 @@ def graph(capsys, monkeypatch):
         sys.modules.pop(name, None)
 
 
-def hears_interrupts():
-    """A shell's background job ignores them, and hands that on."""
+def enable_interrupts():
+    """Enables interrupts. Background jobs of a shell ignore them, and so do their children."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -96,7 +96,7 @@ def test_a_program_is_run_with_its_arguments(program):
         (["--"], ["--help", "a b", ""], ["--help", "a b", ""]),
     ],
 )
-def test_what_follows_the_program_is_its_own(tmp_path, options, arguments, seen):
+def test_arguments_after_the_program_belong_to_it(tmp_path, options, arguments, seen):
     script = tmp_path / "ein Programm.py"
     script.write_text("import sys; print(sys.argv[1:])")
     done = tool("run", *options, script, *arguments)
@@ -126,17 +126,17 @@ def test_an_interrupt_ends_the_program(tmp_path):
     script = tmp_path / "endless.py"
     script.write_text("import threading; print('started', flush=True); threading.Event().wait()")
     line = [BINARY, "run", "--python", sys.executable, script]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=hears_interrupts) as process:
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=enable_interrupts) as process:
         assert process.stdout.readline() == b"started\n"
         process.send_signal(signal.SIGINT)
-    assert process.returncode in (130, -signal.SIGINT)  # a shell says 130 for both
+    assert process.returncode in (130, -signal.SIGINT)  # a shell returns 130 for both
 
 
 def test_an_interrupt_ends_staging(tmp_path):
     script = tmp_path / "endless.py"
     script.write_text("import threading; print('started', flush=True); threading.Event().wait()")
     line = [BINARY, "graph", "--python", sys.executable, f"{script}::f"]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=hears_interrupts) as process:
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=enable_interrupts) as process:
         assert process.stderr.readline() == b"started\n"
         process.send_signal(signal.SIGINT)
         assert process.stderr.read() == b""
@@ -158,7 +158,7 @@ def test_a_graph_is_shown_after_passes(graph, program):
     assert graph("--input=x=f32[]", "--passes=fast", program, "unused")[0] == 2
 
 
-def test_what_the_program_prints_is_not_in_the_graph(program):
+def test_printed_text_is_not_part_of_the_graph(program):
     program.write_text("print('hello')\n" + PROGRAM)
     done = tool("graph", f"{program}::count", "--input", "x=f32[]", "--output-format", "json")
     assert json.loads(done.stdout) and done.stderr == "hello\n"
@@ -189,7 +189,7 @@ def test_what_the_program_prints_is_not_in_the_graph(program):
         ("count", ["x="], "invalid value `` for `x`; expected a tensor type"),
     ],
 )
-def test_what_is_wrong_is_said(graph, program, function, inputs, message):
+def test_invalid_arguments_are_errors(graph, program, function, inputs, message):
     status, said = graph(*(f"--input={text}" for text in inputs), program, function)
     assert status == 2 and said.startswith("error: ") and message in said, said
 
@@ -203,7 +203,7 @@ def test_what_is_wrong_is_said(graph, program, function, inputs, message):
         ("import autograph as ag\n\n@ag.function\ndef f(x):\n    return x.reshape(3)\n", 5, "shape"),
     ],
 )
-def test_what_the_program_raises_is_shown_at_its_line(graph, tmp_path, text, line, message):
+def test_exceptions_of_the_program_are_shown_at_their_lines(graph, tmp_path, text, line, message):
     (tmp_path / "wrong.py").write_text(text)
     status, said = graph("--input=x=f32[2]", tmp_path / "wrong.py", "f")
     assert status == 1 and message in said, said
@@ -211,7 +211,7 @@ def test_what_the_program_raises_is_shown_at_its_line(graph, tmp_path, text, lin
     assert [entry.partition(", in ")[0] for entry in places] == [f'File "{tmp_path / "wrong.py"}", line {line}']
 
 
-def test_a_program_that_exits_when_it_is_imported_is_told_how_not_to(graph, tmp_path):
+def test_a_program_that_exits_during_import_is_an_error_with_a_hint(graph, tmp_path):
     (tmp_path / "exits.py").write_text("raise SystemExit(3)")
     status, said = graph(tmp_path / "exits.py", "f")
     assert status == 2 and 'if __name__ == "__main__":' in said, said
@@ -233,12 +233,12 @@ print("after")
 """
 
 
-#: Only a program that hangs says nothing for so long.
+#: The timeout after which a silent program counts as hanging.
 PATIENCE = 600
 
 
 def on_a_terminal(script, until):
-    """What a terminal is shown by `ag-lsp run`, whose program goes on once `until` has been shown."""
+    """Returns what `ag-lsp run` shows on a terminal. The program continues when `until` has been shown."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     line = [BINARY, "run", "--python", sys.executable, script]
@@ -248,7 +248,7 @@ def on_a_terminal(script, until):
         while True:
             try:
                 some = os.read(ours, 4096) if select.select([ours], [], [], PATIENCE)[0] else b""
-            except OSError:  # the other side is closed
+            except OSError:  # the other end is closed
                 some = b""
             if not some:
                 break
@@ -260,14 +260,14 @@ def on_a_terminal(script, until):
     return shown.decode()
 
 
-def test_a_terminal_is_told_what_is_staged(tmp_path):
+def test_a_terminal_shows_what_is_staged(tmp_path):
     script = tmp_path / "slow.py"
     script.write_text(SLOW)
     shown = on_a_terminal(script, b"staging slow, ")
-    # On its last line, which is taken out of what scrolls, and given back before the program goes on.
+    # On the last line, which is excluded from scrolling until the program continues.
     progress = "\x1b7\x1b[24;1H\x1b[2Kstaging slow, "
-    given_back = "\x1b7\x1b[r\x1b[24;1H\x1b[2K\x1b8"
-    order = ["before\r\n", "\x1b[1;23r", progress, given_back, "after\r\n"]
+    scrolling_restored = "\x1b7\x1b[r\x1b[24;1H\x1b[2K\x1b8"
+    order = ["before\r\n", "\x1b[1;23r", progress, scrolling_restored, "after\r\n"]
     places = [shown.find(text) for text in order]
     assert -1 not in places and places == sorted(places), repr(shown)
     assert all(line.endswith(" s") for line in re.findall(r"staging ([^\x1b]*)", shown))
@@ -324,6 +324,6 @@ def test_an_editor_shows_the_graph_of_a_function(editor, program):
     assert (str(program), str(line)) in places
 
 
-def test_an_editor_is_told_why_there_is_no_graph(editor, program):
+def test_an_editor_shows_why_there_is_no_graph(editor, program):
     drawn = editor.ask("ag-lsp/graph", uri=program.as_uri(), function="count", inputs="x=f32[2] y=1")
     assert drawn["svg"] is None and drawn["failure"] == "error: unknown parameter `y`; the parameters are: x"

@@ -1,4 +1,4 @@
-"""Operations and types as Python and the runtime exchange them: objects, which are made once, and not text."""
+"""Python and the runtime exchange operations and types as objects that are created once, not as text."""
 
 import copy
 import pickle
@@ -82,12 +82,12 @@ def test_a_type_is_data():
 @pytest.mark.parametrize(
     "text", ["f32", "q7[2]", "f32[-1]", "f32[2", "f32[*]", "f32[s0]x", "int", "list[f32[]]", "f32[]@x"]
 )
-def test_what_is_no_tensor_type_is_an_error(text):
+def test_an_invalid_tensor_type_is_an_error(text):
     with pytest.raises(ValueError, match="invalid type"):
         TensorType.parse(text)
 
 
-def test_what_a_graph_does_not_support_is_an_error():
+def test_an_unsupported_type_is_an_error():
     with pytest.raises(ValueError, match="unsupported dtype: torch.quint8"):
         TensorType(torch.quint8, (), CPU)
     with pytest.raises(ValueError, match="unsupported device: mps"):

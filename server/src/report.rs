@@ -1,6 +1,6 @@
 //! The report of a run: findings with file names, lines and columns.
 //!
-//! Each output format has a file of its own, with a function that renders a [`Report`] as text.
+//! Each output format has a separate file, with a function that renders a [`Report`] as text.
 
 mod collect;
 mod concise;

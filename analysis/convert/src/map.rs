@@ -51,6 +51,15 @@ fn without_redundant(spans: Vec<Span>) -> Vec<Span> {
 }
 
 impl SourceMap {
+    /// The map of a text with another text of this length before it.
+    #[must_use]
+    pub fn shifted(mut self, by: TextSize) -> Self {
+        for span in &mut self.spans {
+            span.generated += by;
+        }
+        self
+    }
+
     pub(super) fn new(mut spans: Vec<Span>) -> Self {
         spans.retain(|span| !span.generated.is_empty());
         // By start, then the longest first. A single integer key compares faster than a pair.

@@ -64,7 +64,7 @@ pub struct Step {
     pub span: Option<Span>,
 }
 
-/// The reasons for the binding time of an expression; at most five steps.
+/// The reasons for the binding time of an expression; at most five steps, and the root.
 pub type Why = Arc<[Step]>;
 
 /// A secondary location of a finding.

@@ -1,12 +1,13 @@
 //! Converted code, shown beside the original.
 
-use ruff_text_size::{TextRange, TextSize};
+use ruff_text_size::{TextLen, TextRange, TextSize};
 
 use ag_convert::{Converter, Dialect, Options, SourceMap, View};
 use ag_db::Db;
 use ag_db::{Document, source_type, text};
 use ag_index::assumptions::Stage;
 use ag_index::definitions::Definitions;
+use ag_index::dialect::Dialect as Staging;
 use ag_index::index::{file_index, parse};
 use ag_staging::results::stages_of;
 
@@ -39,7 +40,7 @@ pub fn converted(db: &dyn Db, document: Document, function: Option<&str>, view: 
             message: reason.to_string(),
         })
     };
-    Some(match function {
+    let converted = match function {
         Some(qualname) => {
             let (place, reason, text, map) = converter.function_in_place(qualname)?;
             Converted { text, map, kept: kept(place, reason).into_iter().collect() }
@@ -50,12 +51,37 @@ pub fn converted(db: &dyn Db, document: Document, function: Option<&str>, view: 
                 module.functions.into_iter().filter_map(|(place, reason)| kept(place, reason)).collect();
             Converted { text: module.text, map: module.map, kept }
         }
+    };
+    Some(match tracer(db, document, function) {
+        None => converted,
+        Some(tracer) => {
+            let note =
+                format!("# {tracer} this code and does not convert it. AutoGraph would make this of it:\n");
+            let map = converted.map.shifted(note.text_len());
+            Converted { text: note + &converted.text, map, ..converted }
+        }
     })
+}
+
+/// What traces the function, or all staged functions of the file, without conversion: `JAX traces`.
+fn tracer(db: &dyn Db, document: Document, function: Option<&str>) -> Option<&'static str> {
+    let stages = stages_of(db, document);
+    let shown =
+        || stages.iter().filter(|(path, _)| function.is_none_or(|function| path.qualname == function));
+    let (_, first) = shown().next()?;
+    let same = shown().all(|(_, stage)| stage.dialect == first.dialect);
+    match first.dialect {
+        _ if !same => None,
+        Staging::Torch => Some("PyTorch compiles"),
+        Staging::Jax => Some("JAX traces"),
+        Staging::Keras => Some("Keras 3 traces"),
+        Staging::Tensorflow | Staging::Autograph | Staging::Pennylane => None,
+    }
 }
 
 /// The operators of the dialect that stages the function, or all functions of the file.
 fn dialect(db: &dyn Db, document: Document, function: Option<&str>) -> Dialect {
-    let own = |stage: &Stage| stage.dialect == ag_index::dialect::Dialect::Autograph;
+    let own = |stage: &Stage| stage.dialect == Staging::Autograph;
     let stages = stages_of(db, document);
     let is_own = match function {
         Some(qualname) => stages.iter().any(|(path, stage)| path.qualname == qualname && own(stage)),

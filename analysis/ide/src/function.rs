@@ -13,9 +13,9 @@ use ag_index::facts::Fact;
 use ag_index::ids::FunctionIndex;
 use ag_index::index::{FileIndex, FunctionId, Signature, file_index, function_ast};
 use ag_staging::construct::Construct;
-use ag_staging::queries;
 use ag_staging::results::stages_of;
 use ag_staging::why::Reasons;
+use ag_staging::{queries, reached_from};
 use ag_syntax::expressions;
 
 /// A staged function of a document.
@@ -113,7 +113,9 @@ impl<'db> StagedHere<'db> {
     }
 
     pub fn notes(&self, steps: &[Step]) -> Vec<Note> {
-        ag_index::locate::notes(self.db, steps)
+        let root = reached_from::step(self.db, self.stage).filter(|_| !steps.is_empty());
+        let steps: Vec<Step> = steps.iter().cloned().chain(root).collect();
+        ag_index::locate::notes(self.db, &steps)
     }
 
     /// The location that stages the function: the decorator, the call.

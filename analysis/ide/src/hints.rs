@@ -90,8 +90,8 @@ fn decisions(here: &StagedHere) -> impl Iterator<Item = Hint> {
         Some(Hint {
             offset: construct.test_range.end() + here.base(),
             kind,
-            label: construct.binding.as_str().to_owned(),
-            summary: words::decision(construct.kind, construct.binding, here.stage),
+            label: words::binding(construct.binding, here.stage).to_owned(),
+            summary: words::decision(construct, here.stage),
             why: here.notes(&construct.why),
         })
     })

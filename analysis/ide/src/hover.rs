@@ -62,7 +62,7 @@ pub fn hover(db: &dyn Db, document: Document, offset: TextSize) -> Option<Hover>
         range = Some(expression.range());
     }
     if let Some(decision) = decision {
-        paragraphs.push(Paragraph::Text(words::decision(decision.kind, decision.binding, here.stage)));
+        paragraphs.push(Paragraph::Text(words::decision(decision, here.stage)));
         let why = Paragraph::Why(here.notes(&decision.why));
         if !paragraphs.contains(&why) {
             paragraphs.push(why);
@@ -78,7 +78,7 @@ pub fn explanation(db: &dyn Db, document: Document, offset: TextSize) -> Option<
     let mut paragraphs = function(&here);
     for construct in here.constructs() {
         let test = one_line(here.text(construct.test_range));
-        let decision = words::decision(construct.kind, construct.binding, here.stage);
+        let decision = words::decision(construct, here.stage);
         paragraphs.push(Paragraph::Text(format!("`{} {test}` — {decision}", construct.kind.as_str())));
         paragraphs.push(Paragraph::Why(here.notes(&construct.why)));
     }
@@ -95,7 +95,7 @@ fn function(here: &StagedHere) -> Vec<Paragraph> {
         .into_iter()
         .map(|binding| (binding, count(binding)))
         .filter(|(_, count)| *count > 0)
-        .map(|(binding, count)| format!("{count} {}", binding.as_str()))
+        .map(|(binding, count)| format!("{count} {}", words::binding(binding, here.stage)))
         .collect();
     if !counts.is_empty() {
         paragraphs.push(Paragraph::Text(format!("Decisions: {}.", counts.join(", "))));
@@ -106,7 +106,11 @@ fn function(here: &StagedHere) -> Vec<Paragraph> {
         .iter()
         .filter_map(|parameter| {
             let shown = parameter.shown.as_ref()?;
-            Some(format!("- `{}: {shown}` — {}", parameter.name, parameter.binding.as_str()))
+            Some(format!(
+                "- `{}: {shown}` — {}",
+                parameter.name,
+                words::binding(parameter.binding, here.stage)
+            ))
         })
         .collect();
     if !parameters.is_empty() {
@@ -114,7 +118,8 @@ fn function(here: &StagedHere) -> Vec<Paragraph> {
     }
     if let Some(location) = here.cause() {
         let message = match here.stage.root {
-            Some(_) => "staged here".to_owned(),
+            Some(_) if here.stage.dialect.converts() => "staged here".to_owned(),
+            Some(_) => "traced here".to_owned(),
             None => "called here".to_owned(),
         };
         paragraphs.push(Paragraph::Why(vec![Note { message, location: Some(location) }]));
@@ -147,7 +152,7 @@ fn parameter(here: &StagedHere, offset: TextSize) -> Option<Hover> {
         Some(shown) => format!("{}: {shown}", parameter.name),
         None => parameter.name.to_string(),
     };
-    let summary = format!("`{declaration}` — **{}**", parameter.binding.as_str());
+    let summary = format!("`{declaration}` — **{}**", words::binding(parameter.binding, here.stage));
     Some(Hover {
         range: syntax.name_range,
         paragraphs: vec![Paragraph::Text(summary), Paragraph::Why(here.notes(&parameter.why))],
@@ -201,7 +206,7 @@ fn value(here: &StagedHere, expression: &Expr, offset: TextSize) -> Option<Vec<P
     {
         return None;
     }
-    let summary = format!("`{code}: {}` — **{}**", fact.shown, binding.as_str());
+    let summary = format!("`{code}: {}` — **{}**", fact.shown, words::binding(binding, here.stage));
     Some(vec![Paragraph::Text(summary), Paragraph::Why(here.why(expression))])
 }
 

@@ -1,9 +1,9 @@
 //! Descriptions of staging, one line of Markdown each.
 
 use ag_index::assumptions::{Stage, Unconverted};
-use ag_index::dialect::Dialect;
+use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::Binding;
-use ag_staging::construct::ConstructKind;
+use ag_staging::construct::{Construct, ConstructKind};
 use ag_staging::stages::root_name;
 
 /// "a tf.function", "called from a jitted function".
@@ -42,8 +42,17 @@ fn unconverted(reason: Unconverted) -> &'static str {
     }
 }
 
+/// A binding time, in the words of the dialect: what AutoGraph converts is *staged*, other libraries only trace.
+pub(super) fn binding(binding: Binding, stage: &Stage) -> &'static str {
+    match binding {
+        Binding::Staged if !stage.dialect.converts() => "traced",
+        _ => binding.as_str(),
+    }
+}
+
 /// What happens to a decision of this binding time.
-pub(super) fn decision(kind: ConstructKind, binding: Binding, stage: &Stage) -> String {
+pub(super) fn decision(construct: &Construct, stage: &Stage) -> String {
+    let (kind, binding) = (construct.kind, construct.binding);
     let what = match kind {
         ConstructKind::If => "This `if`",
         ConstructKind::While => "This `while`",
@@ -59,10 +68,22 @@ pub(super) fn decision(kind: ConstructKind, binding: Binding, stage: &Stage) -> 
     let does = match (binding, kind.is_loop()) {
         (Binding::Staged, true) if stage.converts => "is **staged**: it becomes a loop of the graph",
         (Binding::Staged, false) if stage.converts => "is **staged**: the graph evaluates it",
-        (Binding::Staged, _) => "is on a **staged** value, which has no Python value yet",
+        (Binding::Staged, _) if stage.dialect.converts() => {
+            "is on a **staged** value, which has no Python value yet"
+        }
+        (Binding::Staged, _) => "is on a **traced** value, which has no Python value yet",
+        (Binding::Python, _) if construct.reads_tensor && stage.mode == RootKind::TorchCompile => {
+            "is on a number that is read from a Tensor: it needs a graph break, and Python evaluates it on each call"
+        }
+        (Binding::Python, _) if construct.reads_tensor && stage.mode == RootKind::TorchExport => {
+            "is on a number that is read from a Tensor, which has no value yet"
+        }
         (Binding::Python, true) => "is **python**: it runs while the graph is built and is unrolled",
         (Binding::Python, false) => "is **python**: it is evaluated once, while the graph is built",
-        (Binding::Mixed, _) => "is **mixed**: staged for some callers, python for others",
+        (Binding::Mixed, _) if stage.dialect.converts() => {
+            "is **mixed**: staged for some callers, python for others"
+        }
+        (Binding::Mixed, _) => "is **mixed**: traced for some callers, python for others",
         (Binding::Unknown, _) => "is of **unknown** binding time",
     };
     format!("{what} {does}.")

@@ -130,7 +130,7 @@ pub struct ScopeTypes {
 }
 
 impl CallSite {
-    /// Equality but for locations and expression ids.
+    /// Equality except for locations and expression ids.
     pub fn is_same_but_for_positions(&self, other: &Self) -> bool {
         let Self {
             targets,

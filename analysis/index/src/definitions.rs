@@ -53,7 +53,7 @@ impl Definitions {
         let mut by_path: Box<[FunctionIndex]> = functions.indices().collect();
         // Paths are unique.
         by_path.sort_unstable_by(|a, b| path_key(&functions[*a].path).cmp(&path_key(&functions[*b].path)));
-        // Of most files nothing but the index is ever used, so its size matters.
+        // For most files only the index is ever used, so its size matters.
         functions.raw.shrink_to_fit();
         classes.raw.shrink_to_fit();
         Definitions { functions, classes, by_path }

@@ -1,6 +1,7 @@
 //! Dialects: families of libraries with the same roots and the same meaning of a staged condition.
 
 use crate::assumed::AssumedType;
+use crate::type_expression::{Placeholder, TypeExpression};
 use serde::{Deserialize, Serialize};
 
 /// A family of libraries with the same roots and the same meaning of a staged condition.
@@ -47,6 +48,14 @@ impl Dialect {
         matches!(self, Self::Tensorflow | Self::Autograph | Self::Pennylane)
     }
 
+    /// What the users of its libraries call a value of traced code: "a Tensor", "a tracer".
+    pub fn traced_value(self) -> &'static str {
+        match self {
+            Self::Jax => "a tracer",
+            _ => "a Tensor",
+        }
+    }
+
     /// The Tensor class of the dialect, the type of a parameter without other evidence: (module, name).
     pub fn tensor_class(self) -> (&'static str, &'static str) {
         match self {
@@ -61,10 +70,12 @@ impl Dialect {
     /// The assumed type of an argument of staged code: a Tensor, or a structure of Tensors.
     pub fn assumed_argument(self) -> AssumedType {
         match self {
-            Self::Tensorflow | Self::Keras => AssumedType::of("ag_argument_"),
+            Self::Tensorflow | Self::Keras => {
+                AssumedType::of(TypeExpression::Placeholder(Placeholder::Argument))
+            }
             dialect => {
                 let (module, class) = dialect.tensor_class();
-                AssumedType::class(module, class)
+                AssumedType::of(TypeExpression::class(module, class))
             }
         }
     }
@@ -92,6 +103,8 @@ pub enum RootKind {
     TorchExport,
     /// `@torch.jit.script`, `torch.jit.script(f)`.
     TorchScript,
+    /// `torch.jit.trace(f, example)`: runs the function once, and records its operations.
+    TorchTrace,
     /// `@jax.jit`, `jax.jit(f)`, `partial(jax.jit, …)`, `pmap`.
     JaxJit,
     /// `jax.vmap(f)`: traces only values that depend on a mapped argument.

@@ -137,7 +137,7 @@ impl FileIndex {
         index
     }
 
-    /// Of most files nothing but the index is ever used, so its size matters.
+    /// For most files only the index is ever used, so its size matters.
     fn shrink(&mut self) {
         for codes in self.calls.values_mut() {
             codes.sort_unstable();

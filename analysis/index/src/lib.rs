@@ -1,4 +1,4 @@
-//! The index of each file by itself, and the interface of the type oracle.
+//! The index of each single file, and the interface of the type oracle.
 //!
 //! ```text
 //! ids               the positions of documents, functions, classes, parameters and roots in their lists
@@ -7,9 +7,10 @@
 //! roots             what makes a function a root: decorators, calls, base classes
 //! keras_functions   the functions that are given to Keras
 //! static_arguments  the arguments that a root does not trace
-//! assumed           the representation of assumed types
+//! type_expression   Python type expressions as data
+//! assumed           assumed types: bounded sets of type expressions
 //! assumptions       how a function is staged, with the assumed types of its parameters
-//! facts             what is known of an expression
+//! facts             the inferred properties of an expression
 //! answers           the type oracle's answer for a function
 //! oracle            the interface of the type oracle
 //! ```
@@ -34,3 +35,4 @@ pub mod place;
 pub mod roots;
 pub mod self_contained;
 pub mod static_arguments;
+pub mod type_expression;

@@ -64,8 +64,8 @@ pub struct Question<'a> {
     pub acyclic: bool,
 }
 
-/// The attributes that a method sets on its receiver, with the types that other code reads: of all values that any
-/// method sets. Types are compared only. They are displayed in full, with the classes that they name.
+/// The attributes that a method sets on its receiver, with the types that other code reads, which include the values
+/// that other methods set. A type is its full display and its type expressions; both are used for comparison only.
 pub type Attributes = Vec<(Name, String, AssumedType)>;
 
 /// The answer to a question.

@@ -49,7 +49,7 @@ pub struct Engine {
     cancellation: Cancellation,
 }
 
-/// What only runs of the analysis use.
+/// State that only runs of the analysis use.
 pub(crate) struct RunState {
     pub(crate) oracle: Oracle,
     pub(crate) cache: RunCache,
@@ -126,7 +126,7 @@ impl Engine {
         run.analyze(cache)
     }
 
-    /// Publishes the outcome of a run on the current texts: queries use it from now on. Computations on snapshots are
+    /// Publishes the outcome of a run on the current texts for later queries. Computations on snapshots are
     /// cancelled.
     pub fn publish(&mut self, outcome: Outcome) {
         let state = Arc::clone(&self.state);
@@ -135,7 +135,7 @@ impl Engine {
         self.edited.clear();
     }
 
-    /// A panic in a run changes nothing of the state: it replaces the cache at its end.
+    /// A panic in a run leaves the state unchanged, because the run replaces the cache at its end.
     pub(crate) fn lock(&self) -> MutexGuard<'_, RunState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

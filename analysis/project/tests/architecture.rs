@@ -1,6 +1,6 @@
 //! The dependencies that ARCHITECTURE.md promises: between crates, and between the files of a crate.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

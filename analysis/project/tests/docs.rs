@@ -30,7 +30,7 @@ fn pages_have_their_sections() {
         assert_eq!(
             sections.contains(&"Fix safety"),
             rule.fix != FixAvailability::None,
-            "{}: a rule that fixes says how safe that is",
+            "{}: a rule with fixes documents their safety",
             rule.code
         );
         if !matches!(rule.check, Check::Engine) {

@@ -198,9 +198,9 @@ fn open(files: &[(&str, impl AsRef<str>)], listener: Option<ag_db::QueryListener
 fn ask(engine: &mut Engine) -> Vec<(SystemPathBuf, Vec<Finding>, Vec<StagedFunction>)> {
     engine.analyze(&|_, _| {});
     let documents = engine.documents().into_iter();
-    let said =
+    let findings =
         |document| (engine.path(engine.file(document)), engine.findings(document), engine.stages(document));
-    documents.map(said).collect()
+    documents.map(findings).collect()
 }
 
 fn none() -> BTreeSet<String> {

@@ -74,7 +74,7 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
         let order = key(a).cmp(&key(b)).then_with(|| a.message.cmp(&b.message));
         order.then_with(|| b.severity.cmp(&a.severity))
     });
-    // A rule says a thing of a location once, with the highest severity.
+    // Each rule reports a location once, with the highest severity.
     found.dedup_by(|next, first| {
         next.code == first.code && next.location == first.location && next.message == first.message
     });

@@ -49,8 +49,8 @@ fn tests_backend(test: &str) -> bool {
     test.contains("backend") && ["torch", "jax", "numpy"].iter().any(|library| test.contains(library))
 }
 
-/// Whether some caller between the root and this function tests first: `if in_graph(): return staged(x)`, then
-/// `eager(x)`.
+/// Whether a caller between the root and this function tests for eager execution before the call:
+/// `if in_graph(): return staged(x)`, then `eager(x)`.
 pub(super) fn is_called_eagerly(ctx: &FunctionContext) -> bool {
     let mut cause = ctx.stage.cause.clone().filter(|_| ctx.root().is_none());
     for _ in 0..MAX_CALLERS {

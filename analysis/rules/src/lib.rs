@@ -17,6 +17,7 @@ mod guards;
 mod jax;
 mod loops;
 mod meant_to_stage;
+mod parameter_use;
 mod path_certainty;
 mod pitfalls;
 pub mod registry;

@@ -19,8 +19,8 @@ use ag_syntax::functions::FunctionAst;
 /// Maximum number of calls that are followed back towards the root.
 const MAX_CALLERS: usize = 6;
 
-/// Whether no `if` guards `range`, in this function or at the calls that lead to it from a root: `if seed is
-/// None: …` may never be true in a function that a root calls. Conditions in the root itself do not count: a
+/// Whether no `if` guards `range`, neither in this function nor at the calls that lead to it from a root. A condition
+/// such as `if seed is None` may be false in every call. Conditions in the root itself do not count: a
 /// finding under one of them applies to the callers that satisfy it. In AutoGraph and TorchScript both branches
 /// are always traced.
 pub(super) fn is_definitely_reached(ctx: &FunctionContext, range: TextRange) -> bool {
@@ -56,9 +56,8 @@ fn is_called_by_users(stage: &Stage) -> bool {
     stage.root.is_some_and(|root| root != RootKind::ControlFlowBody)
 }
 
-/// Whether the calls that lead here from a root pass a Tensor for `parameter`, as its annotation declares. They
-/// may not: `def cell_list(box_size: Array)` is called with a number, and arguments of a host callback are not
-/// traced.
+/// Whether the calls that lead here from a root pass a Tensor for `parameter`, as its annotation declares. Some calls do
+/// not: `def cell_list(box_size: Array)` may be called with a number, and arguments of a host callback are not traced.
 pub(super) fn receives_tensor(ctx: &FunctionContext, parameter: &str) -> bool {
     let mut callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
     let mut stage = ctx.stage;
@@ -82,6 +81,14 @@ pub(super) fn receives_tensor(ctx: &FunctionContext, parameter: &str) -> bool {
         (stage, name) = (caller_stage, annotated.id.clone());
     }
     true
+}
+
+/// Whether the call that leads here passes an expression for `parameter` that satisfies `accepts`.
+pub(super) fn receives(ctx: &FunctionContext, parameter: &str, accepts: &dyn Fn(&Expr) -> bool) -> bool {
+    let callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
+    ctx.stage.root.is_none()
+        && argument(ctx.db, ctx.stage, &callee, &Name::new(parameter))
+            .is_some_and(|(_, value)| accepts(value))
 }
 
 /// The argument that the call of `callee` passes for the parameter `name`, and the calling function.

@@ -4,13 +4,13 @@ use std::cell::RefCell;
 
 use super::context::{FileContext, FunctionContext};
 use super::registry::RULES;
-use super::{Check, Rule, path_certainty};
+use super::{Check, Rule, parameter_use, path_certainty};
 use ag_db::Db;
 use ag_db::diagnostic::{Diagnostic, Severity};
 use ag_db::{Document, text};
 use ag_index::dialect::Dialect;
 use ag_index::index::{FunctionId, function_ast, tree};
-use ag_staging::{decisions, queries};
+use ag_staging::{decisions, queries, reached_from};
 
 /// The findings of one staged function, relative to its `def`.
 #[salsa::tracked(returns(ref))]
@@ -42,8 +42,16 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
     }
     let mut diagnostics = context.diagnostics.take();
     for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.severity != Severity::Info) {
-        if stage.overriding || !path_certainty::is_definitely_reached(&context, diagnostic.span.range) {
+        if stage.overriding
+            || !path_certainty::is_definitely_reached(&context, diagnostic.span.range)
+            || parameter_use::rests_on_unconfirmed(&context, diagnostic)
+        {
             diagnostic.severity = Severity::Info;
+        }
+    }
+    if let Some(root) = reached_from::step(db, stage) {
+        for diagnostic in &mut diagnostics {
+            diagnostic.why = diagnostic.why.iter().cloned().chain([root.clone()]).collect();
         }
     }
     diagnostics

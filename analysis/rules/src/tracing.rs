@@ -4,7 +4,7 @@
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::FunctionContext;
+use super::{FunctionContext, path_certainty};
 use ag_flow::DefKind;
 use ag_flow::cfg::{BlockKind, StatementKind};
 use ag_index::assumptions::{Parameter, Source};
@@ -260,18 +260,53 @@ fn mask(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
                             || function.starts_with("logical_"))
                 })
             });
-            predicate && is_tensor(ctx, expression)
+            // `scores.gt(0)`, `x.isnan()`, `seen.bool()`.
+            let method = call.func.as_attribute_expr().is_some_and(|method| {
+                matches!(
+                    method.attr.as_str(),
+                    "eq" | "ne"
+                        | "lt"
+                        | "le"
+                        | "gt"
+                        | "ge"
+                        | "isnan"
+                        | "isinf"
+                        | "isfinite"
+                        | "logical_and"
+                        | "logical_or"
+                        | "logical_not"
+                        | "bool"
+                ) && is_tensor(ctx, &method.value)
+            });
+            let declared = call.arguments.find_keyword("dtype").is_some_and(|dtype| {
+                ctx.resolve(&dtype.value).is_some_and(|name| {
+                    matches!(name.as_str(), "torch.bool" | "jax.numpy.bool_" | "jax.numpy.bool")
+                })
+            });
+            (predicate || method || declared) && is_tensor(ctx, expression)
         }
         Expr::Name(name) if steps > 0 && is_tensor(ctx, expression) => {
             let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
             !definitions.is_empty()
-                && definitions.iter().all(|definition| {
-                    definition
+                && definitions.iter().all(|definition| match definition.kind {
+                    DefKind::Parameter(_) => path_certainty::receives(ctx, &name.id, &compares),
+                    _ => definition
                         .value
                         .and_then(|range| ctx.expression_at(range))
-                        .is_some_and(|value| mask(ctx, value, steps - 1))
+                        .is_some_and(|value| mask(ctx, value, steps - 1)),
                 })
         }
+        _ => false,
+    }
+}
+
+/// `x > 0`, `~(x > 0)`.
+fn compares(value: &Expr) -> bool {
+    match value {
+        Expr::Compare(compare) => {
+            matches!(*compare.ops, [ast::CmpOp::Lt | ast::CmpOp::LtE | ast::CmpOp::Gt | ast::CmpOp::GtE])
+        }
+        Expr::UnaryOp(operation) => operation.op == ast::UnaryOp::Invert && compares(&operation.operand),
         _ => false,
     }
 }

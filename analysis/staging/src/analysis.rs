@@ -39,7 +39,7 @@ pub struct RunCache {
     pub(crate) rounds: Vec<Round>,
     /// After the last round; `None` before the first run.
     fixpoint: Option<Fixpoint>,
-    /// What the methods that were edited since set.
+    /// The attributes that the methods edited since that round set.
     pub(crate) attributes: AttributesByRound,
 }
 

@@ -10,7 +10,7 @@
 //!
 //! This is a backward slice by names: assignments of attributes, the bindings of the names that they mention, and so on,
 //! and everything that decides whether these statements are reached: jumps, the headers around them, `while`,
-//! assertions, and calls, which may not return. An edit that leaves this code as it is changes no attribute.
+//! assertions, and calls, which may not return. An edit outside this code changes no attribute.
 
 use ag_syntax::functions::FunctionAst;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};

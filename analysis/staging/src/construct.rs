@@ -56,6 +56,8 @@ pub struct Construct {
     pub test: Option<ExprId>,
     pub test_range: TextRange,
     pub binding: Binding,
+    /// The test is on a Python number that is read from a Tensor: `if x.item() > 0:`.
+    pub reads_tensor: bool,
     pub why: Why,
     /// The innermost *statement* construct (`if`, `while`, `for`) around it, as an index into the
     /// same list.

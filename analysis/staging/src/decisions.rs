@@ -73,7 +73,16 @@ fn construct(node: ConstructNode, parent: Option<u32>, fact: Lookup) -> Construc
         (None, Some((range, index))) => (index.load().as_u32().map(ExprId), range),
         (None, None) => (None, range),
     };
-    Construct { kind, range, test, test_range, binding, why: std::sync::Arc::from([]), parent }
+    Construct {
+        kind,
+        range,
+        test,
+        test_range,
+        binding,
+        reads_tensor: false,
+        why: std::sync::Arc::from([]),
+        parent,
+    }
 }
 
 /// The binding time of a `for`, determined by its iterable.

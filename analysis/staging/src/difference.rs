@@ -1,7 +1,7 @@
 //! What an edit may affect outside the functions that it changes.
 //!
-//! The type engine takes the result of a function without annotation for unknown, and the names that a function binds
-//! are local. So an edit inside a function affects other code only through `global` names, the modules that it imports,
+//! The type engine does not infer the result of a function without annotation, and the names that a function binds are
+//! local. So an edit inside a function affects other code only through `global` names, the modules that it imports,
 //! and the attributes of its receiver. Edits that affect the first two are not confined. Attributes are compared by the
 //! code that determines them (`attribute_code`), and where that differs, by type ([`Difference::methods`]).
 
@@ -37,7 +37,7 @@ pub struct Difference {
     pub methods: Vec<FunctionIndex>,
 }
 
-/// The functions whose code differs; `None` if the edit may affect other code by more than attributes.
+/// The functions whose code differs; `None` if the edit may affect other code other than through attributes.
 pub fn between(before: &Version, after: &Version) -> Option<Difference> {
     let (old, new) = (&before.index, &after.index);
     if before.text.as_str() == after.text.as_str() {
@@ -130,7 +130,7 @@ pub fn same_start(before: &FileIndex, after: &FileIndex, relevant: &FxHashSet<Na
         && relevant.iter().all(has_same_callers)
 }
 
-/// Equality but for positions and expression ids.
+/// Equality except for positions and expression ids.
 fn same_root(before: &RootSite, after: &RootSite) -> bool {
     let RootSite {
         target,

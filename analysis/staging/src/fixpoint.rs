@@ -100,7 +100,7 @@ pub struct Fixpoint {
     /// Empty when the limits are selective.
     hierarchy: Hierarchy,
     has_keras2: bool,
-    /// The names whose callers were looked for. A call of any other name is no evidence.
+    /// The names whose callers were searched for. A call of any other name is not evidence.
     pub names: FxHashSet<Name>,
     /// The functions whose syntax was checked for conversion, with the enabled features, and whether AutoGraph
     /// supports it.

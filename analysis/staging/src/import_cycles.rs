@@ -3,9 +3,11 @@
 //! Conservative: modules are compared by their last names only, so some files count as imported that are not.
 
 use ag_db::{Db, Document};
+use ag_index::assumed::AssumedType;
 use ag_index::ids::DocumentIndex;
 use ag_index::index::file_index;
 use ag_index::oracle::{Assumption, Assumptions};
+use ag_index::type_expression::TypeExpression;
 use ruff_index::IndexSlice;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -31,7 +33,8 @@ pub(crate) fn is_outside(
             continue;
         };
         let assumed = assumptions.get(&current).into_iter().flat_map(|functions| functions.values());
-        let mut names: FxHashSet<&str> = assumed.flat_map(modules).collect();
+        let mut names: FxHashSet<&str> = FxHashSet::default();
+        assumed.for_each(|assumption| add_modules(assumption, &mut names));
         for name in imports.dotted_names() {
             // `from . import *`: the package itself, whatever its name.
             if name.bytes().all(|byte| byte == b'.') {
@@ -62,9 +65,14 @@ fn last_name(db: &dyn Db, document: Document) -> &str {
     }
 }
 
-/// The names in the module paths of assumed classes: `{model.layers:Gate}` -> `model`, `layers`.
-fn modules(assumption: &Assumption) -> impl Iterator<Item = &str> {
+/// Adds the names in the module paths of assumed classes: `model`, `layers` for `model.layers.Gate`.
+fn add_modules<'a>(assumption: &'a Assumption, names: &mut FxHashSet<&'a str>) {
     let types = assumption.parameters.iter().flatten().chain(&assumption.returns);
-    let classes = types.flat_map(|assumed| assumed.alternatives()).flat_map(|name| name.split('{').skip(1));
-    classes.filter_map(|class| class.split(':').next()).flat_map(|module| module.split(['.', '/', '\\']))
+    for alternative in types.flat_map(AssumedType::alternatives) {
+        alternative.visit(&mut |part| {
+            if let TypeExpression::Class(class) = part {
+                names.extend(class.module.split(['.', '/', '\\']));
+            }
+        });
+    }
 }

@@ -9,6 +9,7 @@
 //!   transfer    transfer functions: variables carried through a staged loop become Tensors
 //!   binding     the binding time of a decision
 //!   why         the reasons
+//!   reached_from  the root that reaches a function
 //! ```
 
 pub mod analysis;
@@ -19,10 +20,12 @@ pub mod decisions;
 pub mod difference;
 pub mod fixpoint;
 pub mod hierarchy;
+pub mod host_numbers;
 mod import_cycles;
 mod moves;
 pub mod options;
 pub mod queries;
+pub mod reached_from;
 pub mod results;
 pub mod staged;
 pub mod stages;

@@ -76,7 +76,7 @@ impl Moves {
         has_all
     }
 
-    /// Whether a scope gives other functions the same as before; if so, adds its calls and lambdas.
+    /// Whether everything in a scope that other functions depend on is unchanged. If so, adds its calls and lambdas.
     pub(crate) fn add_types(&mut self, scope: Scope, before: &ScopeTypes, after: &ScopeTypes) -> bool {
         let ScopeTypes {
             calls,

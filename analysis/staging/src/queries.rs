@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::construct::Construct;
+use crate::host_numbers::HostNumbers;
 use crate::results::{stages_of, types_of};
 use crate::{decisions, transfer, why};
 use ag_db::Db;
@@ -10,6 +11,8 @@ use ag_db::Document;
 use ag_flow::Flow;
 use ag_index::answers::{Facts, ScopeTypes};
 use ag_index::assumptions::Stage;
+use ag_index::dialect::Dialect;
+use ag_index::facts::Binding;
 use ag_index::index::{FunctionId, file_index, function_ast};
 use ag_syntax::expressions;
 use ag_syntax::imports::Imports;
@@ -80,7 +83,11 @@ pub fn constructs<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Arc<[Const
         stage,
         lookup: &lookup,
     };
+    let numbers = HostNumbers { def: ast.def(), flow, fact: &lookup };
     for (construct, (node, _)) in constructs.iter_mut().zip(&nodes) {
+        construct.reads_tensor = stage.dialect == Dialect::Torch
+            && construct.binding == Binding::Python
+            && node.test().is_some_and(|test| numbers.find(test).is_some());
         construct.why = reasons.of_construct(*node, construct.binding);
     }
     Arc::from(constructs)

@@ -1,7 +1,7 @@
 //! The results of a run, as inputs of the per-function queries.
 //!
-//! While the next run is under way, the results of the last one hold for the functions whose text has not changed.
-//! The others count as not staged.
+//! During the next run, the results of the last one remain valid for the functions whose text has not changed. The
+//! others count as not staged.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -64,7 +64,7 @@ pub fn types_of(db: &dyn Db, document: Document) -> Arc<Types> {
     of(db, document).map_or_else(Arc::default, |results| current(db, document, results, results.types(db)))
 }
 
-/// Leaves out the functions whose text has changed since the last run.
+/// Omits the functions whose text has changed since the last run.
 fn current<T: Clone>(
     db: &dyn Db,
     document: Document,

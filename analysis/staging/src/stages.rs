@@ -11,7 +11,7 @@ use ag_db::Document;
 use ag_db::diagnostic::{Anchor, Span, Step, Why};
 use ag_index::assumed::AssumedType;
 use ag_index::assumptions::{Parameter, Source, Stage, Unconverted};
-use ag_index::dialect::RootKind;
+use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::Binding;
 use ag_index::ids::DocumentIndex;
 use ag_index::index::{DefaultValue, ParameterSyntax, file_index};
@@ -146,7 +146,7 @@ fn why(
     place: Span,
 ) -> Why {
     let name = &syntax.name;
-    let what = description(binding, shown);
+    let what = description(staged.dialect, binding, shown);
     let step = |message: String, span: Option<Span>| Step { message, span };
     let mut steps = Vec::new();
     match source {
@@ -183,7 +183,8 @@ fn why(
             let root = root_name(staged.root);
             steps.push(step(
                 format!(
-                    "parameter `{name}` of {root} has no annotation, default or call: assumed to be a Tensor"
+                    "parameter `{name}` of {root} has no annotation, default or call: assumed to be {}",
+                    staged.dialect.traced_value()
                 ),
                 Some(place),
             ));
@@ -205,13 +206,14 @@ fn distinct(sites: &[Contribution]) -> Vec<&Contribution> {
     distinct
 }
 
-/// `a Tensor`, `a Python bool`.
-pub fn description(binding: Binding, shown: Option<&str>) -> String {
+/// `a Tensor`, `a tracer`, `a Python bool`.
+pub fn description(dialect: Dialect, binding: Binding, shown: Option<&str>) -> String {
+    let traced = dialect.traced_value();
     match binding {
-        Binding::Staged => "a Tensor".to_owned(),
+        Binding::Staged => traced.to_owned(),
         Binding::Mixed => match shown {
-            Some(shown) => format!("sometimes a Tensor, sometimes not (`{shown}`)"),
-            None => "sometimes a Tensor, sometimes not".to_owned(),
+            Some(shown) => format!("sometimes {traced}, sometimes not (`{shown}`)"),
+            None => format!("sometimes {traced}, sometimes not"),
         },
         Binding::Unknown => "of unknown type".to_owned(),
         Binding::Python => match shown {
@@ -243,6 +245,7 @@ pub fn root_name(root: Option<RootKind>) -> &'static str {
         Some(RootKind::TorchCompile) => "a torch.compile'd function",
         Some(RootKind::TorchExport) => "an exported function",
         Some(RootKind::TorchScript) => "a TorchScript function",
+        Some(RootKind::TorchTrace) => "a traced function",
         Some(RootKind::JaxJit) => "a jitted function",
         Some(RootKind::JaxVmap) => "a mapped function",
         Some(RootKind::Qjit) => "a qjit function",

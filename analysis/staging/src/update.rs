@@ -1,9 +1,9 @@
 //! An update of the last run, after edits that affect only the functions that they change.
 //!
-//! A run comes to the same assumptions, round by round, if it starts from the same state and if in each round the
-//! edited functions give the others the same: calls with the same arguments, the same results, roots and attributes.
-//! Then the results of all other functions hold, up to locations in the edited ones. So an update infers the types of
-//! the edited functions only, once under the assumptions of each round.
+//! A new run has the same assumptions in each round as the last run if it starts from the same state, and if the
+//! edited functions have the same calls, arguments, results, roots and attributes in each round. Then the results of
+//! all other functions remain valid, except for locations in the edited functions. So an update infers only the types
+//! of the edited functions, once under the assumptions of each round.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -77,14 +77,14 @@ impl Version {
 }
 
 impl Run<'_> {
-    /// The documents that were edited since the run of `cache`; `None` if by syntax the edits may affect other code by
-    /// more than attributes.
+    /// The documents that were edited since the run of `cache`; `None` if their syntax shows that the edits may affect
+    /// other code other than through attributes.
     pub(crate) fn edited_documents(&self, cache: &RunCache) -> Option<Vec<Edited>> {
         let fixpoint = cache.fixpoint(self.documents)?;
         let mut all = Vec::new();
         for (document, before) in self.edited {
             let position = fixpoint.position(*document)?;
-            // What was analyzed of a file that is not open is not known any more.
+            // The version of the file that was analyzed is no longer available.
             document.file(self.db).source_text_override(self.db).as_ref()?;
             let index = Arc::clone(file_index(self.db, *document));
             let after = Version { text: text(self.db, *document), index };
@@ -95,7 +95,7 @@ impl Run<'_> {
         Some(all)
     }
 
-    /// Infers the types of the edited functions again, and compares what they give to others.
+    /// Infers the types of the edited functions again, and compares everything that other functions depend on.
     pub(crate) fn effect(&mut self, cache: &RunCache, all: &[Edited]) -> Effect {
         let Some(fixpoint) = cache.fixpoint(self.documents) else { return Effect::Types };
         let mut update = Update::default();
@@ -175,7 +175,7 @@ impl Run<'_> {
         })
     }
 
-    /// The types of code outside functions hold, but its locations may have changed.
+    /// The types of code outside functions remain valid, but its locations may have changed.
     fn add_module_code(&self, cache: &RunCache, all: &[Edited], update: &mut Update) {
         for edited in all {
             let scope = Scope { document: edited.position, code: Code::Module };

@@ -1,4 +1,5 @@
 //! Why-chains: why an expression has its binding time, as the path of its value in at most five steps.
+//! What shows them adds the root: [`crate::reached_from`].
 //!
 //! Reaching definitions determine the path, facts describe each step, and the last step is the reason for the
 //! assumed type of a parameter:
@@ -214,7 +215,7 @@ impl Reasons<'_> {
             Some(_) => "int",
             None => fact.shown.as_str(),
         });
-        description(binding::of_test(expression, self.lookup), shown)
+        description(self.stage.dialect, binding::of_test(expression, self.lookup), shown)
     }
 
     fn push(&self, expression: &Expr, message: String, steps: &mut Vec<Step>) {

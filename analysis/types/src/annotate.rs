@@ -19,11 +19,12 @@ use ruff_python_ast::name::Name;
 use ruff_text_size::{TextRange, TextSize};
 
 use crate::dependency_slice::DependencySlice;
-use ag_index::assumed::{AssumedType, resolve_classes};
+use ag_index::assumed::AssumedType;
 use ag_index::definitions::ClassEntry;
 use ag_index::ids::{ClassIndex, Code, FunctionIndex, ParameterIndex};
 use ag_index::index::{FileIndex, ParameterSyntax};
 use ag_index::oracle::Assumption;
+use ag_index::type_expression::TypeExpression;
 
 /// The functions whose types are queried. Code that does not affect their types may be omitted.
 pub(crate) enum Asked<'a> {
@@ -241,11 +242,19 @@ impl Writer<'_> {
     fn annotation(&mut self, assumed: &AssumedType) -> Option<String> {
         let mut annotation = String::new();
         for alternative in assumed.alternatives() {
-            let text = resolve_classes(alternative, &mut |module, qualname| self.name(module, qualname))?;
             if !annotation.is_empty() {
                 annotation.push_str(" | ");
             }
-            annotation.push_str(&text);
+            alternative.print(&mut annotation, &mut |leaf, text| {
+                match leaf {
+                    TypeExpression::Class(class) => {
+                        text.push_str(&self.name(&class.module, &class.qualname)?)
+                    }
+                    TypeExpression::Placeholder(placeholder) => text.push_str(placeholder.class()),
+                    _ => {}
+                }
+                Some(())
+            })?;
         }
         if annotation.is_empty() {
             return None;

@@ -24,6 +24,7 @@ use ag_index::assumed::AssumedType;
 use ag_index::ids::{ClassIndex, Code, FunctionIndex};
 use ag_index::index::FileIndex;
 use ag_index::oracle::Assumption;
+use ag_index::type_expression::TypeExpression;
 use ag_syntax::words::words;
 
 /// Methods that are called implicitly.
@@ -191,7 +192,15 @@ impl<'a> Search<'a> {
     }
 
     fn mention_types(&mut self, types: impl Iterator<Item = &'a AssumedType>) {
-        self.mentioned.extend(types.flat_map(AssumedType::alternatives).flat_map(|name| words(name)));
+        for alternative in types.flat_map(AssumedType::alternatives) {
+            alternative.visit(&mut |part| match part {
+                TypeExpression::Builtin(name) => {
+                    self.mentioned.insert(name);
+                }
+                TypeExpression::Class(class) => self.mentioned.extend(class.qualname.split('.')),
+                _ => {}
+            });
+        }
     }
 
     fn add_body(&mut self, outermost: FunctionIndex) {

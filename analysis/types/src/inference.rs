@@ -29,6 +29,7 @@ use ag_index::index::{FileIndex, Signature};
 use ag_index::lambdas::{Called, LambdaStage, LambdaTypes};
 use ag_index::oracle::{Scope, Source};
 use ag_index::roots::RootTarget;
+use ag_index::type_expression::TypeExpression;
 use ag_syntax::expressions::{self, ExprId};
 
 use crate::oracle::Workspace;
@@ -318,7 +319,7 @@ impl<'db> Inference<'db> {
         returns.visit_body(body);
         types.returns_value = !returns.0.is_empty();
         if types.returns_value && returns.1 {
-            types.returns.insert("None");
+            types.returns.insert(TypeExpression::none());
         }
         for value in returns.0 {
             types.returns.join(&self.assumed(value));
@@ -333,7 +334,7 @@ impl<'db> Inference<'db> {
             match expression {
                 Expr::Yield(node) => match &node.value {
                     Some(value) => elements.join(&self.assumed(value)),
-                    None => elements.insert("None"),
+                    None => elements.insert(TypeExpression::none()),
                 },
                 Expr::YieldFrom(_) => elements.unknown = true,
                 _ => continue,
@@ -341,11 +342,9 @@ impl<'db> Inference<'db> {
             is_generator = true;
         }
         if is_generator {
-            let mut parts: Vec<_> = elements.alternatives().map(ToString::to_string).collect();
-            if elements.unknown || parts.is_empty() {
-                parts.push("{typing:Any}".to_owned());
-            }
-            types.returns = AssumedType::of(format!("{{typing:Iterator}}[{}]", parts.join(" | ")));
+            let element = elements.union().unwrap_or_else(TypeExpression::any);
+            let iterator = TypeExpression::class("typing", "Iterator");
+            types.returns = AssumedType::of(TypeExpression::generic(iterator, vec![element]));
         }
     }
 
@@ -449,8 +448,8 @@ pub(crate) fn module_name(db: &dyn Db, file: File) -> Option<Name> {
     file_to_module(db, resolver).map(|module| Name::new(module.name(db).as_str()))
 }
 
-/// The name that [`AssumedType`]s use for a file: its dotted module name, or for a script outside all import roots
-/// its path, which is valid in that file only.
+/// The module of a file in [`TypeExpression`]s: its dotted name, or for a script outside all import roots its path,
+/// which is valid in that file only.
 pub(crate) fn module_key(db: &dyn Db, file: File) -> Name {
-    module_name(db, file).unwrap_or_else(|| Name::new(file.path(db).as_str().replace([':', '{', '}'], "_")))
+    module_name(db, file).unwrap_or_else(|| Name::new(file.path(db).as_str()))
 }

@@ -36,7 +36,7 @@ pub struct Oracle {
     workspace: Arc<Workspace>,
     import_roots: Vec<SystemPathBuf>,
     restriction: Restriction,
-    /// Imports from the project's other files have unknown types, also from files that are no documents.
+    /// Imports from the project's other files have unknown types, including files that are not documents.
     is_isolated: bool,
     cancellation: Cancellation,
     cached: FxHashMap<Document, Vec<AnnotatedSource>>,
@@ -100,7 +100,7 @@ impl Oracle {
         }
     }
 
-    /// Treats all files of the project that are no documents as unknown, also in [`TypeOracle::restrict`].
+    /// Treats all files of the project that are not documents as unknown, also in [`TypeOracle::restrict`].
     pub fn isolate(&mut self) {
         self.is_isolated = true;
     }
@@ -412,8 +412,8 @@ fn in_document(scopes: &[Scope], document: DocumentIndex) -> &[Scope] {
     scopes.get(start..end).unwrap_or_default()
 }
 
-/// What `infer` infers; nothing where ty panics, so that a bug of ty costs one function its types and not the project
-/// its findings. The panic hook has reported the message.
+/// Runs `infer`. If ty panics, the result is empty, so that a bug in ty affects the types of only one function. The
+/// panic hook has reported the message.
 fn or_none<T: Default>(infer: impl FnOnce() -> T) -> T {
     std::panic::catch_unwind(AssertUnwindSafe(infer)).unwrap_or_else(|payload| {
         match payload.downcast_ref::<salsa::Cancelled>() {

@@ -1,10 +1,10 @@
 /**
- * What the user is offered where no `ag-lsp` is found. Knows the offers, and nothing of VS Code.
+ * Offers ways to install or find the binary when there is none. Independent of VS Code.
  */
 export interface Window {
-    /** Shows a warning with buttons; answers with the one that was chosen. */
+    /** Shows a warning with buttons. Returns the chosen one. */
     warn(message: string, ...buttons: string[]): PromiseLike<string | undefined>;
-    /** Shows how the binary is installed. */
+    /** Shows how to install the binary. */
     showInstallation(): PromiseLike<unknown>;
     /** Opens the setting `ag-lsp.path`. */
     openPathSetting(): PromiseLike<unknown>;
@@ -13,7 +13,7 @@ export interface Window {
 export const INSTALL = 'Install';
 export const SET_PATH = 'Set Path';
 
-/** Shows `message` with the two ways out, and goes the one that is chosen. */
+/** Shows `message` with both buttons, and performs the chosen action. */
 export async function offerBinary(window: Window, message: string): Promise<void> {
     switch (await window.warn(message, INSTALL, SET_PATH)) {
         case INSTALL:

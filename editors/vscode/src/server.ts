@@ -83,7 +83,7 @@ export class Server implements vscode.Disposable {
         }
     }
 
-    /** Without a server nothing works, so the user is told and offered a way out. */
+    /** Shows the error, with buttons to install or configure the binary. */
     private failed(message: string): void {
         this.log.error(message);
         this.statusBar.failed(message);

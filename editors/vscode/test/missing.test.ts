@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { INSTALL, offerBinary, SET_PATH, type Window } from '../src/missing';
 
-/** A window whose user chooses `choice`; what happened in it. */
+/** A window whose user chooses `choice`, and the log of its events. */
 function window(choice: string | undefined): { happened: string[]; window: Window } {
     const happened: string[] = [];
     return {
@@ -19,7 +19,7 @@ function window(choice: string | undefined): { happened: string[]; window: Windo
     };
 }
 
-test('both buttons are offered, and each does what it says', async () => {
+test('both buttons are shown, and each performs its action', async () => {
     for (const [choice, follows] of [[INSTALL, ['installation']], [SET_PATH, ['setting']], [undefined, []]] as const) {
         const { happened, window: shown } = window(choice);
         await offerBinary(shown, 'no binary');
@@ -27,7 +27,7 @@ test('both buttons are offered, and each does what it says', async () => {
     }
 });
 
-test('the step of the walkthrough that tells how to install is there', () => {
+test('the walkthrough has a step about the installation', () => {
     const contributes = JSON.parse(readFileSync('package.json', 'utf8')).contributes;
     const [walkthrough] = contributes.walkthroughs;
     const step = walkthrough.steps.find((step: { id: string }) => step.id === 'binary');

@@ -3,7 +3,7 @@
 //!
 //!     cargo bench -p ag-exec --bench overhead
 
-#![allow(clippy::unwrap_used, reason = "a bench that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the benchmark")]
 
 use std::hint::black_box;
 use std::time::Instant;

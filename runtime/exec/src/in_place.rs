@@ -1,4 +1,4 @@
-//! Additions in place: a tensor that nobody else owns is overwritten instead of allocating a new one.
+//! Additions in place: a tensor without other owners is overwritten instead of allocating a new one.
 //!
 //! The result is bitwise the same. If the tensor has another owner, the operator runs out of place.
 

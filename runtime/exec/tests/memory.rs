@@ -1,6 +1,6 @@
 //! Memory use of a long run, in a separate process.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use ag_exec::{Plan, StandaloneHost, Value};
 use ag_graph::ir::text::parse;
@@ -35,7 +35,7 @@ func @main(%x.0: f32[64] = argument "x", %n.1: int = argument "n") -> (f32[64], 
 
 /// Resident memory of the process in KiB.
 fn resident() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").expect("Linux says");
+    let status = std::fs::read_to_string("/proc/self/status").expect("this test requires Linux");
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("of every process");
     line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("in KiB")
 }

@@ -1,6 +1,6 @@
 //! Saved models: a saved model runs again without Python; a damaged one is rejected with one line.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::path::Path;
 use std::process::{Command, Output};

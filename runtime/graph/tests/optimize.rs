@@ -1,6 +1,6 @@
 //! Each pass alone, before and after.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use ag_graph::ir::text::{parse, print};
 use ag_graph::ir::verify::verify;

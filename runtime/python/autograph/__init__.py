@@ -18,8 +18,8 @@ inside a layer; `runtime/tests/layers_test.py` checks both.
     errors         exceptions with a place in the user's code
     record         operations, types, values, nodes and regions as plain data
 
-A lower layer that needs a higher one is given it: converted code finds its operators in a cell that `operators` fills
-(`conversion.converter.OPERATORS`), and overloads of functions are registered (`operators.overloads`).
+A lower layer does not import a higher one that it needs. Instead, the higher layer registers itself: `operators` stores
+itself in `conversion.converter.OPERATORS`, and overloads of functions are registered in `operators.overloads`.
 """
 
 from .api.conversion import convert, do_not_convert, set_element_type, set_loop_options, stack, to_code, to_graph

@@ -44,7 +44,7 @@ pub(super) struct GraphBuilder {
     outer: Vec<(FunctionId, Builder)>,
 }
 
-/// A closed region, which the next node that takes it will own.
+/// A closed region that no node owns yet.
 #[pyclass(name = "Region", module = "autograph._runtime")]
 pub(super) struct PyRegion {
     region: Option<Region>,
@@ -69,7 +69,7 @@ impl PyGraph {
         Self { state: State::Building(Box::new(building)) }
     }
 
-    /// Adds a parameter: the argument at a path, or the capture with a number.
+    /// Adds a parameter: the argument at a path, or the capture with an index.
     #[pyo3(signature = (ty, name, *, argument = None, capture = None))]
     fn parameter(
         &mut self,
@@ -240,7 +240,7 @@ impl PyGraph {
         }
     }
 
-    /// Compiles the graph. `callbacks` are the functions that `python` nodes call by number, `exceptions` the
+    /// Compiles the graph. `callbacks` are the functions that `python` nodes call by index, `exceptions` the
     /// user's classes that `raise` nodes name, `passes` those of `optimized`.
     #[pyo3(signature = (callbacks = Vec::new(), exceptions = None, passes = None))]
     fn compile(

@@ -47,7 +47,7 @@ struct Item {
     explanation: String,
 }
 
-/// Codes and prefixes are upper case, names are lower case, whatever the case they are given in.
+/// Converts codes and prefixes to upper case, and names to lower case.
 fn selector(text: &str) -> Result<Selector, String> {
     let upper = text.to_ascii_uppercase();
     let is_code = upper == "ALL"

@@ -57,8 +57,8 @@ impl Run {
     }
 }
 
-/// Replaces this process by the program where the system can, so that signals and the exit status are those of the
-/// program; elsewhere waits for it.
+/// On Unix, replaces this process by the program, so that the program receives signals directly. On other systems,
+/// waits for the program.
 pub(super) fn become_or_wait(mut command: Command, verbosity: i8) -> anyhow::Result<ExitStatus> {
     if verbosity >= 0 && std::io::stderr().is_terminal() {
         program::with_progress(&mut command);

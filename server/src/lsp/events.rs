@@ -58,7 +58,7 @@ impl Owner {
         self.close_source(&params.text_document.uri);
     }
 
-    /// Closes a source. From now on the content on disk is analyzed.
+    /// Closes a source: the content on disk is analyzed instead of the editor's text.
     pub(super) fn close_source(&mut self, uri: &Url) {
         let Some(source) = Arc::make_mut(&mut self.documents).close(uri) else { return };
         self.edited.remove(uri);

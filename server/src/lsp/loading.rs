@@ -1,5 +1,5 @@
-//! Opens the engine of a workspace folder on another thread: finds its files and analyzes them. The open files of a large
-//! folder are analyzed on their own first, and until the folder is loaded.
+//! Opens the engine of a workspace folder on another thread: finds its files and analyzes them. Until a large folder is
+//! loaded, only its open files are analyzed.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,7 +20,7 @@ pub(crate) struct Loading {
     pub(crate) since: Instant,
     pub(crate) is_large: bool,
     pub(crate) has_begun: bool,
-    /// Files that have changed on disk meanwhile.
+    /// Files that have changed on disk since loading began.
     pub(crate) changed: Vec<SystemPathBuf>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Loader {
 }
 
 impl Loader {
-    /// Loads the folder on a thread of its own, and reports to the owner.
+    /// Loads the folder on a separate thread, which notifies the owner at the end.
     fn begin(
         self,
         pool: Arc<rayon::ThreadPool>,
@@ -66,7 +66,7 @@ impl Loader {
 }
 
 impl Owner {
-    /// Begins to load the folders that are due: small ones at once, and large ones after their open files.
+    /// Begins to load small folders immediately, and large ones after their open files.
     pub(super) fn begin_loading(&mut self) {
         let has_documents = self.documents.iter().next().is_some();
         for project in &mut self.projects {
@@ -90,7 +90,7 @@ impl Owner {
         }
     }
 
-    /// A workspace folder was loaded: from now on its engine answers.
+    /// A workspace folder was loaded: its engine replaces the one with only the open files.
     fn loaded(&mut self, project: u64, engine: Result<Engine, String>, begin: Instant) {
         let Some(index) = self.projects.iter().position(|known| known.id == project) else { return };
         let project = &mut self.projects[index];

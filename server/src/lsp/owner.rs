@@ -120,7 +120,7 @@ impl Owner {
             tracked: FxHashMap::default(),
             project_pool: Arc::new(pool(0).build()?),
             edit_pool: pool(1).build()?,
-            // A pool of its own: the analysis waits until all snapshots are dropped, so a snapshot must not
+            // A separate pool: the analysis waits until all snapshots are dropped, so a snapshot must not
             // wait for a thread of the analysis.
             request_pool: pool(
                 std::thread::available_parallelism().map_or(2, |threads| threads.get().max(2)),

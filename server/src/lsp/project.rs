@@ -20,7 +20,7 @@ pub(crate) struct Project {
     pub(crate) engine: Engine,
     pub(crate) configuration: Option<SystemPathBuf>,
     pub(crate) environment: Environment,
-    /// `Some` until the files of a workspace folder are analyzed. Meanwhile the engine has the open files only.
+    /// `Some` until the files of a workspace folder are analyzed. Until then the engine has only the open files.
     pub(crate) loading: Option<Loading>,
     /// Identifies the project to other threads.
     pub(crate) id: u64,
@@ -101,7 +101,7 @@ impl Project {
         Ok((project, problems))
     }
 
-    /// What is needed to load the files of a workspace folder.
+    /// The parameters for loading the files of a workspace folder.
     pub(crate) fn loader(&self, open: Vec<SystemPathBuf>) -> Loader {
         Loader {
             project: self.id,

@@ -21,7 +21,7 @@ impl Owner {
         self.waiting.push(Waiting { since: Instant::now(), revision: self.revision, job });
     }
 
-    /// When [`Self::proceed`] has something to do even if no message arrives.
+    /// When [`Self::proceed`] must be called even if no message arrives.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let requests = self.waiting.iter().filter(|_| self.has_results());
         let requests = requests.map(|waiting| waiting.since + self.timing.patience);
@@ -63,7 +63,7 @@ impl Owner {
         }
     }
 
-    /// Whether something is known of every project. Before that, a request has no answer.
+    /// Whether every project has results of a run. Before that, requests cannot be answered.
     fn has_results(&self) -> bool {
         self.projects.iter().all(|project| project.has_run)
     }

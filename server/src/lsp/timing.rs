@@ -4,8 +4,8 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timing {
-    /// How long a request waits for the analysis of the current text. After that it is answered from what is known. The
-    /// first analysis of a folder, or of its open files, is waited for.
+    /// How long a request waits for the analysis of the current text before it is answered from the last results. If
+    /// there are none yet, it waits for the first.
     pub(crate) patience: Duration,
     /// How long the loading of a large folder waits for the client to open a file, which is analyzed first.
     pub(crate) opening: Duration,
@@ -20,12 +20,12 @@ impl Default for Timing {
 #[cfg(test)]
 impl Timing {
     /// Every request waits for the analysis, so that its answer does not depend on the machine's speed.
-    pub(crate) fn unhurried() -> Self {
+    pub(crate) fn always_wait() -> Self {
         Self { patience: Duration::from_secs(600), opening: Duration::ZERO }
     }
 
     /// No request waits.
-    pub(crate) fn impatient() -> Self {
+    pub(crate) fn never_wait() -> Self {
         Self { patience: Duration::ZERO, opening: Duration::ZERO }
     }
 }

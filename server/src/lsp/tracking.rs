@@ -38,7 +38,7 @@ impl Request for ContentRefresh {
 pub(super) struct TrackedSource {
     /// The URIs of its converted documents.
     converted: FxHashSet<Url>,
-    /// The state of the source that the client last heard of.
+    /// The versions of the source in the last notification to the client.
     seen: Option<Versions>,
 }
 

@@ -101,7 +101,7 @@ fn a_function_is_selected_by_its_qualified_name() {
 }
 
 #[test]
-fn both_texts_stand_side_by_side() {
+fn side_by_side_output_has_both_texts() {
     let project = Project::new(&[("f.py", "def f(x):\n    if x:\n        x = g(x)\n    return x\n")]);
     let answer = project.run(&["convert", "f.py", "--output-format", "side-by-side", "--view", "simplified"]);
     insta::assert_snapshot!(answer.stdout);
@@ -172,7 +172,7 @@ class Gate:
 }
 
 #[test]
-fn the_snek_dialect_only_uses_its_own_operators() {
+fn the_snek_dialect_uses_only_its_own_operators() {
     let project = Project::new(&[("f.py", "pick = lambda a, b: a or b\ndef f(x):\n    return x\n")]);
     let answer = project.run(&["convert", "f.py", "--dialect", "snek"]);
     assert_eq!(answer.code, Some(0), "{answer:?}");

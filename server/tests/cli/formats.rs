@@ -155,3 +155,17 @@ fn no_url_is_null() {
     assert!(!check("json").contains("\"url\""));
     assert!(!check("json-lines").contains("\"url\""));
 }
+
+/// A finding in a function that a root only reaches names the root.
+#[test]
+fn the_root_is_named() {
+    let text = "import jax\n\n\ndef half(y):\n    return y if y.sum() > 0 else -y\n\n\ndef twice(x):\n    return half(2 * x)\n\n\n\
+                @jax.jit\ndef step(x):\n    return twice(x)\n";
+    let project = Project::new(&[("a.py", text)]);
+    let checked = project.run(&["check"]);
+    assert!(
+        checked.stdout.contains("reached from `step`, a jitted function (a.py:12:1)"),
+        "{}",
+        checked.stdout
+    );
+}

@@ -1,6 +1,6 @@
 //! Command-line tests of the binary: output, written files, and exit codes.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod config;
 mod convert;

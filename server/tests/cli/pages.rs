@@ -1,5 +1,5 @@
-//! What the pages say holds: the README's findings are those of the binary, its table has every rule, and
-//! CONTRIBUTING.md names files that exist.
+//! The documents are up to date: the README has the findings of the binary and every rule, and CONTRIBUTING.md names
+//! files that exist.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -26,7 +26,7 @@ fn findings(name: &str, source: &str) -> String {
         .fold(String::new(), |text, line| text + line + "\n")
 }
 
-/// Each block of Python is followed by the block of its findings, whose first word names the file.
+/// Each Python block is followed by a block with its findings, which starts with the name of the file.
 #[test]
 fn findings_are_those_of_the_binary() {
     let readme = readme();
@@ -100,8 +100,8 @@ fn every_rule_is_in_the_table() {
     }
 }
 
-/// A path is what stands between backticks and has a `/`; `<rule>` and the like are to be filled in, so the folder before
-/// them is meant.
+/// Paths are the texts in backticks that contain a `/`. Of a path with a placeholder, such as `<rule>.rs`, only the
+/// folder before it is checked.
 #[test]
 fn recipes_name_files_that_exist() {
     let page = std::fs::read_to_string(format!("{REPOSITORY}/CONTRIBUTING.md")).expect("the page");

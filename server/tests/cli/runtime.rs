@@ -1,5 +1,5 @@
-//! `ag-lsp run` and `ag-lsp graph` without the runtime: the error says what is missing and how to install it. The tests
-//! of the runtime cover both commands with the runtime.
+//! `ag-lsp run` and `ag-lsp graph` without the runtime: the error names the missing package and how to install it.
+//! The tests of the runtime cover both commands with the runtime.
 
 use crate::project::Project;
 
@@ -44,7 +44,7 @@ fn a_missing_runtime_is_an_error() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{stderr}");
         assert!(stderr.contains("the runtime is not installed"), "{stderr}");
-        // The command names what a checkout has, and no package of a registry.
+        // The command installs from the checkout, because no registry has the package.
         assert!(stderr.contains("`runtime/setup && "), "{stderr}");
         assert!(stderr.contains("-m pip install ./runtime`"), "{stderr}");
         let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

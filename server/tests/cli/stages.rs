@@ -102,7 +102,7 @@ fn missing_file() {
     assert!(answer.stdout.contains("\"step\""), "the other files are still shown");
 }
 
-/// An error stands alone: no empty list on standard output.
+/// With an error, nothing is printed on standard output, not even an empty list.
 #[test]
 fn nothing_but_the_error() {
     let answer = Project::new(&[]).run(&["stages", "gone.py"]);

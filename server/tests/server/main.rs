@@ -1,6 +1,6 @@
 //! End-to-end tests of `ag-lsp server`: the real binary over standard input and output.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod client;
 

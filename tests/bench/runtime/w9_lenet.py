@@ -29,7 +29,7 @@ def train(x, y, P0, steps):
 
 
 def workload(B, steps):
-    """Drawn with the channels last, as other frameworks want them; the first dense layer's rows are turned likewise."""
+    """Images with the channels last, as in other frameworks; the first dense layer has permuted rows."""
     dice = np.random.RandomState(0)
     x, y = single(dice.rand(POOL, B, 28, 28, 1)), torch.from_numpy(dice.randint(0, 10, (POOL, B)))
     P = []

@@ -53,7 +53,7 @@ class ByHand(unittest.TestCase):
         start = self.TEXT.index("missing")
         self.assertEqual(self.map.origin(start, start + 7), (self.SOURCE.index("missing"), self.SOURCE.index("missing") + 7))
 
-    def test_made_code_maps_to_its_cause(self):
+    def test_synthesized_code_maps_to_its_cause(self):
         start = self.TEXT.index("if_stmt")
         self.assertEqual(self.map.origin(start, start + 7)[0], self.SOURCE.index("if x"))
 
@@ -61,7 +61,7 @@ class ByHand(unittest.TestCase):
         lines = [self.map.line_origin(line) for line in range(1, 6)]
         self.assertEqual([origin[0] for origin in lines], [1, 1, 3, 2, 4])
 
-    def test_one_frame_a_call(self):
+    def test_one_frame_per_call(self):
         names = {"if_stmt": lambda condition, body: body() if condition else None}
         exec(compile(self.TEXT, "generated.py", "exec"), names)
         try:

@@ -18,7 +18,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 MISSING = object()
 
-# Values of classes whose members only show on a value, or on a class below.
+# Values of classes whose members exist only on instances or subclasses.
 VALUES = {
     "flax.linen.Module": lambda flax: [flax.linen.Dense(1)],
     "jax.Array": lambda jax: [jax.numpy.zeros(1)],
@@ -30,7 +30,7 @@ VALUES = {
     "tensorflow.Variable": lambda tf: [tf.Variable(1.0)],
 }
 
-# Where the names of Keras 2 are: the model `keras` has them too, for code written for TensorFlow before 2.16.
+# The package with the names of Keras 2. The model `keras` has them too, for code written for TensorFlow before 2.16.
 OLDER = {
     "keras": ["tf_keras"],
     "keras.Layer": ["tf_keras.layers.Layer"],
@@ -108,7 +108,7 @@ def exists(owner, name):
 
 
 def find(path):
-    """The object at a dotted path; MISSING when there is none."""
+    """The object at a dotted path, or MISSING."""
     value, so_far = MISSING, ""
     for name in path.split("."):
         value = get(value, so_far, name)
@@ -152,7 +152,7 @@ def symbolic(tf):
 
 @functools.cache
 def assigned(cls):
-    """What methods of a class assign to `self`, and what its body annotates."""
+    """The attributes that methods of a class assign to `self`, and those that its body annotates."""
     names = set(getattr(cls, "__annotations__", ()))
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))

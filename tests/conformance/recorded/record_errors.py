@@ -1,11 +1,12 @@
-"""Records the framework's errors in the functions of the errors*.py modules of a folder.
+"""Records the framework's errors in the functions of the modules of a folder that have RULES or KINDS.
 
-    python record_errors.py torch|jax [MODULE ...]
+    python record_errors.py FOLDER [MODULE ...]
 
 Every top-level statement and every expression statement of `main()` runs separately, so that an error does not
 hide the next one. NAME.json contains, for each function in the module's RULES, {function, dialect, raises, error,
-message, line}: `line` is the innermost line of the module that the framework reports. A graph break of
-torch.compile counts as an error: the first that `torch._dynamo.explain` lists, or that `fullgraph=True` raises.
+message, line}: `line` is the innermost line of the module that the framework reports. For KINDS, the entry also has the
+`kind`. A graph break of torch.compile counts as an error: the first that `torch._dynamo.explain` lists, or that
+`fullgraph=True` raises.
 """
 import ast
 import contextlib
@@ -18,7 +19,7 @@ import types
 import warnings
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+LABELS = re.compile(r"^(RULES|KINDS) = ", re.MULTILINE)
 
 
 class GraphBreak(Exception):
@@ -99,7 +100,7 @@ def record(path):
             outcome = run(node)
             if outcome["raises"]:
                 note(node.name, outcome)
-    rules, dialect = names["RULES"], names["DIALECT"]
+    rules, dialect = names.get("RULES") or names["KINDS"], names["DIALECT"]
     for node in main.body:
         outcome = run(node)
         for function in mentioned(node, rules) if isinstance(node, ast.Expr) else ():
@@ -110,18 +111,21 @@ def record(path):
     for function, kind in rules.items():
         if (kind is not None) != outcomes[function]["raises"]:
             print(f"{path.name}: {function}: expected {kind}, got {outcomes[function]}", file=sys.stderr)
-    return [{"function": function, "dialect": dialect, **outcomes[function]} for function in rules]
+    kind = (lambda function: {"kind": rules[function]}) if "KINDS" in names else (lambda _: {})
+    return [{"function": f, "dialect": dialect, **kind(f), **outcomes[f]} for f in rules]
 
 
 def main():
-    framework, modules = sys.argv[1], sys.argv[2:]
-    folder = HERE / framework
+    folder, modules = Path(sys.argv[1]).resolve(), sys.argv[2:]
+    paths = [folder / f"{m}.py" for m in modules] or sorted(folder.glob("*.py"))
     warnings.simplefilter("ignore")
-    if framework == "torch":
+    if folder.name.startswith("torch"):
         import torch
         torch.set_num_threads(1)
         torch.compile = explained(torch.compile, torch._dynamo)
-    for path in [folder / f"{m}.py" for m in modules] or sorted(folder.glob("errors*.py")):
+    for path in paths:
+        if not LABELS.search(path.read_text()):
+            continue
         rows = ",\n  ".join(json.dumps(row) for row in record(path))
         path.with_suffix(".json").write_text(f'{{"module": "{path.stem}",\n "errors": [\n  {rows}\n ]}}\n')
 

@@ -1,4 +1,4 @@
-"""A dynamic RNN: sequences of different lengths in one batch, a loop as long as the longest of them."""
+"""A dynamic RNN: sequences of different lengths in one batch, and a loop over the longest of them."""
 
 import torch
 from torch import nn
@@ -28,7 +28,7 @@ def dynamic_rnn(cell, inputs, state, lengths):
 
 
 def reference(kind, cell, inputs, lengths):
-    """The same by torch's own RNN on packed sequences."""
+    """The same results from torch's own RNN on packed sequences."""
     rnn = kind(cell.input_size, cell.hidden_size, batch_first=True)
     rnn.load_state_dict({f"{name}_l0": value for name, value in cell.state_dict().items()})
     return rnn(pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False))[1]

@@ -1,4 +1,4 @@
-"""A small GAN that learns a ring of Gaussians; the two networks take turns inside of one graph."""
+"""A small GAN that learns a ring of Gaussians; the two networks take turns in one graph."""
 
 import math
 
@@ -45,7 +45,7 @@ class GAN(nn.Module):
 
     @ag.function
     def train_steps(self, steps, batch=64):
-        """Some rounds; the critic learns twice in each while it is behind. Returns the losses and its extra steps."""
+        """Trains for some steps; a critic that is behind learns twice per step. Returns losses and its extra steps."""
         extra, losses = 0, torch.zeros(2)
         for _ in range(steps):
             for turn in range(2):

@@ -1,4 +1,4 @@
-"""An LSTM language model: truncated backpropagation with a state that is kept from call to call, and sampling."""
+"""An LSTM language model: truncated backpropagation with a state that is kept between calls, and sampling."""
 
 import torch
 import torch.nn.functional as F
@@ -63,7 +63,7 @@ class Trainer:
 @ag.function
 @torch.no_grad()
 def sample(model, word, stop, limit=40, temperature=0.5):
-    """Letters until `stop`, each drawn from what the model expects."""
+    """Letters until `stop`, sampled from the predictions of the model."""
     (h, c), text = model.initial(1), [word]
     while len(text) < limit and word != stop:
         logits, h, c = model.step(word[None], h, c)

@@ -1,4 +1,4 @@
-"""L-BFGS with a backtracking line search: the whole minimisation is one graph, its history two Python lists."""
+"""L-BFGS with a backtracking line search. The whole minimisation is one graph; its history is in two Python lists."""
 
 import torch
 import torch.nn.functional as F
@@ -25,7 +25,7 @@ def value_and_gradient(f, x):
 
 
 def direction(gradient, steps, changes):
-    """The two loops of L-BFGS: minus the gradient times the inverse Hessian that the history tells of."""
+    """The two loops of L-BFGS: minus the inverse Hessian, approximated from the history, times the gradient."""
     q, alphas = gradient, []
     for s, y in zip(reversed(steps), reversed(changes)):
         alpha = s.dot(q) / y.dot(s)

@@ -35,7 +35,7 @@ class LeNet(nn.Module):
 
 
 def stripes(count, size=16):
-    """Noisy images of stripes: upright, lying, and two diagonals."""
+    """Noisy images of vertical, horizontal and diagonal stripes."""
     labels = torch.randint(4, (count,))
     row, column = torch.meshgrid(torch.arange(size), torch.arange(size), indexing="ij")
     patterns = torch.stack([(p % 4 < 2).float() for p in (row, column, row + column, row - column)])
@@ -44,7 +44,7 @@ def stripes(count, size=16):
 
 @ag.function
 def train(model, optimizer, images, labels, size=32):
-    """One epoch in random order. Batches with an image that is broken are left out; returns loss and how many."""
+    """One epoch in random order. Skips batches with a broken image; returns the loss and their number."""
     order = torch.randperm(len(images)).view(-1, size)
     total, skipped = torch.zeros(()), 0
     for chosen in order:

@@ -27,7 +27,7 @@ def adapted(model, parameters, x, y, steps, rate):
 
 
 def loss_after(model, x, y, steps, rate):
-    """The loss on the second half of the points of all tasks, when the first half was learnt from."""
+    """The loss on the second half of the points of all tasks, after training on the first half."""
     half, total = x.shape[1] // 2, 0.0
     for xs, ys in zip(x, y):
         parameters = adapted(model, dict(model.named_parameters()), xs[:half], ys[:half], steps, rate)

@@ -23,7 +23,7 @@ class Settings:
 
 
 class Pendulum:
-    """Many pendulums at once, each to be held upright: angle and speed, started anew now and then."""
+    """A batch of pendulums to be held upright: angle and speed, reset at random times."""
 
     def __init__(self, count, restart=0.02):
         self.count = count
@@ -69,7 +69,7 @@ class PPO:
 
     @torch.no_grad()
     def rollout(self):
-        """What was seen, done, expected and got in each step; each [steps, environments]."""
+        """The observations, actions, values and rewards of each step; each is [steps, environments]."""
         seen, actions, chances, values, rewards, ended = [], [], [], [], [], []
         for _ in range(self.settings.steps):
             x = self.environment.observe()
@@ -110,7 +110,7 @@ class PPO:
 
     @ag.function
     def iterate(self):
-        """One rollout and what is learnt from it. Returns the mean reward and the number of steps."""
+        """One rollout and the training on it. Returns the mean reward and the number of steps."""
         x, action, chance, value, reward, ended, last = self.rollout()
         advantage = self.advantages(value, reward, ended, last)
         data = [part.flatten(0, 1) for part in (x, action, chance, advantage, advantage + value)]

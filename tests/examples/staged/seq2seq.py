@@ -43,7 +43,7 @@ class Translator(nn.Module):
         return self.head(state), state
 
     def loss(self, source, target, forcing):
-        """`forcing` is the chance that the decoder is told the right word, not its own."""
+        """`forcing` is the probability that the decoder gets the correct word instead of its own."""
         memory, state = self.encode(source)
         word = torch.full_like(target[:, 0], START)
         loss = torch.zeros(())
@@ -58,7 +58,7 @@ class Translator(nn.Module):
 
     @torch.no_grad()
     def translate(self, source, limit=30):
-        """Word by word, until every sentence has stopped."""
+        """Decodes word by word until every sentence has ended."""
         memory, state = self.encode(source)
         word = torch.full_like(source[:, 0], START)
         stopped = torch.zeros_like(word, dtype=torch.bool)

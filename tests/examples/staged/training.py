@@ -1,4 +1,4 @@
-"""A training loop in the graph, with its batches, its optimiser and its early end."""
+"""A training loop in the graph, with batches, an optimiser and early stopping."""
 
 import math
 
@@ -10,7 +10,7 @@ import autograph as ag
 
 
 def spirals(points, arms=3):
-    """Points on intertwined spirals; which arm one is on is its class."""
+    """Points on intertwined spirals; the class of a point is its spiral."""
     labels = torch.randint(arms, (points,))
     radius = torch.rand(points)
     angle = 4 * radius + labels * 2 * math.pi / arms + 0.1 * torch.randn(points)
@@ -19,7 +19,7 @@ def spirals(points, arms=3):
 
 @ag.function
 def train(model, optimizer, x, y, steps, batch=64, target=0.15):
-    """Up to `steps` steps, until the smoothed loss has reached its target. Returns it, and the number of steps."""
+    """Trains until the smoothed loss reaches its target, at most `steps` steps. Returns the loss and their number."""
     smooth, best, step = torch.tensor(1.0), torch.tensor(math.inf), 0
     for step in range(steps):
         chosen = torch.randint(len(x), (batch,))

@@ -13,7 +13,7 @@ GOOD, BAD, NOT, LEAF = 0, 1, 2, -1
 
 
 class Tree(NamedTuple):
-    """A binary tree: the children of each node, LEAF where there are none, and the word at it. Node 0 is the root."""
+    """A binary tree: the children of each node, or LEAF, and its word. Node 0 is the root."""
 
     left: torch.Tensor
     right: torch.Tensor

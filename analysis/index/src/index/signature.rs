@@ -7,6 +7,7 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use crate::ids::ParameterIndex;
 use crate::index::last_name;
+use crate::type_expression::TypeExpression;
 
 /// The signature of a function, and the side effects of its body on other code, from syntax alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,8 +79,8 @@ pub enum DefaultValue {
     Absent,
     None,
     Bool(bool),
-    /// The type as an annotation: `int`, `str`, `tuple[int, ...]`.
-    Literal(Name),
+    /// The type: `int`, `str`, `tuple[int, int]`.
+    Literal(TypeExpression),
     Other,
 }
 
@@ -207,41 +208,38 @@ impl DefaultValue {
         }
     }
 
-    /// The type as an annotation.
-    pub fn annotation(&self) -> Option<&str> {
+    pub fn type_expression(&self) -> Option<TypeExpression> {
         match self {
-            Self::None => Some("None"),
-            Self::Bool(_) => Some("bool"),
-            Self::Literal(annotation) => Some(annotation),
+            Self::None => Some(TypeExpression::none()),
+            Self::Bool(_) => Some(TypeExpression::builtin("bool")),
+            Self::Literal(literal) => Some(literal.clone()),
             Self::Absent | Self::Other => None,
         }
     }
 }
 
 /// `3` -> `int`, `(1, 2)` -> `tuple[int, int]`, `["a"]` -> `list[str]`.
-fn literal_type(expression: &Expr) -> Option<Name> {
+fn literal_type(expression: &Expr) -> Option<TypeExpression> {
     Some(match expression {
-        Expr::BooleanLiteral(_) => Name::new_static("bool"),
-        Expr::StringLiteral(_) | Expr::FString(_) => Name::new_static("str"),
+        Expr::BooleanLiteral(_) => TypeExpression::builtin("bool"),
+        Expr::StringLiteral(_) | Expr::FString(_) => TypeExpression::builtin("str"),
         Expr::NumberLiteral(literal) => match literal.value {
-            ast::Number::Int(_) => Name::new_static("int"),
-            ast::Number::Float(_) => Name::new_static("float"),
-            ast::Number::Complex { .. } => Name::new_static("complex"),
+            ast::Number::Int(_) => TypeExpression::builtin("int"),
+            ast::Number::Float(_) => TypeExpression::builtin("float"),
+            ast::Number::Complex { .. } => TypeExpression::builtin("complex"),
         },
         Expr::UnaryOp(operation) if operation.op == ast::UnaryOp::USub => {
             return literal_type(&operation.operand);
         }
         Expr::Tuple(tuple) => {
             let elements: Option<Vec<_>> = tuple.elts.iter().map(literal_type).collect();
-            match elements?.as_slice() {
-                [] => Name::new_static("tuple[()]"),
-                elements => Name::new(format!("tuple[{}]", elements.join(", "))),
-            }
+            TypeExpression::generic(TypeExpression::builtin("tuple"), elements?)
         }
         Expr::List(list) => {
             let first = literal_type(list.elts.first()?)?;
             let uniform = list.elts.iter().all(|element| literal_type(element).as_ref() == Some(&first));
-            Name::new(if uniform { format!("list[{first}]") } else { "list".to_owned() })
+            let list = TypeExpression::builtin("list");
+            if uniform { TypeExpression::generic(list, vec![first]) } else { list }
         }
         _ => return None,
     })

@@ -99,7 +99,8 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
 fn key_at(text: &str, offset: usize) -> Option<String> {
     fn descend(table: &DeTable, offset: usize, path: &mut Vec<String>) {
         for (key, value) in table {
-            // The span of `[tool.ag-lsp]` covers the header only, so tables are visited whatever their span.
+            // The span of `[tool.ag-lsp]` covers only the header, so tables are visited even if their span does not
+            // contain the offset.
             let depth = path.len();
             path.push(key.get_ref().to_string());
             if let DeValue::Table(inner) = value.get_ref() {

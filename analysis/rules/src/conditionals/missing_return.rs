@@ -1,4 +1,4 @@
-//! A staged `if` that returns in one branch only.
+//! A staged `if` that returns in only one branch.
 
 use ruff_text_size::{Ranged, TextRange};
 

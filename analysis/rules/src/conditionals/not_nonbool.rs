@@ -63,7 +63,7 @@ fn check(ctx: &FunctionContext) {
     }
     for (construct, node) in ctx.staged() {
         let ConstructNode::Not(negation) = node else { continue };
-        // Negations, comparisons and conjunctions are `bool`, or conditions of their own.
+        // Negations, comparisons and conjunctions are `bool`, or are checked as separate conditions.
         let operands = tested(&negation.operand);
         let [operand] = operands.as_slice() else { continue };
         let Some(dtype) = wrong_dtype(ctx, operand).filter(|_| !operand.is_named_expr()) else { continue };

@@ -17,6 +17,7 @@ use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::FunctionContext;
+use super::parameter_use;
 use super::path_certainty;
 use super::tracing::{self, Certainty, Decision, Origin};
 use ag_db::diagnostic::{Anchor, Severity};
@@ -30,8 +31,13 @@ use ag_syntax::qname::QName;
 /// type may be a container, which has a truth value.
 fn bool_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     let severity = value_severity(ctx, expression);
-    let container = tracing::origin(ctx, expression) == Origin::Assumed && !is_operation(expression);
-    if container { severity.min(Severity::Warning) } else { severity }
+    let may_be_container = tracing::origin(ctx, expression) == Origin::Assumed && !is_operation(expression);
+    if !may_be_container {
+        return severity;
+    }
+    let is_container =
+        expression.as_name_expr().is_some_and(|name| parameter_use::is_container(ctx, &name.id));
+    severity.min(if is_container { Severity::Info } else { Severity::Warning })
 }
 
 /// The severity of a decision, and the verb of its message: the test "is" or "may be" traced.

@@ -6,7 +6,10 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, is_tensor};
-use super::{bool_severity, break_severity, compiles, decisions, handles_tracing, is_graph_assert, snippet};
+use super::{
+    bool_severity, break_severity, compiles, decisions, handles_tracing, is_graph_assert, number_decisions,
+    snippet,
+};
 use ag_db::diagnostic::Severity;
 
 declare_rule! {
@@ -80,6 +83,22 @@ fn check(ctx: &FunctionContext) {
         )
         .severity(severity)
         .why(decision.construct.why.clone())
+        .help("use `torch.where`, or `torch.cond` to evaluate one branch only")
+        .emit();
+    }
+    // With `fullgraph=True` the numbers are symbolic, and a decision on one of them raises.
+    for decision in number_decisions(ctx).into_iter().filter(|_| ctx.stage.options.full_graph) {
+        ctx.report(
+            &TORCH_GRAPH_BREAK_BRANCH,
+            decision.test,
+            format!(
+                "`{}` has no value yet: {} on it cannot be traced",
+                snippet(ctx, decision.number),
+                decision.what
+            ),
+        )
+        .severity(Severity::Error)
+        .why(ctx.why(decision.number))
         .help("use `torch.where`, or `torch.cond` to evaluate one branch only")
         .emit();
     }

@@ -1,15 +1,17 @@
 //! Side effects and clocks under torch.compile.
 
+use ruff_python_ast as ast;
 use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::{break_severity, compiles, handles_tracing};
+use ag_index::facts::Alternative;
 
 declare_rule! {
     /// ## What it does
-    /// Reports calls in a function compiled by `torch.compile` that the compiler cannot trace: `print`, `open`,
-    /// `input`, `breakpoint`, the clocks of `time`, the functions of `random`.
+    /// Reports calls in a function compiled by `torch.compile` that the compiler cannot trace: `print`, `open`, `eval`,
+    /// logging, warnings, debuggers, `copy`, the clocks of `time`, the functions of `random`, files and processes.
     ///
     /// ## Why is this bad?
     /// The compiler inserts a graph break: the call runs in Python between two graphs. With `fullgraph=True` it
@@ -56,9 +58,99 @@ declare_rule! {
     }
 }
 
-const CLOCKS: [&str; 7] =
-    ["monotonic", "perf_counter", "perf_counter_ns", "process_time", "sleep", "time", "time_ns"];
-const DRAWS: [&str; 6] = ["choice", "gauss", "randint", "random", "randrange", "uniform"];
+/// The functions of the standard library at which the compiler breaks the graph, by module (torch 2.11).
+const SKIPPED: &[(&str, &[&str])] = &[
+    ("base64", &["b64decode", "b64encode"]),
+    ("bisect", &["bisect", "bisect_left", "bisect_right", "insort"]),
+    ("copy", &["copy", "deepcopy"]),
+    ("gc", &["collect"]),
+    ("glob", &["glob"]),
+    ("hashlib", &["md5", "sha1", "sha256"]),
+    ("heapq", &["heapify", "heappop", "heappush"]),
+    ("inspect", &["currentframe", "stack"]),
+    ("io", &["BytesIO", "StringIO"]),
+    ("json", &["dump", "dumps"]),
+    ("logging", &["critical", "debug", "error", "exception", "info", "warning"]),
+    ("os", &["getcwd", "getpid", "listdir", "makedirs", "mkdir", "remove", "system"]),
+    ("os.path", &["exists", "getsize", "isdir", "isfile"]),
+    ("pdb", &["set_trace"]),
+    ("pickle", &["dump", "dumps", "load", "loads"]),
+    ("pprint", &["pprint"]),
+    ("queue", &["Queue"]),
+    (
+        "random",
+        &[
+            "choice",
+            "choices",
+            "gauss",
+            "randint",
+            "random",
+            "randrange",
+            "sample",
+            "seed",
+            "shuffle",
+            "uniform",
+        ],
+    ),
+    ("sys", &["getsizeof"]),
+    ("threading", &["Lock", "current_thread", "get_ident"]),
+    (
+        "time",
+        &[
+            "monotonic",
+            "perf_counter",
+            "perf_counter_ns",
+            "process_time",
+            "sleep",
+            "strftime",
+            "time",
+            "time_ns",
+        ],
+    ),
+    (
+        "torch",
+        &["get_rng_state", "initial_seed", "load", "manual_seed", "save", "set_num_threads", "set_rng_state"],
+    ),
+    ("torch.nn.utils.rnn", &["pack_padded_sequence", "pack_sequence", "pad_packed_sequence"]),
+    ("traceback", &["format_exc", "print_exc"]),
+    ("uuid", &["uuid1", "uuid4"]),
+    ("warnings", &["warn"]),
+];
+const BUILTINS: [&str; 13] = [
+    "breakpoint",
+    "compile",
+    "dir",
+    "eval",
+    "exec",
+    "globals",
+    "hex",
+    "input",
+    "locals",
+    "memoryview",
+    "open",
+    "print",
+    "bin",
+];
+const LEVELS: [&str; 7] = ["critical", "debug", "error", "exception", "info", "log", "warning"];
+
+/// The name of a called function that cannot be traced.
+fn skipped<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Option<String> {
+    if let Some(name) = ctx.resolve(&call.func) {
+        let (module, function) = name.rsplit_once('.')?;
+        let known =
+            SKIPPED.iter().any(|(known, functions)| *known == module && functions.contains(&function));
+        return known.then(|| name.to_string());
+    }
+    if let Some(name) = ctx.builtin(&call.func).filter(|name| BUILTINS.contains(name)) {
+        return Some(name.to_owned());
+    }
+    let method = call.func.as_attribute_expr()?;
+    let is_logger = LEVELS.contains(&method.attr.as_str())
+        && ctx.fact(&method.value).alternatives.iter().any(|alternative| {
+            matches!(alternative, Alternative::Instance { module: Some(module), class } if module == "logging" && class == "Logger")
+        });
+    is_logger.then(|| format!("{}.{}", ctx.text(&*method.value), method.attr))
+}
 
 fn check(ctx: &FunctionContext) {
     if !compiles(ctx) {
@@ -68,17 +160,7 @@ fn check(ctx: &FunctionContext) {
     let mut reported: Option<TextRange> = None;
     for expression in ctx.expressions() {
         let Some(call) = expression.as_call_expr() else { continue };
-        let name = match ctx.resolve(&call.func) {
-            Some(name) => match name.rsplit_once('.') {
-                Some(("time", function)) if CLOCKS.contains(&function) => name.to_string(),
-                Some(("random", function)) if DRAWS.contains(&function) => name.to_string(),
-                _ => continue,
-            },
-            None => match ctx.builtin(&call.func) {
-                Some(name @ ("print" | "open" | "input" | "breakpoint")) => name.to_owned(),
-                _ => continue,
-            },
-        };
+        let Some(name) = skipped(ctx, call) else { continue };
         let range = expression.range();
         if handles_tracing(ctx, range) || reported.is_some_and(|outer| outer.contains_range(range)) {
             continue;

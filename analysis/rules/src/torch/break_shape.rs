@@ -11,7 +11,8 @@ use super::{compiles, handles_tracing, snippet};
 declare_rule! {
     /// ## What it does
     /// Reports operations in a function compiled by `torch.compile` whose output size depends on the values: a
-    /// boolean mask as index, `nonzero`, `masked_select`, `argwhere`, `torch.where` with only a condition.
+    /// boolean mask as index, `nonzero`, `masked_select`, `argwhere`, `unique`, `bincount`, `repeat_interleave` by a
+    /// Tensor, `one_hot` without the number of classes, `torch.where` with only a condition.
     ///
     /// ## Why is this bad?
     /// The compiler needs shapes. If a shape is unknown, it inserts a graph break: PyTorch runs the operation
@@ -53,7 +54,8 @@ declare_rule! {
     }
 }
 
-const COUNTING: [&str; 3] = ["argwhere", "masked_select", "nonzero"];
+const COUNTING: [&str; 6] =
+    ["argwhere", "bincount", "masked_select", "nonzero", "unique", "unique_consecutive"];
 
 fn check(ctx: &FunctionContext) {
     // With `fullgraph=True`, sizes become symbolic.
@@ -93,16 +95,23 @@ fn sized_by_values<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(S
         }
         Expr::Call(call) => match ctx.resolve(&call.func) {
             Some(name) => {
-                let function = name.strip_prefix("torch.")?;
+                let function = name.strip_prefix("torch.nn.functional.").or(name.strip_prefix("torch."))?;
                 let value = call.arguments.args.first().filter(|value| is_tensor(ctx, value))?;
                 let alone = call.arguments.len() == 1;
-                (COUNTING.contains(&function) || function == "where" && alone)
-                    .then(|| (format!("`torch.{function}(…)`"), value))
+                let repeats = || call.arguments.args.get(1).is_some_and(|repeats| is_tensor(ctx, repeats));
+                (COUNTING.contains(&function)
+                    || matches!(function, "where" | "one_hot") && alone
+                    || function == "repeat_interleave"
+                        && (alone || repeats() && call.arguments.find_keyword("output_size").is_none()))
+                .then(|| (format!("`torch.{function}(…)`"), value))
             }
             None => {
                 let attribute = call.func.as_attribute_expr()?;
                 let method = attribute.attr.as_str();
-                (COUNTING.contains(&method) && is_tensor(ctx, &attribute.value))
+                let repeats = method == "repeat_interleave"
+                    && call.arguments.find_keyword("output_size").is_none()
+                    && call.arguments.args.first().is_some_and(|repeats| is_tensor(ctx, repeats));
+                ((COUNTING.contains(&method) || repeats) && is_tensor(ctx, &attribute.value))
                     .then(|| (format!("`.{method}(…)`"), &*attribute.value))
             }
         },

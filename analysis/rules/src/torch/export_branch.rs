@@ -1,14 +1,13 @@
 //! Python decisions on Tensors under torch.export.
 
-use ruff_python_ast::Expr;
-use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{CmpOp, Expr};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use super::super::tracing;
-use super::{bool_severity, decisions, exports, handles_tracing, host_value, is_assumed, snippet};
+use super::super::tracing::{self, Origin};
+use super::{bool_severity, decisions, exports, handles_tracing, is_assumed, number_decisions, snippet};
 use ag_db::diagnostic::Severity;
-use ag_index::facts::Binding;
+use ag_staging::construct::ConstructKind;
 
 declare_rule! {
     /// ## What it does
@@ -79,45 +78,52 @@ fn check(ctx: &FunctionContext) {
         .help(HELP)
         .emit();
     }
-    for (construct, node) in ctx.decisions() {
-        if construct.binding != Binding::Python || handles_tracing(ctx, construct.range) {
-            continue;
-        }
-        let Some(test) = node.test().filter(|test| !construct.kind.is_loop() || !test.is_call_expr()) else {
-            continue;
-        };
-        let mut numbers = Numbers { ctx, found: None };
-        numbers.visit_expr(test);
-        let Some((what, value)) = numbers.found else { continue };
-        if is_assumed(ctx, value) {
+    for decision in number_decisions(ctx) {
+        if origin(ctx, decision.number) == Origin::Assumed {
             continue;
         }
         ctx.report(
             &TORCH_EXPORT_BRANCH,
-            test,
+            decision.test,
             format!(
-                "{what} of `{}` has no value yet: {} on it cannot be exported",
-                snippet(ctx, value),
-                tracing::noun_phrase(construct.kind)
+                "`{}` has no value yet: {} on it cannot be exported",
+                snippet(ctx, decision.number),
+                decision.what
             ),
         )
-        .why(ctx.why(value))
+        .why(ctx.why(decision.number))
         .help(HELP)
         .emit();
     }
-}
-
-/// Finds the first `x.item()` or `int(x)`.
-struct Numbers<'a, 'c> {
-    ctx: &'c FunctionContext<'a>,
-    found: Option<(String, &'a Expr)>,
-}
-
-impl<'a> SourceOrderVisitor<'a> for Numbers<'a, '_> {
-    fn visit_expr(&mut self, expression: &'a Expr) {
-        if self.found.is_none() {
-            self.found = host_value(self.ctx, expression);
-            source_order::walk_expr(self, expression);
+    for (construct, node) in ctx.decisions() {
+        let tests = construct.kind != ConstructKind::For && !handles_tracing(ctx, construct.range);
+        if let Some(Expr::Compare(compare)) = node.test().filter(|_| tests)
+            && let ([op @ (CmpOp::In | CmpOp::NotIn)], [container]) = (&*compare.ops, &*compare.comparators)
+            && tracing::is_tensor(ctx, container)
+        {
+            let severity = if is_assumed(ctx, container) { Severity::Warning } else { Severity::Error };
+            let keyword = if *op == CmpOp::In { "in" } else { "not in" };
+            ctx.report(
+                &TORCH_EXPORT_BRANCH,
+                compare,
+                format!(
+                    "`{keyword}` compares with the values of `{}`, which have no value yet",
+                    snippet(ctx, container)
+                ),
+            )
+            .severity(severity)
+            .why(ctx.why(container))
+            .help(HELP)
+            .emit();
         }
     }
+}
+
+/// Where the Tensor of `x.item()` or `int(x)` comes from.
+fn origin(ctx: &FunctionContext, number: &Expr) -> Origin {
+    let value = number.as_call_expr().and_then(|call| match &*call.func {
+        Expr::Attribute(method) => Some(&*method.value),
+        _ => call.arguments.args.first(),
+    });
+    value.map_or(Origin::Computed, |value| tracing::origin(ctx, value))
 }

@@ -1,5 +1,5 @@
-//! AG51x: graph breaks of torch.compile. AG52x: errors of torch.export. AG53x: code that TorchScript does not
-//! compile.
+//! AG51x: graph breaks of torch.compile. AG52x: errors of torch.export. AG53x, AG54x: code that TorchScript does not
+//! compile. AG60x: values that torch.jit.trace freezes.
 
 pub(super) mod break_branch;
 pub(super) mod break_builtin;
@@ -9,16 +9,22 @@ pub(super) mod export_branch;
 pub(super) mod export_host;
 pub(super) mod export_item;
 pub(super) mod export_state;
+pub(super) mod script_attribute;
 pub(super) mod script_branch_type;
+mod script_class;
 pub(super) mod script_container;
 pub(super) mod script_global;
+pub(super) mod script_index;
 pub(super) mod script_loop_type;
 pub(super) mod script_none;
+mod script_paths;
 pub(super) mod script_return;
 mod script_types;
+
 pub(super) mod script_undefined;
 pub(super) mod script_unsupported;
 pub(super) mod script_untyped;
+pub(super) mod trace_constant;
 
 use ruff_python_ast::{Expr, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
@@ -27,8 +33,10 @@ use super::FunctionContext;
 use super::tracing::{self, Certainty, Decision, Origin};
 use ag_db::diagnostic::Severity;
 use ag_index::dialect::RootKind;
+use ag_index::facts::Binding;
 use ag_index::index::last_name;
 use ag_staging::construct::{ConstructKind, ConstructNode};
+use ag_staging::host_numbers::HostNumbers;
 
 /// Traced by torch.compile, which inserts graph breaks.
 fn compiles(ctx: &FunctionContext) -> bool {
@@ -43,6 +51,11 @@ fn exports(ctx: &FunctionContext) -> bool {
 /// Compiled from source by TorchScript.
 fn scripts(ctx: &FunctionContext) -> bool {
     ctx.stage.mode == RootKind::TorchScript
+}
+
+/// Run once by torch.jit.trace, which records the operations.
+fn traces(ctx: &FunctionContext) -> bool {
+    ctx.stage.mode == RootKind::TorchTrace
 }
 
 /// With `fullgraph=True` a graph break is an exception.
@@ -93,6 +106,32 @@ fn is_graph_assert(decision: &Decision) -> bool {
         }
         _ => false,
     }
+}
+
+/// A decision on a Python number that is read from a Tensor: `if x.item() > 0:`, `n = int(x)` and `while n < 3:`.
+struct NumberDecision<'a> {
+    test: &'a Expr,
+    what: &'static str,
+    /// The conversion, `x.item()`.
+    number: &'a Expr,
+}
+
+/// The decisions on numbers without a value while tracing, except those in code that tests for tracing.
+fn number_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<NumberDecision<'a>> {
+    let fact = |expression: &Expr| Some(ctx.fact(expression));
+    let numbers = HostNumbers { def: ctx.def(), flow: ctx.flow, fact: &fact };
+    let mut found: Vec<NumberDecision> = Vec::new();
+    for (construct, node) in ctx.decisions() {
+        let within = found.iter().any(|other| other.test.range().contains_range(construct.test_range));
+        if construct.binding != Binding::Python || within || handles_tracing(ctx, construct.range) {
+            continue;
+        }
+        let Some(test) = node.test().filter(|_| construct.kind != ConstructKind::For) else { continue };
+        if let Some(number) = numbers.find(test) {
+            found.push(NumberDecision { test, what: tracing::noun_phrase(construct.kind), number });
+        }
+    }
+    found
 }
 
 /// Whether the code around `range`, or anywhere in the function, tests for compilation. The test is recognized

@@ -1,11 +1,12 @@
 //! Branches with values of different types, in TorchScript.
 
-use ruff_python_ast::Expr;
-use ruff_text_size::Ranged;
+use ruff_python_ast::{Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use super::script_types::{ScriptType, conditions, in_static_branch, may_be_static};
+use super::script_paths::{Compiled, Known, known};
+use super::script_types::{ScriptType, conditions};
 use super::{scripts, snippet};
 use ag_flow::cfg::BlockKind;
 use ag_flow::{Def, Definedness};
@@ -59,14 +60,15 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     if scripts(ctx) {
-        statements(ctx);
-        expressions(ctx);
+        let compiled = Compiled::of(ctx);
+        statements(ctx, &compiled);
+        expressions(ctx, &compiled);
     }
 }
 
-fn statements(ctx: &FunctionContext) {
+fn statements(ctx: &FunctionContext, compiled: &Compiled) {
     let cfg = &ctx.flow.cfg;
-    for (range, test, ..) in conditions(ctx) {
+    for (range, test, ..) in conditions(ctx, compiled) {
         let Some(stmt) = cfg.statement_at(range.start()) else { continue };
         let (Some(variables), Some(statement)) = (ctx.flow.block_variables(stmt), cfg.statement(stmt)) else {
             continue;
@@ -110,10 +112,13 @@ fn statements(ctx: &FunctionContext) {
     }
 }
 
-fn expressions(ctx: &FunctionContext) {
+fn expressions(ctx: &FunctionContext, compiled: &Compiled) {
     for expression in ctx.expressions() {
         let Expr::If(conditional) = expression else { continue };
-        if may_be_static(ctx, &conditional.test) || in_static_branch(ctx, expression.range()) {
+        if known(ctx, &conditional.test) != Known::No
+            || !compiled.contains(expression.range())
+            || has_declared_type(ctx, expression.range())
+        {
             continue;
         }
         let types =
@@ -132,6 +137,15 @@ fn expressions(ctx: &FunctionContext) {
             .emit();
         }
     }
+}
+
+/// Values of declared types, which allow both: `return x if flag else 1` in `-> Any`, `best: Any = x if flag else 1`.
+fn has_declared_type(ctx: &FunctionContext, range: TextRange) -> bool {
+    ctx.statements().into_iter().any(|statement| match statement {
+        Stmt::AnnAssign(_) => statement.range().contains_range(range),
+        Stmt::Return(_) => ctx.def().returns.is_some() && statement.range().contains_range(range),
+        _ => false,
+    })
 }
 
 fn differ(one: ScriptType, other: ScriptType) -> bool {

@@ -6,9 +6,11 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use super::script_types::{ScriptType, in_static_branch};
+use super::script_paths::Compiled;
+use super::script_types::ScriptType;
 use super::scripts;
 use ag_flow::cfg::StatementKind;
+use ag_index::facts::Alternative;
 use ag_syntax::qname::QName;
 
 declare_rule! {
@@ -71,8 +73,88 @@ fn check(ctx: &FunctionContext) {
                 _ => format!("initialize it with a value of type `{after}`"),
             })
             .emit();
+        } else if after == ScriptType::Tensor
+            && before != ScriptType::None
+            && let Some(used) = used_as_tensor(ctx, range)
+        {
+            ctx.report(
+                &SCRIPT_LOOP_TYPE,
+                used,
+                format!("`{name}` has type `{before}`: the assigned Tensor was converted to a number"),
+            )
+            .label(ctx.span(range), "converted here")
+            .help("initialize it with a Tensor, or use another name")
+            .emit();
         }
     }
+    declared_again(ctx);
+}
+
+/// The first use of the Tensor assigned at `target` that a number does not support: `y.abs()`, `y[0]`,
+/// `torch.relu(y)`, `self.layer(y)`.
+fn used_as_tensor<'a>(ctx: &FunctionContext<'a>, target: TextRange) -> Option<&'a Expr> {
+    ctx.expressions().into_iter().find_map(|expression| {
+        let used = match expression {
+            Expr::Attribute(attribute) => &*attribute.value,
+            Expr::Subscript(subscript) => &*subscript.value,
+            Expr::Call(call) => {
+                let of_torch = ctx.resolve(&call.func).is_some_and(|name| {
+                    matches!(name.as_str(), "torch.relu" | "torch.sigmoid" | "torch.tanh" | "torch.softmax")
+                        || name.starts_with("torch.nn.functional.")
+                });
+                let of_module = ctx.fact(&call.func).alternatives.iter().any(|alternative| {
+                    matches!(alternative, Alternative::Instance { module: Some(module), .. } if module.starts_with("torch.nn"))
+                });
+                call.arguments.args.first().filter(|_| of_torch || of_module)?
+            }
+            _ => return None,
+        };
+        let name = used.as_name_expr().filter(|name| name.ctx.is_load())?;
+        let definitions = ctx.flow.definitions_of(used.range(), &QName::from(&name.id));
+        (definitions.len() == 1 && definitions.iter().all(|definition| definition.range == target)).then_some(expression)
+    })
+}
+
+/// `a: List[int] = [1]` in a block where `a` already exists outside.
+fn declared_again(ctx: &FunctionContext) {
+    let compiled = Compiled::of(ctx);
+    for statement in ctx.statements() {
+        let Stmt::AnnAssign(assign) = statement else { continue };
+        let Expr::Name(name) = &*assign.target else { continue };
+        if !compiled.contains(statement.range()) || !is_bound_outside(ctx, statement, &QName::from(&name.id))
+        {
+            continue;
+        }
+        ctx.report(
+            &SCRIPT_LOOP_TYPE,
+            statement,
+            format!("`{}` is annotated in an inner block, but is already defined outside of it", name.id),
+        )
+        .help("annotate the first assignment only")
+        .emit();
+    }
+}
+
+/// Whether a name is certainly bound before a compound statement around `statement`.
+fn is_bound_outside(ctx: &FunctionContext, statement: &Stmt, name: &QName) -> bool {
+    let cfg = &ctx.flow.cfg;
+    let Some(mut current) = cfg.statement_at(statement.start()) else { return false };
+    while let Some(outer) = cfg.statement(current).and_then(|it| it.parent) {
+        let Some(block) = cfg.statement(outer) else { return false };
+        if matches!(block.kind, StatementKind::If | StatementKind::While | StatementKind::For) {
+            let before: Vec<_> = ctx
+                .flow
+                .definitions_at(block.entry, name)
+                .into_iter()
+                .filter(|definition| !block.range.contains_range(definition.range))
+                .collect();
+            if !before.is_empty() && before.iter().all(|definition| definition.kind.defines()) {
+                return true;
+            }
+        }
+        current = outer;
+    }
+    false
 }
 
 /// TorchScript converts a Tensor to a number where one is required, and a bool to an integer.
@@ -94,6 +176,7 @@ pub(super) struct Rebinding {
 
 pub(super) fn rebindings(ctx: &FunctionContext) -> Vec<Rebinding> {
     let mut found = Vec::new();
+    let compiled = Compiled::of(ctx);
     for statement in ctx.statements() {
         let (target, value) = match statement {
             Stmt::Assign(assign) => match assign.targets.as_slice() {
@@ -106,7 +189,7 @@ pub(super) fn rebindings(ctx: &FunctionContext) -> Vec<Rebinding> {
             },
             _ => continue,
         };
-        if in_static_branch(ctx, statement.range()) {
+        if !compiled.contains(statement.range()) {
             continue;
         }
         let Some(mut after) = value else { continue };

@@ -1,23 +1,28 @@
 //! `None` where TorchScript requires a value.
 
-use ruff_python_ast::Expr;
-use ruff_text_size::Ranged;
+use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt, UnaryOp};
+use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::script_class::{self, Initial};
 use super::script_loop_type::rebindings;
-use super::script_types::{ScriptType, in_static_branch};
+use super::script_paths::Compiled;
+use super::script_types::ScriptType;
 use super::{is_under_script_test, scripts, snippet};
+use ag_staging::construct::ConstructKind;
 
 declare_rule! {
     /// ## What it does
-    /// Reports three uses of `None` that TorchScript rejects: a name that is `None` and is assigned another
-    /// value in an `if` or a loop, an `Optional` operand that may still be `None`, and the default `None` of a
-    /// parameter whose annotation does not allow it.
+    /// Reports uses of `None` that TorchScript rejects: a name or attribute that is `None` and is assigned another
+    /// value, an `Optional` operand or argument that may still be `None`, a test of an `Optional` (`if x:`), and the
+    /// default `None` of a parameter whose annotation does not allow it.
     ///
     /// ## Why is this bad?
     /// The type of `x = None` is `None`. Only the annotation `Optional[Tensor]` allows both, and only a test
-    /// (`if x is not None:`) narrows it to a Tensor.
+    /// (`if x is not None:`) narrows it to a Tensor. A test narrows local variables, but not attributes: another
+    /// method may change them. Attributes are declared in the body of the class; an annotation in `__init__` is
+    /// ignored.
     ///
     /// ## Example
     /// ```python
@@ -74,23 +79,137 @@ fn check(ctx: &FunctionContext) {
         }
     }
     operands(ctx);
+    attributes(ctx);
     defaults(ctx);
 }
 
 fn operands(ctx: &FunctionContext) {
+    let compiled = Compiled::of(ctx);
+    let mut reported: Vec<TextRange> = Vec::new();
     for expression in ctx.expressions() {
-        let Expr::BinOp(operation) = expression else { continue };
-        for operand in [&*operation.left, &*operation.right] {
-            let fact = ctx.fact(operand);
-            let optional = operand.is_name_expr() && !fact.unknown && fact.may_be_none();
-            if optional
-                && !in_static_branch(ctx, operand.range())
-                && !is_under_script_test(ctx, operand.range())
-            {
-                ctx.report(&SCRIPT_NONE, operand, format!("`{}` may be `None` here", snippet(ctx, operand)))
-                    .help(format!("test it first: `if {} is not None:`", snippet(ctx, operand)))
-                    .emit();
-            }
+        for (operand, is_test) in required(ctx, expression) {
+            check_operand(ctx, &compiled, operand, is_test, &mut reported);
+        }
+    }
+    for (construct, node) in ctx.decisions() {
+        if matches!(construct.kind, ConstructKind::If | ConstructKind::While | ConstructKind::IfExp)
+            && let Some(test) = node.test()
+        {
+            check_operand(ctx, &compiled, test, true, &mut reported);
+        }
+    }
+    for statement in ctx.statements() {
+        if let Stmt::AugAssign(assign) = statement {
+            check_operand(ctx, &compiled, &assign.target, false, &mut reported);
+        }
+    }
+}
+
+fn check_operand(
+    ctx: &FunctionContext,
+    compiled: &Compiled,
+    operand: &Expr,
+    is_test: bool,
+    reported: &mut Vec<TextRange>,
+) {
+    let range = operand.range();
+    let optional = is_optional(ctx, operand) && !reported.contains(&range);
+    if !optional || !compiled.contains(range) || is_under_script_test(ctx, range) {
+        return;
+    }
+    reported.push(range);
+    let shown = snippet(ctx, operand);
+    let is_attribute = operand.is_attribute_expr();
+    let message = match (is_test, is_attribute) {
+        (true, _) => format!("`{shown}` is an `Optional`, which TorchScript does not convert to a bool"),
+        (false, true) => format!("`{shown}` is an `Optional` attribute, which a test does not narrow"),
+        (false, false) => format!("`{shown}` may be `None` here"),
+    };
+    let help = match (is_test, is_attribute) {
+        (true, _) => format!("compare it: `{shown} is not None`"),
+        (false, true) => "assign it to a local variable, and test that".to_owned(),
+        (false, false) => format!("test it first: `if {shown} is not None:`"),
+    };
+    ctx.report(&SCRIPT_NONE, range, message).help(help).emit();
+}
+
+/// The operands of an expression that may not be `None`, and whether they are tested.
+fn required<'e>(ctx: &FunctionContext, expression: &'e Expr) -> Vec<(&'e Expr, bool)> {
+    match expression {
+        Expr::BinOp(operation) => vec![(&operation.left, false), (&operation.right, false)],
+        Expr::UnaryOp(operation) => vec![(&operation.operand, operation.op == UnaryOp::Not)],
+        Expr::BoolOp(operation) => operation.values.iter().map(|value| (value, true)).collect(),
+        Expr::Compare(compare) if compare.ops.iter().all(|op| orders(*op)) => {
+            std::iter::once(&*compare.left).chain(&compare.comparators).map(|side| (side, false)).collect()
+        }
+        Expr::Attribute(attribute) => vec![(&attribute.value, false)],
+        Expr::Subscript(subscript) => vec![(&subscript.value, false)],
+        Expr::Call(call) if call.func.as_name_expr().is_some_and(|name| name.id == "range") => {
+            call.arguments.args.iter().map(|bound| (bound, false)).collect()
+        }
+        Expr::Call(call) => passed(ctx, call),
+        _ => Vec::new(),
+    }
+}
+
+fn orders(op: CmpOp) -> bool {
+    matches!(op, CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE)
+}
+
+/// The arguments of a function of the project whose parameters do not allow `None`.
+fn passed<'e>(ctx: &FunctionContext, call: &'e ast::ExprCall) -> Vec<(&'e Expr, bool)> {
+    let Some(callee) = ctx.callee(call).filter(|_| call.func.is_name_expr()) else { return Vec::new() };
+    let parameters = callee.def().parameters.iter_non_variadic_params();
+    let declared = parameters.zip(&call.arguments.args).filter(|(parameter, argument)| {
+        !argument.is_starred_expr()
+            && parameter
+                .parameter
+                .annotation
+                .as_deref()
+                .is_some_and(|annotation| PLAIN.contains(&&callee.text[annotation.range()]))
+    });
+    declared.map(|(_, argument)| (argument, false)).collect()
+}
+
+const PLAIN: [&str; 6] = ["int", "float", "bool", "str", "Tensor", "torch.Tensor"];
+
+/// A variable that may be `None` after the tests before it, or an attribute that is declared `Optional`: tests do not
+/// narrow attributes.
+fn is_optional(ctx: &FunctionContext, expression: &Expr) -> bool {
+    match expression {
+        Expr::Name(_) => {
+            let fact = ctx.fact(expression);
+            !fact.unknown && fact.may_be_none() && fact.alternatives.len() > 1
+        }
+        Expr::Attribute(_) => script_class::is_optional_attribute(ctx, expression),
+        _ => false,
+    }
+}
+
+/// `self.cache = x` where the constructor assigns `None`, and the body of the class declares nothing.
+fn attributes(ctx: &FunctionContext) {
+    let Some(class) = script_class::of_method(ctx).filter(|class| class.is_complete) else { return };
+    let compiled = Compiled::of(ctx);
+    for statement in ctx.statements() {
+        let Stmt::Assign(assign) = statement else { continue };
+        let [target] = assign.targets.as_slice() else { continue };
+        let Some(name) = script_class::attribute_of_self(ctx, target) else { continue };
+        let Some(attribute) = class.attributes.get(name) else { continue };
+        let only_none = attribute.annotation.is_none()
+            && !attribute.is_constant
+            && attribute.initial == [Initial::None]
+            && attribute.mentioned_by == [ctx.def().name.id.clone()];
+        let Some(ty) = ScriptType::of(ctx.fact(&assign.value)).filter(|ty| *ty != ScriptType::None) else {
+            continue;
+        };
+        if only_none && compiled.contains(statement.range()) {
+            ctx.report(
+                &SCRIPT_NONE,
+                target,
+                format!("`self.{name}` has type `None` and cannot be assigned a value of type `{ty}`"),
+            )
+            .help(format!("declare it in the body of the class: `{name}: Optional[{ty}]`"))
+            .emit();
         }
     }
 }
@@ -103,8 +222,8 @@ fn defaults(ctx: &FunctionContext) {
         else {
             continue;
         };
-        let plain = matches!(annotation, Expr::Name(_) | Expr::Attribute(_))
-            && matches!(ctx.text(annotation), "int" | "float" | "bool" | "str" | "Tensor" | "torch.Tensor");
+        let plain =
+            matches!(annotation, Expr::Name(_) | Expr::Attribute(_)) && PLAIN.contains(&ctx.text(annotation));
         if plain {
             let name = &parameter.parameter.name;
             ctx.report(

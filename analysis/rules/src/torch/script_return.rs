@@ -5,10 +5,10 @@ use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use super::script_types::{ScriptType, in_static_branch, may_be_static};
+use super::script_paths::Compiled;
+use super::script_types::ScriptType;
 use super::scripts;
 use ag_flow::cfg::{Cfg, EdgeKind, StatementKind};
-use ag_staging::construct::ConstructKind;
 
 declare_rule! {
     /// ## What it does
@@ -58,26 +58,26 @@ fn check(ctx: &FunctionContext) {
     if !scripts(ctx) {
         return;
     }
-    let has_static_branch = ctx.decisions().any(|(construct, node)| {
-        construct.kind == ConstructKind::If && node.test().is_some_and(|test| may_be_static(ctx, test))
-    });
-    if has_static_branch {
+    let compiled = Compiled::of(ctx);
+    if compiled.is_uncertain {
         return;
     }
     match &ctx.def().returns {
-        None => mixed(ctx),
+        None => mixed(ctx, &compiled),
         Some(annotation) => {
-            missing(ctx, annotation);
-            tensor_for_number(ctx, annotation);
+            if compiled.is_whole() {
+                missing(ctx, annotation);
+            }
+            tensor_for_number(ctx, annotation, &compiled);
         }
     }
 }
 
-fn mixed(ctx: &FunctionContext) {
+fn mixed(ctx: &FunctionContext, compiled: &Compiled) {
     let mut first: Option<(ScriptType, &Stmt)> = None;
     for statement in ctx.statements() {
         let Stmt::Return(returned) = statement else { continue };
-        if in_static_branch(ctx, returned.range()) {
+        if !compiled.contains(returned.range()) {
             continue;
         }
         // `None` and one other type make an `Optional`.
@@ -106,7 +106,7 @@ fn mixed(ctx: &FunctionContext) {
 }
 
 /// A Tensor is returned where a number is declared: results are not converted, unlike arguments.
-fn tensor_for_number(ctx: &FunctionContext, annotation: &Expr) {
+fn tensor_for_number(ctx: &FunctionContext, annotation: &Expr, compiled: &Compiled) {
     let declared = ctx.text(annotation);
     if !matches!(declared, "int" | "float" | "bool" | "str") {
         return;
@@ -114,7 +114,8 @@ fn tensor_for_number(ctx: &FunctionContext, annotation: &Expr) {
     for statement in ctx.statements() {
         let Stmt::Return(returned) = statement else { continue };
         let Some(value) = returned.value.as_deref() else { continue };
-        if ScriptType::of(ctx.fact(value)) == Some(ScriptType::Tensor) {
+        if compiled.contains(returned.range()) && ScriptType::of(ctx.fact(value)) == Some(ScriptType::Tensor)
+        {
             ctx.report(
                 &SCRIPT_RETURN_TYPE,
                 statement,

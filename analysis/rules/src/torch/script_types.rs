@@ -2,14 +2,15 @@
 
 use std::fmt;
 
-use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt};
+use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
+use super::script_paths::{Compiled, Known, known};
 use ag_flow::{Def, DefKind};
 use ag_index::assumptions::Source;
 use ag_index::facts::{Alternative, Fact, TensorKind};
-use ag_staging::construct::{ConstructKind, ConstructNode};
+use ag_staging::construct::ConstructNode;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScriptType {
@@ -18,21 +19,51 @@ pub(super) enum ScriptType {
     Float,
     Bool,
     Str,
+    List,
+    Dict,
+    /// Of a known number of elements.
+    Tuple(usize),
     None,
 }
 
 /// As in the messages of TorchScript.
 impl fmt::Display for ScriptType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::Tuple(count) = self {
+            return write!(f, "tuple of {count}");
+        }
         f.write_str(match self {
             Self::Tensor => "Tensor",
             Self::Int => "int",
             Self::Float => "float",
             Self::Bool => "bool",
             Self::Str => "str",
+            Self::List => "list",
+            Self::Dict => "dict",
+            Self::Tuple(_) => "tuple",
             Self::None => "None",
         })
     }
+}
+
+/// The number of elements of `tuple[Tensor, list[int]]`; `None` for `tuple[Tensor, ...]`, which may be a list in
+/// TorchScript.
+fn tuple_length(shown: &str) -> Option<usize> {
+    let elements = shown.strip_prefix("tuple[")?.strip_suffix(']')?;
+    if elements.contains("...") || elements.contains('|') || elements.contains("Unknown") {
+        return None;
+    }
+    let mut depth = 0_usize;
+    let mut count = 1;
+    for letter in elements.chars() {
+        match letter {
+            '[' | '(' => depth += 1,
+            ']' | ')' => depth = depth.checked_sub(1)?,
+            ',' if depth == 0 => count += 1,
+            _ => {}
+        }
+    }
+    Some(count)
 }
 
 impl ScriptType {
@@ -52,6 +83,12 @@ impl ScriptType {
             Alternative::Bool(_) => Some(Self::Bool),
             Alternative::Str(_) => Some(Self::Str),
             Alternative::None => Some(Self::None),
+            Alternative::Container { class, .. } => match class.as_str() {
+                "list" => Some(Self::List),
+                "dict" => Some(Self::Dict),
+                "tuple" => tuple_length(&fact.shown).map(Self::Tuple),
+                _ => None,
+            },
             _ => None,
         });
         let first = types.next()??;
@@ -99,48 +136,16 @@ impl ScriptType {
     }
 }
 
-/// Whether the compiler may evaluate a test statically and drop a branch: `x is None`, `isinstance`,
-/// `torch.jit.is_scripting()`, a constant attribute of the module.
-pub(super) fn may_be_static(ctx: &FunctionContext, test: &Expr) -> bool {
-    match test {
-        Expr::BooleanLiteral(_) | Expr::Attribute(_) => true,
-        Expr::UnaryOp(operation) => may_be_static(ctx, &operation.operand),
-        Expr::BoolOp(operation) => operation.values.iter().any(|value| may_be_static(ctx, value)),
-        Expr::Compare(compare) => {
-            compare.ops.iter().any(|op| matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn))
-                || is_attribute(&compare.left)
-        }
-        Expr::Call(call) => {
-            matches!(&*call.func, Expr::Name(name) if matches!(name.id.as_str(), "isinstance" | "hasattr" | "getattr"))
-                || ctx.resolve(&call.func).is_some_and(|name| name.starts_with("torch.jit."))
-        }
-        _ => false,
-    }
-}
-
-fn is_attribute(expression: &Expr) -> bool {
-    expression.is_attribute_expr()
-}
-
-/// Whether some `if` around `range` may be evaluated statically.
-pub(super) fn in_static_branch(ctx: &FunctionContext, range: TextRange) -> bool {
-    ctx.decisions().any(|(construct, node)| {
-        construct.kind == ConstructKind::If
-            && construct.range.contains_range(range)
-            && node.test().is_some_and(|test| may_be_static(ctx, test))
-    })
-}
-
 /// The `if` statements whose condition is evaluated at run time, with their clause.
 pub(super) fn conditions<'a>(
     ctx: &FunctionContext<'a>,
-) -> impl Iterator<Item = (TextRange, &'a Expr, &'a ast::StmtIf, usize)> {
+    compiled: &Compiled,
+) -> Vec<(TextRange, &'a Expr, &'a ast::StmtIf, usize)> {
     ctx.decisions()
         .filter_map(|(construct, node)| match node {
             ConstructNode::If(statement, clause) => Some((construct.range, node.test()?, statement, clause)),
             _ => None,
         })
-        .filter(|(range, test, ..)| !may_be_static(ctx, test) && !in_static_branch(ctx, *range))
-        .collect::<Vec<_>>()
-        .into_iter()
+        .filter(|(_, test, ..)| known(ctx, test) == Known::No && compiled.contains(test.range()))
+        .collect()
 }

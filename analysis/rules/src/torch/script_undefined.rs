@@ -5,7 +5,8 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use super::script_types::{conditions, in_static_branch};
+use super::script_paths::Compiled;
+use super::script_types::conditions;
 use super::scripts;
 use ag_flow::{DefKind, Definedness, Exits};
 use ag_syntax::qname::QName;
@@ -55,15 +56,16 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     if scripts(ctx) {
-        after_branches(ctx);
-        after_loops(ctx);
+        let compiled = Compiled::of(ctx);
+        after_branches(ctx, &compiled);
+        after_loops(ctx, &compiled);
     }
 }
 
 /// The outermost `if` that always binds the name in one branch but not in the other.
-fn after_branches(ctx: &FunctionContext) {
+fn after_branches(ctx: &FunctionContext, compiled: &Compiled) {
     let mut reported: Vec<(QName, TextRange)> = Vec::new();
-    for (range, test, ..) in conditions(ctx) {
+    for (range, test, ..) in conditions(ctx, compiled) {
         let variables =
             ctx.flow.cfg.statement_at(range.start()).and_then(|stmt| ctx.flow.block_variables(stmt));
         let Some(variables) = variables.filter(|_| !asserts_false(ctx, range)) else { continue };
@@ -108,12 +110,12 @@ fn asserts_false(ctx: &FunctionContext, range: TextRange) -> bool {
 }
 
 /// A use outside the loops that bind the name.
-fn after_loops(ctx: &FunctionContext) {
+fn after_loops(ctx: &FunctionContext, compiled: &Compiled) {
     let mut reported: Vec<QName> = Vec::new();
     let loops: Vec<_> = ctx.constructs.iter().filter(|construct| construct.kind.is_loop()).collect();
     for expression in ctx.expressions() {
         let Expr::Name(name) = expression else { continue };
-        if !name.ctx.is_load() || in_static_branch(ctx, name.range()) {
+        if !name.ctx.is_load() || !compiled.contains(name.range()) {
             continue;
         }
         let variable = QName::from(&name.id);

@@ -12,6 +12,7 @@ use ag_index::ids::{Code, ParameterIndex};
 use ag_index::index::{DefaultValue, FileIndex, ParameterKind, ParameterSyntax, Signature};
 use ag_index::oracle::Scope;
 use ag_index::place::Place;
+use ag_index::type_expression::{Placeholder, TypeExpression};
 use ag_syntax::expressions::ExprId;
 use ruff_index::IndexVec;
 
@@ -127,7 +128,7 @@ impl Fixpoint {
         parameter: ParameterIndex,
         default: &DefaultValue,
     ) -> Option<AssumedType> {
-        if let Some(literal) = default.annotation() {
+        if let Some(literal) = default.type_expression() {
             return Some(AssumedType::of(literal));
         }
         let defaults = self.defaults.get(&scope).filter(|_| *default == DefaultValue::Other)?;
@@ -277,12 +278,12 @@ fn assume(
     let is_open = contributions.iter().any(|contribution| contribution.assumed.unknown);
     for contribution in &contributions {
         for alternative in contribution.assumed.alternatives() {
-            if is_open && alternative.starts_with("{typing:Callable}") {
+            if is_open && alternative.is_callable() {
                 continue;
             }
             match takes_tensors && !contribution.bound {
-                true => assumed.insert(with_arrays_as(alternative, "{tensorflow:Tensor}")),
-                false => assumed.insert(alternative),
+                true => assumed.insert(with_arrays_as(alternative, Dialect::Tensorflow)),
+                false => assumed.insert(alternative.clone()),
             }
         }
     }
@@ -297,19 +298,19 @@ fn assume(
             assumed = traced(&contributions);
         }
         // If all known calls pass None, other calls may still pass something else.
-        if assumed.alternatives().all(|alternative| alternative == "None") {
+        if assumed.alternatives().iter().all(TypeExpression::is_none) {
             assumed.unknown = true;
         }
         return ParameterAssumption { source: Some(Source::CallSites), assumed, sites: contributions };
     }
-    if let Some(text) = default.annotation() {
-        let mut assumed = AssumedType::of(text);
+    if let Some(literal) = default.type_expression() {
+        let mut assumed = AssumedType::of(literal);
         assumed.unknown = *default == DefaultValue::None;
         if *default == DefaultValue::None
             && name == "training"
             && root.is_some_and(|staged| staged.root == Some(RootKind::KerasMethod))
         {
-            assumed = AssumedType::of("bool");
+            assumed = AssumedType::of(TypeExpression::builtin("bool"));
         }
         return ParameterAssumption { source: Some(Source::Default), assumed, sites: Vec::new() };
     }
@@ -321,7 +322,7 @@ fn assume(
         if name == "training" && staged.root == Some(RootKind::KerasMethod) {
             return ParameterAssumption {
                 source: Some(Source::Default),
-                assumed: AssumedType::of("bool"),
+                assumed: AssumedType::of(TypeExpression::builtin("bool")),
                 sites: Vec::new(),
             };
         }
@@ -330,94 +331,63 @@ fn assume(
             Some(RootKind::KerasMethod | RootKind::ControlFlowBody | RootKind::DatasetCallback)
         );
         let assumed = match staged.dialect {
-            Dialect::Tensorflow | Dialect::Keras if structured => AssumedType::of("ag_tensor_"),
-            Dialect::Tensorflow => AssumedType::of("ag_argument_"),
-            Dialect::Jax if structured => AssumedType::of("ag_array_"),
-            dialect => {
-                let (module, class) = dialect.tensor_class();
-                AssumedType::class(module, class)
+            Dialect::Tensorflow | Dialect::Keras if structured => {
+                TypeExpression::Placeholder(Placeholder::Tensor)
             }
+            Dialect::Tensorflow => TypeExpression::Placeholder(Placeholder::Argument),
+            Dialect::Jax if structured => TypeExpression::Placeholder(Placeholder::Array),
+            dialect => tensor_of(dialect),
         };
-        return ParameterAssumption { source: Some(Source::Assumption), assumed, sites: Vec::new() };
+        return ParameterAssumption {
+            source: Some(Source::Assumption),
+            assumed: AssumedType::of(assumed),
+            sites: Vec::new(),
+        };
     }
     ParameterAssumption { source: Some(Source::Unknown), ..Default::default() }
 }
 
 /// The types of a jitted function's arguments inside it: numbers, alone or in containers, become tracers.
 fn traced(contributions: &[Contribution]) -> AssumedType {
-    const NUMBERS: [&str; 4] = ["int", "float", "bool", "complex"];
+    let tracer = |part: &TypeExpression| match part {
+        TypeExpression::Builtin(name) => {
+            let is_number = matches!(name.as_str(), "int" | "float" | "bool" | "complex");
+            is_number.then(|| tensor_of(Dialect::Jax))
+        }
+        _ => None,
+    };
     let mut assumed = AssumedType::default();
     for contribution in contributions {
-        // An omitted argument keeps its default, a Python value.
-        let omitted = contribution.bound;
         for alternative in contribution.assumed.alternatives() {
-            if omitted {
-                assumed.insert(alternative);
-                continue;
-            }
-            let mut text = String::with_capacity(alternative.len());
-            let mut word = String::new();
-            let mut braces = 0usize;
-            for c in alternative.chars().chain(['\0']) {
-                if c.is_alphanumeric() || c == '_' {
-                    word.push(c);
-                    continue;
-                }
-                if braces == 0 && NUMBERS.contains(&word.as_str()) {
-                    text.push_str("{jax:Array}");
-                } else {
-                    text.push_str(&word);
-                }
-                word.clear();
-                match c {
-                    '{' => braces += 1,
-                    '}' => braces = braces.saturating_sub(1),
-                    _ => {}
-                }
-                if c != '\0' {
-                    text.push(c);
-                }
-            }
-            assumed.insert(with_arrays_as(&text, "{jax:Array}"));
+            assumed.insert(match contribution.bound {
+                // An omitted argument keeps its default, a Python value.
+                true => alternative.clone(),
+                false => with_arrays_as(&alternative.replaced(&tracer), Dialect::Jax),
+            });
         }
     }
     assumed
 }
 
 /// Replaces NumPy arrays, alone or in containers, by Tensors, as a root does with its arguments:
-/// `list[{numpy:ndarray}[Any, Any]]` -> `list[{tensorflow:Tensor}]`.
-fn with_arrays_as(alternative: &str, tensor: &str) -> String {
-    let mut text = String::with_capacity(alternative.len());
-    let mut rest = alternative;
-    while let Some(start) = rest.find("{numpy") {
-        let (before, class) = rest.split_at(start);
-        text.push_str(before);
-        let end = class.find('}').map_or(class.len(), |end| end + 1);
-        let (class, after) = class.split_at(end);
-        rest = after;
-        if class.ends_with(":ndarray}") {
-            text.push_str(tensor);
-            rest = after_brackets(after);
-        } else {
-            text.push_str(class);
+/// `list[numpy.ndarray[Any, Any]]` -> `list[tensorflow.Tensor]`.
+fn with_arrays_as(alternative: &TypeExpression, dialect: Dialect) -> TypeExpression {
+    let is_array = |class: &TypeExpression| match class {
+        TypeExpression::Class(class) => {
+            class.qualname == "ndarray" && class.module.split('.').next() == Some("numpy")
         }
-    }
-    text + rest
+        _ => false,
+    };
+    alternative.replaced(&|part| {
+        let class = match part {
+            TypeExpression::Generic(generic) => &generic.0,
+            class => class,
+        };
+        is_array(class).then(|| tensor_of(dialect))
+    })
 }
 
-/// `[Any, Any]] | int` -> `] | int`.
-fn after_brackets(text: &str) -> &str {
-    if !text.starts_with('[') {
-        return text;
-    }
-    let mut depth = 0usize;
-    for (position, c) in text.char_indices() {
-        match c {
-            '[' => depth += 1,
-            ']' if depth == 1 => return text.get(position + 1..).unwrap_or_default(),
-            ']' => depth -= 1,
-            _ => {}
-        }
-    }
-    text
+fn tensor_of(dialect: Dialect) -> TypeExpression {
+    let (module, class) = dialect.tensor_class();
+    TypeExpression::class(module, class)
 }

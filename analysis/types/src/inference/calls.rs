@@ -14,6 +14,7 @@ use ag_index::facts::{Alternative, TensorKind};
 use ag_index::index::FileIndex;
 use ag_index::lambdas;
 use ag_index::lambdas::{Called, CalledBy, LambdaTypes};
+use ag_index::type_expression::TypeExpression;
 use ag_syntax::expressions::ExprId;
 
 impl Inference<'_> {
@@ -235,7 +236,7 @@ impl Inference<'_> {
                         types.push(self.staged_operand(caller, argument));
                     }
                 }
-                Given::Tensor => types.push(AssumedType::class(module, tensor)),
+                Given::Tensor => types.push(AssumedType::of(TypeExpression::class(module, tensor))),
             }
         }
         types
@@ -255,7 +256,11 @@ impl Inference<'_> {
                 && !fact.alternatives.is_empty()
                 && fact.alternatives.iter().all(|a| matches!(a, Bool(_) | Int(_) | Float))
         });
-        if is_number { AssumedType::class(module, tensor) } else { self.assumed(expression) }
+        if is_number {
+            AssumedType::of(TypeExpression::class(module, tensor))
+        } else {
+            self.assumed(expression)
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use ty_python_semantic::types::{Type, TypeDefinition};
 
 use super::{Inference, module_name};
 use ag_index::facts::{Alternative, Callee, CalleeKind, DType, Fact, Library, TensorKind};
+use ag_index::type_expression::Placeholder;
 
 /// Longer types are truncated for display.
 const MAX_SHOWN: usize = 120;
@@ -17,13 +18,10 @@ impl<'db> Inference<'db> {
     }
 
     fn shown(&self, ty: Type<'db>) -> Name {
-        let mut shown = ty
-            .display(self.db, &self.env)
-            .to_string()
-            .replace("float*", "float")
-            .replace("ag_tensor_", "Tensor")
-            .replace("ag_argument_", "Tensor")
-            .replace("ag_array_", "Array");
+        let mut shown = ty.display(self.db, &self.env).to_string().replace("float*", "float");
+        for placeholder in Placeholder::ALL {
+            shown = shown.replace(placeholder.class(), placeholder.shown());
+        }
         if shown.len() > MAX_SHOWN {
             let cut = (0..=MAX_SHOWN).rev().find(|at| shown.is_char_boundary(*at)).unwrap_or(0);
             shown.truncate(cut);
@@ -54,8 +52,9 @@ impl<'db> Inference<'db> {
             Type::TypeAlias(alias) => self.add(alias.value_type(self.db), fact),
             _ => {
                 // Assumed to be a Tensor, but possibly a structure of Tensors.
-                fact.unknown |= self.is_assumed(ty);
-                fact.argument |= self.is_class(ty, &["ag_argument_"]);
+                let placeholder = self.placeholder(ty);
+                fact.unknown |= placeholder.is_some();
+                fact.argument |= placeholder == Some(Placeholder::Argument);
                 if let Some(alternative) = self.alternative(ty)
                     && !fact.alternatives.contains(&alternative)
                 {
@@ -99,8 +98,13 @@ impl<'db> Inference<'db> {
         })
     }
 
-    fn is_assumed(&self, ty: Type<'db>) -> bool {
-        self.is_class(ty, &["ag_tensor_", "ag_argument_", "ag_array_"])
+    fn placeholder(&self, ty: Type<'db>) -> Option<Placeholder> {
+        match ty {
+            Type::NominalInstance(instance) => {
+                Placeholder::of_class(instance.class_name(self.db, &self.env).as_str())
+            }
+            _ => None,
+        }
     }
 
     fn is_class(&self, ty: Type<'db>, names: &[&str]) -> bool {
@@ -149,9 +153,14 @@ impl<'db> Inference<'db> {
                 }
                 _ => {}
             },
-            "__builtins__" if matches!(class.as_str(), "ag_tensor_" | "ag_argument_" | "ag_array_") => {
-                let library = if class == "ag_array_" { Library::Jax } else { Library::Tensorflow };
-                return Alternative::Tensor { kind: TensorKind::Tensor, dtype: None, library };
+            Placeholder::MODULE => {
+                if let Some(placeholder) = Placeholder::of_class(&class) {
+                    let library = match placeholder {
+                        Placeholder::Array => Library::Jax,
+                        Placeholder::Tensor | Placeholder::Argument => Library::Tensorflow,
+                    };
+                    return Alternative::Tensor { kind: TensorKind::Tensor, dtype: None, library };
+                }
             }
             "types" | "_typeshed" if class == "NoneType" => return Alternative::None,
             "tensorflow" | "keras" | "tf_keras" | "torch" | "jax" | "jaxlib" | "autograph" | "catalyst" => {

@@ -1,8 +1,10 @@
-//! Converts ty's types to annotations that are valid in other files: [`AssumedType`].
+//! Converts ty's types to type expressions that are valid in other files: [`AssumedType`].
 //!
-//! ty displays a type together with the definition of every class in it. The displayed text is parsed as an
-//! expression, each class is replaced by its full name, and literals are widened to their classes. A type without
-//! an annotation becomes `Any` or unknown.
+//! ty's generic types are not public, but their display is: text together with the definition of every class in
+//! it. The text is parsed as a Python expression and converted: each class gets its module and qualname, and literals
+//! are widened to their classes. A type without a type expression becomes `Any` or unknown.
+
+use std::sync::Arc;
 
 use ruff_db::files::File;
 use ruff_python_ast::name::Name;
@@ -14,24 +16,23 @@ use ty_python_semantic::types::{Type, TypeDefinition, TypeDetail};
 use super::{Inference, module_key};
 use ag_index::assumed::AssumedType;
 use ag_index::facts::{Alternative, Library};
-
-const ANY: &str = "{typing:Any}";
+use ag_index::type_expression::{Placeholder, TypeExpression};
 
 impl<'db> Inference<'db> {
-    /// The type of an expression, as an annotation.
+    /// The type of an expression.
     pub(super) fn assumed(&self, expression: &Expr) -> AssumedType {
         let mut assumed = AssumedType::default();
         if let Expr::Lambda(lambda) = expression {
             return self.callable_of_lambda(lambda);
         }
         if self.negates_tensor(expression) {
-            return AssumedType::class("tensorflow", "Tensor");
+            return AssumedType::of(TypeExpression::class("tensorflow", "Tensor"));
         }
         match self.type_of(expression) {
             Some(ty) => self.add_assumed(ty, &mut assumed),
             None => assumed.unknown = true,
         }
-        let is_vague = assumed.unknown || assumed.alternatives().any(|alternative| alternative.contains(ANY));
+        let is_vague = assumed.unknown || assumed.alternatives().iter().any(TypeExpression::mentions_any);
         match expression {
             Expr::Dict(dict) if is_vague => self.dict_of(dict).unwrap_or(assumed),
             _ => assumed,
@@ -41,9 +42,9 @@ impl<'db> Inference<'db> {
     /// `lambda x: x > 0` -> `Callable[..., Tensor]`.
     fn callable_of_lambda(&self, lambda: &ast::ExprLambda) -> AssumedType {
         let result = self.assumed(&lambda.body);
-        match result.is_empty() {
-            true => AssumedType::unknown(),
-            false => AssumedType::of(format!("{{typing:Callable}}[..., {}]", union_of(&result))),
+        match result.union().filter(|_| !result.is_empty()) {
+            Some(result) => AssumedType::of(TypeExpression::callable(result)),
+            None => AssumedType::unknown(),
         }
     }
 
@@ -55,9 +56,9 @@ impl<'db> Inference<'db> {
             keys.join(&self.assumed(item.key.as_ref()?));
             values.join(&self.assumed(&item.value));
         }
-        let is_known = |elements: &AssumedType| !elements.unknown && !elements.is_empty();
-        (is_known(&keys) && is_known(&values))
-            .then(|| AssumedType::of(format!("dict[{}, {}]", union_of(&keys), union_of(&values))))
+        let known = |elements: &AssumedType| elements.union().filter(|_| !elements.unknown);
+        let arguments = vec![known(&keys)?, known(&values)?];
+        Some(AssumedType::of(TypeExpression::generic(TypeExpression::builtin("dict"), arguments)))
     }
 
     /// Whether an expression is `not t` on a Tensor, which AutoGraph converts to an operator.
@@ -93,36 +94,36 @@ impl<'db> Inference<'db> {
             // Unreachable in this round, or contradictory: no evidence.
             Type::Never => {}
             Type::TypeAlias(alias) => self.add_assumed(alias.value_type(self.db), assumed),
-            Type::TypeIs(_) | Type::TypeGuard(_) => assumed.insert("bool"),
+            Type::TypeIs(_) | Type::TypeGuard(_) => assumed.insert(TypeExpression::builtin("bool")),
             Type::FunctionLiteral(_) | Type::ClassLiteral(_) | Type::ModuleLiteral(_) => {
                 match self.type_of_definition(ty).or_else(|| self.callable_returning(ty)) {
-                    Some(text) => assumed.insert(text),
+                    Some(alternative) => assumed.insert(alternative),
                     None => assumed.unknown = true,
                 }
             }
             Type::BoundMethod(_) | Type::Callable(_) => match self.callable_returning(ty) {
-                Some(text) => assumed.insert(text),
+                Some(alternative) => assumed.insert(alternative),
                 None => assumed.unknown = true,
             },
-            _ => match self.annotation(ty) {
-                Some(text) => assumed.insert(text),
+            _ => match self.type_expression(ty) {
+                Some(alternative) => assumed.insert(alternative),
                 None => assumed.unknown = true,
             },
         }
     }
 
-    /// `TypeOf[module.function]`: the annotation for the type of a function or class object.
-    pub(super) fn type_of_definition(&self, ty: Type<'db>) -> Option<String> {
+    /// `TypeOf[module.function]`: the type of a function or class object.
+    pub(super) fn type_of_definition(&self, ty: Type<'db>) -> Option<TypeExpression> {
         let definition = ty.definition(self.db, &self.env)?;
         let name = match definition {
-            TypeDefinition::Module(module) => format!("{{{}:}}", module.name(self.db)),
+            TypeDefinition::Module(module) => TypeExpression::class(module.name(self.db).as_str(), ""),
             _ => self.full_name(&definition)?,
         };
-        Some(format!("{{ty_extensions:TypeOf}}[{name}]"))
+        Some(TypeExpression::generic(TypeExpression::class("ty_extensions", "TypeOf"), vec![name]))
     }
 
-    /// `{module:qualname}` of a class or function that other files can name.
-    fn full_name(&self, definition: &TypeDefinition<'db>) -> Option<String> {
+    /// A class or function that other files can name.
+    fn full_name(&self, definition: &TypeDefinition<'db>) -> Option<TypeExpression> {
         let definition = *definition.definition()?;
         let file = definition.file(self.db);
         let range = definition
@@ -132,7 +133,7 @@ impl<'db> Inference<'db> {
             )
             .range();
         let qualname = self.qualname(file, range)?;
-        Some(format!("{{{}:{qualname}}}", module_key(self.db, file)))
+        Some(TypeExpression::class(&module_key(self.db, file), &qualname))
     }
 
     /// The dotted name of the definition whose name is at `range`; `None` if it is local to a function.
@@ -156,21 +157,25 @@ impl<'db> Inference<'db> {
     }
 
     /// `Callable[..., T]`, for a local function, which other code cannot name.
-    fn callable_returning(&self, ty: Type<'db>) -> Option<String> {
-        let result = self.annotation_of_part(ty, |label| {
+    fn callable_returning(&self, ty: Type<'db>) -> Option<TypeExpression> {
+        let result = self.part_of_display(ty, |label| {
             let arrow = after_parameters(label)?;
             // Padding keeps the offsets in the text unchanged.
             Some(format!("({:1$}{2})", "", arrow.saturating_sub(1), label.get(arrow..)?))
         })?;
-        Some(format!("{{typing:Callable}}[..., {result}]"))
+        Some(TypeExpression::callable(result))
     }
 
-    fn annotation(&self, ty: Type<'db>) -> Option<String> {
-        self.annotation_of_part(ty, |label| Some(label.to_owned()))
+    fn type_expression(&self, ty: Type<'db>) -> Option<TypeExpression> {
+        self.part_of_display(ty, |label| Some(label.to_owned()))
     }
 
-    /// The annotation for the part of the displayed type that `part` selects.
-    fn annotation_of_part(&self, ty: Type<'db>, part: impl Fn(&str) -> Option<String>) -> Option<String> {
+    /// Converts the part of the displayed type that `part` selects.
+    fn part_of_display(
+        &self,
+        ty: Type<'db>,
+        part: impl Fn(&str) -> Option<String>,
+    ) -> Option<TypeExpression> {
         let details = ty.display(self.db, &self.env).to_string_parts();
         let mut names: FxHashMap<TextRange, Type<'db>> = FxHashMap::default();
         for (range, detail) in details.targets.iter().zip(&details.details) {
@@ -181,82 +186,77 @@ impl<'db> Inference<'db> {
         // ty displays a float that is not an int as `float*`. The blank keeps the offsets unchanged.
         let label = details.label.replace("float*", "float ").replace("complex*", "complex ");
         let parsed = ruff_python_parser::parse_expression(&part(&label)?).ok()?;
-        let text = self.rewrite(parsed.expr(), &names)?;
-        (text != ANY).then_some(text)
+        self.convert(parsed.expr(), &names).filter(|converted| !converted.is_any())
     }
 
-    fn rewrite(&self, expression: &Expr, names: &FxHashMap<TextRange, Type<'db>>) -> Option<String> {
+    fn convert(&self, expression: &Expr, names: &FxHashMap<TextRange, Type<'db>>) -> Option<TypeExpression> {
         if let Some(ty) = names.get(&expression.range())
-            && let Some(text) = self.rewrite_name(*ty, expression)
+            && let Some(name) = self.convert_name(*ty, expression)
         {
-            return Some(text);
+            return Some(name);
         }
         Some(match expression {
-            Expr::NoneLiteral(_) => "None".to_owned(),
-            Expr::EllipsisLiteral(_) => "...".to_owned(),
+            Expr::NoneLiteral(_) => TypeExpression::none(),
+            Expr::EllipsisLiteral(_) => TypeExpression::Ellipsis,
             Expr::Name(name) => match name.id.as_str() {
-                "Unknown" | "Any" | "Todo" | "Never" | "Divergent" | "LiteralString" => ANY.to_owned(),
+                "Unknown" | "Any" | "Todo" | "Never" | "Divergent" | "LiteralString" => TypeExpression::any(),
                 _ => return None,
             },
             Expr::Subscript(subscript) => {
                 if subscript.value.as_name_expr().is_some_and(|name| name.id == "Literal") {
                     return widened(&subscript.slice).or_else(|| self.enum_class(&subscript.slice, names));
                 }
-                let value = self.rewrite(&subscript.value, names)?;
-                format!("{value}[{}]", self.rewrite(&subscript.slice, names)?)
-            }
-            Expr::Tuple(tuple) => {
-                let elements: Option<Vec<_>> =
-                    tuple.elts.iter().map(|element| self.rewrite(element, names)).collect();
-                match elements?.as_slice() {
-                    [] => "()".to_owned(),
-                    elements => elements.join(", "),
-                }
+                let arguments = match &*subscript.slice {
+                    Expr::Tuple(tuple) => &tuple.elts,
+                    argument => std::slice::from_ref(argument),
+                };
+                let class = self.convert(&subscript.value, names)?;
+                let arguments: Option<_> = arguments.iter().map(|it| self.convert(it, names)).collect();
+                TypeExpression::generic(class, arguments?)
             }
             Expr::BinOp(ast::ExprBinOp { left, op: Operator::BitOr, right, .. }) => {
-                let (left, right) = (self.rewrite(left, names)?, self.rewrite(right, names)?);
-                if left == right { left } else { format!("{left} | {right}") }
+                let (left, right) = (self.convert(left, names)?, self.convert(right, names)?);
+                if left == right { left } else { TypeExpression::union([left, right]) }
             }
             // Intersections keep their first part.
-            Expr::BinOp(ast::ExprBinOp { left, op: Operator::BitAnd, .. }) => self.rewrite(left, names)?,
-            Expr::Starred(starred) => format!("*{}", self.rewrite(&starred.value, names)?),
+            Expr::BinOp(ast::ExprBinOp { left, op: Operator::BitAnd, .. }) => self.convert(left, names)?,
+            Expr::Starred(starred) => {
+                TypeExpression::Unpacked(Arc::new(self.convert(&starred.value, names)?))
+            }
             _ => return None,
         })
     }
 
     /// `Literal[Mode.FAST, Mode.SLOW]` -> `Mode`.
-    fn enum_class(&self, slice: &Expr, names: &FxHashMap<TextRange, Type<'db>>) -> Option<String> {
+    fn enum_class(&self, slice: &Expr, names: &FxHashMap<TextRange, Type<'db>>) -> Option<TypeExpression> {
         let first = match slice {
             Expr::Tuple(tuple) => tuple.elts.first()?,
             other => other,
         };
-        self.rewrite(&first.as_attribute_expr()?.value, names)
+        self.convert(&first.as_attribute_expr()?.value, names)
     }
 
-    fn rewrite_name(&self, ty: Type<'db>, expression: &Expr) -> Option<String> {
+    fn convert_name(&self, ty: Type<'db>, expression: &Expr) -> Option<TypeExpression> {
         match ty {
-            Type::Dynamic(_) | Type::Divergent(_) | Type::Never | Type::TypeVar(_) => Some(ANY.to_owned()),
+            Type::Dynamic(_) | Type::Divergent(_) | Type::Never | Type::TypeVar(_) => {
+                Some(TypeExpression::any())
+            }
             Type::SpecialForm(_) => None,
             _ if matches!(expression, Expr::Name(_) | Expr::Attribute(_)) => {
                 let definition = ty.definition(self.db, &self.env)?;
                 let name = self.full_name(&definition)?;
-                // Builtins are visible everywhere.
-                Some(match name.strip_prefix("{builtins:").and_then(|rest| rest.strip_suffix('}')) {
-                    Some(builtin) => builtin.to_owned(),
-                    None => name,
+                let TypeExpression::Class(class) = &name else { return Some(name) };
+                Some(match class.module.as_str() {
+                    "builtins" => TypeExpression::Builtin(class.qualname.clone()),
+                    Placeholder::MODULE => {
+                        Placeholder::of_class(&class.qualname).map_or(name, TypeExpression::Placeholder)
+                    }
+                    _ => name,
                 })
             }
             _ => None,
         }
     }
-}
-
-fn union_of(assumed: &AssumedType) -> String {
-    let mut parts: Vec<&str> = assumed.alternatives().map(Name::as_str).collect();
-    if assumed.unknown {
-        parts.push(ANY);
-    }
-    parts.join(" | ")
 }
 
 /// The start of the result in `def step(x: int) -> bool` or `(x: int) -> bool`.
@@ -281,7 +281,7 @@ fn after_parameters(label: &str) -> Option<usize> {
 }
 
 /// `Literal[1, 2]` -> `int`: other calls may pass other values.
-fn widened(slice: &Expr) -> Option<String> {
+fn widened(slice: &Expr) -> Option<TypeExpression> {
     let first = match slice {
         Expr::Tuple(tuple) => tuple.elts.first()?,
         other => other,
@@ -293,5 +293,5 @@ fn widened(slice: &Expr) -> Option<String> {
         Expr::BytesLiteral(_) => "bytes",
         _ => return None,
     };
-    Some(class.to_owned())
+    Some(TypeExpression::builtin(class))
 }

@@ -8,6 +8,7 @@ use ty_python_semantic::{ImportAliasResolution, definitions_for_attribute, defin
 use super::{Inference, locate};
 use ag_index::answers::{ArgumentPlace, Target};
 use ag_index::assumed::AssumedType;
+use ag_index::type_expression::TypeExpression;
 use ag_syntax::imports::Imports;
 use ruff_db::files::FileRange;
 
@@ -176,14 +177,10 @@ impl<'db> Inference<'db> {
     pub(super) fn elements(&self, iterable: &Expr) -> AssumedType {
         let mut elements = AssumedType::default();
         for alternative in self.assumed(iterable).alternatives() {
-            let parts = alternative
-                .split_once('[')
-                .filter(|(class, _)| matches!(*class, "list" | "tuple"))
-                .and_then(|(_, arguments)| arguments.strip_suffix(']'))
-                .map(split_arguments);
-            match parts {
-                Some(parts) => {
-                    parts.iter().filter(|part| *part != "...").for_each(|part| elements.insert(part))
+            match alternative.arguments_of("list").or_else(|| alternative.arguments_of("tuple")) {
+                Some(arguments) => {
+                    let types = arguments.iter().filter(|it| **it != TypeExpression::Ellipsis);
+                    types.for_each(|it| elements.insert(it.clone()));
                 }
                 None => elements.unknown = true,
             }
@@ -199,37 +196,33 @@ impl<'db> Inference<'db> {
     ) -> Vec<(ArgumentPlace, AssumedType)> {
         let mut assumed = AssumedType::default();
         self.add_assumed(receiver, &mut assumed);
-        let elements: Vec<String> = assumed
-            .alternatives()
-            .filter_map(|alternative| {
-                let (_, arguments) = alternative.split_once('[')?;
-                Some(arguments.strip_suffix(']')?.to_owned())
-            })
-            .collect();
-        let [element] = elements.as_slice() else { return Vec::new() };
+        let mut elements = assumed.alternatives().iter().filter_map(|alternative| match alternative {
+            TypeExpression::Generic(generic) => Some(&generic.1),
+            _ => None,
+        });
+        let (Some([element]), None) = (elements.next().map(Vec::as_slice), elements.next()) else {
+            return Vec::new();
+        };
         // A tuple element is unpacked into the function's parameters.
-        let spread =
-            element.strip_prefix("tuple[").and_then(|rest| rest.strip_suffix(']')).map(split_arguments);
-        let mut types = match spread {
-            Some(parts) if !parts.iter().any(|part| part == "...") => parts,
-            _ => vec![element.clone()],
+        let types = match element.arguments_of("tuple") {
+            Some(parts) if !parts.contains(&TypeExpression::Ellipsis) => parts,
+            _ => std::slice::from_ref(element),
         };
         if let Some(attribute) = call.func.as_attribute_expr()
             && matches!(attribute.attr.as_str(), "reduce" | "scan")
         {
             // `reduce(state, f)`: f(state, element).
             let state = call.arguments.args.first().map(|state| self.assumed(state));
-            let element = AssumedType::of(element);
+            let element = AssumedType::of(element.clone());
             return [state.unwrap_or_else(AssumedType::unknown), element]
                 .into_iter()
                 .enumerate()
                 .map(|(position, assumed)| (ArgumentPlace::Position(position as u32), assumed))
                 .collect();
         }
-        types
-            .drain(..)
-            .enumerate()
-            .map(|(position, text)| (ArgumentPlace::Position(position as u32), AssumedType::of(text)))
+        (0..)
+            .zip(types)
+            .map(|(position, element)| (ArgumentPlace::Position(position), AssumedType::of(element.clone())))
             .collect()
     }
 }
@@ -245,27 +238,6 @@ pub(super) fn applied_by_builtin(call: &ast::ExprCall) -> Option<(&Expr, &[Expr]
         "sorted" | "min" | "max" => Some((&call.arguments.find_keyword("key")?.value, arguments.get(..1)?)),
         _ => None,
     }
-}
-
-/// Splits `a, b[c, d]` at the commas outside brackets.
-fn split_arguments(text: &str) -> Vec<String> {
-    let (mut depth, mut parts, mut current) = (0usize, Vec::new(), String::new());
-    for c in text.chars() {
-        match c {
-            '[' | '{' | '(' => depth += 1,
-            ']' | '}' | ')' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                parts.push(std::mem::take(&mut current).trim().to_owned());
-                continue;
-            }
-            _ => {}
-        }
-        current.push(c);
-    }
-    if !current.trim().is_empty() {
-        parts.push(current.trim().to_owned());
-    }
-    parts
 }
 
 /// The function that a wrapper call applies to its arguments, and the number of positional arguments of the

@@ -1,4 +1,4 @@
--- Whether the program that `vim.lsp.config` names can be started, and what to do where it cannot.
+-- Checks whether the program that `vim.lsp.config` names exists, and advises how to install it.
 
 local M = {}
 
@@ -22,9 +22,9 @@ function M.is_missing(command)
 end
 
 --- Warns once, if the server is enabled and cannot be started.
----@return boolean done nothing is left to say
+---@return boolean done whether the check is complete
 function M.warn_if_missing()
-  -- Neovim 0.11 does not tell what is enabled; there, whoever loads the plugin is taken to want the server.
+  -- Neovim 0.11 has no such query; a user who loads the plugin presumably uses the server.
   if vim.lsp.is_enabled and not vim.lsp.is_enabled('ag_lsp') then
     return false
   end

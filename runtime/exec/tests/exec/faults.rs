@@ -146,12 +146,12 @@ func @main(%n.0: int = argument "n") -> (int) {
     }
   return %1
 }"#;
-    let said = Rc::default();
-    let mut host = Recorder(Rc::clone(&said));
+    let events = Rc::default();
+    let mut host = Recorder(Rc::clone(&events));
     let results = plan(program).run(vec![Value::Int(2)], &mut host).unwrap();
     assert_eq!(results[0].to_string(), "20");
     let wanted = ["round 0 0.5 True None", "callback 3 of 2", "round 1 0.5 True None", "callback 3 of 2"];
-    assert_eq!(*said.borrow(), wanted);
+    assert_eq!(*events.borrow(), wanted);
     let error = plan(program).run(vec![Value::Int(3)], &mut host).unwrap_err();
     assert_eq!(error.fault.to_string(), "two is too many");
     let error = run(program, vec![Value::Int(1)]).unwrap_err();

@@ -1,6 +1,6 @@
 //! Graphs written as text, executed, and compared with the expected results.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod aten;
 mod control;

@@ -1,4 +1,4 @@
-//! Additions are in place exactly when nobody else owns the memory.
+//! Additions are in place exactly when the memory has no other owner.
 
 use super::{numbers, run, shown, tensor};
 use ag_exec::Value;

@@ -1,6 +1,6 @@
 //! Gradients that are executed and compared with finite differences.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod calls;
 mod differences;

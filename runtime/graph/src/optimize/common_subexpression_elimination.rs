@@ -1,5 +1,5 @@
-//! CommonSubexpressionElimination subexpression elimination: a node is replaced by an earlier visible node with the same operation
-//! and operands.
+//! Common subexpression elimination: a node is replaced by an earlier visible node with the same operation and
+//! operands.
 
 use std::collections::{HashMap, HashSet};
 

@@ -128,7 +128,7 @@ impl Live {
     }
 }
 
-/// Index of a loop's body region, and the number of operands and parameters alive the carried values.
+/// Index of a loop's body region, and the number of operands and parameters before the carried values.
 struct LoopLayout {
     body: usize,
     bounds: usize,

@@ -12,7 +12,7 @@
 //! - `loop_invariant_code_motion`: nodes computed again in each iteration
 //! - `dead_code_elimination`: unused nodes
 //!
-//! Values that [`escape`](crate::ir::escape) are neither merged nor moved.
+//! Values that escape ([`crate::ir::escape`]) are neither merged nor moved.
 
 mod algebraic_simplification;
 mod common_subexpression_elimination;

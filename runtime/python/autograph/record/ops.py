@@ -50,7 +50,7 @@ class Raise(NamedTuple):
 
 
 class Callback(NamedTuple):
-    """Calls the Python function with this number."""
+    """Calls the Python function with this index."""
 
     number: int
     prints: bool = False

@@ -26,7 +26,7 @@ TRACING = threading.RLock()
 
 
 class Trace:
-    """One graph of a function, with what is needed to run it in place of the function."""
+    """One graph of a function. It can be run in place of the function."""
 
     def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=()):
         recursive = {}

@@ -96,3 +96,24 @@ fn an_unconverted_function_has_a_reason() {
     assert_eq!(client.request("ag-lsp/convertedDocument", unknown), json!(null));
     client.finish();
 }
+
+/// JAX does not convert: the converted document says so in its first line, and its map takes that line into account.
+#[test]
+fn code_that_is_only_traced_is_shown_with_a_note() {
+    const TRACED: &str = "import jax\n\n\n@jax.jit\ndef f(x):\n    return x * 2\n";
+    let workspace = Workspace::new(&[]);
+    let uri = workspace.uri("m.py");
+    let mut client = workspace.start(pulls());
+    client.open(&uri, TRACED);
+    let converted = client
+        .request("ag-lsp/convertedDocument", json!({ "textDocument": { "uri": uri }, "function": "f" }));
+    let text = converted["text"].as_str().unwrap();
+    assert!(text.starts_with("# JAX traces this code and does not convert it."), "{text}");
+    let definition = client.request(
+        "textDocument/definition",
+        at(converted["uri"].as_str().unwrap(), &text.replace("x * 2", "▮x * 2")),
+    );
+    let start = at(&uri, &TRACED.replace("x * 2", "▮x * 2"))["position"].clone();
+    assert_eq!(definition["range"]["start"], start);
+    client.finish();
+}

@@ -1,4 +1,4 @@
-//! Requests while the analysis is under way are answered from what is known, and refreshed when more is.
+//! Requests during the analysis are answered from the last results, and refreshed when there are new ones.
 
 use serde_json::json;
 
@@ -18,9 +18,9 @@ def f(x):
     return -x
 ";
 
-/// A client that does not wait, and can be told to repeat its requests.
-fn impatient(workspace: &Workspace) -> Client {
-    let mut client = workspace.client_with(Timing::impatient());
+/// A client that does not wait for the analysis, and supports refresh requests.
+fn client_without_waiting(workspace: &Workspace) -> Client {
+    let mut client = workspace.client_with(Timing::never_wait());
     let refreshes = json!({ "refreshSupport": true });
     let capabilities = json!({
         "textDocument": { "diagnostic": {} },
@@ -49,10 +49,10 @@ fn a_large_folder_is_loaded_after_its_open_files() {
     files.push(("library.py", LIBRARY));
     let workspace = Workspace::new(&files);
     let uri = workspace.uri("m7.py");
-    let mut client = impatient(&workspace);
+    let mut client = client_without_waiting(&workspace);
     client.open(&uri, MODEL);
     complete_diagnostics(&mut client, &uri, &["AG501"]);
-    // The text that was edited while the folder was loaded is the one that counts.
+    // The edits made while the folder was loaded are not lost.
     client.edit(&uri, 2, [5, 7, 5, 16], "True");
     complete_diagnostics(&mut client, &uri, &[]);
     client.edit(&uri, 3, [5, 7, 5, 11], "double(x)");
@@ -65,7 +65,7 @@ fn a_large_folder_is_loaded_after_its_open_files() {
 fn a_request_does_not_wait_for_the_analysis_of_an_edit() {
     let workspace = Workspace::new(&[("library.py", LIBRARY)]);
     let uri = workspace.uri("m.py");
-    let mut client = impatient(&workspace);
+    let mut client = client_without_waiting(&workspace);
     client.open(&uri, MODEL);
     for version in 2..40 {
         client.edit(&uri, version, [5, 4, 5, 4], if version % 3 == 0 { "\n" } else { " " });

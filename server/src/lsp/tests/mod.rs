@@ -88,7 +88,7 @@ impl Workspace {
 
     /// A client of a new server, before `initialize`.
     pub(super) fn client(&self) -> Client {
-        self.client_with(Timing::unhurried())
+        self.client_with(Timing::always_wait())
     }
 
     pub(super) fn client_with(&self, timing: Timing) -> Client {

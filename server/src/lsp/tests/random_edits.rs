@@ -51,8 +51,8 @@ fn edit(client: &mut Client, uri: &str, version: usize, text: &mut String, rando
     text.replace_range(start..end, piece);
 }
 
-/// While the analysis is under way, results of the last run are combined with the new text. Every answer is a result or
-/// says that the text was modified, and in the end the answers are complete.
+/// During the analysis, results of the last run are combined with the new text. Every answer is a result or
+/// `ContentModified`, and the final answers are complete.
 #[test]
 fn requests_during_the_analysis_have_answers() {
     const CONTENT_MODIFIED: i64 = -32801;
@@ -61,7 +61,7 @@ fn requests_during_the_analysis_have_answers() {
         let mut text = std::fs::read_to_string(&example).unwrap();
         let workspace = Workspace::new(&[]);
         let uri = workspace.uri(example.file_name().unwrap().to_str().unwrap());
-        let mut client = workspace.client_with(Timing::impatient());
+        let mut client = workspace.client_with(Timing::never_wait());
         let capabilities = json!({
             "general": { "positionEncodings": ["utf-8"] },
             "textDocument": { "diagnostic": {} },

@@ -141,7 +141,7 @@ fn the_server_exits_when_the_client_disconnects() {
     let (input, output) = tokio::io::split(server_end);
     let cwd = SystemPathBuf::from_path_buf(workspace.path()).unwrap();
     drop(client_end);
-    let shut_down = workspace.runtime.block_on(crate::lsp::serve(input, output, cwd, Timing::unhurried()));
+    let shut_down = workspace.runtime.block_on(crate::lsp::serve(input, output, cwd, Timing::always_wait()));
     assert!(!shut_down);
 }
 

@@ -161,7 +161,7 @@ fn variance(r: &mut Rule, g: Expr) -> Option<()> {
     Some(())
 }
 
-/// Distributes the gradient evenly_to_extrema over the elements equal to the extremum.
+/// Distributes the gradient evenly over the elements equal to the extremum.
 fn evenly_to_extrema(r: &mut Rule, dims: &[usize], keeps: bool) -> Option<()> {
     let g = r.g()?;
     let g = r.put(g);

@@ -1,0 +1,186 @@
+//! What the body of a function tells of a parameter that is assumed to be a Tensor because nothing else is known.
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{self as ast, Expr, Operator};
+
+use super::FunctionContext;
+use ag_db::diagnostic::Diagnostic;
+use ag_index::assumptions::{Parameter, Source};
+use ag_index::dialect::RootKind;
+
+/// Functions of the frameworks that also take Python numbers and sequences in the first place.
+const TAKE_NUMBERS: [&str; 20] = [
+    "Variable",
+    "arange",
+    "array",
+    "as_tensor",
+    "asarray",
+    "broadcast_to",
+    "cast",
+    "constant",
+    "convert_to_tensor",
+    "empty",
+    "eye",
+    "full",
+    "is_tensor",
+    "linspace",
+    "ones",
+    "print",
+    "range",
+    "tensor",
+    "tree_map",
+    "zeros",
+];
+
+/// Attributes of Tensors that numbers, sequences and dictionaries do not have.
+const OF_TENSORS: [&str; 33] = [
+    "T",
+    "abs",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "astype",
+    "at",
+    "clone",
+    "cpu",
+    "cuda",
+    "detach",
+    "device",
+    "dim",
+    "dtype",
+    "flatten",
+    "item",
+    "max",
+    "mean",
+    "min",
+    "ndim",
+    "norm",
+    "numpy",
+    "permute",
+    "requires_grad",
+    "reshape",
+    "shape",
+    "size",
+    "squeeze",
+    "std",
+    "sum",
+    "to",
+    "view",
+];
+
+/// Methods and unpacking that only containers support: `x.items()`, `f(*x)`.
+const OF_CONTAINERS: [&str; 5] = ["append", "get", "items", "keys", "values"];
+
+/// Whether a diagnostic rests on a parameter that is assumed to be a Tensor, and that the body does not use as one:
+/// `if decay > 0:` in a function that may as well be called with a number.
+pub(super) fn rests_on_unconfirmed(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
+    // `jax.jit` traces numbers, TorchScript requires annotations for them, and libraries call the other roots
+    // with Tensors.
+    let takes_numbers = matches!(
+        ctx.stage.root,
+        Some(
+            RootKind::Function
+                | RootKind::Convert
+                | RootKind::TorchCompile
+                | RootKind::TorchExport
+                | RootKind::Configured
+        )
+    );
+    let assumed = |parameter: &&Parameter| {
+        parameter.source == Source::Assumption
+            && parameter.why.iter().any(|step| diagnostic.why.contains(step))
+    };
+    takes_numbers
+        && ctx
+            .stage
+            .parameters
+            .iter()
+            .filter(assumed)
+            .any(|parameter| !is_used_as_tensor(ctx, &parameter.name))
+}
+
+/// Whether an expression of the body treats the parameter as a Tensor: `torch.sin(x)`, `x.shape`, `x @ w`, `x[:, 0]`,
+/// `self.layer(x)`.
+fn is_used_as_tensor(ctx: &FunctionContext, parameter: &Name) -> bool {
+    ctx.expressions().into_iter().any(|expression| match expression {
+        Expr::Call(call) => {
+            let tensors = match ctx.resolve(&call.func) {
+                Some(name) => is_of_framework(&name),
+                None => is_layer(&call.func),
+            };
+            tensors && call.arguments.args.iter().any(|argument| computes(argument, parameter))
+        }
+        Expr::Attribute(attribute) => {
+            is(&attribute.value, parameter) && OF_TENSORS.contains(&attribute.attr.as_str())
+        }
+        Expr::BinOp(ast::ExprBinOp { left, op: Operator::MatMult, right, .. }) => {
+            computes(left, parameter) || computes(right, parameter)
+        }
+        Expr::Subscript(subscript) => {
+            is(&subscript.value, parameter)
+                && subscript.slice.as_tuple_expr().is_some_and(|tuple| {
+                    tuple.elts.iter().any(|element| {
+                        element.is_slice_expr()
+                            || element.is_ellipsis_literal_expr()
+                            || element.is_none_literal_expr()
+                    })
+                })
+        }
+        _ => false,
+    })
+}
+
+/// Whether the body treats the parameter as a container of values: `f(*x)`, `x.items()`, `x["key"]`.
+pub(super) fn is_container(ctx: &FunctionContext, parameter: &Name) -> bool {
+    ctx.expressions().into_iter().any(|expression| match expression {
+        Expr::Starred(starred) => is(&starred.value, parameter),
+        Expr::Call(call) => call
+            .arguments
+            .keywords
+            .iter()
+            .any(|keyword| keyword.arg.is_none() && is(&keyword.value, parameter)),
+        Expr::Attribute(attribute) => {
+            is(&attribute.value, parameter) && OF_CONTAINERS.contains(&attribute.attr.as_str())
+        }
+        Expr::Subscript(subscript) => {
+            is(&subscript.value, parameter) && subscript.slice.is_string_literal_expr()
+        }
+        _ => false,
+    })
+}
+
+fn is(expression: &Expr, parameter: &Name) -> bool {
+    expression.as_name_expr().is_some_and(|name| name.id == *parameter)
+}
+
+/// The parameter, or arithmetic on it.
+fn computes(expression: &Expr, parameter: &Name) -> bool {
+    match expression {
+        Expr::BinOp(operation) => {
+            computes(&operation.left, parameter) || computes(&operation.right, parameter)
+        }
+        Expr::UnaryOp(operation) => computes(&operation.operand, parameter),
+        Expr::Compare(compare) => {
+            computes(&compare.left, parameter)
+                || compare.comparators.iter().any(|side| computes(side, parameter))
+        }
+        _ => is(expression, parameter),
+    }
+}
+
+fn is_of_framework(name: &str) -> bool {
+    let (package, function) = (name.split('.').next(), name.rsplit('.').next());
+    matches!(package, Some("torch" | "tensorflow" | "jax" | "keras" | "tf_keras"))
+        && function.is_some_and(|function| !TAKE_NUMBERS.contains(&function))
+}
+
+/// `self.layer`, `self.layers[0]`, `layer`: what is called with Tensors in a model.
+fn is_layer(function: &Expr) -> bool {
+    match function {
+        Expr::Attribute(attribute) => is_layer(&attribute.value),
+        Expr::Subscript(subscript) => is_layer(&subscript.value),
+        Expr::Name(name) => name.id == "self",
+        _ => false,
+    }
+}

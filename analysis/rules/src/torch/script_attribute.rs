@@ -1,0 +1,119 @@
+//! Attributes that have no type in TorchScript.
+
+use ruff_text_size::Ranged;
+use ruff_text_size::TextRange;
+
+use super::super::FunctionContext;
+use super::super::declare::declare_rule;
+use super::script_class::{self, Initial};
+use super::script_paths::Compiled;
+use super::{is_under_script_test, scripts};
+
+declare_rule! {
+    /// ## What it does
+    /// Reports uses of an attribute of `self` whose value has no type in TorchScript: an empty list or dictionary, a
+    /// list or dictionary of modules or of values of different types, a set.
+    ///
+    /// ## Why is this bad?
+    /// The types of attributes are inferred from their values when the module is compiled, unless the body of the class
+    /// declares them. An annotation in `__init__` is ignored. The attribute is left out, and its use fails.
+    ///
+    /// ## Example
+    /// ```python
+    /// import torch
+    /// from torch import nn
+    ///
+    /// class Recorder(nn.Module):
+    ///     def __init__(self):
+    ///         super().__init__()
+    ///         self.seen = []
+    ///
+    ///     def forward(self, x: torch.Tensor):
+    ///         self.seen.append(x)
+    ///         return x
+    ///
+    /// torch.jit.script(Recorder())
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// from typing import List
+    ///
+    /// import torch
+    /// from torch import nn
+    ///
+    /// class Recorder(nn.Module):
+    ///     seen: List[torch.Tensor]
+    ///
+    ///     def __init__(self):
+    ///         super().__init__()
+    ///         self.seen = []
+    ///
+    ///     def forward(self, x: torch.Tensor):
+    ///         self.seen.append(x)
+    ///         return x
+    ///
+    /// torch.jit.script(Recorder())
+    /// ```
+    /// Modules belong in an `nn.ModuleList` or `nn.ModuleDict`.
+    ///
+    /// ## What torch reports
+    /// `RuntimeError: Module 'Recorder' has no attribute 'seen' (This attribute exists on the Python module, but we
+    /// failed to convert Python type: 'list' to a TorchScript type. List trace inputs must have elements.`
+    pub(crate) static SCRIPT_ATTRIBUTE = {
+        code: "AG541", name: "script-attribute",
+        summary: "an attribute has no type in TorchScript",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Torch], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    if !scripts(ctx) {
+        return;
+    }
+    let Some(class) = script_class::of_method(ctx).filter(|class| class.is_complete) else { return };
+    let compiled = Compiled::of(ctx);
+    let mut reported: Vec<&str> = Vec::new();
+    for expression in ctx.expressions() {
+        let Some(name) = script_class::attribute_of_self(ctx, expression) else { continue };
+        let Some(attribute) = class.attributes.get(name) else { continue };
+        let [initial] = attribute.initial.as_slice() else { continue };
+        let only_here = attribute.mentioned_by.iter().all(|method| *method == ctx.def().name.id);
+        let (what, help) = match initial {
+            Initial::EmptyList if only_here => {
+                ("an empty list", format!("declare it in the body of the class: `{name}: List[Tensor]`"))
+            }
+            Initial::EmptyDict if only_here => (
+                "an empty dictionary",
+                format!("declare it in the body of the class: `{name}: Dict[str, Tensor]`"),
+            ),
+            Initial::Modules => {
+                ("a Python container of modules", "use `nn.ModuleList` or `nn.ModuleDict`".to_owned())
+            }
+            Initial::Mixed if only_here => {
+                ("a container of values of different types", "use values of one type".to_owned())
+            }
+            Initial::Set if only_here => ("a set", "use a list".to_owned()),
+            _ => continue,
+        };
+        let range: TextRange = expression.range();
+        if attribute.annotation.is_some()
+            || attribute.is_constant
+            || reported.contains(&name.as_str())
+            || !compiled.contains(range)
+            || is_under_script_test(ctx, range)
+        {
+            continue;
+        }
+        reported.push(name.as_str());
+        ctx.report(
+            &SCRIPT_ATTRIBUTE,
+            expression,
+            format!("`self.{name}` is {what}, which has no type in TorchScript"),
+        )
+        .help(help)
+        .emit();
+    }
+}

@@ -1,0 +1,380 @@
+//! The attributes of a file's classes as TorchScript sees them: which are constants, which are annotated, and what
+//! the constructor assigns.
+//!
+//! ```python
+//! class Block(nn.Module):
+//!     __constants__ = ["groups"]           # constant
+//!     scale: Final[float]                  # constant
+//!     bias: Optional[Tensor]               # annotated
+//!
+//!     def __init__(self):
+//!         self.cache = None                # `None` for ever: its type is inferred from the value
+//! ```
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use rustc_hash::FxHashMap;
+
+use super::super::FunctionContext;
+use ag_db::{Db, Document, text};
+use ag_index::facts::Alternative;
+use ag_index::index::tree;
+use ag_staging::queries;
+use ag_syntax::imports::Imports;
+use ruff_text_size::Ranged;
+
+/// A class of the file, without positions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct ModuleClass {
+    /// Every base is `nn.Module`, `object`, or such a class of the file, so the attributes are complete.
+    pub is_complete: bool,
+    /// The base outside the file that is not `nn.Module`: `torch.nn.Conv1d`.
+    pub library_base: Option<Name>,
+    pub attributes: FxHashMap<Name, Attribute>,
+    /// Its methods and their last decorators' names, bases included.
+    pub methods: Vec<Name>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Attribute {
+    /// `Final`, or listed in `__constants__`.
+    pub is_constant: bool,
+    /// The annotation in the body of the class.
+    pub annotation: Option<Name>,
+    /// What the constructor assigns, by kind, without repetitions.
+    pub initial: Vec<Initial>,
+    /// The methods other than the constructor that mention it.
+    pub mentioned_by: Vec<Name>,
+}
+
+/// A value that a constructor assigns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Initial {
+    None,
+    EmptyList,
+    EmptyDict,
+    /// A list, tuple or dictionary of `nn` modules.
+    Modules,
+    /// A list or dictionary of literals of different types.
+    Mixed,
+    Set,
+    Bool,
+    Int,
+    Float,
+    Str,
+    Other,
+}
+
+impl Attribute {
+    pub(super) fn is_optional(&self) -> bool {
+        self.annotation.as_deref().is_some_and(is_optional)
+    }
+}
+
+/// `Optional[Tensor]`, `Tensor | None`, `Union[Tensor, None]`.
+pub(super) fn is_optional(annotation: &str) -> bool {
+    let text = annotation.trim_matches(['"', '\'']);
+    text.starts_with("Optional[")
+        || text.starts_with("typing.Optional[")
+        || text.split('|').any(|part| part.trim() == "None") && !text.contains('[')
+}
+
+/// Whether an attribute of `self`, or of a module of `torch.nn`, is declared `Optional`: `self.bias`,
+/// `self.conv.bias`.
+pub(super) fn is_optional_attribute(ctx: &FunctionContext, expression: &Expr) -> bool {
+    let Expr::Attribute(attribute) = expression else { return false };
+    let Some(name) = attribute_of_self(ctx, expression) else {
+        let [Alternative::Instance { module: Some(module), class }] =
+            ctx.fact(&attribute.value).alternatives.as_slice()
+        else {
+            return false;
+        };
+        return is_library_optional(&format!("{module}.{class}"), &attribute.attr);
+    };
+    let Some(class) = of_method(ctx) else { return false };
+    let declared = |attribute: &Attribute| {
+        // If the value is always `None`, so is the type that the compiler sees.
+        let has_value = attribute.initial.iter().any(|initial| *initial != Initial::None);
+        attribute.is_optional() && !attribute.is_constant && has_value
+    };
+    match class.attributes.get(name) {
+        Some(attribute) if attribute.annotation.is_some() => declared(attribute),
+        Some(attribute) if !attribute.initial.is_empty() => false,
+        _ => class.library_base.as_deref().is_some_and(|base| is_library_optional(base, name)),
+    }
+}
+
+/// The attributes that `torch.nn` declares `Optional` (torch 2.11).
+fn is_library_optional(class: &str, attribute: &str) -> bool {
+    let Some(class) = class.strip_prefix("torch.nn.") else { return false };
+    match attribute {
+        "bias" => class.starts_with("Conv"),
+        "momentum" => class.starts_with("BatchNorm") || class.starts_with("InstanceNorm"),
+        _ => false,
+    }
+}
+
+/// The class whose method the function is.
+pub(super) fn of_method<'a>(ctx: &FunctionContext<'a>) -> Option<&'a ModuleClass> {
+    let (class, _) = ctx.path.qualname.rsplit_once('.')?;
+    module_classes(ctx.db, ctx.document).get(class)
+}
+
+/// `self.name` of a method: the name.
+pub(super) fn attribute_of_self<'e>(ctx: &FunctionContext, expression: &'e Expr) -> Option<&'e Name> {
+    let Expr::Attribute(attribute) = expression else { return None };
+    let receiver = ctx.def().parameters.iter_non_variadic_params().next()?;
+    let of_self = attribute.value.as_name_expr()?.id == receiver.parameter.name.id;
+    (of_self && ctx.path.qualname.contains('.')).then_some(&attribute.attr.id)
+}
+
+/// The classes of a file by qualified name.
+#[salsa::tracked(returns(ref))]
+pub(super) fn module_classes(db: &dyn Db, document: Document) -> FxHashMap<Name, ModuleClass> {
+    let Some(parsed) = tree(db, document) else { return FxHashMap::default() };
+    let source = text(db, document);
+    let imports = queries::imports(db, document);
+    let mut classes = FxHashMap::default();
+    collect(parsed.suite(), "", source.as_str(), imports, &mut classes);
+    classes
+}
+
+fn collect(
+    body: &[Stmt],
+    around: &str,
+    text: &str,
+    imports: &Imports,
+    classes: &mut FxHashMap<Name, ModuleClass>,
+) {
+    for statement in body {
+        match statement {
+            Stmt::ClassDef(class) => {
+                let qualname = match around {
+                    "" => class.name.id.clone(),
+                    around => Name::new(format!("{around}.{}", class.name)),
+                };
+                let found = of_class(class, text, imports, classes);
+                classes.insert(qualname.clone(), found);
+                collect(&class.body, &qualname, text, imports, classes);
+            }
+            Stmt::FunctionDef(def) => {
+                let qualname = match around {
+                    "" => def.name.to_string(),
+                    around => format!("{around}.{}", def.name),
+                };
+                collect(&def.body, &qualname, text, imports, classes);
+            }
+            Stmt::If(conditional) => collect(&conditional.body, around, text, imports, classes),
+            Stmt::Try(attempt) => collect(&attempt.body, around, text, imports, classes),
+            _ => {}
+        }
+    }
+}
+
+fn of_class(
+    class: &ast::StmtClassDef,
+    text: &str,
+    imports: &Imports,
+    classes: &FxHashMap<Name, ModuleClass>,
+) -> ModuleClass {
+    let mut found = ModuleClass { is_complete: class.decorator_list.is_empty(), ..ModuleClass::default() };
+    for base in class.bases() {
+        let own = base.as_name_expr().and_then(|name| classes.get(&name.id));
+        if let Some(own) = own {
+            found.is_complete &= own.is_complete;
+            found.library_base = found.library_base.or_else(|| own.library_base.clone());
+            found.methods.extend(own.methods.iter().cloned());
+            for (name, attribute) in &own.attributes {
+                found.attributes.entry(name.clone()).or_insert_with(|| attribute.clone());
+            }
+            continue;
+        }
+        let resolved = imports.resolve(base);
+        match resolved.as_deref() {
+            Some("torch.nn.Module" | "torch.nn.modules.Module" | "torch.nn.modules.module.Module") => {}
+            _ => {
+                found.is_complete = false;
+                found.library_base = found.library_base.or(resolved);
+            }
+        }
+    }
+    for statement in &class.body {
+        match statement {
+            Stmt::AnnAssign(assign) => {
+                let Expr::Name(name) = &*assign.target else { continue };
+                let annotation = &text[assign.annotation.range()];
+                let attribute = found.attributes.entry(name.id.clone()).or_default();
+                attribute.is_constant |= annotation.contains("Final");
+                attribute.annotation = Some(Name::new(annotation));
+            }
+            Stmt::Assign(assign) => {
+                for target in assign.targets.iter().filter_map(Expr::as_name_expr) {
+                    if target.id != "__constants__" {
+                        // A class attribute that no instance sets is not visible to the compiler.
+                        continue;
+                    }
+                    let listed = ag_syntax::expressions::elements(&assign.value);
+                    let names: Option<Vec<_>> = listed
+                        .iter()
+                        .map(|name| Some(name.as_string_literal_expr()?.value.to_str()))
+                        .collect();
+                    found.is_complete &= names.is_some() && !assign.value.is_bin_op_expr();
+                    for name in names.into_iter().flatten() {
+                        found.attributes.entry(Name::new(name)).or_default().is_constant = true;
+                    }
+                }
+            }
+            Stmt::FunctionDef(method) => {
+                found.methods.push(method.name.id.clone());
+                let Some(receiver) = method.parameters.iter_non_variadic_params().next() else { continue };
+                let mut stores = Stores {
+                    method: &method.name.id,
+                    receiver: &receiver.parameter.name.id,
+                    imports,
+                    attributes: &mut found.attributes,
+                };
+                stores.visit_body(&method.body);
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Collects `self.name` and `self.name = value`.
+struct Stores<'a> {
+    method: &'a Name,
+    receiver: &'a Name,
+    imports: &'a Imports,
+    attributes: &'a mut FxHashMap<Name, Attribute>,
+}
+
+impl Stores<'_> {
+    fn attribute<'e>(&self, expression: &'e Expr) -> Option<&'e Name> {
+        let attribute = expression.as_attribute_expr()?;
+        (attribute.value.as_name_expr()?.id == *self.receiver).then_some(&attribute.attr.id)
+    }
+
+    fn mention(&mut self, name: &Name) {
+        let attribute = self.attributes.entry(name.clone()).or_default();
+        if !attribute.mentioned_by.contains(self.method) {
+            attribute.mentioned_by.push(self.method.clone());
+        }
+    }
+
+    fn store(&mut self, target: &Expr, value: Option<&Expr>) {
+        if let Some(name) = self.attribute(target).cloned() {
+            if self.method != "__init__" {
+                return self.mention(&name);
+            }
+            let initial = value.map_or(Initial::Other, |value| initial(value, self.imports));
+            let attribute = self.attributes.entry(name).or_default();
+            if !attribute.initial.contains(&initial) {
+                attribute.initial.push(initial);
+            }
+        } else if let Expr::Tuple(targets) = target {
+            targets.elts.iter().for_each(|target| self.store(target, None));
+        } else {
+            self.visit_expr(target);
+        }
+    }
+}
+
+impl<'a> SourceOrderVisitor<'a> for Stores<'_> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::Assign(assign) => {
+                assign.targets.iter().for_each(|target| self.store(target, Some(&assign.value)));
+                self.visit_expr(&assign.value);
+            }
+            Stmt::AnnAssign(assign) => {
+                self.store(&assign.target, assign.value.as_deref());
+                if let Some(value) = &assign.value {
+                    self.visit_expr(value);
+                }
+            }
+            _ => source_order::walk_stmt(self, statement),
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if let Some(name) = self.attribute(expression).cloned() {
+            if self.method == "__init__" {
+                // `self.sizes.append(3)`: the value at the end of the constructor is another one.
+                let attribute = self.attributes.entry(name).or_default();
+                if !attribute.initial.contains(&Initial::Other) {
+                    attribute.initial.push(Initial::Other);
+                }
+            } else {
+                self.mention(&name);
+            }
+        }
+        if let Expr::Call(call) = expression
+            && let Some(name) = registered(call, self.receiver)
+        {
+            let attribute = self.attributes.entry(name).or_default();
+            attribute.initial.push(Initial::Other);
+        }
+        source_order::walk_expr(self, expression);
+    }
+}
+
+/// `self.register_buffer("name", …)`, `setattr(self, "name", …)`.
+fn registered(call: &ast::ExprCall, receiver: &Name) -> Option<Name> {
+    let is_receiver = |expression: &Expr| expression.as_name_expr().is_some_and(|it| it.id == *receiver);
+    let name = match &*call.func {
+        Expr::Attribute(method)
+            if is_receiver(&method.value)
+                && (method.attr.starts_with("register_") || method.attr.as_str() == "add_module") =>
+        {
+            call.arguments.args.first()?
+        }
+        Expr::Name(function) if function.id == "setattr" && is_receiver(call.arguments.args.first()?) => {
+            call.arguments.args.get(1)?
+        }
+        _ => return None,
+    };
+    Some(Name::new(name.as_string_literal_expr()?.value.to_str()))
+}
+
+fn initial(value: &Expr, imports: &Imports) -> Initial {
+    let is_module = |element: &&Expr| {
+        element.as_call_expr().is_some_and(|call| {
+            imports.resolve(&call.func).is_some_and(|name| {
+                name.strip_prefix("torch.nn.")
+                    .is_some_and(|class| !class.contains('.') && class.starts_with(char::is_uppercase))
+                    && !matches!(name.as_str(), "torch.nn.Parameter" | "torch.nn.Buffer")
+            })
+        })
+    };
+    let of_elements = |elements: &[&Expr]| {
+        let kinds: Vec<_> = elements.iter().map(|element| initial(element, imports)).collect();
+        let literal =
+            |kind: &Initial| matches!(kind, Initial::Bool | Initial::Int | Initial::Float | Initial::Str);
+        if !elements.is_empty() && elements.iter().all(is_module) {
+            Initial::Modules
+        } else if kinds.iter().all(literal) && kinds.iter().any(|kind| Some(kind) != kinds.first()) {
+            Initial::Mixed
+        } else {
+            Initial::Other
+        }
+    };
+    match value {
+        Expr::NoneLiteral(_) => Initial::None,
+        Expr::BooleanLiteral(_) => Initial::Bool,
+        Expr::NumberLiteral(number) => match number.value {
+            ast::Number::Int(_) => Initial::Int,
+            ast::Number::Float(_) => Initial::Float,
+            ast::Number::Complex { .. } => Initial::Other,
+        },
+        Expr::StringLiteral(_) => Initial::Str,
+        Expr::List(list) if list.elts.is_empty() => Initial::EmptyList,
+        Expr::Dict(dict) if dict.items.is_empty() => Initial::EmptyDict,
+        Expr::Set(_) | Expr::SetComp(_) => Initial::Set,
+        Expr::List(list) => of_elements(&list.elts.iter().collect::<Vec<_>>()),
+        Expr::Dict(dict) => of_elements(&dict.items.iter().map(|item| &item.value).collect::<Vec<_>>()),
+        Expr::ListComp(comprehension) if is_module(&&*comprehension.elt) => Initial::Modules,
+        _ => Initial::Other,
+    }
+}

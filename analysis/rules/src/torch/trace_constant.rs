@@ -1,0 +1,216 @@
+//! Values that torch.jit.trace freezes.
+
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::Ranged;
+
+use super::super::FunctionContext;
+use super::super::declare::declare_rule;
+use super::super::tracing::{self, is_tensor};
+use super::{bool_severity, decisions, handles_tracing, host_value, is_assumed, snippet, traces};
+use ag_db::diagnostic::Severity;
+use ag_flow::DefKind;
+use ag_index::facts::Binding;
+use ag_staging::construct::{ConstructKind, ConstructNode};
+use ag_syntax::qname::QName;
+
+declare_rule! {
+    /// ## What it does
+    /// Reports Python decisions on Tensors and their sizes, loops over Tensors, and conversions of Tensors to Python
+    /// numbers, lists and arrays, in a function that `torch.jit.trace` records.
+    ///
+    /// ## Why is this bad?
+    /// The function runs once, with the example inputs, and its operations are recorded. The branch that was taken, the
+    /// number of iterations, and the number that was read are constants of the recorded graph: for other inputs its
+    /// results are wrong, and no error is raised.
+    ///
+    /// An `assert` or a test that only raises is not reported: it is left out, and changes no result.
+    ///
+    /// ## Example
+    /// ```python
+    /// import torch
+    ///
+    /// def clip(x):
+    ///     if x.norm() > 1:
+    ///         x = x / x.norm()
+    ///     return x
+    ///
+    /// traced = torch.jit.trace(clip, (torch.ones(3),))
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import torch
+    ///
+    /// def clip(x):
+    ///     return torch.where(x.norm() > 1, x / x.norm(), x)
+    ///
+    /// traced = torch.jit.trace(clip, (torch.ones(3),))
+    /// ```
+    /// A function that `torch.jit.script` compiles keeps its branches, also when a traced function calls it.
+    ///
+    /// ## What torch reports
+    /// `TracerWarning: Converting a tensor to a Python boolean might cause the trace to be incorrect. We can't record the
+    /// data flow of Python values, so this value will be treated as a constant in the future.`
+    pub(crate) static TRACE_CONSTANT = {
+        code: "AG601", name: "trace-constant",
+        summary: "a value becomes a constant of the traced graph",
+        severity: Warning, default: true, since: "0.1.0",
+        dialects: [Torch], fix: None,
+        check: Function(check),
+    }
+}
+
+/// Maximum length of a chain of assignments that is followed back.
+const MAX_STEPS: usize = 4;
+
+fn check(ctx: &FunctionContext) {
+    if !traces(ctx) {
+        return;
+    }
+    on_tensors(ctx);
+    on_sizes(ctx);
+    conversions(ctx);
+}
+
+fn on_tensors(ctx: &FunctionContext) {
+    for decision in decisions(ctx) {
+        if only_raises(decision.node) {
+            continue;
+        }
+        let severity = bool_severity(ctx, &decision, Severity::Warning);
+        let verb = if severity == Severity::Info { "may be" } else { "is" };
+        report(
+            ctx,
+            decision.test,
+            format!(
+                "`{}` {verb} a Tensor: {} on it is decided once, for the example inputs",
+                snippet(ctx, decision.test),
+                tracing::noun_phrase(decision.construct.kind)
+            ),
+            severity,
+            decision.test,
+        );
+    }
+    for (construct, node) in ctx.decisions() {
+        if let ConstructNode::For(statement) = node
+            && construct.binding == Binding::Staged
+            && is_tensor(ctx, &statement.iter)
+            && !handles_tracing(ctx, construct.range)
+        {
+            let severity = if is_assumed(ctx, &statement.iter) { Severity::Info } else { Severity::Warning };
+            let message = format!(
+                "the loop over `{}` is unrolled for the size of the example inputs",
+                snippet(ctx, &statement.iter)
+            );
+            report(ctx, &statement.iter, message, severity, &statement.iter);
+        }
+    }
+}
+
+/// While it traces, torch records sizes, too: a test of a size reads it.
+fn on_sizes(ctx: &FunctionContext) {
+    let mut reported: Vec<&Expr> = Vec::new();
+    for (construct, node) in ctx.decisions() {
+        let tests = matches!(construct.kind, ConstructKind::If | ConstructKind::While | ConstructKind::IfExp);
+        let Some(test) = node.test().filter(|_| tests && construct.binding == Binding::Python) else {
+            continue;
+        };
+        if only_raises(node) || handles_tracing(ctx, construct.range) {
+            continue;
+        }
+        if let Some(size) = size_in(ctx, test, MAX_STEPS)
+            && !reported.iter().any(|other| other.range().contains_range(test.range()))
+        {
+            reported.push(test);
+            let message = format!(
+                "`{}` depends on the size `{}`: {} on it is decided once, for the example inputs",
+                snippet(ctx, test),
+                snippet(ctx, size),
+                tracing::noun_phrase(construct.kind)
+            );
+            report(ctx, test, message, Severity::Warning, size);
+        }
+    }
+}
+
+fn conversions(ctx: &FunctionContext) {
+    for expression in ctx.expressions() {
+        let converted = host_value(ctx, expression).or_else(|| {
+            let method = expression.as_call_expr()?.func.as_attribute_expr()?;
+            let name = method.attr.as_str();
+            (matches!(name, "tolist" | "numpy") && is_tensor(ctx, &method.value))
+                .then(|| (format!("`.{name}()`"), &*method.value))
+        });
+        let Some((what, value)) = converted.filter(|_| !handles_tracing(ctx, expression.range())) else {
+            continue;
+        };
+        let severity = if is_assumed(ctx, value) { Severity::Info } else { Severity::Warning };
+        let message =
+            format!("{what} makes the value of `{}` a constant of the traced graph", snippet(ctx, value));
+        report(ctx, expression, message, severity, value);
+    }
+}
+
+fn report(ctx: &FunctionContext, at: &Expr, message: String, severity: Severity, cause: &Expr) {
+    ctx.report(&TRACE_CONSTANT, at, message)
+        .severity(severity)
+        .why(ctx.why(cause))
+        .help("use operations on Tensors, or compile the function with `torch.jit.script`")
+        .emit();
+}
+
+/// `assert …`, or an `if` that only raises or warns: without it, the results are the same.
+fn only_raises(node: ConstructNode) -> bool {
+    match node {
+        ConstructNode::Assert(_) => true,
+        ConstructNode::If(statement, 0) => {
+            statement.elif_else_clauses.is_empty() && matches!(statement.body.as_slice(), [Stmt::Raise(_)])
+        }
+        _ => false,
+    }
+}
+
+/// The size of a Tensor that determines `expression`: `x.shape[0]`, `x.size(1)`, `len(x)`.
+fn size_in<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr, steps: usize) -> Option<&'a Expr> {
+    match expression {
+        Expr::Compare(compare)
+            if compare.ops.iter().any(|op| matches!(op, ast::CmpOp::Is | ast::CmpOp::IsNot)) =>
+        {
+            None
+        }
+        Expr::Compare(compare) => std::iter::once(&*compare.left)
+            .chain(&compare.comparators)
+            .find_map(|side| size_in(ctx, side, steps)),
+        Expr::BoolOp(operation) => operation.values.iter().find_map(|value| size_in(ctx, value, steps)),
+        Expr::BinOp(operation) => {
+            size_in(ctx, &operation.left, steps).or_else(|| size_in(ctx, &operation.right, steps))
+        }
+        Expr::UnaryOp(operation) => size_in(ctx, &operation.operand, steps),
+        Expr::Attribute(attribute) => {
+            (attribute.attr.as_str() == "shape" && is_tensor(ctx, &attribute.value)).then_some(expression)
+        }
+        Expr::Subscript(subscript) => size_in(ctx, &subscript.value, steps).map(|_| expression),
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(method) => (matches!(method.attr.as_str(), "size" | "numel" | "nelement")
+                && is_tensor(ctx, &method.value))
+            .then_some(expression),
+            callee => match (ctx.builtin(callee)?, &*call.arguments.args) {
+                ("len", [value]) => is_tensor(ctx, value).then_some(expression),
+                ("min" | "max" | "int" | "abs", values) => {
+                    values.iter().find_map(|value| size_in(ctx, value, steps))
+                }
+                _ => None,
+            },
+        },
+        Expr::Name(name) if steps > 0 => {
+            let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+            let [definition] = definitions.as_slice() else { return None };
+            if matches!(definition.kind, DefKind::Parameter(_) | DefKind::AugAssign) {
+                return None;
+            }
+            let value = ctx.expression_at(definition.value?)?;
+            size_in(ctx, value, steps - 1)
+        }
+        _ => None,
+    }
+}

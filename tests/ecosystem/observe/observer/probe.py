@@ -1,0 +1,107 @@
+"""What rewritten code calls: asks the frameworks whether a trace is active and what a value is, and counts the answer.
+
+A framework is a module with `tracing()`, whether a trace is active in this thread, and `verdict(kind, value)`: `staged`,
+`python` or `unclear`. torch's notes what Dynamo does on its own, and is never active here. `verdict` describes code that runs as written; the converter of AutoGraph asks on its own."""
+import builtins
+import sys
+
+
+# The number of calls of a function whose callers are noted.
+CALLERS = 3
+
+
+def caller(frame, observed, translate=None):
+    """The function of the program that is nearest on the stack, and what it called, if that is not the program's: (file,
+    line of the call, first line of the caller, name of the caller, names of the functions between)."""
+    between = []
+    while frame is not None:
+        code = frame.f_code
+        file, line = code.co_filename, frame.f_lineno
+        if translate is not None:
+            file, line = translate(file, line)
+        if observed(file):
+            return file, line, code.co_firstlineno, code.co_name, tuple(between[:-6:-1])
+        between.append(code.co_qualname if hasattr(code, "co_qualname") else code.co_name)
+        frame = frame.f_back
+    return None
+
+
+class Probe:
+    def __init__(self, facts, sites, observed):
+        self.facts = facts
+        self.sites = sites
+        self.observed = observed
+        self.frameworks = []
+        self.seen = []
+        # (number of a site, name of a framework) that were noted: lines and functions need no exact count.
+        self.lines = set()
+        # The place in the user's text of one in generated code.
+        self.translate = None
+
+    def active(self):
+        for framework in self.frameworks:
+            if framework.tracing():
+                return framework
+        return None
+
+    def install(self):
+        sites, facts = self.sites.places, self.facts
+        active, lines = self.active, self.lines
+
+        def test(number, value):
+            framework = active()
+            if framework is not None:
+                facts.decision(sites[number], framework.NAME, framework.verdict("test", value))
+            return value
+
+        def iteration(number, value):
+            framework = active()
+            if framework is not None:
+                facts.decision(sites[number], framework.NAME, framework.verdict("iteration", value))
+            return value
+
+        def enter(number):
+            framework = active()
+            if framework is not None:
+                file, line, _, name, _ = sites[number]
+                self.entered(file, line, name.removeprefix("def "), framework.NAME)
+
+        def line(number):
+            if number not in lines and active() is not None:
+                lines.add(number)
+                file, row, *_ = sites[number]
+                facts.line(file, row)
+
+        for function in (test, iteration, enter, line):
+            setattr(builtins, f"__ag_{function.__name__}__", function)
+        builtins.__ag_raised__ = self.raised
+
+    def entered(self, file, line, name, framework):
+        known = self.facts.function(file, line, name, framework)
+        if known <= CALLERS:
+            # Above: this method, the probe's function, the function itself.
+            self.facts.caller(file, line, framework, caller(sys._getframe(3), self.observed, self.translate))
+
+    def raised(self):
+        """An exception leaves a function of the program: notes its innermost line there, once."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, Exception) or any(error is seen for seen in self.seen):
+            return
+        self.seen = [error, *self.seen[:3]]
+        framework = self.active()
+        place = origin = None
+        trace = error.__traceback__
+        while trace is not None:
+            file = trace.tb_frame.f_code.co_filename
+            if self.observed(file):
+                place = file, trace.tb_lineno
+            origin = file
+            trace = trace.tb_next
+        if place is None:
+            return
+        owner = next((each for each in self.frameworks if each.owns(origin)), None)
+        if owner is None:
+            # The program's own exception.
+            return
+        type_ = f"{type(error).__module__}.{type(error).__qualname__}"
+        self.facts.event("error", *place, owner.NAME, str(error), type_, framework is not None)

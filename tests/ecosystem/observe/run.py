@@ -1,0 +1,174 @@
+"""Runs the tests of published packages under the observer and compares the checker with what was observed.
+
+    python tests/ecosystem/observe/run.py [--quick | NAME...] [--again] [--binary AG_LSP] [--jobs N]
+
+`packages.txt` lists the packages with their versions, `requirements-FRAMEWORK.txt` what their tests need. Everything is
+installed below `target/observe`, where the facts are kept too: a package is run again with `--again` or when its version
+changes, and compared every time. The table of all packages goes to `README.md`, between its two marks.
+"""
+import argparse
+import concurrent.futures
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+
+from compare import compare
+from observer.facts import read
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+CACHE = ROOT / "target/observe"
+SECONDS = 120
+# The limit on real time, in which modules are imported and the machine does other things, too.
+WAITING = 5
+QUICK = ("rlax", "trfl", "torchdiffeq")
+MARKS = "<!-- table -->\n", "<!-- end of table -->\n"
+COLUMNS = {"functions": "functions traced", "not seen": "not seen", "decisions": "decisions",
+           "executions": "executions", "agree": "agree", "mixed": "mixed", "contradiction": "contradictions",
+           "unknown": "unknown", "unlisted": "unlisted", "in unseen functions": "in functions not seen",
+           "true error": "true errors", "false error": "false errors", "true warning": "true warnings",
+           "false warning": "false warnings", "missed": "missed"}
+
+
+class Package:
+    def __init__(self, line):
+        self.name, self.version, self.framework, source, self.root, *self.command = line.split()
+        self.source, _, self.folder = source.partition(":")
+        self.facts = CACHE / f"facts/{self.name}-{self.version}.jsonl"
+        self.sources = CACHE / f"packages/{self.name}-{self.version}"
+
+    def unpack(self):
+        if self.sources.exists():
+            return
+        python = environment(self.framework)
+        partial = self.sources.with_suffix(".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        if self.source == "wheel":
+            packages = subprocess.run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+                                      capture_output=True, text=True, check=True).stdout.strip()
+            shutil.copytree(Path(packages) / self.folder, partial / self.folder,
+                            ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            download = CACHE / "downloads" / self.name
+            if not list(download.glob("*.tar.gz")):
+                subprocess.run([python, "-m", "pip", "download", "--quiet", "--no-deps", "--no-build-isolation",
+                                "--no-binary", ":all:", "--dest", download, f"{self.name}=={self.version}"], check=True)
+            with tarfile.open(next(download.glob("*.tar.gz"))) as archive:
+                archive.extractall(partial, filter="data")
+            inner = next(path for path in partial.iterdir() if path.is_dir())
+            for path in list(inner.iterdir()):
+                path.rename(partial / path.name) if path.name != inner.name else path.rename(partial / "moved")
+            if (partial / "moved").exists():
+                shutil.rmtree(inner, ignore_errors=True)
+                (partial / "moved").rename(inner)
+        partial.rename(self.sources)
+
+    def observe(self, seconds):
+        self.facts.parent.mkdir(parents=True, exist_ok=True)
+        paths = [HERE, self.sources / self.root, self.sources]
+        variables = {"PYTHONPATH": os.pathsep.join(map(str, paths)), "CUDA_VISIBLE_DEVICES": "-1",
+                     "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu", "PYTHONDONTWRITEBYTECODE": "1",
+                     "OMP_NUM_THREADS": "1", "AG_OBSERVE_SECONDS": str(seconds)}
+        command = [environment(self.framework), "-m", "observer", "--facts", self.facts.with_suffix(".partial"),
+                   "--root", ".", "--framework", self.framework, "--seconds", str(WAITING * seconds), "--"]
+        if self.command[0].endswith(".py"):
+            command += [HERE / self.command[0], *self.command[1:]]
+        else:
+            command += ["-m", "pytest", "-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:warnings",
+                        "-p", "observer.spread", "--continue-on-collection-errors", "-c", os.devnull,
+                        "--rootdir", ".", "--import-mode=importlib" if self.source == "sdist" else "-q", *self.command]
+        with open(self.facts.with_suffix(".log"), "w") as log:
+            subprocess.run(list(map(str, command)), cwd=self.sources, env={**os.environ, **variables}, stdout=log,
+                           stderr=subprocess.STDOUT, timeout=(WAITING + 1) * seconds)
+        self.facts.with_suffix(".partial").rename(self.facts)
+
+
+def environment(framework):
+    """The Python with the framework and what the packages need."""
+    folder = CACHE / framework
+    wanted = HERE / f"requirements-{framework}.txt"
+    installed = folder / "requirements.txt"
+    if wanted.exists() and not (installed.exists() and installed.read_text() == wanted.read_text()):
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        # Pins that contradict what a package declares are wanted: its latest release, on today's framework.
+        subprocess.run([folder / "bin/python", "-m", "pip", "install", "--quiet", "--no-deps", "-r", wanted], check=True)
+        shutil.copy(wanted, installed)
+    return folder / "bin/python"
+
+
+def run(package, again, seconds, binary):
+    started = time.time()
+    try:
+        package.unpack()
+        if again or not package.facts.exists():
+            package.observe(seconds)
+        comparison = compare(binary, read(package.facts), package.sources)
+    except (subprocess.SubprocessError, OSError, StopIteration) as error:
+        print(f"{package.name}: {error}", file=sys.stderr)
+        return None
+    print(f"{package.name} {time.time() - started:.0f} s {dict(comparison.counts)}", file=sys.stderr, flush=True)
+    return comparison.counts
+
+
+def table(rows):
+    yield "| package | version | framework | " + " | ".join(COLUMNS.values()) + " |\n"
+    yield "|---|---|---|" + "---:|" * len(COLUMNS) + "\n"
+    for package, counts in rows:
+        values = " | ".join(str(counts[key] or "") for key in COLUMNS)
+        yield f"| {package.name} | {package.version} | {package.framework} | {values} |\n"
+    sums = " | ".join(str(sum(counts[key] for _, counts in rows)) for key in COLUMNS)
+    yield f"| {len(rows)} packages | | | {sums} |\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--quick", action="store_true", help="three packages, for every change")
+    parser.add_argument("--again", action="store_true", help="run the packages again, also where facts are kept")
+    parser.add_argument("--binary", default=ROOT / "target/release/ag-lsp")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=SECONDS)
+    arguments = parser.parse_args()
+    lines = (HERE / "packages.txt").read_text().splitlines()
+    packages = [Package(line) for line in lines if line and not line.startswith("#")]
+    names = QUICK if arguments.quick else arguments.names
+    chosen = [package for package in packages if package.name in names or not names]
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        counts = list(pool.map(lambda package: run(package, arguments.again, arguments.seconds,
+                                                   str(Path(arguments.binary).resolve())), chosen))
+    rows = [(package, count) for package, count in zip(chosen, counts) if count is not None]
+    text = "".join(table(rows))
+    print(text)
+    readme = HERE / "README.md"
+    if not names:
+        before, _, rest = readme.read_text().partition(MARKS[0])
+        readme.write_text(before + MARKS[0] + text + MARKS[1] + rest.partition(MARKS[1])[2])
+    if arguments.quick:
+        sys.exit(below_thresholds(rows))
+
+
+# What must hold of the three packages. The issue's aim for all of them is 0.5 % and 2 %.
+MOST_CONTRADICTIONS, MOST_NOT_SEEN = 0.01, 0.75
+
+
+def below_thresholds(rows):
+    """A message, if the checker disagrees more than it may."""
+    total = {key: sum(counts[key] for _, counts in rows) for key in COLUMNS}
+    if len(rows) < len(QUICK) or any(not counts["decisions"] for _, counts in rows):
+        return "a package was not observed"
+    if total["contradiction"] > MOST_CONTRADICTIONS * total["decisions"]:
+        return f"{total['contradiction']} contradictions"
+    if total["not seen"] > MOST_NOT_SEEN * total["functions"]:
+        return f"{total['not seen']} of {total['functions']} functions are not seen"
+    if total["false error"]:
+        return f"{total['false error']} false errors"
+    return None
+
+
+if __name__ == "__main__":
+    main()
