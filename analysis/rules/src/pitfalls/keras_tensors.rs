@@ -89,6 +89,9 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
 
     fn is_symbolic_call(&self, call: &ast::ExprCall, is_symbolic: &dyn Fn(&Expr) -> bool) -> bool {
         let arguments = &call.arguments;
+        if gives_several(self.ctx, call) {
+            return false;
+        }
         let takes_tensor = || {
             let holds = |argument: &Expr| {
                 is_symbolic(argument)
@@ -132,14 +135,19 @@ fn gives_one_tensor(function: &str) -> bool {
 
 /// A new layer with one result.
 fn is_layer(ctx: &FileContext, value: &Expr) -> bool {
-    const OTHERS: [&str; 3] = ["Input", "InputLayer", "deserialize"];
-    let Some(call) = value.as_call_expr() else { return false };
-    let several = ["return_state", "return_attention_scores"];
+    const OTHERS: [&str; 4] = ["Input", "InputLayer", "Lambda", "RNN"];
+    let Some(call) = value.as_call_expr().filter(|call| !gives_several(ctx, call)) else { return false };
     ctx.resolve(&call.func).is_some_and(|name| {
         name.strip_prefix("keras.layers.").is_some_and(|layer| {
             layer.starts_with(|letter: char| letter.is_ascii_uppercase()) && !OTHERS.contains(&layer)
         })
-    }) && several.iter().all(|keyword| call.arguments.find_keyword(keyword).is_none())
+    })
+}
+
+/// `LSTM(4, return_state=True)`, `attention(x, x, return_attention_scores=True)`
+fn gives_several(ctx: &FileContext, call: &ast::ExprCall) -> bool {
+    let text = ctx.text(call);
+    ["return_state", "return_attention_scores"].iter().any(|keyword| text.contains(keyword))
 }
 
 /// The values that a scope binds names to.
