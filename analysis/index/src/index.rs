@@ -49,6 +49,8 @@ pub struct FileIndex {
     pub syntax_errors: Vec<(TextRange, String)>,
     /// The file uses an API that exists only in Keras 2, the version of Keras in TensorFlow before 2.16.
     pub names_keras2: bool,
+    /// It calls `keras.Input`: it builds functional models.
+    pub makes_keras_inputs: bool,
     /// The text is nested too deeply to walk its tree; all other fields are empty.
     pub too_deep: bool,
 }

@@ -7,13 +7,14 @@ use ag_db::diagnostic::Severity;
 use ag_rules::registry::RULES;
 use ag_rules::{Check, FixAvailability};
 
-const SECTIONS: [&str; 8] = [
+const SECTIONS: [&str; 9] = [
     "What it does",
     "Why is this bad?",
     "Example",
     "Use instead",
     "Fix safety",
     "What TensorFlow reports",
+    "What Keras reports",
     "What torch reports",
     "What jax reports",
 ];

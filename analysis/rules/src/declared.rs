@@ -1,10 +1,11 @@
 //! The functions that a file decorates with `tf.function`, for rules that check a file as a whole.
 
+use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
 use super::FileContext;
 
-/// A decorated function of the module, or method of one of its classes.
+/// A decorated function, or method of a class.
 pub(super) struct Declared<'a> {
     pub(super) def: &'a ast::StmtFunctionDef,
     pub(super) class: Option<&'a ast::StmtClassDef>,
@@ -12,20 +13,34 @@ pub(super) struct Declared<'a> {
     pub(super) has_signature: bool,
 }
 
-/// In source order.
+/// Functions and methods in source order, those nested in functions included.
 pub(super) fn functions<'a>(ctx: &FileContext<'a>) -> Vec<Declared<'a>> {
-    let mut found = Vec::new();
-    for statement in ctx.parsed.suite() {
-        match statement {
-            Stmt::FunctionDef(def) => found.extend(declared(ctx, def, None)),
-            Stmt::ClassDef(class) => {
-                let methods = class.body.iter().filter_map(Stmt::as_function_def_stmt);
-                found.extend(methods.filter_map(|def| declared(ctx, def, Some(class))));
+    let mut finder = Finder { ctx, class: None, found: Vec::new() };
+    finder.visit_body(ctx.parsed.suite());
+    finder.found
+}
+
+struct Finder<'c, 'a> {
+    ctx: &'c FileContext<'a>,
+    /// The class whose body is visited.
+    class: Option<&'a ast::StmtClassDef>,
+    found: Vec<Declared<'a>>,
+}
+
+impl<'a> StatementVisitor<'a> for Finder<'_, 'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        let inner = match statement {
+            Stmt::FunctionDef(def) => {
+                self.found.extend(declared(self.ctx, def, self.class));
+                None
             }
-            _ => {}
-        }
+            Stmt::ClassDef(class) => Some(class),
+            _ => return statement_visitor::walk_stmt(self, statement),
+        };
+        let outer = std::mem::replace(&mut self.class, inner);
+        statement_visitor::walk_stmt(self, statement);
+        self.class = outer;
     }
-    found
 }
 
 fn declared<'a>(

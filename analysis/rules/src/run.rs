@@ -8,6 +8,7 @@ use super::{Check, Rule, parameter_use, path_certainty};
 use ag_db::Db;
 use ag_db::diagnostic::{Diagnostic, Severity};
 use ag_db::{Document, text};
+use ag_index::dialect::Dialect;
 use ag_index::index::{FunctionId, function_ast, tree};
 use ag_staging::{decisions, queries, reached_from};
 
@@ -62,7 +63,12 @@ pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
     let imports = queries::imports(db, document);
     let checks: Vec<_> = RULES
         .iter()
-        .filter(|rule| rule.dialects.iter().any(|dialect| imports.uses(dialect.tensor_class().0)))
+        .filter(|rule| {
+            let uses = |dialect: &Dialect| {
+                imports.uses(dialect.tensor_class().0) || *dialect == Dialect::Keras && imports.uses("keras")
+            };
+            rule.dialects.iter().any(uses)
+        })
         .filter_map(|rule| if let Check::File(check) = rule.check { Some(check) } else { None })
         .collect();
     if checks.is_empty() {
@@ -83,6 +89,6 @@ pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
     context.diagnostics.into_inner()
 }
 
-fn rules_of(dialect: ag_index::dialect::Dialect) -> impl Iterator<Item = &'static Rule> {
+fn rules_of(dialect: Dialect) -> impl Iterator<Item = &'static Rule> {
     RULES.iter().copied().filter(move |rule| rule.dialects.contains(&dialect))
 }

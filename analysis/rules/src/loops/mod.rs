@@ -5,6 +5,7 @@ mod carried;
 mod distributed;
 mod dtypes;
 pub(super) mod dynamic_key;
+pub(super) mod eager_tensorarray;
 pub(super) mod hidden_mutation;
 pub(super) mod lambda_capture;
 pub(super) mod list_append;

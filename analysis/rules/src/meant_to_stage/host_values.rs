@@ -244,10 +244,11 @@ fn numpy_methods_are_enabled(ctx: &FunctionContext) -> bool {
 /// `float(x)` in code that is not converted; `round(x)` and `hash(x)` anywhere.
 fn builtin(ctx: &FunctionContext, call: &ExprCall) {
     let Some(name) = ctx.builtin(&call.func) else { return };
+    let python = !ctx.converts() && !may_be_eager(ctx);
     let instead = match name {
-        "float" | "int" | "complex" if !ctx.converts() => "`tf.cast`",
-        "len" if !ctx.converts() => "`tf.shape(x)[0]`",
-        "range" if !ctx.converts() => "`tf.while_loop`, or decorate the code with `@tf.function`",
+        "float" | "int" | "complex" if python => "`tf.cast`",
+        "len" if python => "`tf.shape(x)[0]`",
+        "range" if python => "`tf.while_loop`, or decorate the code with `@tf.function`",
         "round" => "`tf.round`",
         "hash" => "`x.ref()`",
         _ => return,
@@ -263,6 +264,11 @@ fn builtin(ctx: &FunctionContext, call: &ExprCall) {
     ctx.report(&HOST_VALUES, call, message).why(ctx.why(argument)).help(format!("use {instead}")).emit();
 }
 
+/// Outside of a `tf.function`, `tf.while_loop` and the like call their functions with eager Tensors.
+fn may_be_eager(ctx: &FunctionContext) -> bool {
+    ctx.stage.mode == RootKind::ControlFlowBody
+}
+
 fn is_certain(ctx: &FunctionContext, value: &Expr) -> bool {
     matches!(ctx.fact(value).tensor_kind(), Some(TensorKind::Tensor | TensorKind::Variable))
 }
@@ -274,7 +280,12 @@ fn list_index(ctx: &FunctionContext, item: &ExprSubscript) {
         Fact { alternatives, unknown: false, .. }
             if matches!(alternatives.as_slice(), [Alternative::Container { class, .. }] if matches!(class.as_str(), "list" | "tuple"))
     );
-    if !is_list || !item.ctx.is_load() || !is_certain(ctx, &item.slice) || is_guarded(ctx, item.range()) {
+    if !is_list
+        || may_be_eager(ctx)
+        || !item.ctx.is_load()
+        || !is_certain(ctx, &item.slice)
+        || is_guarded(ctx, item.range())
+    {
         return;
     }
     let (list, index) = (ctx.text(&*item.value), ctx.text(&*item.slice));

@@ -1,9 +1,11 @@
 //! An attribute is assigned between two calls of a method whose graph contains its old value.
 
+use ruff_python_ast::comparable::ComparableExpr;
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::FxHashSet;
 
 use crate::FileContext;
 use crate::declare::declare_rule;
@@ -12,12 +14,14 @@ use crate::declared::Declared;
 
 declare_rule! {
     /// ## What it does
-    /// Finds this sequence in one block: an object is created, a `tf.function` method of it is called, an
-    /// attribute that the method reads is set to a number, flag or string, and the method is called again.
+    /// Finds attributes and globals that a `tf.function` of the file reads, and that are assigned
+    ///
+    /// - between two calls of it with the same arguments, in one block or in a loop
+    /// - by `+=` and the like, in another method of the class
     ///
     /// ## Why is this bad?
-    /// The first call traces the method, with the attribute as a constant of the graph. The second call reuses
-    /// that graph and ignores the new value.
+    /// The first call traces the function, with the value as a constant of the graph. The second call reuses that graph
+    /// and ignores the new value.
     ///
     /// ## Example
     /// ```python
@@ -71,111 +75,342 @@ fn check(ctx: &FileContext) {
     if !ctx.imports.uses("tensorflow") {
         return;
     }
-    let methods: Vec<_> =
-        declared::functions(ctx).into_iter().filter(|function| function.class.is_some()).collect();
-    if methods.is_empty() {
+    let functions = declared::functions(ctx);
+    if functions.is_empty() {
         return;
     }
-    let mut blocks = Blocks { ctx, methods: &methods };
-    blocks.block(ctx.parsed.suite());
+    let mut blocks = Blocks { ctx, functions: &functions, class: None, reported: FxHashSet::default() };
+    blocks.block(ctx.parsed.suite(), true);
     blocks.visit_body(ctx.parsed.suite());
 }
 
+/// The number of statements up to which the body of a loop is repeated.
+const MAX_STEPS: usize = 1000;
+
 struct Blocks<'c, 'a> {
     ctx: &'c FileContext<'a>,
-    methods: &'c [Declared<'a>],
+    functions: &'c [Declared<'a>],
+    class: Option<&'a ast::StmtClassDef>,
+    reported: FxHashSet<TextRange>,
 }
 
 impl<'a> StatementVisitor<'a> for Blocks<'_, 'a> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
-        if let Stmt::FunctionDef(def) = statement {
-            self.block(&def.body);
-        }
+        let inner = match statement {
+            Stmt::FunctionDef(def) => {
+                if declared::staging_decorator(self.ctx, def).is_none() {
+                    self.block(&def.body, false);
+                    self.method(def);
+                }
+                None
+            }
+            Stmt::ClassDef(class) => Some(class),
+            _ => self.class,
+        };
+        let outer = std::mem::replace(&mut self.class, inner);
         statement_visitor::walk_stmt(self, statement);
+        self.class = outer;
     }
 }
 
 impl<'a> Blocks<'_, 'a> {
-    /// Statements of one block after `model = Model()`.
-    fn block(&self, body: &'a [Stmt]) {
-        for (position, statement) in body.iter().enumerate() {
-            let Some((Expr::Name(object), Expr::Call(constructor))) = assignment(statement) else { continue };
-            let Some(class) = constructor.func.as_name_expr() else { continue };
-            let later = body.get(position + 1..).unwrap_or_default();
-            let rebound = later.iter().position(|statement| {
-                matches!(assignment(statement), Some((Expr::Name(name), _)) if name.id == object.id)
+    /// The body of a function, or the module.
+    fn block(&mut self, body: &'a [Stmt], is_module: bool) {
+        let mut steps = Vec::new();
+        flatten(body, &mut steps);
+        for (position, statement) in steps.iter().enumerate() {
+            let Some((target, value)) = assignment(statement) else { continue };
+            if creates_variable(self.ctx, value) || self.reported.contains(&target.range()) {
+                continue;
+            }
+            for function in self.functions {
+                let Some(read) =
+                    self.read(function, target, is_module, steps.get(..position).unwrap_or_default())
+                else {
+                    continue;
+                };
+                let before = steps.iter().take(position).rev();
+                let Some(traced) = before.clone().find_map(|step| read.call(step)) else { continue };
+                // Whatever is bound or assigned anew is traced anew.
+                let rebound =
+                    before.take_while(|step| read.call(step).is_none()).any(|step| read.rebinds(step));
+                let mut after = steps.iter().skip(position + 1).take_while(|step| !read.rebinds(step));
+                let again = after.find_map(|step| read.call(step));
+                if !rebound && again.is_some_and(|again| same_arguments(traced, again)) {
+                    self.report(target, function, &read, traced);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The value that a function reads and an assignment sets.
+    fn read(
+        &self,
+        function: &Declared<'a>,
+        target: &'a Expr,
+        is_module: bool,
+        before: &[&'a Stmt],
+    ) -> Option<Read<'a>> {
+        let name = function.def.name.as_str();
+        match target {
+            Expr::Attribute(attribute) => {
+                let object = attribute.value.as_name_expr()?.id.as_str();
+                match function.class {
+                    Some(class) => {
+                        let is_own =
+                            object == "self" && self.class.is_some_and(|own| own.range() == class.range());
+                        let creates = || {
+                            before.iter().rev().find_map(|step| created(step, object))
+                                == Some(class.name.as_str())
+                        };
+                        let reads = is_own || creates();
+                        (reads && reads_only(function.def, &attribute.attr)).then_some(Read {
+                            object: Some(object),
+                            name,
+                            value: object,
+                        })
+                    }
+                    None => reads_attribute(function.def, object, &attribute.attr).then_some(Read {
+                        object: None,
+                        name,
+                        value: object,
+                    }),
+                }
+            }
+            Expr::Name(global) if is_module && function.class.is_none() => {
+                let global = global.id.as_str();
+                reads_global(function.def, global).then_some(Read { object: None, name, value: "" })
+            }
+            _ => None,
+        }
+    }
+
+    /// A method that updates an attribute which a `tf.function` of the class reads.
+    fn method(&mut self, def: &'a ast::StmtFunctionDef) {
+        let Some(class) = self.class else { return };
+        if matches!(def.name.as_str(), "__init__" | "build" | "__setstate__") || !is_method_of(class, def) {
+            return;
+        }
+        // What a `tf.function` calls runs while it is traced.
+        if self.is_reached(class, def) {
+            return;
+        }
+        let mut steps = Vec::new();
+        flatten(&def.body, &mut steps);
+        for statement in steps {
+            let Stmt::AugAssign(assign) = statement else { continue };
+            let Expr::Attribute(attribute) = assign.target.as_ref() else { continue };
+            if attribute.value.as_name_expr().is_none_or(|name| name.id != "self")
+                || !starts_as_number(class, &attribute.attr)
+                || self.reported.contains(&assign.target.range())
+            {
+                continue;
+            }
+            let reader = self.functions.iter().find(|function| {
+                function.class.is_some_and(|own| own.range() == class.range())
+                    && reads_only(function.def, &attribute.attr)
             });
-            let later = later.get(..rebound.unwrap_or(later.len())).unwrap_or_default();
-            let methods = self
-                .methods
-                .iter()
-                .filter(|method| method.class.is_some_and(|known| known.name.as_str() == class.id.as_str()));
-            for method in methods {
-                self.object(object, method, later);
+            if let Some(function) = reader {
+                let read = Read { object: Some("self"), name: function.def.name.as_str(), value: "self" };
+                self.report(&assign.target, function, &read, function.def.name.range());
             }
         }
     }
 
-    fn object(&self, object: &ast::ExprName, method: &Declared, later: &'a [Stmt]) {
-        let calls = |statement: &Stmt| calls(statement, &object.id, &method.def.name);
-        for (position, statement) in later.iter().enumerate() {
-            let Some((Expr::Attribute(attribute), value)) = assignment(statement) else { continue };
-            let is_of_object = attribute.value.as_name_expr().is_some_and(|name| name.id == object.id);
-            let before = later.get(..position).unwrap_or_default();
-            let after = later.get(position + 1..).unwrap_or_default();
-            let traced = before.iter().rev().find(|statement| calls(statement));
-            if is_of_object
-                && value.is_literal_expr()
-                && reads_only(method.def, &attribute.attr)
-                && after.iter().any(calls)
-                && let Some(traced) = traced
-            {
-                self.ctx
-                    .report(
-                        &CHANGED_ATTRIBUTE,
-                        attribute.range(),
-                        format!(
-                            "`{}` was traced with the old value of `{}` and ignores this assignment",
-                            method.def.name, attribute.attr
-                        ),
-                    )
-                    .label(self.ctx.span(traced.range()), "traced here")
-                    .help("make the attribute a `tf.Variable`, or pass the value as an argument")
-                    .emit();
-            }
+    /// Whether a `tf.function` of the class calls a method, through other methods too.
+    fn is_reached(&self, class: &'a ast::StmtClassDef, def: &ast::StmtFunctionDef) -> bool {
+        let methods = class.body.iter().filter_map(Stmt::as_function_def_stmt);
+        let is_staged =
+            |method: &&ast::StmtFunctionDef| declared::staging_decorator(self.ctx, method).is_some();
+        let (mut reached, mut others): (Vec<_>, Vec<_>) = methods.partition(is_staged);
+        let mut at = 0;
+        while let Some(caller) = reached.get(at).copied() {
+            at += 1;
+            let called = called_methods(caller);
+            let (next, rest) =
+                others.into_iter().partition::<Vec<_>, _>(|method| called.contains(method.name.as_str()));
+            reached.extend(next);
+            others = rest;
         }
+        reached.iter().any(|method| method.range() == def.range())
+    }
+
+    fn report(&mut self, target: &Expr, function: &Declared, read: &Read, traced: impl Ranged) {
+        self.reported.insert(target.range());
+        let attribute = target.as_attribute_expr().map_or("", |attribute| attribute.attr.as_str());
+        let text = if attribute.is_empty() { self.ctx.text(target) } else { attribute };
+        let name = function.def.name.as_str();
+        let label = if read.object == Some("self") && traced.range() == function.def.name.range() {
+            "reads it while it is traced"
+        } else {
+            "traced here"
+        };
+        self.ctx
+            .report(
+                &CHANGED_ATTRIBUTE,
+                target.range(),
+                format!("`{name}` was traced with the old value of `{text}` and ignores this assignment"),
+            )
+            .label(self.ctx.span(traced.range()), label)
+            .help(HELP)
+            .emit();
+        let Some(place) = first_read(function.def, target).filter(|place| self.reported.insert(*place))
+        else {
+            return;
+        };
+        let message =
+            format!("`{}` is a constant of the graph, which does not see later values", self.ctx.text(place));
+        self.ctx
+            .report(&CHANGED_ATTRIBUTE, place, message)
+            .label(self.ctx.span(target.range()), "assigned here")
+            .help(HELP)
+            .emit();
     }
 }
 
-fn assignment(statement: &Stmt) -> Option<(&Expr, &Expr)> {
-    let assign = statement.as_assign_stmt()?;
-    let [target] = assign.targets.as_slice() else { return None };
-    Some((target, &assign.value))
-}
+const HELP: &str = "make it a `tf.Variable`, or pass the value as an argument";
 
-/// Whether a simple statement calls `object.method(…)`.
-fn calls(statement: &Stmt, object: &str, method: &str) -> bool {
-    struct Calls<'a> {
-        object: &'a str,
-        method: &'a str,
-        found: bool,
+/// Where a function first reads what an assignment sets.
+fn first_read(def: &ast::StmtFunctionDef, target: &Expr) -> Option<TextRange> {
+    struct Reads<'t> {
+        target: &'t Expr,
+        found: Option<TextRange>,
     }
-    impl SourceOrderVisitor<'_> for Calls<'_> {
+    impl SourceOrderVisitor<'_> for Reads<'_> {
         fn visit_expr(&mut self, expression: &Expr) {
-            if let Expr::Call(call) = expression
-                && let Expr::Attribute(attribute) = call.func.as_ref()
-                && attribute.attr.as_str() == self.method
-                && attribute.value.as_name_expr().is_some_and(|name| name.id == self.object)
-            {
-                self.found = true;
+            let is_read = match (expression, self.target) {
+                (Expr::Attribute(read), Expr::Attribute(target)) => {
+                    read.attr.as_str() == target.attr.as_str() && read.value.is_name_expr()
+                }
+                (Expr::Name(read), Expr::Name(target)) => read.id == target.id,
+                _ => false,
+            };
+            if is_read && self.found.is_none() {
+                self.found = Some(expression.range());
+            }
+            source_order::walk_expr(self, expression);
+        }
+    }
+    let mut reads = Reads { target, found: None };
+    reads.visit_body(&def.body);
+    reads.found
+}
+
+/// How a block refers to the function that reads a value.
+struct Read<'a> {
+    /// The object of a method.
+    object: Option<&'a str>,
+    name: &'a str,
+    /// The object whose attribute is read.
+    value: &'a str,
+}
+
+impl<'a> Read<'a> {
+    /// The call of the function in a simple statement.
+    fn call(&self, statement: &'a Stmt) -> Option<&'a ast::ExprCall> {
+        calls(statement, self.object, self.name)
+    }
+
+    fn rebinds(&self, statement: &Stmt) -> bool {
+        let Some((Expr::Name(target), _)) = assignment(statement) else { return false };
+        target.id == self.value
+    }
+}
+
+/// The simple statements of a block in an order in which they run; those of a loop twice. Alternative branches are left
+/// out, since only one of them runs.
+fn flatten<'a>(body: &'a [Stmt], steps: &mut Vec<&'a Stmt>) {
+    for statement in body {
+        match statement {
+            Stmt::For(ast::StmtFor { body, .. }) | Stmt::While(ast::StmtWhile { body, .. }) => {
+                let start = steps.len();
+                flatten(body, steps);
+                let again = steps.get(start..).unwrap_or_default().to_vec();
+                // Nested loops would double it each time.
+                if steps.len() < MAX_STEPS {
+                    steps.extend(again);
+                }
+            }
+            Stmt::With(node) => flatten(&node.body, steps),
+            Stmt::If(node) if node.elif_else_clauses.is_empty() => flatten(&node.body, steps),
+            Stmt::Try(node) => flatten(&node.body, steps),
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) | Stmt::If(_) | Stmt::Match(_) => {}
+            _ => steps.push(statement),
+        }
+    }
+}
+
+/// The target and the value of `x = value` and `x += value`.
+fn assignment(statement: &Stmt) -> Option<(&Expr, &Expr)> {
+    match statement {
+        Stmt::Assign(assign) => {
+            let [target] = assign.targets.as_slice() else { return None };
+            Some((target, &assign.value))
+        }
+        Stmt::AugAssign(assign) => Some((&assign.target, &assign.value)),
+        _ => None,
+    }
+}
+
+/// The class in `object = Class(…)`; empty for another value.
+fn created<'a>(statement: &'a Stmt, object: &str) -> Option<&'a str> {
+    let (target, value) = assignment(statement)?;
+    let is_object = target.as_name_expr().is_some_and(|name| name.id == object);
+    let class = || value.as_call_expr()?.func.as_name_expr().map(|class| class.id.as_str());
+    is_object.then(|| class().unwrap_or_default())
+}
+
+fn creates_variable(ctx: &FileContext, value: &Expr) -> bool {
+    value
+        .as_call_expr()
+        .and_then(|call| ctx.resolve(&call.func))
+        .is_some_and(|name| name == "tensorflow.Variable")
+}
+
+/// Whether a second call reuses the graph of the first: the arguments are the same text.
+fn same_arguments(first: &ast::ExprCall, second: &ast::ExprCall) -> bool {
+    arguments(first) == arguments(second)
+}
+
+fn arguments(call: &ast::ExprCall) -> Vec<ComparableExpr<'_>> {
+    let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
+    call.arguments.args.iter().chain(keywords).map(ComparableExpr::from).collect()
+}
+
+/// The call of `object.method(…)` or `function(…)` in a simple statement.
+fn calls<'a>(statement: &'a Stmt, object: Option<&str>, name: &str) -> Option<&'a ast::ExprCall> {
+    struct Calls<'n, 'a> {
+        object: Option<&'n str>,
+        name: &'n str,
+        found: Option<&'a ast::ExprCall>,
+    }
+    impl<'a> SourceOrderVisitor<'a> for Calls<'_, 'a> {
+        fn visit_expr(&mut self, expression: &'a Expr) {
+            if let Expr::Call(call) = expression {
+                let is_it = match (call.func.as_ref(), self.object) {
+                    (Expr::Attribute(method), Some(object)) => {
+                        method.attr.as_str() == self.name
+                            && method.value.as_name_expr().is_some_and(|name| name.id == object)
+                    }
+                    (Expr::Name(function), Some(object)) => self.name == "__call__" && function.id == object,
+                    (Expr::Name(function), None) => function.id == self.name,
+                    _ => false,
+                };
+                if is_it {
+                    self.found = Some(call);
+                }
             }
             if !expression.is_lambda_expr() {
                 source_order::walk_expr(self, expression);
             }
         }
     }
-    let mut calls = Calls { object, method, found: false };
-    if matches!(statement, Stmt::Expr(_) | Stmt::Assign(_) | Stmt::Assert(_)) {
+    let mut calls = Calls { object, name, found: None };
+    if matches!(
+        statement,
+        Stmt::Expr(_) | Stmt::Assign(_) | Stmt::Assert(_) | Stmt::AugAssign(_) | Stmt::Return(_)
+    ) {
         calls.visit_stmt(statement);
     }
     calls.found
@@ -183,8 +418,18 @@ fn calls(statement: &Stmt, object: &str, method: &str) -> bool {
 
 /// Whether a method reads `self.attribute` and does not set it.
 fn reads_only(def: &ast::StmtFunctionDef, attribute: &str) -> bool {
+    let Some(receiver) = def.parameters.iter().next() else { return false };
+    uses(def, receiver.name().as_str(), attribute)
+}
+
+/// Whether a function reads `object.attribute` of a global object and does not set it.
+fn reads_attribute(def: &ast::StmtFunctionDef, object: &str, attribute: &str) -> bool {
+    !binds(def, object) && uses(def, object, attribute)
+}
+
+fn uses(def: &ast::StmtFunctionDef, object: &str, attribute: &str) -> bool {
     struct Uses<'a> {
-        receiver: &'a str,
+        object: &'a str,
         attribute: &'a str,
         reads: bool,
         sets: bool,
@@ -193,7 +438,7 @@ fn reads_only(def: &ast::StmtFunctionDef, attribute: &str) -> bool {
         fn visit_expr(&mut self, expression: &Expr) {
             if let Expr::Attribute(found) = expression
                 && found.attr.as_str() == self.attribute
-                && found.value.as_name_expr().is_some_and(|name| name.id == self.receiver)
+                && found.value.as_name_expr().is_some_and(|name| name.id == self.object)
             {
                 if found.ctx.is_load() {
                     self.reads = true
@@ -201,11 +446,105 @@ fn reads_only(def: &ast::StmtFunctionDef, attribute: &str) -> bool {
                     self.sets = true
                 };
             }
+            // A method of the attribute acts on an object, which the graph may share.
+            if let Expr::Call(call) = expression
+                && let Expr::Attribute(method) = call.func.as_ref()
+                && let Expr::Attribute(found) = method.value.as_ref()
+                && found.attr.as_str() == self.attribute
+            {
+                self.sets = true;
+            }
             source_order::walk_expr(self, expression);
         }
     }
-    let Some(receiver) = def.parameters.iter().next() else { return false };
-    let mut uses = Uses { receiver: receiver.name().as_str(), attribute, reads: false, sets: false };
+    let mut uses = Uses { object, attribute, reads: false, sets: false };
     uses.visit_body(&def.body);
     uses.reads && !uses.sets
+}
+
+/// Whether a function reads a global name.
+fn reads_global(def: &ast::StmtFunctionDef, name: &str) -> bool {
+    struct Reads<'n> {
+        name: &'n str,
+        found: bool,
+    }
+    impl SourceOrderVisitor<'_> for Reads<'_> {
+        fn visit_expr(&mut self, expression: &Expr) {
+            self.found |=
+                expression.as_name_expr().is_some_and(|name| name.id == self.name && name.ctx.is_load());
+            source_order::walk_expr(self, expression);
+        }
+    }
+    let mut reads = Reads { name, found: false };
+    reads.visit_body(&def.body);
+    reads.found && !binds(def, name)
+}
+
+/// Whether a function has a parameter or variable of this name.
+fn binds(def: &ast::StmtFunctionDef, name: &str) -> bool {
+    struct Binds<'n> {
+        name: &'n str,
+        found: bool,
+    }
+    impl SourceOrderVisitor<'_> for Binds<'_> {
+        fn visit_expr(&mut self, expression: &Expr) {
+            self.found |=
+                expression.as_name_expr().is_some_and(|name| name.id == self.name && !name.ctx.is_load());
+            source_order::walk_expr(self, expression);
+        }
+    }
+    let mut binds = Binds { name, found: false };
+    binds.visit_body(&def.body);
+    binds.found || def.parameters.iter().any(|parameter| parameter.name().as_str() == name)
+}
+
+/// The names of the methods that a method calls on its receiver.
+fn called_methods(def: &ast::StmtFunctionDef) -> FxHashSet<&str> {
+    struct Called<'a>(FxHashSet<&'a str>);
+    impl<'a> SourceOrderVisitor<'a> for Called<'a> {
+        fn visit_expr(&mut self, expression: &'a Expr) {
+            if let Expr::Call(call) = expression
+                && let Expr::Attribute(method) = call.func.as_ref()
+                && method.value.is_name_expr()
+            {
+                self.0.insert(method.attr.as_str());
+            }
+            source_order::walk_expr(self, expression);
+        }
+    }
+    let mut called = Called(FxHashSet::default());
+    called.visit_body(&def.body);
+    called.0
+}
+
+/// Whether a class has this method itself.
+fn is_method_of(class: &ast::StmtClassDef, def: &ast::StmtFunctionDef) -> bool {
+    class.body.iter().any(|statement| statement.range() == def.range())
+}
+
+/// Whether the methods of a class set an attribute to numbers and parameters only, `__init__` among them.
+fn starts_as_number(class: &ast::StmtClassDef, attribute: &str) -> bool {
+    struct Values<'n> {
+        attribute: &'n str,
+        numbers: usize,
+        others: usize,
+    }
+    impl StatementVisitor<'_> for Values<'_> {
+        fn visit_stmt(&mut self, statement: &Stmt) {
+            if let Some((Expr::Attribute(target), value)) = assignment(statement)
+                && target.attr.as_str() == self.attribute
+                && statement.is_assign_stmt()
+            {
+                match value {
+                    Expr::NumberLiteral(_) => self.numbers += 1,
+                    Expr::Name(_) | Expr::BinOp(_) | Expr::UnaryOp(_) | Expr::Attribute(_) => {}
+                    _ => self.others += 1,
+                }
+            }
+            statement_visitor::walk_stmt(self, statement);
+        }
+    }
+    let mut values = Values { attribute, numbers: 0, others: 0 };
+    values.visit_body(&class.body);
+    values.numbers > 0 && values.others == 0
 }

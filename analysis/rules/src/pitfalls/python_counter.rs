@@ -6,19 +6,25 @@ use ruff_text_size::Ranged;
 use crate::FunctionContext;
 use crate::declare::declare_rule;
 use ag_index::assumptions::Source;
-use ag_index::facts::Binding;
+use ag_index::dialect::RootKind;
+use ag_index::facts::{Alternative, Binding};
 use ag_staging::construct::Construct;
 use ag_syntax::qname::QName;
 use ag_syntax::{expressions, statements};
 
 declare_rule! {
     /// ## What it does
-    /// Finds attributes of `self` with a Python value that a staged function updates (`self.n += 1`, `self.on =
-    /// not self.on`) and also tests.
+    /// Finds
+    ///
+    /// - attributes of `self` with a Python value that a staged function updates (`self.n += 1`, `self.on = not self.on`)
+    ///   and also tests
+    /// - Python numbers that outlive the call, and to which it adds: of an object, a dictionary, a global
     ///
     /// ## Why is this bad?
     /// Both happen while the function is traced. The graph contains the branch that was taken then; later calls
     /// neither update the value nor evaluate the condition again.
+    ///
+    /// A counter whose name says that it counts traces, `trace_count`, is not reported.
     ///
     /// ## Example
     /// ```python
@@ -63,27 +69,86 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    let receiver = ctx.stage.parameters.iter().find(|parameter| parameter.source == Source::Receiver);
-    let Some(receiver) = receiver else { return };
     if matches!(ctx.def().name.as_str(), "__init__" | "build") {
         return;
     }
-    for (target, value) in statements::of_function(ctx.def()).into_iter().filter_map(update) {
-        let Some(name) = QName::from_expr(target) else { continue };
-        // State updated in a staged branch or loop is reported by other rules.
-        if name.root() != receiver.name.as_str() || ctx.staged_region(target.range()).is_some() {
-            continue;
+    for statement in statements::of_function(ctx.def()) {
+        if let Some((target, value)) = update(statement) {
+            // State updated in a staged branch or loop is reported by other rules.
+            let is_python = ctx.binding(value) == Binding::Python && ctx.binding(target) == Binding::Python;
+            if is_python && ctx.staged_region(target.range()).is_none() {
+                tested_state(ctx, target);
+            }
         }
-        let is_python = ctx.binding(value) == Binding::Python && ctx.binding(target) == Binding::Python;
-        let Some(decision) = tested(ctx, &name).filter(|_| is_python) else { continue };
-        ctx.report(
-            &PYTHON_COUNTER,
-            target.range(),
-            format!("`{name}` is a Python value: it is updated only while the function is traced"),
-        )
-        .label(ctx.span(decision.test_range), "evaluated once, for all later calls")
-        .help("make it a `tf.Variable`")
-        .emit();
+        if let Stmt::AugAssign(assign) = statement {
+            counter(ctx, assign);
+        }
+    }
+}
+
+/// `self.n += 1`, and a decision on `self.n`.
+fn tested_state(ctx: &FunctionContext, target: &Expr) {
+    let Some(name) = QName::from_expr(target) else { return };
+    let receiver = ctx.stage.parameters.iter().find(|parameter| parameter.source == Source::Receiver);
+    if receiver.is_none_or(|receiver| name.root() != receiver.name.as_str()) {
+        return;
+    }
+    let Some(decision) = tested(ctx, &name) else { return };
+    ctx.report(
+        &PYTHON_COUNTER,
+        target.range(),
+        format!("`{name}` is a Python value: it is updated only while the function is traced"),
+    )
+    .label(ctx.span(decision.test_range), "evaluated once, for all later calls")
+    .help("make it a `tf.Variable`")
+    .emit();
+}
+
+/// `state.steps += 1`, `counts["calls"] += 1`, `calls += 1` of a global, in a function that is called again and again.
+fn counter(ctx: &FunctionContext, assign: &ast::StmtAugAssign) {
+    let is_called =
+        matches!(ctx.root(), Some(RootKind::Function | RootKind::KerasMethod | RootKind::DatasetCallback));
+    let target = assign.target.as_ref();
+    if !is_called || ctx.staged_region(target.range()).is_some() || counts_traces(ctx.text(target)) {
+        return;
+    }
+    let is_number = |expression: &Expr| {
+        let fact = ctx.python_fact(expression);
+        let is_one = |known: &Alternative| matches!(known, Alternative::Int(_) | Alternative::Float);
+        !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_one)
+    };
+    if !is_number(&assign.value) || !is_number(target) {
+        return;
+    }
+    let Some(root) = root_of(target) else { return };
+    let outlives = match target {
+        Expr::Name(_) => ctx.flow.scope().is_declared_outer(root),
+        _ => ctx.parameter(root).is_some() || !ctx.flow.scope().is_local(root),
+    };
+    let name = QName::from_expr(target).filter(|name| !name.is_simple());
+    if !outlives || name.is_some_and(|name| tested(ctx, &name).is_some()) {
+        return;
+    }
+    let text = ctx.text(target);
+    let message = format!(
+        "`{text}` is a Python number: it changes only while the function is traced, not in each call"
+    );
+    ctx.report(&PYTHON_COUNTER, target.range(), message).help("make it a `tf.Variable`").emit();
+}
+
+/// Counting traces is what such a counter is good for.
+fn counts_traces(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["trac", "compil"].iter().any(|word| name.contains(word))
+}
+
+/// `state` of `state.counts["calls"]`.
+fn root_of(target: &Expr) -> Option<&str> {
+    match target {
+        Expr::Name(name) => Some(name.id.as_str()),
+        Expr::Attribute(attribute) => root_of(&attribute.value),
+        Expr::Subscript(item) if item.slice.is_literal_expr() => root_of(&item.value),
+        _ => None,
     }
 }
 

@@ -3,8 +3,9 @@
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
-use rustc_hash::FxHashSet;
 
+use super::python_numbers::Numbers;
+use super::staged_names::StagedNames;
 use crate::FileContext;
 use crate::declare::declare_rule;
 use crate::declared;
@@ -12,8 +13,8 @@ use ag_db::diagnostic::{Applicability, Edit};
 
 declare_rule! {
     /// ## What it does
-    /// Finds loops over `range(…)`, `enumerate(…)` or a list of numbers that pass their variable to a `tf.function` of the
-    /// same file.
+    /// Finds loops that pass a Python number to a `tf.function` of the same file which is another one in each iteration: the
+    /// variable of a loop over `range(…)`, `enumerate(…)` or a list of numbers, a counter, or what is computed from them.
     ///
     /// ## Why is this bad?
     /// A Python number is not an input of the graph but a constant in it. A `tf.function` is retraced for each
@@ -65,29 +66,23 @@ declare_rule! {
     }
 }
 
-/// The number of traces from which TensorFlow warns.
-const MANY: usize = 5;
-
 fn check(ctx: &FileContext) {
     if !ctx.imports.uses("tensorflow") {
         return;
     }
-    let functions = declared::functions(ctx);
-    let names: FxHashSet<&str> = functions
-        .iter()
-        .filter(|function| function.class.is_none() && !function.has_signature)
-        .map(|function| function.def.name.as_str())
-        .collect();
-    if !names.is_empty() {
-        Loops { ctx, names: &names, numbers: Vec::new() }.visit_body(ctx.parsed.suite());
+    let staged = StagedNames::of(ctx);
+    if !staged.is_empty() {
+        let numbers = Numbers::of_scope(ctx, ctx.parsed.suite(), &[]);
+        Loops { ctx, staged: &staged, numbers, class: None }.visit_body(ctx.parsed.suite());
     }
 }
 
 struct Loops<'c, 'a> {
     ctx: &'c FileContext<'a>,
-    names: &'c FxHashSet<&'a str>,
-    /// The variables of the enclosing loops with many numbers as values.
-    numbers: Vec<&'a str>,
+    staged: &'c StagedNames<'a>,
+    /// What is known of the names of the scope, in the enclosing loops.
+    numbers: Numbers<'c, 'a>,
+    class: Option<&'a str>,
 }
 
 impl<'a> SourceOrderVisitor<'a> for Loops<'_, 'a> {
@@ -96,16 +91,22 @@ impl<'a> SourceOrderVisitor<'a> for Loops<'_, 'a> {
             // Inside a staged function the loop is unrolled, which `unrolled-loop` reports.
             Stmt::FunctionDef(def) => {
                 if declared::staging_decorator(self.ctx, def).is_none() {
-                    let outer = std::mem::take(&mut self.numbers);
+                    let parameters: Vec<_> = def.parameters.iter().map(|p| p.name().as_str()).collect();
+                    let numbers = Numbers::of_scope(self.ctx, &def.body, &parameters);
+                    let outer = std::mem::replace(&mut self.numbers, numbers);
                     self.visit_body(&def.body);
                     self.numbers = outer;
                 }
             }
-            Stmt::For(node) => {
-                let before = self.numbers.len();
-                self.numbers.extend(number_variable(node));
+            Stmt::ClassDef(class) => {
+                let outer = self.class.replace(class.name.as_str());
                 source_order::walk_stmt(self, statement);
-                self.numbers.truncate(before);
+                self.class = outer;
+            }
+            Stmt::For(_) | Stmt::While(_) => {
+                let before = self.numbers.enter(statement);
+                source_order::walk_stmt(self, statement);
+                self.numbers.leave(before);
             }
             _ => source_order::walk_stmt(self, statement),
         }
@@ -121,17 +122,12 @@ impl<'a> SourceOrderVisitor<'a> for Loops<'_, 'a> {
 
 impl Loops<'_, '_> {
     fn call(&self, call: &ast::ExprCall) {
-        let Some(function) = call.func.as_name_expr().filter(|name| self.names.contains(name.id.as_str()))
-        else {
-            return;
-        };
+        let Some(function) = self.staged.called(&call.func, self.class) else { return };
         let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
-        let number = call.arguments.args.iter().chain(keywords).find(|argument| {
-            argument.as_name_expr().is_some_and(|name| self.numbers.contains(&name.id.as_str()))
-        });
-        let Some(number) = number else { return };
+        let mut arguments = call.arguments.args.iter().chain(keywords);
+        let Some(number) = arguments.find(|argument| self.numbers.changes(argument)) else { return };
         let text = self.ctx.text(number);
-        let message = format!("`{}` is retraced for each value of `{text}`, a Python number", function.id);
+        let message = format!("`{function}` is retraced for each value of `{text}`, a Python number");
         let report = self.ctx.report(&RETRACED_LOOP, number.range(), message);
         match self.ctx.imports.local_name_of("tensorflow") {
             Some(tf) => {
@@ -140,37 +136,5 @@ impl Loops<'_, '_> {
             }
             None => report.help("pass a Tensor").emit(),
         }
-    }
-}
-
-/// The variable of a loop over many numbers.
-fn number_variable(node: &ast::StmtFor) -> Option<&str> {
-    match node.iter.as_ref() {
-        Expr::Call(call) => {
-            let callee = call.func.as_name_expr()?.id.as_str();
-            match (callee, node.target.as_ref()) {
-                ("range", Expr::Name(target)) if !is_short(call) => Some(target.id.as_str()),
-                ("enumerate", Expr::Tuple(targets)) => {
-                    targets.elts.first()?.as_name_expr().map(|target| target.id.as_str())
-                }
-                _ => None,
-            }
-        }
-        Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }) => {
-            let are_numbers = elts.len() >= MANY && elts.iter().all(Expr::is_number_literal_expr);
-            node.target.as_name_expr().filter(|_| are_numbers).map(|target| target.id.as_str())
-        }
-        _ => None,
-    }
-}
-
-/// `range(3)`
-fn is_short(call: &ast::ExprCall) -> bool {
-    match &*call.arguments.args {
-        [Expr::NumberLiteral(stop)] => match &stop.value {
-            ast::Number::Int(stop) => stop.as_usize().is_some_and(|stop| stop < MANY),
-            _ => true,
-        },
-        _ => false,
     }
 }

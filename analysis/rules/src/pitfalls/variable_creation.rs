@@ -1,7 +1,7 @@
 //! A Variable is created in each trace.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
-use ruff_python_ast::{Expr, ExprCall, Stmt};
+use ruff_python_ast::{Expr, ExprCall, Stmt, StmtFunctionDef};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::every_trace;
@@ -146,6 +146,9 @@ fn creates_variables(name: &str) -> bool {
 
 /// Whether the calls that lead here from a `tf.function` are evaluated in each of its traces.
 fn root_calls(ctx: &FunctionContext) -> bool {
+    if is_wrapped(ctx.def()) {
+        return false;
+    }
     let mut stage = ctx.stage;
     for _ in 0..MAX_CALLERS {
         let Some(Span { document, anchor: Anchor::Function(path), range }) = stage.cause.clone() else {
@@ -154,6 +157,8 @@ fn root_calls(ctx: &FunctionContext) -> bool {
         let caller = FunctionId::new(ctx.db, document, path);
         let is_explicit = function_ast(ctx.db, caller).as_ref().is_some_and(|ast| {
             expressions::at(ast.def(), range).is_some_and(Expr::is_call_expr)
+                && (queries::stage(ctx.db, caller).as_ref().is_some_and(|stage| stage.root.is_some())
+                    || !is_wrapped(ast.def()))
                 && statements_of(&ast.def().body, range)
         });
         let (true, Some(known)) = (is_explicit, queries::stage(ctx.db, caller).as_ref()) else {
@@ -166,6 +171,13 @@ fn root_calls(ctx: &FunctionContext) -> bool {
         }
     }
     false
+}
+
+/// Whether a decorator may call the function less often than it is called: `@once`.
+fn is_wrapped(def: &StmtFunctionDef) -> bool {
+    def.decorator_list.iter().any(|decorator| {
+        !matches!(&decorator.expression, Expr::Name(name) if matches!(name.id.as_str(), "staticmethod" | "classmethod"))
+    })
 }
 
 /// Whether a range is in a plain statement of a body, before which nothing may leave the function.

@@ -1,0 +1,126 @@
+//! AG217: a TensorArray from outside of the graph that a staged statement carries.
+
+use ruff_text_size::TextRange;
+
+use crate::FunctionContext;
+use crate::declare::declare_rule;
+use crate::tracing;
+use ag_db::diagnostic::Severity;
+use ag_flow::{Def, DefKind};
+use ag_index::assumptions::Source;
+use ag_index::dialect::RootKind;
+use ag_index::facts::{Fact, TensorKind};
+use ag_staging::construct::ConstructKind;
+
+declare_rule! {
+    /// ## What it does
+    /// Finds staged loops and `if` statements that assign a name to which a TensorArray from outside of the graph is bound:
+    /// an argument of the `tf.function`, or an object of the module.
+    ///
+    /// ## Why is this bad?
+    /// A TensorArray made in eager code is a Python list. A staged statement can only carry one that belongs to the graph.
+    ///
+    /// ## Example
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def filled(array, n):
+    ///     for i in tf.range(n):
+    ///         array = array.write(i, i)
+    ///     return array.stack()
+    ///
+    ///
+    /// filled(tf.TensorArray(tf.int32, size=3), tf.constant(3))
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def filled(n):
+    ///     array = tf.TensorArray(tf.int32, size=n)
+    ///     for i in tf.range(n):
+    ///         array = array.write(i, i)
+    ///     return array.stack()
+    ///
+    ///
+    /// filled(tf.constant(3))
+    /// ```
+    ///
+    /// ## What TensorFlow reports
+    /// > NotImplementedError: Attempting to build a graph-mode TF2-style TensorArray from either an eager-mode TensorArray or
+    /// > a TF1-style TensorArray.
+    pub(crate) static EAGER_TENSORARRAY = {
+        code: "AG217", name: "eager-tensorarray",
+        summary: "a staged loop or `if` carries a TensorArray from outside of the graph",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Tensorflow], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    if !ctx.converts() {
+        return;
+    }
+    let mut reported: Vec<TextRange> = Vec::new();
+    for (construct, _) in ctx.staged() {
+        let is_statement = construct.kind.is_loop() || construct.kind == ConstructKind::If;
+        let Some(statement) = ctx.flow.cfg.statement_at(construct.range.start()).filter(|_| is_statement)
+        else {
+            continue;
+        };
+        let Some(variables) = ctx.flow.block_variables(statement) else { continue };
+        for variable in variables.state().filter(|variable| variable.name.is_simple()) {
+            let before = ctx.flow.definitions_before(statement, &variable.name);
+            let [definition] = before.as_slice() else { continue };
+            let Some(origin) = origin(ctx, definition) else { continue };
+            // Only the outermost statement is reached.
+            if reported.iter().any(|range| range.contains_range(construct.range)) {
+                continue;
+            }
+            reported.push(construct.range);
+            let severity = if origin == Origin::Module { Severity::Error } else { Severity::Warning };
+            let head = TextRange::new(construct.range.start(), construct.test_range.end());
+            let message = format!(
+                "`{}` is a TensorArray from outside of the graph, which cannot be carried",
+                variable.name
+            );
+            ctx.report(&EAGER_TENSORARRAY, head, message)
+                .why(construct.why.clone())
+                .label(ctx.span(definition.range), "bound here")
+                .severity(severity)
+                .help("create the TensorArray in the function")
+                .emit();
+        }
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Origin {
+    /// Other callers than the known ones may pass one of the graph.
+    Argument,
+    Module,
+}
+
+/// The code outside of the graph that makes the TensorArray of a definition.
+fn origin(ctx: &FunctionContext, definition: &Def) -> Option<Origin> {
+    let is_array = |fact: &Fact| fact.tensor_kind() == Some(TensorKind::TensorArray);
+    match definition.kind {
+        DefKind::Parameter(_) if ctx.root() == Some(RootKind::Function) => {
+            let parameter = ctx.parameter(definition.name.root())?;
+            (parameter.source == Source::CallSites && is_array(ctx.fact_of(definition)))
+                .then_some(Origin::Argument)
+        }
+        DefKind::Assign => {
+            let value = ctx.value_of(definition)?;
+            (is_array(ctx.fact(value)) && tracing::is_created_before_tracing(ctx, value))
+                .then_some(Origin::Module)
+        }
+        _ => None,
+    }
+}

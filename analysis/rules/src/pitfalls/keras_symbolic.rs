@@ -1,0 +1,267 @@
+//! Python code that needs the value of a symbolic tensor while a functional Keras model is built.
+
+use ruff_python_ast::statement_visitor::{self, StatementVisitor};
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt, UnaryOp};
+use ruff_text_size::Ranged;
+
+use super::keras_tensors::KerasTensors;
+use crate::FileContext;
+use crate::declare::declare_rule;
+use ag_db::diagnostic::Severity;
+
+declare_rule! {
+    /// ## What it does
+    /// Finds code that builds a functional Keras model from `keras.Input(…)` and uses a tensor of the model as if it had
+    /// a value:
+    ///
+    /// - a condition on it, a loop over it, an assignment to its items
+    /// - `float`, `int`, `len`, `max` and other builtins, functions of NumPy, `.numpy()`, `.astype(…)`
+    /// - functions of TensorFlow, which Keras 2 made layers of and Keras 3 rejects (a warning)
+    /// - `==`, which compares the objects and is always false (a warning)
+    ///
+    /// ## Why is this bad?
+    /// A tensor of a functional model is a placeholder with a shape and a dtype. It has no value, neither while the model
+    /// is built nor later.
+    ///
+    /// ## Example
+    /// ```python
+    /// import keras
+    ///
+    /// inputs = keras.Input((8,))
+    /// x = keras.layers.Dense(4)(inputs)
+    /// if x > 0:
+    ///     x = x * 2.0
+    /// model = keras.Model(inputs, x)
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import keras
+    ///
+    /// inputs = keras.Input((8,))
+    /// x = keras.layers.Dense(4)(inputs)
+    /// x = keras.ops.where(x > 0, x * 2.0, x)
+    /// model = keras.Model(inputs, x)
+    /// ```
+    ///
+    /// ## What Keras reports
+    /// ```text
+    /// TypeError: A symbolic KerasTensor cannot be used as a boolean.
+    /// NotImplementedError: Iterating over a symbolic KerasTensor is not supported.
+    /// ValueError: A KerasTensor cannot be used as input to a TensorFlow function.
+    /// ```
+    pub(crate) static KERAS_SYMBOLIC = {
+        code: "AG412", name: "keras-symbolic",
+        summary: "Python needs the value of a symbolic tensor of a functional Keras model",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Keras], fix: None,
+        check: File(check),
+    }
+}
+
+fn check(ctx: &FileContext) {
+    let uses_keras = ctx.imports.uses("keras") || ctx.imports.uses("tensorflow");
+    if !uses_keras || !ctx.text.contains("Input(") {
+        return;
+    }
+    scope(ctx, ctx.parsed.suite(), &[]);
+    let mut functions = Functions(Vec::new());
+    functions.visit_body(ctx.parsed.suite());
+    for def in functions.0 {
+        let parameters: Vec<&str> =
+            def.parameters.iter().map(|parameter| parameter.name().as_str()).collect();
+        scope(ctx, &def.body, &parameters);
+    }
+}
+
+struct Functions<'a>(Vec<&'a ast::StmtFunctionDef>);
+
+impl<'a> StatementVisitor<'a> for Functions<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        if let Stmt::FunctionDef(def) = statement {
+            self.0.push(def);
+        }
+        statement_visitor::walk_stmt(self, statement);
+    }
+}
+
+/// Checks the code of a function, or of the module.
+fn scope<'a>(ctx: &FileContext<'a>, body: &'a [Stmt], parameters: &[&'a str]) {
+    let tensors = KerasTensors::of_scope(ctx, body, parameters);
+    if !tensors.is_empty() {
+        Uses { ctx, tensors }.visit_body(body);
+    }
+}
+
+struct Uses<'c, 'a> {
+    ctx: &'c FileContext<'a>,
+    tensors: KerasTensors<'c, 'a>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Uses<'_, 'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            // Code that expects an exception.
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) | Stmt::Try(_) => return,
+            Stmt::If(node) => {
+                self.test(&node.test);
+                node.elif_else_clauses
+                    .iter()
+                    .filter_map(|clause| clause.test.as_ref())
+                    .for_each(|test| self.test(test));
+            }
+            Stmt::While(node) => self.test(&node.test),
+            Stmt::Assert(node) => self.test(&node.test),
+            Stmt::For(node) => self.iterates(&node.iter),
+            Stmt::Assign(assign) => {
+                for target in &assign.targets {
+                    match target {
+                        Expr::Tuple(_) | Expr::List(_) => self.iterates(&assign.value),
+                        Expr::Subscript(item) if self.tensors.contains(&item.value) => {
+                            self.report(target, &item.value, "does not support item assignment");
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+        source_order::walk_stmt(self, statement);
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Lambda(_) => return,
+            Expr::If(node) => self.test(&node.test),
+            Expr::BoolOp(node) => node.values.iter().rev().skip(1).for_each(|value| self.test(value)),
+            Expr::UnaryOp(node) if node.op == UnaryOp::Not => self.test(&node.operand),
+            Expr::ListComp(ast::ExprListComp { generators, .. })
+            | Expr::SetComp(ast::ExprSetComp { generators, .. })
+            | Expr::Generator(ast::ExprGenerator { generators, .. }) => {
+                generators.iter().for_each(|generator| self.iterates(&generator.iter));
+            }
+            Expr::Call(call) => self.call(call),
+            Expr::Attribute(attribute) if self.tensors.contains(&attribute.value) => {
+                let name = attribute.attr.as_str();
+                if matches!(
+                    name,
+                    "numpy" | "astype" | "item" | "tolist" | "eval" | "mean" | "sum" | "get_shape"
+                ) {
+                    self.report(attribute, &attribute.value, &format!("has no attribute `{name}`"));
+                }
+            }
+            _ => {}
+        }
+        source_order::walk_expr(self, expression);
+    }
+}
+
+impl<'a> Uses<'_, 'a> {
+    fn test(&self, test: &'a Expr) {
+        if let Expr::Compare(compare) = test
+            && let ([CmpOp::Eq | CmpOp::NotEq], [right]) = (&*compare.ops, &*compare.comparators)
+        {
+            let sides = [&*compare.left, right];
+            let Some(tensor) = sides.into_iter().find(|side| self.tensors.contains(side)) else { return };
+            if !sides.into_iter().any(Expr::is_none_literal_expr) {
+                let message = format!(
+                    "`{}` is a symbolic tensor of a functional model: this compares the object, not its value",
+                    self.ctx.text(tensor)
+                );
+                self.ctx
+                    .report(&KERAS_SYMBOLIC, test, message)
+                    .severity(Severity::Warning)
+                    .help("use `keras.ops.where` or a layer")
+                    .emit();
+            }
+        } else if self.tensors.contains(test) {
+            self.report(test, test, "has no truth value");
+        }
+    }
+
+    fn iterates(&self, iterable: &'a Expr) {
+        if self.tensors.contains(iterable) {
+            self.report(iterable, iterable, "cannot be iterated over");
+        }
+    }
+
+    fn call(&self, call: &'a ast::ExprCall) {
+        let mut arguments = call.arguments.args.iter();
+        let Some(tensor) = arguments.find(|argument| self.tensors.contains(argument)) else {
+            return self.operation_of_list(call);
+        };
+        if let Some(name) = self.ctx.resolve(&call.func) {
+            match name.split('.').collect::<Vec<_>>().as_slice() {
+                ["numpy", function] if !matches!(*function, "shape" | "ndim" | "iterable" | "isscalar") => {
+                    self.report(call, tensor, "has no value for NumPy");
+                }
+                ["math", _] => self.report(call, tensor, "has no value for `math`"),
+                _ if is_operation(&name) => self.operation(call, tensor),
+                _ => {}
+            }
+        } else if let Expr::Name(name) = call.func.as_ref() {
+            let name = name.id.as_str();
+            let raises = match name {
+                "float" | "int" | "complex" | "len" | "range" | "bool" | "list" | "tuple" | "sum" | "any"
+                | "all" | "sorted" | "enumerate" | "zip" | "iter" | "reversed" | "set" => true,
+                "max" | "min" => true,
+                _ => false,
+            };
+            if raises && self.tensors.is_builtin(name) {
+                self.report(call, tensor, &format!("has no value for `{name}`"));
+            }
+        }
+    }
+
+    /// `tf.concat([x, y], 1)`
+    fn operation_of_list(&self, call: &'a ast::ExprCall) {
+        let elements = call.arguments.args.iter().flat_map(ag_syntax::expressions::elements);
+        let tensor = elements.into_iter().find(|element| self.tensors.contains(element));
+        if let Some(tensor) = tensor
+            && self.ctx.resolve(&call.func).is_some_and(|name| is_operation(&name))
+        {
+            self.operation(call, tensor);
+        }
+    }
+
+    fn operation(&self, call: &ast::ExprCall, tensor: &Expr) {
+        let message = format!(
+            "Keras 3 rejects functions of TensorFlow on `{}`, a symbolic tensor of a functional model",
+            self.ctx.text(tensor)
+        );
+        self.ctx
+            .report(&KERAS_SYMBOLIC, call, message)
+            .severity(Severity::Warning)
+            .help("use the function of `keras.ops`, or call it in a layer")
+            .emit();
+    }
+
+    fn report(&self, node: impl Ranged, tensor: &Expr, what: &str) {
+        let message =
+            format!("`{}` is a symbolic tensor of a functional model, which {what}", self.ctx.text(tensor));
+        self.ctx.report(&KERAS_SYMBOLIC, node, message).help("use `keras.ops`, or a layer").emit();
+    }
+}
+
+/// An operation of TensorFlow on Tensors.
+fn is_operation(name: &str) -> bool {
+    const OTHERS: [&str; 8] = [
+        "tensorflow.function",
+        "tensorflow.is_tensor",
+        "tensorflow.print",
+        "tensorflow.py_function",
+        "tensorflow.numpy_function",
+        "tensorflow.TensorSpec",
+        "tensorflow.Module",
+        "tensorflow.get_static_value",
+    ];
+    const MODULES: [&str; 7] = ["math", "nn", "image", "linalg", "strings", "signal", "sparse"];
+    match name.split('.').collect::<Vec<_>>().as_slice() {
+        ["tensorflow", function] => {
+            !OTHERS.contains(&name) && function.starts_with(|letter: char| letter.is_ascii_lowercase())
+        }
+        ["tensorflow", module, _] => MODULES.contains(module),
+        _ => false,
+    }
+}

@@ -1,0 +1,210 @@
+//! The names of a scope that are bound to symbolic tensors of a functional Keras model only.
+//!
+//! ```python
+//! inputs = keras.Input((8,))
+//! dense = keras.layers.Dense(4)
+//! x = dense(inputs)              # symbolic
+//! x = keras.ops.relu(x) + 1.0    # symbolic
+//! ```
+
+use ruff_python_ast::statement_visitor::{self, StatementVisitor};
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt, UnaryOp};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::FileContext;
+use ag_syntax::expressions;
+
+/// Deeper expressions are not followed.
+const MAX_DEPTH: usize = 32;
+
+pub(super) struct KerasTensors<'c, 'a> {
+    ctx: &'c FileContext<'a>,
+    /// Names that are bound to symbolic tensors only.
+    tensors: FxHashSet<&'a str>,
+    /// Names that are bound to layers with one result only.
+    layers: FxHashSet<&'a str>,
+    /// All names that the scope binds.
+    bound: FxHashSet<&'a str>,
+}
+
+impl<'c, 'a> KerasTensors<'c, 'a> {
+    pub(super) fn of_scope(ctx: &'c FileContext<'a>, body: &'a [Stmt], parameters: &[&'a str]) -> Self {
+        let mut bindings = Bindings::default();
+        bindings.visit_body(body);
+        bindings.others.extend(parameters);
+        let bound = bindings.values.keys().chain(&bindings.others).copied().collect();
+        let of_one_kind = |name: &&&'a str| !bindings.others.contains(**name);
+        let layers = bindings.values.iter().filter(|(name, _)| of_one_kind(name));
+        let layers = layers.filter(|(_, values)| values.iter().all(|value| is_layer(ctx, value)));
+        let mut found = Self {
+            ctx,
+            layers: layers.map(|(name, _)| *name).collect(),
+            tensors: bindings.values.keys().filter(of_one_kind).copied().collect(),
+            bound,
+        };
+        // A name is symbolic as long as all its values are.
+        loop {
+            let is_other = |name: &&&'a str| {
+                bindings.values.get(**name).into_iter().flatten().any(|value| !found.is_symbolic(value, 0))
+            };
+            let Some(name) = found.tensors.iter().find(is_other).copied() else { return found };
+            found.tensors.remove(name);
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.tensors.is_empty()
+    }
+
+    /// Whether an expression is a symbolic tensor.
+    pub(super) fn contains(&self, expression: &Expr) -> bool {
+        self.is_symbolic(expression, 0)
+    }
+
+    /// Whether a name of a builtin refers to it.
+    pub(super) fn is_builtin(&self, name: &str) -> bool {
+        !self.bound.contains(name) && self.ctx.imports.get(name).is_none()
+    }
+
+    fn is_symbolic(&self, expression: &Expr, depth: usize) -> bool {
+        if depth > MAX_DEPTH {
+            return false;
+        }
+        let is_symbolic = |expression: &Expr| self.is_symbolic(expression, depth + 1);
+        match expression {
+            Expr::Name(name) => self.tensors.contains(name.id.as_str()),
+            Expr::BinOp(operation) => is_symbolic(&operation.left) || is_symbolic(&operation.right),
+            Expr::UnaryOp(operation) => operation.op != UnaryOp::Not && is_symbolic(&operation.operand),
+            Expr::Compare(compare) => {
+                let is_order = |op: &CmpOp| matches!(op, CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE);
+                matches!(&*compare.ops, [op] if is_order(op))
+                    && (is_symbolic(&compare.left) || compare.comparators.iter().any(is_symbolic))
+            }
+            Expr::Subscript(item) => is_symbolic(&item.value),
+            Expr::Call(call) => self.is_symbolic_call(call, &is_symbolic),
+            _ => false,
+        }
+    }
+
+    fn is_symbolic_call(&self, call: &ast::ExprCall, is_symbolic: &dyn Fn(&Expr) -> bool) -> bool {
+        let arguments = &call.arguments;
+        if gives_several(self.ctx, call) {
+            return false;
+        }
+        let takes_tensor = || {
+            let holds = |argument: &Expr| {
+                is_symbolic(argument)
+                    || expressions::elements(argument).iter().any(|element| is_symbolic(element))
+            };
+            arguments.args.first().is_some_and(holds)
+        };
+        match call.func.as_ref() {
+            // `keras.layers.Dense(4)(x)`
+            layer @ Expr::Call(_) => is_layer(self.ctx, layer) && takes_tensor(),
+            Expr::Name(name) if self.layers.contains(name.id.as_str()) => takes_tensor(),
+            callee => self.ctx.resolve(callee).is_some_and(|name| {
+                matches!(name.as_str(), "keras.Input" | "keras.layers.Input" | "keras.KerasTensor")
+                    && arguments.find_keyword("tensor").is_none()
+                    || name.strip_prefix("keras.ops.").is_some_and(gives_one_tensor) && takes_tensor()
+            }),
+        }
+    }
+}
+
+/// The functions of `keras.ops` whose result is one tensor.
+fn gives_one_tensor(function: &str) -> bool {
+    const OTHERS: [&str; 14] = [
+        "shape",
+        "ndim",
+        "size",
+        "is_tensor",
+        "split",
+        "unstack",
+        "moments",
+        "top_k",
+        "meshgrid",
+        "qr",
+        "svd",
+        "eigh",
+        "cond",
+        "while_loop",
+    ];
+    !OTHERS.contains(&function)
+}
+
+/// A new layer with one result.
+fn is_layer(ctx: &FileContext, value: &Expr) -> bool {
+    const OTHERS: [&str; 4] = ["Input", "InputLayer", "Lambda", "RNN"];
+    let Some(call) = value.as_call_expr().filter(|call| !gives_several(ctx, call)) else { return false };
+    ctx.resolve(&call.func).is_some_and(|name| {
+        name.strip_prefix("keras.layers.").is_some_and(|layer| {
+            layer.starts_with(|letter: char| letter.is_ascii_uppercase()) && !OTHERS.contains(&layer)
+        })
+    })
+}
+
+/// `LSTM(4, return_state=True)`, `attention(x, x, return_attention_scores=True)`
+fn gives_several(ctx: &FileContext, call: &ast::ExprCall) -> bool {
+    let text = ctx.text(call);
+    ["return_state", "return_attention_scores"].iter().any(|keyword| text.contains(keyword))
+}
+
+/// The values that a scope binds names to.
+#[derive(Default)]
+struct Bindings<'a> {
+    values: FxHashMap<&'a str, Vec<&'a Expr>>,
+    /// Names with a binding whose value is unknown.
+    others: FxHashSet<&'a str>,
+}
+
+impl<'a> StatementVisitor<'a> for Bindings<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(def) => {
+                self.others.insert(def.name.as_str());
+                return;
+            }
+            Stmt::ClassDef(class) => {
+                self.others.insert(class.name.as_str());
+                return;
+            }
+            Stmt::Assign(assign) => {
+                for target in &assign.targets {
+                    match target {
+                        Expr::Name(name) => {
+                            self.values.entry(name.id.as_str()).or_default().push(&assign.value);
+                        }
+                        Expr::Attribute(_) | Expr::Subscript(_) => {}
+                        _ => self.others_of(target),
+                    }
+                }
+            }
+            Stmt::AnnAssign(assign) => self.others_of(&assign.target),
+            Stmt::For(node) => self.others_of(&node.target),
+            Stmt::With(node) => {
+                let targets = node.items.iter().filter_map(|item| item.optional_vars.as_deref());
+                targets.for_each(|target| self.others_of(target));
+            }
+            Stmt::Global(node) => self.others.extend(node.names.iter().map(|name| name.as_str())),
+            Stmt::Nonlocal(node) => self.others.extend(node.names.iter().map(|name| name.as_str())),
+            _ => {}
+        }
+        statement_visitor::walk_stmt(self, statement);
+    }
+}
+
+impl<'a> Bindings<'a> {
+    fn others_of(&mut self, target: &'a Expr) {
+        struct Names<'n, 'a>(&'n mut FxHashSet<&'a str>);
+        impl<'a> SourceOrderVisitor<'a> for Names<'_, 'a> {
+            fn visit_expr(&mut self, expression: &'a Expr) {
+                if let Expr::Name(name) = expression {
+                    self.0.insert(name.id.as_str());
+                }
+                source_order::walk_expr(self, expression);
+            }
+        }
+        Names(&mut self.others).visit_expr(target);
+    }
+}

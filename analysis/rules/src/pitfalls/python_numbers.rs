@@ -1,0 +1,299 @@
+//! The names of a scope that are bound to Python numbers, and those that are another number in each iteration of a loop.
+//!
+//! ```python
+//! rate = 0.1
+//! while step < 100:
+//!     rate = decayed(rate, step)    # a number that changes
+//!     step += 1                     # so is this
+//! ```
+
+use ruff_python_ast::statement_visitor::{self, StatementVisitor};
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, Number, Stmt};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::FileContext;
+
+/// The number of traces from which TensorFlow warns.
+const MANY: usize = 5;
+
+/// Deeper expressions are no numbers.
+const MAX_DEPTH: usize = 16;
+
+/// The Python numbers of a scope.
+pub(super) struct Numbers<'c, 'a> {
+    ctx: &'c FileContext<'a>,
+    /// Names that are bound to numbers only.
+    names: FxHashSet<&'a str>,
+    /// Functions of the file that compute a number from numbers.
+    arithmetic: FxHashSet<&'a str>,
+    /// Names that change in the enclosing loops.
+    changing: Vec<&'a str>,
+}
+
+impl<'c, 'a> Numbers<'c, 'a> {
+    /// The numbers of a function body or module.
+    pub(super) fn of_scope(ctx: &'c FileContext<'a>, body: &'a [Stmt], parameters: &[&'a str]) -> Self {
+        let mut bindings = Bindings::default();
+        bindings.visit_body(body);
+        bindings.others.extend(parameters);
+        let names = bindings.values.keys().chain(&bindings.counters).copied();
+        let names = names.filter(|name| !bindings.others.contains(name)).collect();
+        let mut numbers = Self { ctx, names, arithmetic: arithmetic_functions(ctx), changing: Vec::new() };
+        // A name is a number as long as all its values are.
+        loop {
+            let is_no_number = |name: &&&'a str| {
+                bindings.values.get(**name).into_iter().flatten().any(|value| !numbers.is_number(value, 0))
+            };
+            let Some(name) = numbers.names.iter().find(is_no_number).copied() else { return numbers };
+            numbers.names.remove(name);
+        }
+    }
+
+    /// Enters a loop; the result is for [`Numbers::leave`].
+    pub(super) fn enter(&mut self, statement: &'a Stmt) -> usize {
+        let before = self.changing.len();
+        let body = match statement {
+            Stmt::For(node) => {
+                self.changing.extend(number_variable(node));
+                &node.body
+            }
+            Stmt::While(node) => &node.body,
+            _ => return before,
+        };
+        let mut updates = Updates::default();
+        updates.visit_body(body);
+        loop {
+            let known = self.changing.len();
+            for (name, value) in &updates.found {
+                let changes = match value {
+                    Some(value) => self.mentions(value, Some(name)),
+                    None => true,
+                };
+                if self.names.contains(name) && changes && !self.changing.contains(name) {
+                    self.changing.push(name);
+                }
+            }
+            if self.changing.len() == known {
+                return before;
+            }
+        }
+    }
+
+    pub(super) fn leave(&mut self, before: usize) {
+        self.changing.truncate(before);
+    }
+
+    /// Whether an expression is a number that is another one in each iteration of an enclosing loop.
+    pub(super) fn changes(&self, expression: &Expr) -> bool {
+        self.is_number(expression, 0) && self.mentions(expression, None)
+    }
+
+    fn is_number(&self, expression: &Expr, depth: usize) -> bool {
+        if depth > MAX_DEPTH {
+            return false;
+        }
+        let is_number = |expression: &Expr| self.is_number(expression, depth + 1);
+        match expression {
+            Expr::NumberLiteral(_) => true,
+            Expr::Name(name) => {
+                self.names.contains(name.id.as_str()) || self.changing.contains(&name.id.as_str())
+            }
+            Expr::UnaryOp(operation) => is_number(&operation.operand),
+            Expr::BinOp(operation) => is_number(&operation.left) && is_number(&operation.right),
+            Expr::If(node) => is_number(&node.body) && is_number(&node.orelse),
+            Expr::Call(call) => {
+                let arguments = &call.arguments;
+                let keywords = arguments.keywords.iter().map(|keyword| &keyword.value);
+                let is_function = match (call.func.as_ref(), self.ctx.resolve(&call.func)) {
+                    (_, Some(name)) => name.starts_with("math."),
+                    (Expr::Name(name), None) => {
+                        matches!(name.id.as_str(), "float" | "int" | "round" | "abs" | "min" | "max")
+                            || self.arithmetic.contains(name.id.as_str())
+                    }
+                    _ => false,
+                };
+                is_function && !arguments.is_empty() && arguments.args.iter().chain(keywords).all(is_number)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an expression reads a changing name, or `own`.
+    fn mentions(&self, expression: &Expr, own: Option<&str>) -> bool {
+        struct Reads<'n> {
+            changing: &'n [&'n str],
+            own: Option<&'n str>,
+            found: bool,
+        }
+        impl SourceOrderVisitor<'_> for Reads<'_> {
+            fn visit_expr(&mut self, expression: &Expr) {
+                if let Expr::Name(name) = expression {
+                    let name = name.id.as_str();
+                    self.found |= self.own == Some(name) || self.changing.contains(&name);
+                }
+                source_order::walk_expr(self, expression);
+            }
+        }
+        let mut reads = Reads { changing: &self.changing, own, found: false };
+        reads.visit_expr(expression);
+        reads.found
+    }
+}
+
+/// The values that a scope binds names to.
+#[derive(Default)]
+struct Bindings<'a> {
+    values: FxHashMap<&'a str, Vec<&'a Expr>>,
+    /// Variables of loops over numbers.
+    counters: FxHashSet<&'a str>,
+    /// Names with a binding whose value is unknown.
+    others: FxHashSet<&'a str>,
+}
+
+impl<'a> Bindings<'a> {
+    fn others_of(&mut self, target: &'a Expr) {
+        struct Names<'n, 'a>(&'n mut FxHashSet<&'a str>);
+        impl<'a> SourceOrderVisitor<'a> for Names<'_, 'a> {
+            fn visit_expr(&mut self, expression: &'a Expr) {
+                if let Expr::Name(name) = expression {
+                    self.0.insert(name.id.as_str());
+                }
+                source_order::walk_expr(self, expression);
+            }
+        }
+        Names(&mut self.others).visit_expr(target);
+    }
+}
+
+impl<'a> StatementVisitor<'a> for Bindings<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) => return,
+            Stmt::Assign(assign) => {
+                for target in &assign.targets {
+                    match target {
+                        Expr::Name(name) => {
+                            self.values.entry(name.id.as_str()).or_default().push(&assign.value);
+                        }
+                        Expr::Tuple(_) | Expr::List(_) => self.others_of(target),
+                        _ => {}
+                    }
+                }
+            }
+            Stmt::AugAssign(assign) => {
+                if let Expr::Name(name) = assign.target.as_ref() {
+                    self.values.entry(name.id.as_str()).or_default().push(&assign.value);
+                }
+            }
+            Stmt::AnnAssign(assign) => self.others_of(&assign.target),
+            Stmt::For(node) => match number_variable(node) {
+                Some(name) => {
+                    self.counters.insert(name);
+                }
+                None => self.others_of(&node.target),
+            },
+            Stmt::With(node) => {
+                for target in node.items.iter().filter_map(|item| item.optional_vars.as_deref()) {
+                    self.others_of(target);
+                }
+            }
+            Stmt::Global(node) => self.others.extend(node.names.iter().map(|name| name.as_str())),
+            Stmt::Nonlocal(node) => self.others.extend(node.names.iter().map(|name| name.as_str())),
+            _ => {}
+        }
+        statement_visitor::walk_stmt(self, statement);
+    }
+}
+
+/// The names that a loop body binds: to a value, or by `+=`.
+#[derive(Default)]
+struct Updates<'a> {
+    found: Vec<(&'a str, Option<&'a Expr>)>,
+}
+
+impl<'a> StatementVisitor<'a> for Updates<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) => return,
+            Stmt::Assign(assign) => {
+                let names = assign.targets.iter().filter_map(Expr::as_name_expr);
+                self.found.extend(names.map(|name| (name.id.as_str(), Some(&*assign.value))));
+            }
+            Stmt::AugAssign(assign) => {
+                let name = assign.target.as_name_expr();
+                self.found.extend(name.map(|name| (name.id.as_str(), None)));
+            }
+            _ => {}
+        }
+        statement_visitor::walk_stmt(self, statement);
+    }
+}
+
+/// Functions of the module that return arithmetic on their parameters: `def rate(step): return 0.9 ** step`.
+fn arithmetic_functions<'a>(ctx: &FileContext<'a>) -> FxHashSet<&'a str> {
+    let is_arithmetic = |def: &ast::StmtFunctionDef| {
+        let parameters: Vec<&str> = def.parameters.iter().map(|p| p.name().as_str()).collect();
+        let body = def.body.iter().filter(|statement| !is_text(statement)).collect::<Vec<_>>();
+        matches!(body.as_slice(), [Stmt::Return(node)]
+            if node.value.as_deref().is_some_and(|value| of_names(ctx, value, &parameters, 0)))
+    };
+    let functions = ctx.parsed.suite().iter().filter_map(Stmt::as_function_def_stmt);
+    functions.filter(|def| is_arithmetic(def)).map(|def| def.name.as_str()).collect()
+}
+
+fn is_text(statement: &Stmt) -> bool {
+    statement.as_expr_stmt().is_some_and(|statement| statement.value.is_string_literal_expr())
+}
+
+/// Arithmetic on numbers and these names.
+fn of_names(ctx: &FileContext, value: &Expr, names: &[&str], depth: usize) -> bool {
+    let inner = |value: &Expr| depth < MAX_DEPTH && of_names(ctx, value, names, depth + 1);
+    match value {
+        Expr::NumberLiteral(_) => true,
+        Expr::Name(name) => names.contains(&name.id.as_str()),
+        Expr::UnaryOp(operation) => inner(&operation.operand),
+        Expr::BinOp(operation) => inner(&operation.left) && inner(&operation.right),
+        Expr::If(node) => inner(&node.body) && inner(&node.orelse),
+        Expr::Call(call) => {
+            let is_function = match call.func.as_name_expr() {
+                Some(name) => matches!(name.id.as_str(), "float" | "int" | "round" | "abs" | "min" | "max"),
+                None => ctx.resolve(&call.func).is_some_and(|name| name.starts_with("math.")),
+            };
+            is_function && call.arguments.keywords.is_empty() && call.arguments.args.iter().all(inner)
+        }
+        _ => false,
+    }
+}
+
+/// The variable of a loop over many numbers.
+fn number_variable(node: &ast::StmtFor) -> Option<&str> {
+    match node.iter.as_ref() {
+        Expr::Call(call) => {
+            let callee = call.func.as_name_expr()?.id.as_str();
+            match (callee, node.target.as_ref()) {
+                ("range", Expr::Name(target)) if !is_short(call) => Some(target.id.as_str()),
+                ("enumerate", Expr::Tuple(targets)) => {
+                    targets.elts.first()?.as_name_expr().map(|target| target.id.as_str())
+                }
+                _ => None,
+            }
+        }
+        Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }) => {
+            let are_numbers = elts.len() >= MANY && elts.iter().all(Expr::is_number_literal_expr);
+            node.target.as_name_expr().filter(|_| are_numbers).map(|target| target.id.as_str())
+        }
+        _ => None,
+    }
+}
+
+/// `range(3)`
+fn is_short(call: &ast::ExprCall) -> bool {
+    match &*call.arguments.args {
+        [Expr::NumberLiteral(stop)] => match &stop.value {
+            Number::Int(stop) => stop.as_usize().is_some_and(|stop| stop < MANY),
+            _ => true,
+        },
+        _ => false,
+    }
+}
