@@ -8,7 +8,7 @@ import sys
 from compare import compare
 from observer.facts import read
 
-KINDS = ("contradiction", "not seen", "unknown", "unlisted", "false error", "false warning", "false info", "missed",
+KINDS = ("contradiction", "not seen", "unknown", "unlisted", "false error", "missed", "ran warning", "ran info",
          "true error", "true warning")
 EXAMPLES = 3
 
@@ -34,9 +34,11 @@ def main():
         cases = groups[kind]
         print(f"\n## {kind}: {sum(map(len, cases.values()))}\n")
         for cause, places in sorted(cases.items(), key=lambda group: -len(group[1])):
-            print(f"- {len(places)} {cause}")
+            below = sum(what.startswith("below") for _, what, _ in places)
+            places.sort(key=lambda case: case[1].startswith("below"))
+            print(f"- {len(places)} {cause}" + (f" ({below} of them functions that these call)" if below else ""))
             # From different files first.
-            chosen = list({place.rpartition(":")[0]: (place, what, source) for place, what, source in places}.values())
+            chosen = list({place.rpartition(":")[0]: (place, what, source) for place, what, source in places[::-1]}.values())[::-1]
             for place, what, source in chosen[:EXAMPLES]:
                 print(f"  - {place} {what}\n    `{source}`")
 

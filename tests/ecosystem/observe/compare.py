@@ -6,11 +6,14 @@
 |---|---|
 | agree | a condition or loop for which the checker and the run say the same: staged, or decided by Python |
 | contradiction | the checker says staged and it was always decided by Python, or the reverse |
+| mixed | both were observed, or the checker says that both are possible |
 | unknown | the checker does not say, in a function that it knows as staged |
+| in unseen functions | conditions and loops of functions that the checker does not know as staged, those of tests included |
 | unlisted | the checker knows the function, and does not list the condition |
 | not seen | a function of the package (not of its tests) that ran while tracing and that the checker does not know as staged |
 | true, false | an error at a statement where the framework raised; at one that ran while tracing, and at which nothing was raised |
-| not run | an error at a statement that no test reached while tracing |
+| ran | a warning or info at a statement that ran while tracing: no exception judges it |
+| not run | a finding at a statement that no test reached while tracing |
 | missed | a statement at which the framework raised while tracing, without a finding |
 """
 import argparse
@@ -29,8 +32,8 @@ from observer.facts import read
 TESTS = re.compile(r"(^|/)(tests?|testing|test_\w+|\w+_tests?|conftest|\w*test_?(utils?|lib|case|base)\w*)(\.py$|/)")
 
 
-def checker(binary, command, folder):
-    line = [binary, command, "--isolated", "--output-format", "json"]
+def checker(binary, command, folder, roots=""):
+    line = [binary, command, "--isolated", "--output-format", "json", "--roots", roots or "declared"]
     if command == "check":
         line.append("--exit-zero")
     result = subprocess.run([*line, "."], cwd=folder, capture_output=True, text=True)
@@ -86,8 +89,8 @@ class Comparison:
             if (file, line) not in self.stages.functions:
                 self.note("not seen", file, line, self.cause(row, functions))
 
-    def cause(self, row, functions):
-        """Why a function is not seen: its caller is not seen either, or is, or is no function that was traced."""
+    def cause(self, row, functions, depth=0):
+        """Why a function is not seen: the call that was not followed, or the root that is not known, here or above."""
         for file, line, _, _, between in row["callers"]:
             caller = self.enclosing(file, line)
             seen = caller and (file, caller.lineno) in self.stages.functions
@@ -96,7 +99,11 @@ class Comparison:
             kind = "call not followed" if seen else "root not known"
             form = api(between) or form_of_call(parsed(file), caller, line, row["name"])
             return f"{kind}, {form}: `{row['name']}`, called at {os.path.relpath(file, self.folder)}:{line}"
-        return f"below another: `{row['name']}`"
+        for file, line, *_ in row["callers"] if depth < 30 else ():
+            above = functions[file, self.enclosing(file, line).lineno]
+            if above is not row:
+                return self.cause(above, functions, depth + 1).replace(": ", ": below ", depth == 0)
+        return f"unknown cause: `{row['name']}`"
 
     def enclosing(self, file, line):
         """The innermost `def` around a line."""
@@ -153,7 +160,8 @@ class Comparison:
             if any(place in raised or place in broke for place in places):
                 kind = "true"
             elif places & ran:
-                kind = "false"
+                # A warning is about what no exception tells: effects that are lost, retracing.
+                kind = "false" if severity == "error" else "ran"
             else:
                 kind = "not run"
             self.counts[f"{kind} {severity}"] += 1
@@ -186,6 +194,8 @@ APIS = {"cache_miss|_infer_params": "jit", "vmap_f": "vmap", "pmap": "pmap", "sc
 
 
 def api(between):
+    between = [name for name in between if not re.search("converted_call|_call_unconverted|autograph_handler|decorate$"
+                                                         "|reraise_with_filtered_traceback|error_handler", name)]
     names = " ".join(between)
     if not names:
         return None
@@ -276,11 +286,11 @@ def is_test(file, folder):
     return bool(TESTS.search(os.path.relpath(file, folder)))
 
 
-def compare(binary, facts, folder):
+def compare(binary, facts, folder, roots=""):
     folder = os.path.realpath(folder)
     facts = [row for row in facts if row["file"].startswith(folder + os.sep)]
-    stages = Stages(checker(binary, "stages", folder), folder)
-    return Comparison(facts, stages, checker(binary, "check", folder), folder)
+    stages = Stages(checker(binary, "stages", folder, roots), folder)
+    return Comparison(facts, stages, checker(binary, "check", folder, roots), folder)
 
 
 def listed(comparison, kind):

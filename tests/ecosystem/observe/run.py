@@ -25,18 +25,20 @@ CACHE = ROOT / "target/observe"
 SECONDS = 120
 # The limit on real time, in which modules are imported and the machine does other things, too.
 WAITING = 5
-QUICK = ("rlax", "trfl", "torchdiffeq")
+QUICK = ("optax", "dm-sonnet", "torchvision")
 MARKS = "<!-- table -->\n", "<!-- end of table -->\n"
 COLUMNS = {"functions": "functions traced", "not seen": "not seen", "decisions": "decisions",
            "executions": "executions", "agree": "agree", "mixed": "mixed", "contradiction": "contradictions",
            "unknown": "unknown", "unlisted": "unlisted", "in unseen functions": "in functions not seen",
            "true error": "true errors", "false error": "false errors", "true warning": "true warnings",
-           "false warning": "false warnings", "missed": "missed"}
+           "ran warning": "warnings not judged", "missed": "missed"}
 
 
 class Package:
     def __init__(self, line):
-        self.name, self.version, self.framework, source, self.root, *self.command = line.split()
+        self.name, self.version, framework, source, self.root, *self.command = line.split()
+        # `torch:all`: the traces are started by the tests, so every function of the package is a root.
+        self.framework, _, self.roots = framework.partition(":")
         self.source, _, self.folder = source.partition(":")
         self.facts = CACHE / f"facts/{self.name}-{self.version}.jsonl"
         self.sources = CACHE / f"packages/{self.name}-{self.version}"
@@ -62,9 +64,10 @@ class Package:
                 archive.extractall(partial, filter="data")
             inner = next(path for path in partial.iterdir() if path.is_dir())
             for path in list(inner.iterdir()):
-                path.rename(partial / path.name) if path.name != inner.name else path.rename(partial / "moved")
+                # A package may have the name of the folder of its archive.
+                path.rename(partial / (path.name if path.name != inner.name else "moved"))
+            inner.rmdir()
             if (partial / "moved").exists():
-                shutil.rmtree(inner, ignore_errors=True)
                 (partial / "moved").rename(inner)
         partial.rename(self.sources)
 
@@ -72,7 +75,7 @@ class Package:
         self.facts.parent.mkdir(parents=True, exist_ok=True)
         paths = [HERE, self.sources / self.root, self.sources]
         variables = {"PYTHONPATH": os.pathsep.join(map(str, paths)), "CUDA_VISIBLE_DEVICES": "-1",
-                     "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu", "PYTHONDONTWRITEBYTECODE": "1",
+                     "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1", "PYTHONDONTWRITEBYTECODE": "1",
                      "OMP_NUM_THREADS": "1", "AG_OBSERVE_SECONDS": str(seconds)}
         command = [environment(self.framework), "-m", "observer", "--facts", self.facts.with_suffix(".partial"),
                    "--root", ".", "--framework", self.framework, "--seconds", str(WAITING * seconds), "--"]
@@ -80,11 +83,11 @@ class Package:
             command += [HERE / self.command[0], *self.command[1:]]
         else:
             command += ["-m", "pytest", "-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:warnings",
-                        "-p", "observer.spread", "--continue-on-collection-errors", "-c", os.devnull,
+                        "-p", "observer.spread", *(["-p", "observer.compiled"] if self.roots else []), "--continue-on-collection-errors", "-c", os.devnull,
                         "--rootdir", ".", "--import-mode=importlib" if self.source == "sdist" else "-q", *self.command]
         with open(self.facts.with_suffix(".log"), "w") as log:
             subprocess.run(list(map(str, command)), cwd=self.sources, env={**os.environ, **variables}, stdout=log,
-                           stderr=subprocess.STDOUT, timeout=(WAITING + 1) * seconds)
+                           stderr=subprocess.STDOUT, timeout=WAITING * seconds + 300)
         self.facts.with_suffix(".partial").rename(self.facts)
 
 
@@ -107,7 +110,7 @@ def run(package, again, seconds, binary):
         package.unpack()
         if again or not package.facts.exists():
             package.observe(seconds)
-        comparison = compare(binary, read(package.facts), package.sources)
+        comparison = compare(binary, read(package.facts), package.sources, package.roots)
     except (subprocess.SubprocessError, OSError, StopIteration) as error:
         print(f"{package.name}: {error}", file=sys.stderr)
         return None
@@ -137,7 +140,10 @@ def main():
     lines = (HERE / "packages.txt").read_text().splitlines()
     packages = [Package(line) for line in lines if line and not line.startswith("#")]
     names = QUICK if arguments.quick else arguments.names
-    chosen = [package for package in packages if package.name in names or not names]
+    chosen = sorted((package for package in packages if package.name in names or not names),
+                    key=lambda package: names.index(package.name) if names else 0)
+    for framework in {package.framework for package in chosen}:
+        environment(framework)
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         counts = list(pool.map(lambda package: run(package, arguments.again, arguments.seconds,
                                                    str(Path(arguments.binary).resolve())), chosen))

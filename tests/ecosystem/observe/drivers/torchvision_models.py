@@ -4,18 +4,25 @@ import re
 import torch
 import torchvision
 
+
+def untrained(name):
+    try:
+        return torchvision.models.get_model(name, weights=None, weights_backbone=None)
+    except TypeError:
+        return torchvision.models.get_model(name, weights=None)
+
+
 seen = set()
 for name in torchvision.models.list_models():
     family = re.match(r"(quantized_)?[a-z]+", name).group()
     if family in seen or "quantized" in name:
         continue
     seen.add(family)
-    arguments = {"weights": None, "weights_backbone": None} if "rcnn" in name or "fcn" in name else {"weights": None}
     for stage in (lambda model: torch.compile(model, backend="eager"), torch.jit.script):
         torch._dynamo.reset()
         try:
             with torch.no_grad():
-                model = stage(torchvision.models.get_model(name, **arguments).eval())
+                model = stage(untrained(name).eval())
                 size = 299 if "inception" in name else 224
                 video = name.startswith(("r3d", "mc3", "r2plus", "s3d", "mvit", "swin3d"))
                 model(torch.zeros((1, 3, 16, size, size) if video else (1, 3, size, size)))

@@ -44,17 +44,6 @@ def main():
     command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
 
     facts, sites, failures = Facts(), Sites(), []
-    observed = inside(arguments.root)
-    probe = Probe(facts, sites, observed)
-    probe.install()
-    sys.path.pop(0)
-    for name in arguments.framework or FRAMEWORKS:
-        if importlib.util.find_spec(name) is not None:
-            framework = importlib.import_module(f"observer.{name}_")
-            framework.install(probe)
-            probe.frameworks.append(framework)
-    importing.install(observed, sites, failures)
-
     def finish():
         facts.write(arguments.facts)
         for failure in failures:
@@ -70,6 +59,17 @@ def main():
         timer = threading.Timer(arguments.seconds, stop)
         timer.daemon = True
         timer.start()
+    observed = inside(arguments.root)
+    probe = Probe(facts, sites, observed)
+    probe.install()
+    sys.path.pop(0)
+    for name in arguments.framework or FRAMEWORKS:
+        if importlib.util.find_spec(name) is not None:
+            framework = importlib.import_module(f"observer.{name}_")
+            framework.install(probe)
+            probe.frameworks.append(framework)
+    importing.install(observed, sites, failures)
+
     sys.argv = command
     if command[0] == "-m":
         sys.argv = command[1:]

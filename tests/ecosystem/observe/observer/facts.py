@@ -49,17 +49,18 @@ class Facts:
         self.events[kind, file, line, framework, message[:MESSAGE_LENGTH], type, traced] += 1
 
     def rows(self):
-        for (file, line, framework), (name, count, callers) in sorted(self.functions.items()):
+        # A program that is stopped still runs in another thread: only copies are walked.
+        for (file, line, framework), (name, count, callers) in sorted(list(self.functions.items())):
             yield {"kind": "function", "file": file, "line": line, "name": name, "framework": framework, "count": count,
                    "callers": callers}
-        for (site, framework), counts in sorted(self.decisions.items(), key=str):
+        for (site, framework), counts in sorted(list(self.decisions.items()), key=str):
             file, line, column, construct, function = site
             yield {"kind": "decision", "file": file, "line": line, "column": column, "construct": construct,
                    "function": function, "framework": framework} | {
                        verdict: counts[verdict] for verdict in ("staged", "python", "unclear")}
-        for file, lines in sorted(self.lines.items()):
-            yield {"kind": "line", "file": file, "lines": sorted(lines)}
-        for (kind, file, line, framework, message, type_, traced), count in sorted(self.events.items(), key=str):
+        for file, lines in sorted(list(self.lines.items())):
+            yield {"kind": "line", "file": file, "lines": sorted(list(lines))}
+        for (kind, file, line, framework, message, type_, traced), count in sorted(list(self.events.items()), key=str):
             row = {"kind": kind, "file": file, "line": line, "framework": framework, "message": message, "count": count}
             yield row | {"type": type_, "traced": traced} if kind == "error" else row
 
