@@ -58,7 +58,8 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
         })
         .collect();
     let stages = stages_of(db, document);
-    if !stages.is_empty() || !index.roots.is_empty() {
+    // Code of the module calls JAX's control flow without a root: `lax.scan(lambda …)`.
+    if !stages.is_empty() || !index.roots.is_empty() || index.imports.uses("jax") {
         let mut diagnostics: Vec<&Diagnostic> = file_diagnostics(db, document).iter().collect();
         for path in stages.keys() {
             diagnostics.extend(function_diagnostics(db, FunctionId::new(db, document, path.clone())));

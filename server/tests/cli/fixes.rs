@@ -40,8 +40,7 @@ fn encoding() {
 
 #[test]
 fn unsafe_fixes() {
-    let text =
-        "import tensorflow as tf\n\n\n@tf.function\ndef f(x):\n    if tf.abs(x) > 0:\n        y = 1\n    return y\n";
+    let text = "import tensorflow as tf\n\n\n@tf.function\ndef f(x):\n    if tf.abs(x) > 0:\n        y = 1\n    return y\n";
     let project = Project::new(&[("a.py", text)]);
     let select = ["--select", "AG101"];
     let diff = project.run(&[&["check", "--diff"][..], &select].concat());
