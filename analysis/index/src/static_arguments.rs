@@ -1,8 +1,8 @@
 //! The arguments that a root declares static, as they are written: `static_argnums=0`, `static_argnames=("mode",)`.
 
 use ag_syntax::expressions;
-use ruff_python_ast::Expr;
 use ruff_python_ast::name::Name;
+use ruff_python_ast::{Expr, Operator};
 
 use crate::assumptions::StaticParameters;
 use crate::ids::ParameterIndex;
@@ -66,10 +66,13 @@ impl StaticArguments {
 
     /// Adds the arguments that `vmap` does not map: `in_axes=(0, None)` -> `1`.
     pub(crate) fn add_unmapped(&mut self, in_axes: &Expr) {
-        let elements: &[Expr] = match in_axes {
-            Expr::List(list) => &list.elts,
-            Expr::Tuple(tuple) => &tuple.elts,
-            _ => return,
+        match in_axes {
+            Expr::NumberLiteral(_) | Expr::NoneLiteral(_) | Expr::UnaryOp(_) | Expr::Dict(_) => return,
+            _ => {}
+        }
+        let Some(elements) = sequence(in_axes) else {
+            self.more = Some(MoreStatic::Other);
+            return;
         };
         let unmapped = elements.iter().enumerate().filter(|(_, element)| element.is_none_literal_expr());
         self.listed.extend(unmapped.map(|(position, _)| StaticArgument::Position(position.into())));
@@ -95,7 +98,50 @@ impl StaticArguments {
     }
 }
 
-/// The names and positions in a literal; `None` if the value does not consist of literals.
+/// The names and positions in a constant; `None` if the value does not consist of literals.
 fn literals(value: &Expr) -> Option<Vec<StaticArgument>> {
-    expressions::elements(value).iter().map(StaticArgument::of).collect()
+    match value {
+        Expr::BinOp(_) | Expr::Set(_) | Expr::Call(_) => {
+            sequence(value)?.into_iter().map(StaticArgument::of).collect()
+        }
+        _ => expressions::elements(value).iter().map(StaticArgument::of).collect(),
+    }
+}
+
+/// The elements of a computed sequence of literals: `(0,) * 3 + (None,) * 11`, `tuple(range(1, 4))` is none.
+fn sequence(value: &Expr) -> Option<Vec<&Expr>> {
+    const LONGEST: usize = 256;
+    let elements = match value {
+        Expr::Tuple(tuple) => tuple.elts.iter().collect(),
+        Expr::List(list) => list.elts.iter().collect(),
+        Expr::Set(set) => set.elts.iter().collect(),
+        Expr::Call(call) => {
+            let [only] = &*call.arguments.args else { return None };
+            let name = call.func.as_name_expr().filter(|_| call.arguments.keywords.is_empty())?;
+            return matches!(name.id.as_str(), "tuple" | "list" | "set" | "frozenset")
+                .then(|| sequence(only))
+                .flatten();
+        }
+        Expr::BinOp(operation) => match operation.op {
+            Operator::Add => {
+                let mut joined = sequence(&operation.left)?;
+                joined.extend(sequence(&operation.right)?);
+                joined
+            }
+            Operator::Mult => {
+                let (repeated, times) = match sequence(&operation.left) {
+                    Some(repeated) => (repeated, &operation.right),
+                    None => (sequence(&operation.right)?, &operation.left),
+                };
+                let times = usize::from(times.as_number_literal_expr()?.value.as_int()?.as_u16()?);
+                if repeated.len() * times > LONGEST {
+                    return None;
+                }
+                repeated.repeat(times)
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    (!elements.iter().any(|element| element.is_starred_expr())).then_some(elements)
 }

@@ -3,7 +3,7 @@
 //! Ranges in a [`FunctionContext`] are relative to the function's `def`; findings are shifted to their position
 //! in the file later.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::sync::{Arc, LazyLock};
 
 use ruff_python_ast::name::Name;
@@ -11,6 +11,7 @@ use ruff_python_ast::{self as ast, Expr, ModModule};
 use ruff_python_parser::Parsed;
 use ruff_text_size::{Ranged, TextRange};
 
+use super::jax::program::Program;
 use super::{Rule, classes};
 use ag_db::Db;
 use ag_db::Document;
@@ -251,9 +252,16 @@ pub struct FileContext<'a> {
     pub parsed: &'a Parsed<ModModule>,
     pub imports: &'a Imports,
     pub diagnostics: RefCell<Vec<Diagnostic>>,
+    /// The scopes of the file, for the rules that look at calls of JAX.
+    pub(crate) jax_program: OnceCell<Option<Program<'a>>>,
 }
 
-impl FileContext<'_> {
+impl<'a> FileContext<'a> {
+    /// The scopes and calls of a file that uses JAX; `None` for others.
+    pub(crate) fn jax_program(&self) -> Option<&Program<'a>> {
+        self.jax_program.get_or_init(|| Program::of(self)).as_ref()
+    }
+
     pub fn text(&self, node: impl Ranged) -> &str {
         &self.text[node.range()]
     }

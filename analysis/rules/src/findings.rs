@@ -58,7 +58,9 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
         })
         .collect();
     let stages = stages_of(db, document);
-    if !stages.is_empty() || !index.roots.is_empty() || index.makes_keras_inputs {
+    // Code of the module calls JAX's control flow without a root: `lax.scan(lambda …)`.
+    let has_own = index.makes_keras_inputs || index.imports.uses("jax");
+    if !stages.is_empty() || !index.roots.is_empty() || has_own {
         let mut diagnostics: Vec<&Diagnostic> = file_diagnostics(db, document).iter().collect();
         for path in stages.keys() {
             diagnostics.extend(function_diagnostics(db, FunctionId::new(db, document, path.clone())));

@@ -1,6 +1,6 @@
 //! Runs the rules on a function or a file. All rules run; the settings select the findings.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 
 use super::context::{FileContext, FunctionContext};
 use super::registry::RULES;
@@ -82,6 +82,7 @@ pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
         parsed: &parsed,
         imports,
         diagnostics: RefCell::default(),
+        jax_program: OnceCell::new(),
     };
     for check in checks {
         check(&context);

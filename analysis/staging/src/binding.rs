@@ -167,7 +167,8 @@ fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
     // A dtype or device is compared with its like, a string with a string, whatever the other side's type.
     let names_no_value = |side: &Expr| {
         side.as_attribute_expr().is_some_and(|side| matches!(side.attr.as_str(), "dtype" | "device"))
-            || matches!(side, Expr::StringLiteral(_) | Expr::FString(_) | Expr::Tuple(_) | Expr::List(_))
+            || matches!(side, Expr::StringLiteral(_) | Expr::FString(_))
+            || matches!(side, Expr::Tuple(_) | Expr::List(_))
                 && of_test(if std::ptr::eq(side, left) { right } else { left }, fact) == Binding::Unknown
     };
     if compares_with_none((left, op, right))

@@ -154,7 +154,7 @@ fn converted_argument<'a>(ctx: &FileContext, call: &'a ast::ExprCall) -> Option<
 
 /// The names of converted values: `steps` of `tf.function(steps[0])`.
 struct StagedNames<'c, 'a> {
-    ctx: &'c FileContext<'c>,
+    ctx: &'c FileContext<'a>,
     names: FxHashSet<&'a str>,
 }
 
@@ -174,7 +174,7 @@ impl<'a> SourceOrderVisitor<'a> for StagedNames<'_, 'a> {
 
 /// All lambdas outside converted functions, and whether AutoGraph converts them.
 struct Lambdas<'c, 'a> {
-    ctx: &'c FileContext<'c>,
+    ctx: &'c FileContext<'a>,
     names: FxHashSet<&'a str>,
     is_converted: bool,
     found: Vec<(&'a ast::ExprLambda, bool)>,

@@ -1,7 +1,7 @@
 //! Arguments that cannot be traced.
 
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
-use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_python_ast::{self as ast, Stmt};
 use ruff_text_size::Ranged;
 
 use super::super::FileContext;
@@ -12,8 +12,8 @@ use ag_index::ids::ParameterIndex;
 
 declare_rule! {
     /// ## What it does
-    /// Reports strings and functions passed to a non-static argument of a jitted function of the same file, and
-    /// jitted methods with a non-static `self` whose class is not a pytree.
+    /// Reports values that JAX cannot trace (strings, functions, dtypes, devices, sets, ranges, instances of classes
+    /// that are no pytrees) passed to a non-static argument of a jitted function of the same file, and jitted methods with a non-static `self` whose class is not a pytree.
     ///
     /// ## Why is this bad?
     /// `jax.jit` traces every argument that is not static. It can trace numbers, arrays, and containers of
@@ -58,26 +58,25 @@ declare_rule! {
 }
 
 fn check(ctx: &FileContext) {
+    let mut reported = None;
     for argument in arguments(ctx) {
-        let kind = match argument.value {
-            Expr::StringLiteral(_) | Expr::FString(_) => "string",
-            Expr::Lambda(_) => "function",
-            _ if argument.is_function => "function",
-            _ => continue,
-        };
-        if !argument.is_static {
-            ctx.report(
-                &JAX_ARGUMENT,
-                argument.call,
-                format!(
-                    "a {kind} cannot be traced, but `{}` of `{}` is not static",
-                    argument.parameter, argument.function
-                ),
-            )
-            .label(ctx.span(argument.value.range()), format!("a {kind}"))
-            .help(format!("add `static_argnames=\"{}\"` to `jax.jit`", argument.parameter))
-            .emit();
+        // A call raises once.
+        let at = argument.call.range();
+        if argument.is_static || argument.kind.traceable || reported.replace(at) == Some(at) {
+            continue;
         }
+        let kind = &argument.kind.noun;
+        ctx.report(
+            &JAX_ARGUMENT,
+            argument.call,
+            format!(
+                "{kind} cannot be traced, but `{}` of `{}` is not static",
+                argument.parameter, argument.function
+            ),
+        )
+        .label(ctx.span(argument.value.range()), kind.clone())
+        .help(format!("add `static_argnames=\"{}\"` to `jax.jit`", argument.parameter))
+        .emit();
     }
     methods(ctx);
 }

@@ -43,7 +43,8 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Safe for a plain name: the assignment always raised, and other names for the array keep its old value.
+    /// Safe for a plain name that certainly holds an array: the assignment always raised, and other names for the
+    /// array keep its old value.
     ///
     /// ## What jax reports
     /// `TypeError: JAX arrays are immutable and do not support in-place item assignment. Instead of
@@ -96,7 +97,7 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
         Expr::EllipsisLiteral(_) => tracing::origin(ctx, &subscript.value) == Origin::Assumed,
         _ => false,
     };
-    if other || !is_tensor(ctx, &subscript.value) {
+    if other || !is_tensor(ctx, &subscript.value) || may_be_ref(ctx, &subscript.value) {
         return;
     }
     let report = ctx
@@ -115,8 +116,9 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
     }
     match update {
         Some((method, value)) if is_assignable(&subscript.value) => {
+            let computed = tracing::origin(ctx, &subscript.value) == Origin::Computed;
             let applicability = match &*subscript.value {
-                Expr::Name(_) => Applicability::Safe,
+                Expr::Name(_) if computed => Applicability::Safe,
                 _ => Applicability::Unsafe,
             };
             let text = rewritten(ctx, subscript, method, value);
@@ -126,6 +128,19 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
         _ => report.help("use `x = x.at[i].set(value)`").emit(),
     }
 }
+
+/// Whether it may be a `Ref`, which is written in place: kernels of Pallas pass them on to the functions that they
+/// call and define. What an operation returns is none.
+fn may_be_ref(ctx: &FunctionContext, array: &Expr) -> bool {
+    let has_refs = ctx.imports.uses("jax.experimental.pallas")
+        || ctx.imports.dotted_names().any(|name| REF_MAKERS.iter().any(|maker| name.starts_with(maker)))
+        || tracing::uses(ctx, &REF_MAKERS);
+    has_refs && tracing::origin(ctx, array) != Origin::Computed
+}
+
+/// The modules and functions that make `Ref`s.
+const REF_MAKERS: [&str; 4] =
+    ["jax.experimental.pallas", "jax.experimental.mutable_array", "jax.new_ref", "jax.ref"];
 
 /// An item of an argument of unknown type may be an object that supports item assignment.
 fn severity(ctx: &FunctionContext, array: &Expr) -> Severity {

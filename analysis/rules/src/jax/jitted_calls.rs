@@ -1,79 +1,229 @@
-//! The calls of jitted functions within their file, argument by argument. Purely syntactic: a name is resolved
-//! only if the file binds it once.
+//! The calls of jitted functions within their file, argument by argument: of decorated functions, of
+//! `g = jax.jit(f, …)`, of `jax.jit(f)(…)`, and of decorated methods. Purely syntactic.
 
-use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
-use rustc_hash::FxHashMap;
+use ruff_text_size::Ranged;
 
 use super::super::FileContext;
+use super::kinds::{self, Kind};
+use super::program::{Bound, Program, ScopeId};
 use ag_index::ids::ParameterIndex;
 use ag_index::static_arguments::StaticArgument;
 
-/// An argument of a call.
+/// An argument of a call that JAX cannot trace, or cannot hash.
 pub(super) struct Argument<'a> {
     pub call: &'a ast::ExprCall,
-    pub function: &'a str,
-    pub parameter: &'a str,
+    pub function: String,
+    /// The parameter, if the function is known.
+    pub parameter: String,
     pub value: &'a Expr,
     /// The parameter is one of `static_argnums`, `static_argnames`.
     pub is_static: bool,
-    /// The value is a function of the file.
-    pub is_function: bool,
+    pub kind: Kind,
 }
 
-/// A jitted function of the file.
-struct Jitted<'a> {
-    def: &'a ast::StmtFunctionDef,
-    static_arguments: Vec<StaticArgument>,
+/// A jitted function.
+#[derive(Clone)]
+pub(super) struct Jitted<'a> {
+    pub parameters: Option<&'a ast::Parameters>,
+    pub static_arguments: Vec<StaticArgument>,
+    /// What is jitted: a function of the file, or a lambda.
+    pub body: Option<Body<'a>>,
 }
 
-pub(super) fn arguments<'a>(ctx: &'a FileContext<'a>) -> Vec<Argument<'a>> {
-    if !ctx.imports.uses("jax") {
-        return Vec::new();
-    }
-    let mut file = File::default();
-    file.visit_body(ctx.parsed.suite());
-    let mut jitted = FxHashMap::default();
-    for def in &file.defs {
-        if file.bindings.get(def.name.as_str()) == Some(&1)
-            && let Some(static_arguments) = def.decorator_list.iter().find_map(|it| static_arguments(ctx, it))
-        {
-            jitted.insert(def.name.as_str(), Jitted { def, static_arguments });
+#[derive(Clone, Copy)]
+pub(super) enum Body<'a> {
+    Function(&'a ast::StmtFunctionDef),
+    Lambda(&'a ast::ExprLambda),
+}
+
+pub(super) fn arguments<'a>(ctx: &FileContext<'a>) -> Vec<Argument<'a>> {
+    let Some(program) = ctx.jax_program() else { return Vec::new() };
+    let mut found = Vec::new();
+    for place in &program.calls {
+        let (call, scope) = (place.node, place.scope);
+        if let Some((jitted, name)) = transformed(ctx, program, scope, call) {
+            let own: Vec<StaticArgument> = match &*call.func {
+                Expr::Call(made) => listed(&made.arguments.keywords).unwrap_or_default(),
+                _ => Vec::new(),
+            };
+            for (position, value) in call.arguments.args.iter().enumerate() {
+                let parameter = jitted.parameters.into_iter().flat_map(|it| it.iter_non_variadic_params());
+                let parameter =
+                    parameter.map(|it| it.parameter.name.as_str()).nth(position).unwrap_or_default();
+                let is_static = |listed: &[StaticArgument]| {
+                    listed.iter().any(|argument| argument.is_for(Some(position.into()), parameter))
+                };
+                if is_static(&jitted.static_arguments) && !is_static(&own) {
+                    found.push(Argument {
+                        call,
+                        function: name.clone(),
+                        parameter: parameter.to_owned(),
+                        value,
+                        is_static: true,
+                        kind: Kind { noun: "a tracer".to_owned(), traceable: true, hashable: false },
+                    });
+                    break;
+                }
+            }
+        }
+        if let Some((jitted, name, bound)) = callee(ctx, program, scope, call) {
+            add(ctx, program, scope, call, &jitted, &name, usize::from(bound), &mut found);
         }
     }
-    let is_function = |value: &Expr| {
-        let Expr::Name(name) = value else { return false };
-        let once = file.bindings.get(name.id.as_str()) == Some(&1);
-        once && file.defs.iter().any(|def| def.name.id == name.id)
+    found
+}
+
+/// `jax.make_jaxpr(g)(…)`, `jax.vmap(g)(…)` of a jitted function: all arguments are traced.
+fn transformed<'a>(
+    ctx: &FileContext,
+    program: &Program<'a>,
+    scope: ScopeId,
+    call: &'a ast::ExprCall,
+) -> Option<(Jitted<'a>, String)> {
+    let made = call.func.as_call_expr()?;
+    let name = ctx.resolve(&made.func)?;
+    let only = made.arguments.args.len() == 1;
+    let traces_all = match name.as_str() {
+        "jax.make_jaxpr" => only,
+        "jax.vmap" => only && made.arguments.keywords.is_empty(),
+        _ => false,
     };
-    let mut all: Vec<Argument> = file.calls.iter().flat_map(|call| call_arguments(call, &jitted)).collect();
-    for argument in &mut all {
-        argument.is_function = is_function(argument.value);
+    let function = made.arguments.args.first().filter(|_| traces_all)?.as_name_expr()?;
+    let jitted = match program.lookup(scope, &function.id, function.range().start())? {
+        (Bound::Function(def), _) => of_def(ctx, def),
+        (Bound::Value(value), owner) => of_value(ctx, program, owner, value),
+        _ => None,
+    }?;
+    Some((jitted, function.id.to_string()))
+}
+
+/// Whether it is a parameter of a jitted function, not static, as its caller passed it.
+fn is_traced_parameter(ctx: &FileContext, program: &Program, scope: ScopeId, value: &Expr) -> bool {
+    let Some(name) = value.as_name_expr() else { return false };
+    let Some(owner) = program.owner(scope, &name.id) else { return false };
+    let [binding] = program.bindings(owner, &name.id) else { return false };
+    let range = program.range(owner);
+    let Some((def, _)) = program.functions.iter().find(|(def, _)| def.range() == range) else { return false };
+    let mut positional = def.parameters.posonlyargs.iter().chain(&def.parameters.args);
+    let Some(position) = positional.position(|it| it.parameter.name.range() == binding.range) else {
+        return false;
+    };
+    // A default that no call replaces stays a Python value.
+    let has_default =
+        def.parameters.iter_non_variadic_params().nth(position).is_none_or(|it| it.default.is_some());
+    let jitted = of_def(ctx, def).filter(|_| !has_default);
+    jitted.is_some_and(|jitted| {
+        !jitted.static_arguments.iter().any(|it| it.is_for(Some(position.into()), &name.id))
+    })
+}
+
+/// The jitted function that a call calls, its name, and whether its first parameter is bound.
+pub(super) fn callee<'a>(
+    ctx: &FileContext,
+    program: &Program<'a>,
+    scope: ScopeId,
+    call: &'a ast::ExprCall,
+) -> Option<(Jitted<'a>, String, bool)> {
+    match &*call.func {
+        Expr::Name(name) => match program.lookup(scope, &name.id, name.range().start())? {
+            (Bound::Function(def), _) => Some((of_def(ctx, def)?, name.id.to_string(), false)),
+            (Bound::Value(value), owner) => {
+                Some((of_value(ctx, program, owner, value)?, name.id.to_string(), false))
+            }
+            _ => None,
+        },
+        value @ Expr::Call(inner) => {
+            let jitted = of_value(ctx, program, scope, value)?;
+            let name = inner.arguments.args.first().and_then(Expr::as_name_expr);
+            Some((jitted, name.map_or("the jitted function".to_owned(), |name| name.id.to_string()), false))
+        }
+        // `model.step(x)` of a decorated method
+        Expr::Attribute(method) => {
+            let (Bound::Value(Expr::Call(made)), owner) = program.value(scope, &method.value) else {
+                return None;
+            };
+            let class = made.func.as_name_expr()?;
+            let Some((Bound::Class(class), _)) = program.lookup(owner, &class.id, class.range().start())
+            else {
+                return None;
+            };
+            let mut methods = class.body.iter().filter_map(Stmt::as_function_def_stmt);
+            let def = methods.find(|def| def.name.id == method.attr.id)?;
+            Some((of_def(ctx, def)?, format!("{}.{}", class.name, def.name), true))
+        }
+        _ => None,
     }
-    all
+}
+
+/// A decorated function.
+fn of_def<'a>(ctx: &FileContext, def: &'a ast::StmtFunctionDef) -> Option<Jitted<'a>> {
+    let [decorator] = def.decorator_list.as_slice() else { return None };
+    let static_arguments = static_arguments(ctx, decorator)?;
+    Some(Jitted { parameters: Some(&def.parameters), static_arguments, body: Some(Body::Function(def)) })
+}
+
+/// `jax.jit(f, static_argnums=0)`, `partial(jax.jit, static_argnums=0)(f)`, `jax.jit(jax.grad(f))`.
+pub(super) fn of_value<'a>(
+    ctx: &FileContext,
+    program: &Program<'a>,
+    scope: ScopeId,
+    value: &'a Expr,
+) -> Option<Jitted<'a>> {
+    let call = value.as_call_expr()?;
+    let is_jit = |expression: &Expr| ctx.resolve(expression).is_some_and(|name| name == "jax.jit");
+    let (function, keywords) = if is_jit(&call.func) {
+        (call.arguments.args.first()?, &*call.arguments.keywords)
+    } else {
+        let maker = call.func.as_call_expr()?;
+        let partial = ctx.resolve(&maker.func).is_some_and(|name| name == "functools.partial")
+            && maker.arguments.args.first().is_some_and(is_jit);
+        if !(partial || is_jit(&maker.func) && maker.arguments.args.is_empty()) {
+            return None;
+        }
+        (call.arguments.args.first()?, &*maker.arguments.keywords)
+    };
+    let static_arguments = listed(keywords)?;
+    let mut function = function;
+    while let Expr::Call(call) = function
+        && ctx.resolve(&call.func).is_some_and(|name| {
+            matches!(name.as_str(), "jax.grad" | "jax.value_and_grad" | "jax.checkpoint" | "jax.remat")
+        })
+    {
+        function = call.arguments.args.first()?;
+    }
+    let (parameters, body) = match program.value(scope, function).0 {
+        Bound::Function(def) if def.decorator_list.is_empty() => {
+            (Some(&*def.parameters), Some(Body::Function(def)))
+        }
+        Bound::Value(Expr::Lambda(lambda)) => (lambda.parameters.as_deref(), Some(Body::Lambda(lambda))),
+        _ => (None, None),
+    };
+    Some(Jitted { parameters, static_arguments, body })
 }
 
 /// The static arguments if the decorator is `jax.jit` and lists them as literals.
 pub(super) fn static_arguments(ctx: &FileContext, decorator: &ast::Decorator) -> Option<Vec<StaticArgument>> {
     let is_jit = |expression: &Expr| ctx.resolve(expression).is_some_and(|name| name == "jax.jit");
-    let keywords = match &decorator.expression {
+    match &decorator.expression {
         Expr::Call(call) => {
             let partial = ctx.resolve(&call.func).is_some_and(|name| name == "functools.partial")
                 && call.arguments.args.first().is_some_and(is_jit);
-            if !partial && !is_jit(&call.func) {
-                return None;
-            }
-            &*call.arguments.keywords
+            (partial || is_jit(&call.func)).then(|| listed(&call.arguments.keywords)).flatten()
         }
-        other => return is_jit(other).then(Vec::new),
-    };
+        other => is_jit(other).then(Vec::new),
+    }
+}
+
+fn listed(keywords: &[ast::Keyword]) -> Option<Vec<StaticArgument>> {
     let mut listed = Vec::new();
     for keyword in keywords {
-        let Some(name) = &keyword.arg else { return None };
+        let name = keyword.arg.as_ref()?;
         if matches!(name.as_str(), "static_argnums" | "static_argnames") {
             let elements = match &keyword.value {
                 Expr::Tuple(tuple) => tuple.elts.as_slice(),
                 Expr::List(list) => list.elts.as_slice(),
+                Expr::Set(set) => set.elts.as_slice(),
                 other => std::slice::from_ref(other),
             };
             for element in elements {
@@ -84,104 +234,68 @@ pub(super) fn static_arguments(ctx: &FileContext, decorator: &ast::Decorator) ->
     Some(listed)
 }
 
-fn call_arguments<'a>(call: &'a ast::ExprCall, jitted: &FxHashMap<&'a str, Jitted<'a>>) -> Vec<Argument<'a>> {
-    let Some((function, target)) =
-        call.func.as_name_expr().and_then(|name| jitted.get_key_value(name.id.as_str()))
-    else {
-        return Vec::new();
-    };
-    let parameters = &target.def.parameters;
-    let positional: Vec<&ast::ParameterWithDefault> =
-        parameters.posonlyargs.iter().chain(&parameters.args).collect();
-    let mut found = Vec::new();
-    let mut add = |parameter: &'a ast::ParameterWithDefault, position: Option<usize>, value| {
-        let parameter = parameter.parameter.name.as_str();
+#[expect(clippy::too_many_arguments, reason = "a call, its callee, and the output")]
+fn add<'a>(
+    ctx: &FileContext,
+    program: &Program<'a>,
+    scope: ScopeId,
+    call: &'a ast::ExprCall,
+    target: &Jitted<'a>,
+    function: &str,
+    skip: usize,
+    found: &mut Vec<Argument<'a>>,
+) {
+    let parameters = target.parameters;
+    let positional: Vec<&ast::ParameterWithDefault> = parameters
+        .iter()
+        .flat_map(|parameters| parameters.posonlyargs.iter().chain(&parameters.args))
+        .collect();
+    let mut add = |parameter: &str, position: Option<usize>, value: &'a Expr| {
         let position = position.map(ParameterIndex::from);
+        // Without the signature, names and positions of the call cannot be told apart.
+        let by_other =
+            parameters.is_none() && !target.static_arguments.iter().all(|it| it.is_for(position, parameter));
         let is_static = target.static_arguments.iter().any(|argument| argument.is_for(position, parameter));
-        found.push(Argument { call, function, parameter, value, is_static, is_function: false });
+        if by_other {
+            return;
+        }
+        let traced = || is_static && is_traced_parameter(ctx, program, scope, value);
+        let kind = match kinds::of(ctx, program, scope, value, 0) {
+            Some(kind) => kind,
+            None if traced() => {
+                Kind { noun: format!("the tracer `{}`", ctx.text(value)), traceable: true, hashable: false }
+            }
+            None => return,
+        };
+        found.push(Argument {
+            call,
+            function: function.to_owned(),
+            parameter: parameter.to_owned(),
+            value,
+            is_static,
+            kind,
+        });
     };
     for (position, value) in call.arguments.args.iter().enumerate() {
         if value.is_starred_expr() {
             break;
         }
-        if let Some(parameter) = positional.get(position) {
-            add(parameter, Some(position), value);
+        let position = position + skip;
+        match positional.get(position) {
+            Some(parameter) => add(parameter.parameter.name.as_str(), Some(position), value),
+            None if parameters.is_none() => add(&format!("argument {position}"), Some(position), value),
+            None => {}
         }
     }
     for keyword in &call.arguments.keywords {
         let Some(name) = &keyword.arg else { continue };
         let position = positional.iter().position(|it| it.parameter.name.as_str() == name.as_str());
-        let parameter = position
-            .and_then(|position| positional.get(position).copied())
-            .or_else(|| parameters.kwonlyargs.iter().find(|it| it.parameter.name.as_str() == name.as_str()));
-        if let Some(parameter) = parameter {
-            add(parameter, position, &keyword.value);
+        let known = position.is_some()
+            || parameters.is_some_and(|parameters| {
+                parameters.kwonlyargs.iter().any(|it| it.parameter.name.as_str() == name.as_str())
+            });
+        if known {
+            add(name.as_str(), position, &keyword.value);
         }
-    }
-    found
-}
-
-/// The functions, bindings and calls of a file, at any depth.
-#[derive(Default)]
-struct File<'a> {
-    defs: Vec<&'a ast::StmtFunctionDef>,
-    bindings: FxHashMap<&'a str, usize>,
-    calls: Vec<&'a ast::ExprCall>,
-    in_class: bool,
-}
-
-impl<'a> File<'a> {
-    fn bind(&mut self, name: &'a str) {
-        *self.bindings.entry(name).or_default() += 1;
-    }
-}
-
-impl<'a> SourceOrderVisitor<'a> for File<'a> {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        let outer = self.in_class;
-        match statement {
-            Stmt::FunctionDef(def) => {
-                // A method is not a name of the scope around its class.
-                if !self.in_class {
-                    self.bind(&def.name);
-                    self.defs.push(def);
-                }
-                for parameter in def.parameters.iter() {
-                    self.bind(parameter.name().as_str());
-                }
-                self.in_class = false;
-            }
-            Stmt::ClassDef(class) => {
-                self.bind(&class.name);
-                self.in_class = true;
-            }
-            Stmt::Import(import) => {
-                for alias in &import.names {
-                    self.bind(alias.asname.as_ref().unwrap_or(&alias.name));
-                }
-            }
-            Stmt::ImportFrom(import) => {
-                for alias in &import.names {
-                    self.bind(alias.asname.as_ref().unwrap_or(&alias.name));
-                }
-            }
-            _ => {}
-        }
-        source_order::walk_stmt(self, statement);
-        self.in_class = outer;
-    }
-
-    fn visit_expr(&mut self, expression: &'a Expr) {
-        match expression {
-            Expr::Call(call) => self.calls.push(call),
-            Expr::Name(name) if !name.ctx.is_load() => self.bind(&name.id),
-            Expr::Lambda(lambda) => {
-                for parameter in lambda.parameters.iter().flat_map(|parameters| parameters.iter()) {
-                    self.bind(parameter.name().as_str());
-                }
-            }
-            _ => {}
-        }
-        source_order::walk_expr(self, expression);
     }
 }

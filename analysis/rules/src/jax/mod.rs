@@ -1,17 +1,25 @@
 //! AG5xx: tracer errors and side effects under JAX transformations: control flow on tracers, tracers as host
 //! values, side effects while tracing.
 
+mod abstract_value;
 pub(super) mod argument;
 pub(super) mod branch;
 pub(super) mod concretize;
+pub(super) mod control_flow;
 pub(super) mod dynamic_shape;
+mod evaluate;
 pub(super) mod impure;
 pub(super) mod item_assignment;
+pub(super) mod jit_in_loop;
 mod jitted_calls;
+mod kinds;
 pub(super) mod leak;
 pub(super) mod loops;
 pub(super) mod numpy;
+pub(super) mod program;
+pub(super) mod stale_value;
 pub(super) mod static_argument;
+pub(super) mod traced_library_function;
 
 use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
@@ -20,10 +28,13 @@ use super::FunctionContext;
 use super::parameter_use;
 use super::path_certainty;
 use super::tracing::{self, Certainty, Decision, Origin};
-use ag_db::diagnostic::{Anchor, Severity};
+use ag_db::diagnostic::{Anchor, Severity, Span};
 use ag_flow::DefKind;
 use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
+use ag_index::index::{FunctionId, function_ast};
+use ag_staging::queries;
+use ag_syntax::expressions;
 use ag_syntax::qname::QName;
 
 /// The severity if Python needs the truth value of `expression`, a Tensor. Under `jit` every operation returns
@@ -121,16 +132,23 @@ fn snippet(ctx: &FunctionContext, expression: &Expr) -> String {
     tracing::snippet(ctx.text(expression))
 }
 
-/// The targets of an assignment with their values; `a, b = x, y` is split.
+/// The targets of an assignment with their values; `a, b = x, y` is split. In `a, b = f(x)` each target has the
+/// whole value.
 fn targets(statement: &Stmt) -> Vec<(&Expr, &Expr)> {
     fn split<'a>(target: &'a Expr, value: &'a Expr, pairs: &mut Vec<(&'a Expr, &'a Expr)>) {
-        match (target, value) {
-            (Expr::Tuple(targets), Expr::Tuple(values)) if targets.elts.len() == values.elts.len() => {
-                for (target, value) in targets.elts.iter().zip(&values.elts) {
+        let targets = match target {
+            Expr::Tuple(tuple) => &tuple.elts,
+            Expr::List(list) => &list.elts,
+            Expr::Starred(starred) => return split(&starred.value, value, pairs),
+            _ => return pairs.push((target, value)),
+        };
+        match value {
+            Expr::Tuple(values) if targets.len() == values.elts.len() => {
+                for (target, value) in targets.iter().zip(&values.elts) {
                     split(target, value, pairs);
                 }
             }
-            _ => pairs.push((target, value)),
+            _ => targets.iter().for_each(|target| split(target, value, pairs)),
         }
     }
     let mut pairs = Vec::new();
@@ -160,6 +178,16 @@ fn outlives(ctx: &FunctionContext, place: &Expr, content: bool) -> bool {
             scope.globals.contains(&name.id) || starts_trace && scope.nonlocals.contains(&name.id)
         }
         Expr::Attribute(attribute) => match (&*attribute.value, ctx.stage.parameters.first()) {
+            // `model.last = y` for an object of the module, or of a function outside the trace.
+            (Expr::Name(name), _) if !scope.is_local(&name.id) => {
+                ctx.root() == Some(RootKind::JaxJit) && !handles_state(ctx)
+            }
+            (Expr::Name(name), Some(receiver)) if ctx.root().is_none() => {
+                receiver.source == Source::Receiver
+                    && name.id == receiver.name
+                    && !handles_state(ctx)
+                    && is_called_on_outer(ctx)
+            }
             (Expr::Name(name), Some(receiver)) => {
                 // In a method, `jax.jit(self.step)` captures the object from outside the trace.
                 let bound =
@@ -168,11 +196,42 @@ fn outlives(ctx: &FunctionContext, place: &Expr, content: bool) -> bool {
                     && name.id == receiver.name
                     && ctx.root() == Some(RootKind::JaxJit)
                     && (bound || tracing::is_static(ctx, receiver))
-                    && !ctx.imports.uses("flax.nnx")
-                    && ctx.imports.get("nnx").is_none()
+                    && !handles_state(ctx)
             }
             _ => false,
         },
         _ => false,
     }
+}
+
+/// Modules of flax's nnx are traced with their state.
+fn handles_state(ctx: &FunctionContext) -> bool {
+    ctx.imports.uses("flax") && (ctx.imports.uses("flax.nnx") || ctx.imports.get("nnx").is_some())
+}
+
+/// Whether a jitted function calls this method on an object of the module, or of a function outside the trace:
+///
+/// ```python
+/// keys = Keys(0)
+///
+/// @jax.jit
+/// def noise(x):
+///     return x + jax.random.normal(keys.next())
+/// ```
+fn is_called_on_outer(ctx: &FunctionContext) -> bool {
+    let Some(Span { document, anchor: Anchor::Function(path), range }) = ctx.stage.cause.clone() else {
+        return false;
+    };
+    let caller = FunctionId::new(ctx.db, document, path);
+    let is_jitted = queries::stage(ctx.db, caller)
+        .as_ref()
+        .is_some_and(|stage| stage.root == Some(RootKind::JaxJit) && stage.dialect == ctx.dialect());
+    let (Some(ast), Some(flow)) = (function_ast(ctx.db, caller), queries::flow(ctx.db, caller)) else {
+        return false;
+    };
+    let receiver = expressions::at(ast.def(), range)
+        .and_then(Expr::as_call_expr)
+        .and_then(|call| call.func.as_attribute_expr())
+        .and_then(|method| method.value.as_name_expr());
+    is_jitted && receiver.is_some_and(|name| !flow.scope().is_local(&name.id))
 }

@@ -1,19 +1,19 @@
 //! Unhashable values of static arguments.
 
-use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
-use super::jitted_calls::arguments;
+use super::jitted_calls::{Argument, arguments};
 
 declare_rule! {
     /// ## What it does
-    /// Reports lists, dictionaries and sets passed to a static argument of a jitted function of the same file.
+    /// Reports values that are not hashable (lists, dictionaries, sets, arrays, instances of a dataclass that is not
+    /// frozen) passed to a static argument of a jitted function of the same file.
     ///
     /// ## Why is this bad?
     /// JAX caches one compiled function for each value of the static arguments, keyed by hash. Lists,
-    /// dictionaries and sets are not hashable, so the call raises.
+    /// dictionaries, sets and arrays are not hashable, so the call raises.
     ///
     /// ## Example
     /// ```python
@@ -56,24 +56,30 @@ declare_rule! {
 
 fn check(ctx: &FileContext) {
     for argument in arguments(ctx) {
-        let kind = match argument.value {
-            Expr::List(_) | Expr::ListComp(_) => "list",
-            Expr::Dict(_) | Expr::DictComp(_) => "dictionary",
-            Expr::Set(_) | Expr::SetComp(_) => "set",
-            _ => continue,
-        };
-        if argument.is_static {
-            ctx.report(
-                &JAX_STATIC,
-                argument.call,
-                format!(
-                    "a {kind} is not hashable, but `{}` is a static argument of `{}`",
-                    argument.parameter, argument.function
-                ),
-            )
-            .label(ctx.span(argument.value.range()), format!("a {kind}"))
-            .help("pass a tuple or another hashable value")
-            .emit();
+        if !argument.is_static || argument.kind.hashable {
+            continue;
         }
+        let kind = &argument.kind.noun;
+        ctx.report(
+            &JAX_STATIC,
+            argument.call,
+            format!(
+                "{kind} is not hashable, but `{}` is a static argument of `{}`",
+                argument.parameter, argument.function
+            ),
+        )
+        .label(ctx.span(argument.value.range()), kind.clone())
+        .help(help(&argument))
+        .emit();
+    }
+}
+
+fn help(argument: &Argument) -> &'static str {
+    match argument.kind.noun.as_str() {
+        "an array" => "pass a Python number or a tuple, or do not make the argument static",
+        noun if noun.starts_with("an instance") => {
+            "make it a frozen dataclass, or define `__eq__` and `__hash__`"
+        }
+        _ => "pass a tuple or another hashable value",
     }
 }

@@ -1,0 +1,223 @@
+//! Abstract values: the structure, dtype and shape of a JAX value, as far as the text tells.
+
+/// Element types, in the order of JAX's promotion within 32 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum DType {
+    Bool,
+    Int32,
+    Float16,
+    BFloat16,
+    Float32,
+    Complex64,
+}
+
+impl DType {
+    /// `jnp.float32`, `"float32"`, `float`. Without `jax_enable_x64`, 64 bits are 32.
+    pub(super) fn of_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "bool" | "bool_" => Self::Bool,
+            "int" | "int32" | "int64" => Self::Int32,
+            "float16" => Self::Float16,
+            "bfloat16" => Self::BFloat16,
+            "float" | "float32" | "float64" => Self::Float32,
+            "complex" | "complex64" | "complex128" => Self::Complex64,
+            _ => return None,
+        })
+    }
+
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::Int32 => "int32",
+            Self::Float16 => "float16",
+            Self::BFloat16 => "bfloat16",
+            Self::Float32 => "float32",
+            Self::Complex64 => "complex64",
+        }
+    }
+
+    pub(super) fn is_inexact(self) -> bool {
+        self >= Self::Float16
+    }
+
+    fn category(self) -> u8 {
+        match self {
+            Self::Bool => 0,
+            Self::Int32 => 1,
+            Self::Float16 | Self::BFloat16 | Self::Float32 => 2,
+            Self::Complex64 => 3,
+        }
+    }
+}
+
+/// An array or a number. What is `None` is not known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Leaf {
+    /// The dtype, and whether it is weak: that of a Python number.
+    pub dtype: Option<(DType, bool)>,
+    pub shape: Option<Vec<u64>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    Unknown,
+    None,
+    /// A value that is no array, such as a string.
+    Other,
+    Leaf(Leaf),
+    Tuple(Vec<Value>),
+    List(Vec<Value>),
+    /// With keys in source order.
+    Dict(Vec<(String, Value)>),
+}
+
+impl Value {
+    pub(super) fn array(dtype: Option<DType>, weak: bool, shape: Option<Vec<u64>>) -> Self {
+        Self::Leaf(Leaf { dtype: dtype.map(|dtype| (dtype, weak)), shape })
+    }
+
+    pub(super) fn leaf(&self) -> Option<&Leaf> {
+        match self {
+            Self::Leaf(leaf) => Some(leaf),
+            _ => None,
+        }
+    }
+
+    /// As a noun phrase for messages.
+    pub(super) fn noun(&self) -> String {
+        match self {
+            Self::Unknown => "an unknown value".to_owned(),
+            Self::None => "None".to_owned(),
+            Self::Other => "no array".to_owned(),
+            Self::Leaf(leaf) => leaf.noun(),
+            Self::Tuple(elements) => format!("a tuple of {}", elements.len()),
+            Self::List(elements) => format!("a list of {}", elements.len()),
+            Self::Dict(items) => {
+                let keys: Vec<&str> = items.iter().map(|(key, _)| key.as_str()).collect();
+                format!("a dictionary with the keys {}", keys.join(", "))
+            }
+        }
+    }
+
+    /// The first certain difference: nouns for this value and the other one.
+    pub(super) fn difference(&self, other: &Self) -> Option<(String, String)> {
+        let differ = || Some((self.noun(), other.noun()));
+        let zipped = |own: &[Self], others: &[Self]| {
+            if own.len() != others.len() {
+                return Some((self.noun(), other.noun()));
+            }
+            own.iter().zip(others).find_map(|(own, other)| own.difference(other))
+        };
+        match (self, other) {
+            (Self::Unknown, _)
+            | (_, Self::Unknown)
+            | (Self::Other, Self::Other)
+            | (Self::None, Self::None) => None,
+            (Self::Leaf(own), Self::Leaf(leaf)) => own.difference(leaf),
+            (Self::Tuple(own), Self::Tuple(others)) | (Self::List(own), Self::List(others)) => {
+                zipped(own, others)
+            }
+            (Self::Dict(own), Self::Dict(others)) => {
+                let same_keys = own.len() == others.len()
+                    && own.iter().all(|(key, _)| others.iter().any(|(other, _)| key == other));
+                if !same_keys {
+                    return differ();
+                }
+                own.iter().find_map(|(key, value)| {
+                    let (_, other) = others.iter().find(|(other, _)| key == other)?;
+                    value.difference(other)
+                })
+            }
+            _ => differ(),
+        }
+    }
+
+    /// The initial carry after JAX has converted numbers of Python to what the body returns for them.
+    pub(super) fn promoted(&self, returned: &Self) -> Self {
+        match (self, returned) {
+            (Self::Leaf(own), Self::Leaf(other)) => {
+                let weak = own.dtype.is_some_and(|(_, weak)| weak);
+                let dtype = if weak && other.dtype.is_none() {
+                    None
+                } else if weak && own.dtype.map(|it| it.0) != other.dtype.map(|it| it.0) {
+                    promote(own.dtype, other.dtype)
+                } else {
+                    own.dtype
+                };
+                Self::Leaf(Leaf { dtype, shape: own.shape.clone() })
+            }
+            (Self::Tuple(own), Self::Tuple(others)) if own.len() == others.len() => {
+                Self::Tuple(own.iter().zip(others).map(|(own, other)| own.promoted(other)).collect())
+            }
+            (Self::List(own), Self::List(others)) if own.len() == others.len() => {
+                Self::List(own.iter().zip(others).map(|(own, other)| own.promoted(other)).collect())
+            }
+            (Self::Dict(own), Self::Dict(others)) => Self::Dict(
+                own.iter()
+                    .map(|(key, value)| {
+                        let other = others.iter().find(|(other, _)| key == other);
+                        (key.clone(), other.map_or_else(|| value.clone(), |(_, other)| value.promoted(other)))
+                    })
+                    .collect(),
+            ),
+            (Self::Leaf(own), Self::Unknown) if own.dtype.is_some_and(|(_, weak)| weak) => {
+                Self::Leaf(Leaf { dtype: None, shape: own.shape.clone() })
+            }
+            _ => self.clone(),
+        }
+    }
+}
+
+impl Leaf {
+    fn noun(&self) -> String {
+        let dtype = self.dtype.map_or("an array", |(dtype, _)| dtype.as_str());
+        let Some(shape) = &self.shape else { return dtype.to_owned() };
+        let dimensions: Vec<String> = shape.iter().map(u64::to_string).collect();
+        format!("{dtype}[{}]", dimensions.join(","))
+    }
+
+    fn difference(&self, other: &Self) -> Option<(String, String)> {
+        let dtypes = self.dtype.zip(other.dtype).is_some_and(|(own, other)| own.0 != other.0);
+        let shapes = self.shape.as_ref().zip(other.shape.as_ref()).is_some_and(|(own, other)| own != other);
+        let shown = |leaf: &Self| match shapes {
+            true => leaf.noun(),
+            false => Self { shape: None, ..leaf.clone() }.noun(),
+        };
+        (dtypes || shapes).then(|| (shown(self), shown(other)))
+    }
+}
+
+/// The dtype of `a + b`.
+pub(super) fn promote(left: Option<(DType, bool)>, right: Option<(DType, bool)>) -> Option<(DType, bool)> {
+    let (left, right) = (left?, right?);
+    let (strong, weak) = match (left.1, right.1) {
+        (true, true) => return Some(if left.0.category() >= right.0.category() { left } else { right }),
+        (false, false) => {
+            let dtype = match (left.0, right.0) {
+                (left, right) if left == right => left,
+                (DType::Float16, DType::BFloat16) | (DType::BFloat16, DType::Float16) => DType::Float32,
+                (left, right) => left.max(right),
+            };
+            return Some((dtype, false));
+        }
+        (false, true) => (left.0, right.0),
+        (true, false) => (right.0, left.0),
+    };
+    if weak.category() <= strong.category() { Some((strong, false)) } else { Some((weak, true)) }
+}
+
+/// The shape of `a + b`.
+pub(super) fn broadcast(left: Option<&[u64]>, right: Option<&[u64]>) -> Option<Vec<u64>> {
+    let (left, right) = (left?, right?);
+    let (longer, shorter) = if left.len() >= right.len() { (left, right) } else { (right, left) };
+    let offset = longer.len() - shorter.len();
+    let dimensions = longer.iter().enumerate().map(|(position, &own)| {
+        let other = position.checked_sub(offset).and_then(|position| shorter.get(position)).copied();
+        match other {
+            None | Some(1) => Some(own),
+            Some(other) if own == 1 || own == other => Some(other),
+            Some(_) => None,
+        }
+    });
+    dimensions.collect()
+}

@@ -1,0 +1,293 @@
+//! Functions that do not fit the control flow of `jax.lax`: carries, branches, conditions.
+
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::Ranged;
+
+use super::super::FileContext;
+use super::super::declare::declare_rule;
+use super::abstract_value::{DType, Leaf, Value};
+use super::evaluate::{Evaluator, Function};
+use super::program::ScopeId;
+use ag_index::callbacks::argument;
+
+declare_rule! {
+    /// ## What it does
+    /// Reports functions that do not fit `jax.lax.scan`, `while_loop`, `fori_loop`, `cond` and `switch`:
+    ///
+    /// - the body of a loop returns a carry with another structure, dtype or shape than the initial one
+    /// - the body of a `scan` does not return a pair
+    /// - the condition of a `while_loop` is no boolean scalar
+    /// - the branches of a `cond` or `switch` return different structures, dtypes or shapes
+    /// - a function does not take the arguments that it is called with
+    ///
+    /// ## Why is this bad?
+    /// The loop becomes one operation of the compiled program, whose state has one type. JAX traces the body once
+    /// and raises if its result cannot be the next state.
+    ///
+    /// ## Example
+    /// ```python
+    /// import jax.numpy as jnp
+    /// from jax import lax
+    ///
+    /// def count(i, total):
+    ///     return total + 0.5 * i
+    ///
+    /// lax.fori_loop(0, 10, count, jnp.int32(0))
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import jax.numpy as jnp
+    /// from jax import lax
+    ///
+    /// def count(i, total):
+    ///     return total + 0.5 * i
+    ///
+    /// lax.fori_loop(0, 10, count, jnp.float32(0))
+    /// ```
+    ///
+    /// ## What jax reports
+    /// `TypeError: scan body function carry input and carry output must have equal types, but they
+    /// differ`, or `TypeError: cond branches must have equal output types but they differ.`
+    pub(crate) static JAX_CONTROL_FLOW = {
+        code: "AG544", name: "jax-control-flow",
+        summary: "a function does not fit the control flow of `jax.lax` that calls it",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Jax], fix: None,
+        check: File(check),
+    }
+}
+
+fn check(ctx: &FileContext) {
+    let Some(program) = ctx.jax_program() else { return };
+    let evaluator = Evaluator::new(ctx, program);
+    for place in &program.calls {
+        let Some(name) = ctx.resolve(&place.node.func) else { continue };
+        let Some(function) = name.strip_prefix("jax.lax.") else { continue };
+        let call = Call { evaluator: &evaluator, call: place.node, scope: place.scope };
+        let fault = match function {
+            "scan" => call.scan(),
+            "while_loop" => call.while_loop(),
+            "fori_loop" => call.fori_loop(),
+            "cond" => call.cond(),
+            "switch" => call.switch(),
+            _ => None,
+        };
+        if let Some(Fault { message, help, at }) = fault {
+            ctx.report(&JAX_CONTROL_FLOW, place.node, message)
+                .label(ctx.span(at.range()), "this function")
+                .help(help)
+                .emit();
+        }
+    }
+}
+
+struct Fault<'a> {
+    message: String,
+    help: &'static str,
+    at: &'a Expr,
+}
+
+struct Call<'e, 'c, 'a> {
+    evaluator: &'e Evaluator<'c, 'a>,
+    call: &'a ast::ExprCall,
+    scope: ScopeId,
+}
+
+const SAME_TYPE: &str = "return the same structure, dtype and shape as the initial value; convert with `astype`, or \
+                         start from a value of the final type";
+
+impl<'a> Call<'_, '_, 'a> {
+    fn function(&self, position: usize, keyword: &str) -> Option<(Function<'a>, &'a Expr)> {
+        let expression = argument(self.call, position, keyword)?;
+        Some((self.evaluator.function(self.scope, expression)?, expression))
+    }
+
+    fn value(&self, position: usize, keyword: &str) -> Value {
+        argument(self.call, position, keyword)
+            .map_or(Value::Unknown, |expression| self.evaluator.value(self.scope, expression))
+    }
+
+    fn arity(
+        &self,
+        function: Function<'a>,
+        at: &'a Expr,
+        arguments: usize,
+        caller: &str,
+    ) -> Option<Fault<'a>> {
+        (!function.accepts(arguments)).then(|| Fault {
+            message: format!("`{caller}` calls {} with {arguments} positional arguments", function.name()),
+            help: "let the function take these arguments",
+            at,
+        })
+    }
+
+    /// The fault of a carry; `body` maps a carry to the next one.
+    fn carry(
+        &self,
+        init: &Value,
+        at: &'a Expr,
+        caller: &str,
+        body: &dyn Fn(Value) -> Value,
+    ) -> Option<Fault<'a>> {
+        let init = init.promoted(&body(init.clone()));
+        let (given, returned) = init.difference(&body(init.clone()))?;
+        Some(Fault {
+            message: format!("the carry of `{caller}` is {given}, but its body returns {returned}"),
+            help: SAME_TYPE,
+            at,
+        })
+    }
+
+    fn scan(&self) -> Option<Fault<'a>> {
+        let (function, at) = self.function(0, "f")?;
+        let caller = "lax.scan";
+        if let Some(fault) = self.arity(function, at, 2, caller) {
+            return Some(fault);
+        }
+        let init = self.value(1, "init");
+        let xs = match argument(self.call, 2, "xs") {
+            None | Some(Expr::NoneLiteral(_)) => Value::None,
+            Some(_) => Value::Unknown,
+        };
+        let result = |carry: Value| self.evaluator.call(function, vec![carry, xs.clone()], 0);
+        let returned = result(init.clone());
+        let is_pair = match &returned {
+            Value::Unknown => true,
+            Value::Tuple(elements) | Value::List(elements) => elements.len() == 2,
+            Value::Dict(items) => items.len() == 2,
+            Value::None | Value::Other | Value::Leaf(_) => false,
+        };
+        if !is_pair {
+            return Some(Fault {
+                message: format!(
+                    "the body of `lax.scan` returns {}, not a pair of carry and output",
+                    returned.noun()
+                ),
+                help: "return the new carry and the output of this step: `return carry, None`",
+                at,
+            });
+        }
+        self.carry(&init, at, caller, &|carry| match result(carry) {
+            Value::Tuple(elements) | Value::List(elements) => {
+                elements.into_iter().next().unwrap_or(Value::Unknown)
+            }
+            _ => Value::Unknown,
+        })
+    }
+
+    fn while_loop(&self) -> Option<Fault<'a>> {
+        let caller = "lax.while_loop";
+        let init = self.value(2, "init_val");
+        if let Some((test, at)) = self.function(0, "cond_fun") {
+            if let Some(fault) = self.arity(test, at, 1, caller) {
+                return Some(fault);
+            }
+            let result = self.evaluator.call(test, vec![init.clone()], 0);
+            let is_scalar = match &result {
+                Value::Unknown => true,
+                Value::Leaf(leaf) => {
+                    leaf.dtype.is_none_or(|(dtype, _)| dtype == DType::Bool)
+                        && leaf.shape.as_ref().is_none_or(Vec::is_empty)
+                }
+                _ => false,
+            };
+            if !is_scalar {
+                return Some(Fault {
+                    message: format!(
+                        "the condition of `lax.while_loop` returns {}, not a boolean scalar",
+                        result.noun()
+                    ),
+                    help: "return a comparison of scalars, or reduce with `jnp.any` or `jnp.all`",
+                    at,
+                });
+            }
+        }
+        let (body, at) = self.function(1, "body_fun")?;
+        self.arity(body, at, 1, caller)
+            .or_else(|| self.carry(&init, at, caller, &|carry| self.evaluator.call(body, vec![carry], 0)))
+    }
+
+    fn fori_loop(&self) -> Option<Fault<'a>> {
+        let caller = "lax.fori_loop";
+        let (body, at) = self.function(2, "body_fun")?;
+        let init = self.value(3, "init_val");
+        let dtype = (!self.evaluator.wide).then_some((DType::Int32, false));
+        let index = || Value::Leaf(Leaf { dtype, shape: Some(Vec::new()) });
+        self.arity(body, at, 2, caller).or_else(|| {
+            self.carry(&init, at, caller, &|carry| self.evaluator.call(body, vec![index(), carry], 0))
+        })
+    }
+
+    fn cond(&self) -> Option<Fault<'a>> {
+        let operands = self.operands(3)?;
+        let branches = [self.function(1, "true_fun"), self.function(2, "false_fun")];
+        self.branches(&branches, &operands, "lax.cond")
+    }
+
+    fn switch(&self) -> Option<Fault<'a>> {
+        let operands = self.operands(2)?;
+        let branches = match argument(self.call, 1, "branches")? {
+            Expr::List(list) => &list.elts,
+            Expr::Tuple(tuple) => &tuple.elts,
+            _ => return None,
+        };
+        let branches: Vec<_> = branches
+            .iter()
+            .map(|branch| Some((self.evaluator.function(self.scope, branch)?, branch)))
+            .collect();
+        self.branches(&branches, &operands, "lax.switch")
+    }
+
+    /// The operands from this position on; `None` if they are not all written out.
+    fn operands(&self, from: usize) -> Option<Vec<Value>> {
+        let arguments = &self.call.arguments;
+        if arguments.args.iter().any(Expr::is_starred_expr)
+            || arguments
+                .keywords
+                .iter()
+                .any(|keyword| keyword.arg.as_ref().is_none_or(|name| name.contains("operand")))
+        {
+            return None;
+        }
+        let operands = arguments.args.iter().skip(from);
+        Some(operands.map(|operand| self.evaluator.value(self.scope, operand)).collect())
+    }
+
+    fn branches(
+        &self,
+        branches: &[Option<(Function<'a>, &'a Expr)>],
+        operands: &[Value],
+        caller: &str,
+    ) -> Option<Fault<'a>> {
+        let operands: Vec<Value> = operands.iter().map(strong).collect();
+        let mut first: Option<Value> = None;
+        for (function, at) in branches.iter().copied().flatten() {
+            if let Some(fault) = self.arity(function, at, operands.len(), caller) {
+                return Some(fault);
+            }
+            let result = self.evaluator.call(function, operands.clone(), 0);
+            match &first {
+                None => first = Some(result),
+                Some(known) => {
+                    if let Some((one, other)) = known.difference(&result) {
+                        return Some(Fault {
+                            message: format!("one branch of `{caller}` returns {one}, another one {other}"),
+                            help: "return the same structure, dtype and shape from all branches",
+                            at,
+                        });
+                    }
+                }
+            }
+        }
+        None
+    }
+}
+
+/// An operand as a branch gets it.
+fn strong(value: &Value) -> Value {
+    match value {
+        Value::Other => Value::Unknown,
+        other => other.clone(),
+    }
+}

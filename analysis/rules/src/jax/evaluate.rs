@@ -1,0 +1,654 @@
+//! Evaluates functions of the file on abstract values: what `lax.scan` gets from its body.
+
+use ruff_python_ast::{self as ast, Expr, Operator, Stmt};
+use ruff_text_size::Ranged;
+use rustc_hash::FxHashMap;
+
+use super::super::FileContext;
+use super::abstract_value::{DType, Leaf, Value, broadcast, promote};
+use super::program::{Bound, Program, ScopeId};
+use ag_index::callbacks::argument;
+
+/// How deep names and calls are followed.
+const DEEPEST: usize = 6;
+
+pub(super) struct Evaluator<'c, 'a> {
+    pub ctx: &'c FileContext<'a>,
+    pub program: &'c Program<'a>,
+    /// With `jax_enable_x64` the default dtypes have 64 bits.
+    pub wide: bool,
+}
+
+/// A function: a `def` or a lambda, with the scope of its body.
+#[derive(Clone, Copy)]
+pub(super) enum Function<'a> {
+    Def(&'a ast::StmtFunctionDef),
+    Lambda(&'a ast::ExprLambda),
+}
+
+impl<'a> Function<'a> {
+    fn parameters(self) -> Option<&'a ast::Parameters> {
+        match self {
+            Self::Def(def) => Some(&def.parameters),
+            Self::Lambda(lambda) => lambda.parameters.as_deref(),
+        }
+    }
+
+    /// Whether it can be called with so many positional arguments.
+    pub(super) fn accepts(self, arguments: usize) -> bool {
+        let Some(parameters) = self.parameters() else { return arguments == 0 };
+        let positional = || parameters.posonlyargs.iter().chain(&parameters.args);
+        let required = positional().filter(|parameter| parameter.default.is_none()).count();
+        let keyword_only = parameters.kwonlyargs.iter().any(|parameter| parameter.default.is_none());
+        let most = if parameters.vararg.is_some() { usize::MAX } else { positional().count() };
+        !keyword_only && (required..=most).contains(&arguments)
+    }
+
+    pub(super) fn name(self) -> String {
+        match self {
+            Self::Def(def) => format!("`{}`", def.name),
+            Self::Lambda(_) => "the lambda".to_owned(),
+        }
+    }
+}
+
+type Environment<'a> = FxHashMap<&'a str, Value>;
+
+impl<'c, 'a> Evaluator<'c, 'a> {
+    pub(super) fn new(ctx: &'c FileContext<'a>, program: &'c Program<'a>) -> Self {
+        Self { ctx, program, wide: ctx.text.contains("x64") }
+    }
+
+    /// The function that an expression refers to. A decorated one may be anything.
+    pub(super) fn function(&self, scope: ScopeId, expression: &'a Expr) -> Option<Function<'a>> {
+        match self.program.value(scope, expression).0 {
+            Bound::Function(def) if def.decorator_list.is_empty() && !def.is_async => {
+                Some(Function::Def(def))
+            }
+            Bound::Value(Expr::Lambda(lambda)) => Some(Function::Lambda(lambda)),
+            _ => None,
+        }
+    }
+
+    /// What a function returns for these arguments.
+    pub(super) fn call(&self, function: Function<'a>, arguments: Vec<Value>, depth: usize) -> Value {
+        let mut environment = Environment::default();
+        let Some(scope) = self.program.scope_of(match function {
+            Function::Def(def) => def.range(),
+            Function::Lambda(lambda) => lambda.range(),
+        }) else {
+            return Value::Unknown;
+        };
+        if depth > DEEPEST {
+            return Value::Unknown;
+        }
+        for parameter in function.parameters().into_iter().flatten() {
+            environment.insert(parameter.name().as_str(), Value::Unknown);
+        }
+        let positional =
+            function.parameters().into_iter().flat_map(|it| it.posonlyargs.iter().chain(&it.args));
+        for (parameter, value) in positional.zip(arguments) {
+            environment.insert(parameter.parameter.name.as_str(), value);
+        }
+        let frame = Frame { evaluator: self, scope, depth };
+        match function {
+            Function::Lambda(lambda) => frame.value(&lambda.body, &environment),
+            Function::Def(def) => frame.body(&def.body, environment),
+        }
+    }
+
+    /// The value of an expression of a scope, outside of any call.
+    pub(super) fn value(&self, scope: ScopeId, expression: &'a Expr) -> Value {
+        Frame { evaluator: self, scope, depth: 0 }.value(expression, &Environment::default())
+    }
+}
+
+struct Frame<'e, 'c, 'a> {
+    evaluator: &'e Evaluator<'c, 'a>,
+    scope: ScopeId,
+    depth: usize,
+}
+
+impl<'a> Frame<'_, '_, 'a> {
+    fn body(&self, body: &'a [Stmt], mut environment: Environment<'a>) -> Value {
+        for statement in body {
+            match statement {
+                Stmt::Return(returned) => {
+                    return returned
+                        .value
+                        .as_deref()
+                        .map_or(Value::None, |value| self.value(value, &environment));
+                }
+                Stmt::Assign(assign) => {
+                    let value = self.value(&assign.value, &environment);
+                    for target in &assign.targets {
+                        bind(target, &value, &mut environment);
+                    }
+                }
+                Stmt::AnnAssign(assign) => {
+                    if let Some(value) = &assign.value {
+                        let value = self.value(value, &environment);
+                        bind(&assign.target, &value, &mut environment);
+                    }
+                }
+                Stmt::AugAssign(assign) => {
+                    let left = self.value(&assign.target, &environment);
+                    let value = binary(&left, assign.op, &self.value(&assign.value, &environment));
+                    bind(&assign.target, &value, &mut environment);
+                }
+                Stmt::Expr(ast::StmtExpr { value, .. }) => {
+                    // A method may change its object: `values.append(x)`.
+                    if let Expr::Call(call) = &**value
+                        && let Expr::Attribute(method) = &*call.func
+                    {
+                        bind(&method.value, &Value::Unknown, &mut environment);
+                    }
+                    if matches!(&**value, Expr::Yield(_) | Expr::YieldFrom(_) | Expr::Await(_)) {
+                        return Value::Unknown;
+                    }
+                }
+                Stmt::FunctionDef(def) => {
+                    environment.insert(def.name.as_str(), Value::Unknown);
+                }
+                Stmt::Pass(_) | Stmt::Import(_) | Stmt::ImportFrom(_) | Stmt::Assert(_) => {}
+                // What depends on a condition, or is repeated, is not known.
+                _ => return Value::Unknown,
+            }
+        }
+        Value::None
+    }
+
+    fn value(&self, expression: &'a Expr, environment: &Environment<'a>) -> Value {
+        let number = |dtype| Value::array(Some(dtype), true, Some(Vec::new()));
+        match expression {
+            Expr::NoneLiteral(_) => Value::None,
+            Expr::StringLiteral(_) | Expr::FString(_) | Expr::BytesLiteral(_) | Expr::Lambda(_) => {
+                Value::Other
+            }
+            Expr::BooleanLiteral(_) => Value::array(Some(DType::Bool), false, Some(Vec::new())),
+            Expr::NumberLiteral(literal) => number(match literal.value {
+                ast::Number::Int(_) => DType::Int32,
+                ast::Number::Float(_) => DType::Float32,
+                ast::Number::Complex { .. } => DType::Complex64,
+            }),
+            Expr::Tuple(tuple) => {
+                self.elements(&tuple.elts, environment).map_or(Value::Unknown, Value::Tuple)
+            }
+            Expr::List(list) => self.elements(&list.elts, environment).map_or(Value::Unknown, Value::List),
+            Expr::Dict(dict) => {
+                let items = dict.items.iter().map(|item| {
+                    let key = item.key.as_ref()?.as_string_literal_expr()?.value.to_str().to_owned();
+                    Some((key, self.value(&item.value, environment)))
+                });
+                items.collect::<Option<Vec<_>>>().map_or(Value::Unknown, Value::Dict)
+            }
+            Expr::Name(name) => match environment.get(name.id.as_str()) {
+                Some(value) => value.clone(),
+                None => self.outer(name),
+            },
+            Expr::BinOp(operation) => binary(
+                &self.value(&operation.left, environment),
+                operation.op,
+                &self.value(&operation.right, environment),
+            ),
+            Expr::UnaryOp(operation) => {
+                let operand = self.value(&operation.operand, environment);
+                match (operation.op, operand) {
+                    (
+                        ast::UnaryOp::USub | ast::UnaryOp::UAdd | ast::UnaryOp::Invert,
+                        value @ Value::Leaf(_),
+                    ) => value,
+                    _ => Value::Unknown,
+                }
+            }
+            Expr::Compare(compare) => {
+                let [op] = &*compare.ops else { return Value::Unknown };
+                if matches!(op, ast::CmpOp::Is | ast::CmpOp::IsNot | ast::CmpOp::In | ast::CmpOp::NotIn) {
+                    return Value::array(Some(DType::Bool), false, Some(Vec::new()));
+                }
+                let left = self.value(&compare.left, environment);
+                let right =
+                    compare.comparators.first().map_or(Value::Unknown, |it| self.value(it, environment));
+                match binary(&left, Operator::Add, &right) {
+                    Value::Leaf(leaf) => Value::array(Some(DType::Bool), false, leaf.shape),
+                    _ => Value::Unknown,
+                }
+            }
+            Expr::If(conditional) => {
+                let body = self.value(&conditional.body, environment);
+                let orelse = self.value(&conditional.orelse, environment);
+                if body == orelse { body } else { Value::Unknown }
+            }
+            Expr::Subscript(subscript) => self.item(subscript, environment),
+            Expr::Attribute(attribute) => {
+                match (self.value(&attribute.value, environment), attribute.attr.as_str()) {
+                    (Value::Leaf(leaf), "T" | "mT")
+                        if leaf.shape.as_ref().is_some_and(|shape| shape.len() < 2) =>
+                    {
+                        Value::Leaf(leaf)
+                    }
+                    (Value::Leaf(leaf), "T" | "mT") => Value::Leaf(Leaf { shape: None, ..leaf }),
+                    (Value::Leaf(_), "size" | "ndim") => number(DType::Int32),
+                    _ => match self.evaluator.ctx.resolve(expression).as_deref() {
+                        Some(
+                            "jax.numpy.pi" | "jax.numpy.inf" | "jax.numpy.nan" | "jax.numpy.e" | "math.pi"
+                            | "math.inf" | "numpy.inf" | "numpy.pi" | "numpy.nan",
+                        ) => number(DType::Float32),
+                        _ => Value::Unknown,
+                    },
+                }
+            }
+            Expr::Call(call) => self.call(call, environment),
+            _ => Value::Unknown,
+        }
+    }
+
+    fn elements(&self, elements: &'a [Expr], environment: &Environment<'a>) -> Option<Vec<Value>> {
+        (!elements.iter().any(Expr::is_starred_expr))
+            .then(|| elements.iter().map(|element| self.value(element, environment)).collect())
+    }
+
+    /// A name from outside the function.
+    fn outer(&self, name: &'a ast::ExprName) -> Value {
+        if self.depth > DEEPEST {
+            return Value::Unknown;
+        }
+        match self.evaluator.program.lookup(self.scope, &name.id, name.range().start()) {
+            Some((Bound::Value(value), owner)) => {
+                let frame = Frame { evaluator: self.evaluator, scope: owner, depth: self.depth + 1 };
+                frame.value(value, &Environment::default())
+            }
+            Some((Bound::Function(_) | Bound::Class(_), _)) => Value::Other,
+            _ => Value::Unknown,
+        }
+    }
+
+    fn item(&self, subscript: &'a ast::ExprSubscript, environment: &Environment<'a>) -> Value {
+        let value = self.value(&subscript.value, environment);
+        let position = subscript
+            .slice
+            .as_number_literal_expr()
+            .and_then(|literal| literal.value.as_int())
+            .and_then(|position| position.as_u16())
+            .map(usize::from);
+        match value {
+            Value::Tuple(elements) | Value::List(elements) => {
+                position.and_then(|position| elements.get(position).cloned()).unwrap_or(Value::Unknown)
+            }
+            Value::Dict(items) => {
+                let key = subscript.slice.as_string_literal_expr().map(|key| key.value.to_str());
+                let item = items.into_iter().find(|(name, _)| Some(name.as_str()) == key);
+                item.map_or(Value::Unknown, |(_, value)| value)
+            }
+            Value::Leaf(leaf) => {
+                let shape = leaf.shape.filter(|shape| position.is_some() && !shape.is_empty());
+                let shape = shape.map(|shape| shape[1..].to_vec());
+                let strong = leaf.dtype.map(|(dtype, _)| (dtype, false));
+                Value::Leaf(Leaf { dtype: strong, shape })
+            }
+            _ => Value::Unknown,
+        }
+    }
+
+    fn call(&self, call: &'a ast::ExprCall, environment: &Environment<'a>) -> Value {
+        let ctx = self.evaluator.ctx;
+        if let Some(name) = ctx.resolve(&call.func) {
+            let value = self.library(&name, call, environment);
+            // The defaults have 64 bits, and so have the dtypes with that name.
+            return if self.evaluator.wide { without_dtype(value) } else { value };
+        }
+        if let Expr::Attribute(method) = &*call.func {
+            return self.method(method, call, environment);
+        }
+        let Some(name) = call.func.as_name_expr() else { return Value::Unknown };
+        let known = environment.contains_key(name.id.as_str());
+        let number = |dtype| Value::array(Some(dtype), true, Some(Vec::new()));
+        match self.evaluator.program.lookup(self.scope, &name.id, name.range().start()) {
+            Some((Bound::Function(def), _)) if !known && def.decorator_list.is_empty() && !def.is_async => {
+                let simple = call.arguments.keywords.is_empty();
+                match self.elements(&call.arguments.args, environment).filter(|_| simple) {
+                    Some(arguments) => self.evaluator.call(Function::Def(def), arguments, self.depth + 1),
+                    None => Value::Unknown,
+                }
+            }
+            Some(_) => Value::Unknown,
+            None if known => Value::Unknown,
+            None => match name.id.as_str() {
+                "len" => number(DType::Int32),
+                "float" => number(DType::Float32),
+                "int" => number(DType::Int32),
+                "str" | "repr" => Value::Other,
+                "tuple" | "list" => Value::Unknown,
+                "abs" => call.arguments.args.first().map_or(Value::Unknown, |it| self.value(it, environment)),
+                _ => Value::Unknown,
+            },
+        }
+    }
+
+    /// `x.astype(t)`, `x.at[i].set(v)`, `x.sum()`.
+    fn method(
+        &self,
+        method: &'a ast::ExprAttribute,
+        call: &'a ast::ExprCall,
+        environment: &Environment<'a>,
+    ) -> Value {
+        if let Expr::Subscript(subscript) = &*method.value
+            && let Expr::Attribute(at) = &*subscript.value
+            && at.attr.as_str() == "at"
+        {
+            return match self.value(&at.value, environment) {
+                Value::Leaf(leaf) if method.attr.as_str() != "get" => Value::Leaf(leaf),
+                _ => Value::Unknown,
+            };
+        }
+        let Value::Leaf(leaf) = self.value(&method.value, environment) else { return Value::Unknown };
+        let whole = call.arguments.is_empty();
+        match method.attr.as_str() {
+            "astype" => {
+                let dtype = argument(call, 0, "dtype").and_then(|dtype| self.dtype(dtype));
+                Value::array(dtype, false, leaf.shape)
+            }
+            "sum" | "prod" | "max" | "min" | "mean" | "any" | "all" | "argmax" | "argmin" => {
+                reduction(method.attr.as_str(), &leaf, whole)
+            }
+            "copy" if whole => Value::Leaf(leaf),
+            "reshape" | "ravel" | "flatten" | "squeeze" | "transpose" => {
+                Value::Leaf(Leaf { shape: None, ..leaf })
+            }
+            _ => Value::Unknown,
+        }
+    }
+
+    fn dtype(&self, expression: &'a Expr) -> Option<DType> {
+        if self.evaluator.wide {
+            return None;
+        }
+        if let Expr::StringLiteral(literal) = expression {
+            return DType::of_name(literal.value.to_str());
+        }
+        match self.evaluator.ctx.resolve(expression) {
+            Some(name) => {
+                let (module, dtype) = name.rsplit_once('.')?;
+                matches!(module, "jax.numpy" | "numpy").then(|| DType::of_name(dtype)).flatten()
+            }
+            None => DType::of_name(&expression.as_name_expr()?.id).filter(|_| {
+                matches!(
+                    expression.as_name_expr().map(|it| it.id.as_str()),
+                    Some("int" | "float" | "bool" | "complex")
+                )
+            }),
+        }
+    }
+
+    fn library(&self, name: &str, call: &'a ast::ExprCall, environment: &Environment<'a>) -> Value {
+        let Some((module, function)) = name.rsplit_once('.') else { return Value::Unknown };
+        let is_numpy = module == "numpy";
+        let given = |position, keyword| argument(call, position, keyword);
+        let value_at = |position, keyword| given(position, keyword).map(|it| self.value(it, environment));
+        let dtype_at = |position| match given(position, "dtype") {
+            Some(Expr::NoneLiteral(_)) | None => Ok(None),
+            Some(dtype) => self.dtype(dtype).map(Some).ok_or(()),
+        };
+        // The dtype that is given, or the default; unknown if it is given by an expression.
+        let typed = |position: usize, default: Option<(DType, bool)>| match dtype_at(position) {
+            Ok(Some(dtype)) => Some((dtype, false)),
+            Ok(None) => default,
+            Err(()) => None,
+        };
+        let first = || match value_at(0, "a").or_else(|| value_at(0, "x")) {
+            Some(Value::Leaf(leaf)) => Some(leaf),
+            _ => None,
+        };
+        if call.arguments.args.iter().any(Expr::is_starred_expr) {
+            return Value::Unknown;
+        }
+        match (module, function) {
+            ("jax.numpy" | "numpy", "zeros" | "ones" | "empty") => {
+                let shape = given(0, "shape").and_then(|shape| self.shape(shape, environment));
+                Value::Leaf(Leaf { dtype: typed(1, Some((DType::Float32, false))), shape })
+            }
+            ("jax.numpy" | "numpy", "full") => {
+                let shape = given(0, "shape").and_then(|shape| self.shape(shape, environment));
+                let fill = value_at(1, "fill_value").and_then(|fill| fill.leaf().and_then(|leaf| leaf.dtype));
+                let fill = fill.map(|(dtype, weak)| (dtype, weak && !is_numpy));
+                Value::Leaf(Leaf { dtype: typed(2, fill), shape })
+            }
+            ("jax.numpy" | "numpy", "zeros_like" | "ones_like" | "empty_like") => {
+                let Some(leaf) = first() else { return Value::Unknown };
+                Value::Leaf(Leaf { dtype: typed(1, leaf.dtype), shape: leaf.shape })
+            }
+            ("jax.numpy" | "numpy", "array" | "asarray") => {
+                let leaf = match value_at(0, "object").or_else(|| value_at(0, "a")) {
+                    Some(Value::Leaf(leaf)) => leaf,
+                    Some(Value::List(elements) | Value::Tuple(elements)) => stacked(&elements),
+                    _ => return Value::array(typed(1, None).map(|it| it.0), false, None),
+                };
+                let own = leaf.dtype.map(|(dtype, weak)| (dtype, weak && !is_numpy));
+                Value::Leaf(Leaf { dtype: typed(1, own), shape: leaf.shape })
+            }
+            (
+                "jax.numpy" | "numpy",
+                "float16" | "float32" | "float64" | "bfloat16" | "int32" | "int64" | "bool_" | "complex64",
+            ) => {
+                let shape = match call.arguments.args.first().map(|it| self.value(it, environment)) {
+                    Some(Value::Leaf(leaf)) => leaf.shape,
+                    _ => None,
+                };
+                Value::array(DType::of_name(function), false, shape)
+            }
+            ("jax.numpy", "arange") => {
+                let bounds: Vec<Value> =
+                    call.arguments.args.iter().map(|argument| self.value(argument, environment)).collect();
+                let dtypes = bounds.iter().map(|bound| bound.leaf()?.dtype);
+                let dtype = dtypes.reduce(promote).flatten().map(|(dtype, _)| (dtype, false));
+                let length = match &*call.arguments.args {
+                    [stop] => integer(stop),
+                    _ => None,
+                };
+                Value::Leaf(Leaf { dtype: typed(3, dtype), shape: length.map(|length| vec![length]) })
+            }
+            ("jax.numpy", "linspace") => Value::array(None, false, None),
+            (
+                "jax.numpy",
+                "exp" | "log" | "sin" | "cos" | "tan" | "tanh" | "sqrt" | "arctan" | "log1p" | "expm1"
+                | "arcsin" | "arccos",
+            )
+            | ("jax.nn", "sigmoid" | "softplus" | "gelu" | "silu" | "softmax" | "log_softmax") => {
+                let Some(leaf) = first() else { return Value::array(None, false, None) };
+                let dtype =
+                    leaf.dtype.map(
+                        |(dtype, weak)| {
+                            if dtype.is_inexact() { (dtype, weak) } else { (DType::Float32, weak) }
+                        },
+                    );
+                Value::Leaf(Leaf { dtype, shape: leaf.shape })
+            }
+            (
+                "jax.numpy",
+                "abs" | "negative" | "square" | "clip" | "flip" | "sort" | "cumsum" | "round" | "roll",
+            )
+            | ("jax.nn", "relu") => {
+                let Some(leaf) = first() else { return Value::array(None, false, None) };
+                let changes =
+                    matches!(function, "cumsum" | "clip") && leaf.dtype.is_none_or(|it| !it.0.is_inexact());
+                Value::Leaf(Leaf {
+                    dtype: leaf.dtype.filter(|_| !changes),
+                    shape: leaf.shape.filter(|_| function != "clip"),
+                })
+            }
+            ("jax.numpy", "add" | "multiply" | "subtract" | "maximum" | "minimum") => {
+                match (value_at(0, "x1"), value_at(1, "x2")) {
+                    (Some(left), Some(right)) => binary(&left, Operator::Add, &right),
+                    _ => Value::Unknown,
+                }
+            }
+            ("jax.numpy", "where") => match (value_at(0, "condition"), value_at(1, "x"), value_at(2, "y")) {
+                (Some(test), Some(left), Some(right)) => match binary(&left, Operator::Add, &right) {
+                    Value::Leaf(leaf) => {
+                        let test = test.leaf().and_then(|test| test.shape.clone());
+                        let shape = broadcast(test.as_deref(), leaf.shape.as_deref());
+                        Value::Leaf(Leaf { dtype: leaf.dtype, shape })
+                    }
+                    _ => Value::Unknown,
+                },
+                _ => Value::Unknown,
+            },
+            ("jax.numpy", "sum" | "prod" | "max" | "min" | "mean" | "any" | "all" | "argmax" | "argmin") => {
+                let whole = call.arguments.args.len() == 1 && call.arguments.keywords.is_empty();
+                reduction(function, &first().unwrap_or_default(), whole)
+            }
+            ("jax.numpy", "append") => {
+                let (Some(Value::Leaf(left)), Some(Value::Leaf(right))) =
+                    (value_at(0, "arr"), value_at(1, "values"))
+                else {
+                    return Value::array(None, false, None);
+                };
+                let flat = |leaf: &Leaf| leaf.shape.as_ref().map(|shape| shape.iter().product::<u64>());
+                let length = flat(&left).zip(flat(&right)).map(|(left, right)| vec![left + right]);
+                let shape =
+                    length.filter(|_| call.arguments.args.len() == 2 && call.arguments.keywords.is_empty());
+                Value::Leaf(Leaf { dtype: promote(left.dtype, right.dtype), shape })
+            }
+            ("jax.numpy", "concatenate" | "hstack") => {
+                let plain = call.arguments.args.len() == 1 && call.arguments.keywords.is_empty();
+                let Some(Value::List(parts) | Value::Tuple(parts)) = value_at(0, "arrays") else {
+                    return Value::array(None, false, None);
+                };
+                let leaves: Option<Vec<&Leaf>> = parts.iter().map(Value::leaf).collect();
+                let Some(leaves) = leaves else { return Value::array(None, false, None) };
+                let dtype = leaves.iter().map(|leaf| leaf.dtype).reduce(promote).flatten();
+                let lengths: Option<Vec<u64>> = leaves
+                    .iter()
+                    .map(|leaf| match leaf.shape.as_deref() {
+                        Some([length]) => Some(*length),
+                        _ => None,
+                    })
+                    .collect();
+                let shape = lengths.filter(|_| plain).map(|lengths| vec![lengths.iter().sum()]);
+                Value::Leaf(Leaf { dtype, shape })
+            }
+            ("jax.random", "normal" | "uniform") => {
+                let shape = match given(1, "shape") {
+                    Some(shape) => self.shape(shape, environment),
+                    None => Some(Vec::new()),
+                };
+                Value::Leaf(Leaf { dtype: typed(2, Some((DType::Float32, false))), shape })
+            }
+            _ if super::kinds::makes_array(name) => Value::array(None, false, None),
+            _ => Value::Unknown,
+        }
+    }
+
+    /// A shape of literals: `3`, `(2, 3)`, `()`.
+    fn shape(&self, expression: &'a Expr, environment: &Environment<'a>) -> Option<Vec<u64>> {
+        match expression {
+            Expr::Tuple(tuple) => tuple.elts.iter().map(integer).collect(),
+            Expr::List(list) => list.elts.iter().map(integer).collect(),
+            Expr::Attribute(attribute) if attribute.attr.as_str() == "shape" => {
+                self.value(&attribute.value, environment).leaf()?.shape.clone()
+            }
+            other => Some(vec![integer(other)?]),
+        }
+    }
+}
+
+fn without_dtype(value: Value) -> Value {
+    match value {
+        Value::Leaf(leaf) => {
+            Value::Leaf(Leaf { dtype: leaf.dtype.filter(|(dtype, _)| *dtype == DType::Bool), ..leaf })
+        }
+        other => other,
+    }
+}
+
+fn integer(expression: &Expr) -> Option<u64> {
+    expression.as_number_literal_expr()?.value.as_int()?.as_u64()
+}
+
+/// The array of these elements.
+fn stacked(elements: &[Value]) -> Leaf {
+    let leaves: Option<Vec<&Leaf>> = elements.iter().map(Value::leaf).collect();
+    let Some(leaves) = leaves else {
+        let nested = elements.iter().all(|element| matches!(element, Value::List(_) | Value::Tuple(_)));
+        let inner: Vec<Leaf> = elements
+            .iter()
+            .filter_map(|element| match element {
+                Value::List(inner) | Value::Tuple(inner) => Some(stacked(inner)),
+                _ => None,
+            })
+            .collect();
+        let inner: Vec<Value> = inner.into_iter().map(Value::Leaf).collect();
+        return if nested { stacked(&inner) } else { Leaf::default() };
+    };
+    let Some(first) = leaves.first() else {
+        return Leaf { dtype: Some((DType::Float32, false)), shape: Some(vec![0]) };
+    };
+    let dtype =
+        leaves.iter().map(|leaf| leaf.dtype).reduce(promote).flatten().map(|(dtype, _)| (dtype, false));
+    let shape = first.shape.clone().map(|mut shape| {
+        shape.insert(0, leaves.len() as u64);
+        shape
+    });
+    Leaf { dtype, shape: shape.filter(|_| leaves.iter().all(|leaf| leaf.shape == first.shape)) }
+}
+
+fn reduction(function: &str, leaf: &Leaf, whole: bool) -> Value {
+    let dtype = match function {
+        "any" | "all" => Some(DType::Bool),
+        "argmax" | "argmin" => Some(DType::Int32),
+        "mean" => leaf.dtype.map(|(dtype, _)| if dtype.is_inexact() { dtype } else { DType::Float32 }),
+        "sum" | "prod" => {
+            leaf.dtype.map(|(dtype, _)| if dtype == DType::Bool { DType::Int32 } else { dtype })
+        }
+        _ => leaf.dtype.map(|(dtype, _)| dtype),
+    };
+    Value::array(dtype, false, whole.then(Vec::new))
+}
+
+fn binary(left: &Value, op: Operator, right: &Value) -> Value {
+    let (Some(left), Some(right)) = (left.leaf(), right.leaf()) else {
+        // An array and an unknown value are an array, whatever its dtype.
+        let array = [left, right].iter().any(|side| side.leaf().is_some());
+        let other = [left, right].iter().all(|side| matches!(side, Value::Unknown | Value::Leaf(_)));
+        return if array && other { Value::array(None, false, None) } else { Value::Unknown };
+    };
+    let promoted = promote(left.dtype, right.dtype);
+    let dtype = match op {
+        Operator::Div => promoted
+            .map(|(dtype, weak)| if dtype.is_inexact() { (dtype, weak) } else { (DType::Float32, weak) }),
+        Operator::Pow | Operator::MatMult | Operator::LShift | Operator::RShift => {
+            promoted.filter(|(dtype, _)| dtype.is_inexact())
+        }
+        _ => promoted.filter(|(dtype, _)| {
+            *dtype != DType::Bool || matches!(op, Operator::BitAnd | Operator::BitOr | Operator::BitXor)
+        }),
+    };
+    let shape = broadcast(left.shape.as_deref(), right.shape.as_deref()).filter(|_| op != Operator::MatMult);
+    Value::Leaf(Leaf { dtype, shape })
+}
+
+fn bind<'a>(target: &'a Expr, value: &Value, environment: &mut Environment<'a>) {
+    match target {
+        Expr::Name(name) => {
+            environment.insert(&name.id, value.clone());
+        }
+        Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
+            let elements = match value {
+                Value::Tuple(elements) | Value::List(elements) if elements.len() == elts.len() => {
+                    Some(elements)
+                }
+                _ => None,
+            };
+            let starred = elts.iter().any(Expr::is_starred_expr);
+            for (position, target) in elts.iter().enumerate() {
+                let value = elements.filter(|_| !starred).and_then(|elements| elements.get(position));
+                bind(target, value.unwrap_or(&Value::Unknown), environment);
+            }
+        }
+        Expr::Starred(starred) => bind(&starred.value, &Value::Unknown, environment),
+        // `state["x"] = v` changes the object that the name is bound to.
+        Expr::Subscript(subscript) => bind(&subscript.value, &Value::Unknown, environment),
+        Expr::Attribute(attribute) => bind(&attribute.value, &Value::Unknown, environment),
+        _ => {}
+    }
+}

@@ -1,0 +1,159 @@
+//! A function is created and jitted in each iteration of a loop.
+
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::super::FileContext;
+use super::super::declare::declare_rule;
+use super::jitted_calls::static_arguments;
+use super::program::{Program, ScopeId};
+
+declare_rule! {
+    /// ## What it does
+    /// Reports `jax.jit(lambda …)`, `jax.jit(partial(…))` and `@jax.jit` on a function defined in the body of a loop,
+    /// if they do not depend on the iteration.
+    ///
+    /// ## Why is this bad?
+    /// JAX finds a compiled function by the function object. A lambda, a `partial` or a function defined in the
+    /// loop is a new object in each iteration, so it is traced and compiled in each iteration.
+    ///
+    /// `jax.jit(f)` of a function defined outside the loop is found again, and is not reported.
+    ///
+    /// ## Example
+    /// ```python
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// x = jnp.ones(3)
+    /// for _ in range(100):
+    ///     x = jax.jit(lambda v: v * 0.9)(x)
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// shrink = jax.jit(lambda v: v * 0.9)
+    /// x = jnp.ones(3)
+    /// for _ in range(100):
+    ///     x = shrink(x)
+    /// ```
+    pub(crate) static JAX_JIT_IN_LOOP = {
+        code: "AG543", name: "jax-jit-in-loop",
+        summary: "a function is compiled again in each iteration of a loop",
+        severity: Warning, default: true, since: "0.1.0",
+        dialects: [Jax], fix: None,
+        check: File(check),
+    }
+}
+
+fn check(ctx: &FileContext) {
+    let Some(program) = ctx.jax_program() else { return };
+    // `jax.jit(lambda …)(x)`, and `f = jax.jit(lambda …)` that is called in the loop.
+    for place in &program.calls {
+        let Some(repeated) = place.repeated else { continue };
+        let jit = match &*place.node.func {
+            Expr::Call(inner) if is_jit_of_new(ctx, inner) => inner,
+            Expr::Name(name) => {
+                let Some(owner) = program.owner(place.scope, &name.id) else { continue };
+                let made = program.bindings(owner, &name.id).iter().find_map(|binding| match binding.bound {
+                    super::program::Bound::Value(Expr::Call(call))
+                        if binding.repeated == Some(repeated) && is_jit_of_new(ctx, call) =>
+                    {
+                        Some(call)
+                    }
+                    _ => None,
+                });
+                match made {
+                    Some(call) if owner == place.scope => call,
+                    _ => continue,
+                }
+            }
+            _ => continue,
+        };
+        let argument = &jit.arguments.args[0];
+        if !depends_on_iteration(program, place.scope, repeated, argument) {
+            report(ctx, jit.range());
+        }
+    }
+    for (def, scope) in &program.functions {
+        let repeated = program
+            .bindings(*scope, &def.name)
+            .iter()
+            .find(|binding| binding.range == def.name.range())
+            .and_then(|binding| binding.repeated);
+        let Some(repeated) = repeated else { continue };
+        let jitted = def.decorator_list.iter().find(|decorator| static_arguments(ctx, decorator).is_some());
+        let called = program.calls.iter().any(|place| {
+            place.scope == *scope
+                && place.repeated == Some(repeated)
+                && place.node.func.as_name_expr().is_some_and(|name| name.id == def.name.id)
+        });
+        if let Some(decorator) = jitted
+            && called
+        {
+            let mut names = Names(Vec::new());
+            names.visit_body(&def.body);
+            if !binds_in_loop(program, *scope, repeated, &names.0) {
+                report(ctx, decorator.range());
+            }
+        }
+    }
+}
+
+fn report(ctx: &FileContext, range: TextRange) {
+    let mut reported = ctx.diagnostics.borrow().iter().map(|it| (it.code, it.span.range)).collect::<Vec<_>>();
+    reported.retain(|it| *it == (JAX_JIT_IN_LOOP.code, range));
+    if reported.is_empty() {
+        ctx.report(
+            &JAX_JIT_IN_LOOP,
+            range,
+            "each iteration of the loop creates a new function, which JAX traces and compiles again",
+        )
+        .help("create the jitted function once, before the loop")
+        .emit();
+    }
+}
+
+/// `jax.jit(lambda …)`, `jax.jit(partial(…))`: of a function that is made by the call.
+fn is_jit_of_new(ctx: &FileContext, call: &ast::ExprCall) -> bool {
+    let is_jit = ctx.resolve(&call.func).is_some_and(|name| name == "jax.jit");
+    is_jit
+        && call.arguments.args.first().is_some_and(|function| match function {
+            Expr::Lambda(_) => true,
+            Expr::Call(call) => ctx.resolve(&call.func).is_some_and(|name| name == "functools.partial"),
+            _ => false,
+        })
+}
+
+fn depends_on_iteration(program: &Program, scope: ScopeId, repeated: TextRange, function: &Expr) -> bool {
+    let mut names = Names(Vec::new());
+    names.visit_expr(function);
+    if let Expr::Lambda(lambda) = function {
+        let parameters = lambda.parameters.as_deref();
+        names.0.retain(|name| !parameters.is_some_and(|parameters| parameters.includes(&name.id)));
+    }
+    binds_in_loop(program, scope, repeated, &names.0)
+}
+
+fn binds_in_loop(program: &Program, scope: ScopeId, repeated: TextRange, names: &[&ast::ExprName]) -> bool {
+    names.iter().any(|name| {
+        program
+            .bindings(scope, &name.id)
+            .iter()
+            .any(|binding| repeated.contains_range(binding.range) || binding.repeated == Some(repeated))
+    })
+}
+
+struct Names<'a>(Vec<&'a ast::ExprName>);
+
+impl<'a> SourceOrderVisitor<'a> for Names<'a> {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if let Expr::Name(name) = expression {
+            self.0.push(name);
+        }
+        source_order::walk_expr(self, expression);
+    }
+}

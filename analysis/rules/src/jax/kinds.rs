@@ -1,0 +1,283 @@
+//! What the text tells of the value of an argument: whether JAX can trace it, whether it is hashable.
+
+use ruff_python_ast::{self as ast, Expr, Stmt};
+
+use super::super::FileContext;
+use super::program::{Bound, Program, ScopeId};
+
+/// A kind of value that JAX cannot trace, or that is not hashable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Kind {
+    /// As a noun phrase for messages.
+    pub noun: String,
+    pub traceable: bool,
+    pub hashable: bool,
+}
+
+impl Kind {
+    fn untraceable(noun: &str) -> Option<Self> {
+        Some(Self { noun: noun.to_owned(), traceable: false, hashable: true })
+    }
+
+    fn container(noun: &str) -> Option<Self> {
+        Some(Self { noun: noun.to_owned(), traceable: true, hashable: false })
+    }
+}
+
+const DTYPES: [&str; 6] = ["float", "bfloat", "int", "uint", "complex", "bool_"];
+
+/// The kind of an argument, as far as the text tells; a container has the kind of an element that cannot be
+/// traced.
+pub(super) fn of<'a>(
+    ctx: &FileContext,
+    program: &Program<'a>,
+    scope: ScopeId,
+    value: &'a Expr,
+    depth: usize,
+) -> Option<Kind> {
+    if depth > 4 {
+        return None;
+    }
+    let (bound, scope) = program.value(scope, value);
+    let value = match bound {
+        Bound::Value(value) => value,
+        Bound::Function(def) => {
+            return def.decorator_list.is_empty().then(|| Kind::untraceable("a function")).flatten();
+        }
+        Bound::Class(_) => return Kind::untraceable("a class"),
+        Bound::Other => return None,
+    };
+    let inner = |value: &'a Expr| of(ctx, program, scope, value, depth + 1);
+    let with_elements = |noun: &str, elements: &mut dyn Iterator<Item = &'a Expr>, hashable: bool| {
+        let kinds: Vec<Kind> = elements.filter_map(inner).collect();
+        let untraceable = kinds.iter().find(|kind| !kind.traceable);
+        let unhashable = kinds.iter().find(|kind| !kind.hashable);
+        let noun = match (untraceable, unhashable) {
+            (Some(kind), _) => format!("{noun} with {}", kind.noun),
+            (_, Some(kind)) if hashable => format!("{noun} with {}", kind.noun),
+            _ => noun.to_owned(),
+        };
+        let hashable = hashable && unhashable.is_none();
+        Some(Kind { noun, traceable: untraceable.is_none(), hashable })
+    };
+    match value {
+        Expr::StringLiteral(_) | Expr::FString(_) => Kind::untraceable("a string"),
+        Expr::BytesLiteral(_) => Kind::untraceable("a bytes object"),
+        Expr::Lambda(_) => Kind::untraceable("a function"),
+        Expr::Generator(_) => Kind::untraceable("a generator"),
+        Expr::Set(_) | Expr::SetComp(_) => {
+            Some(Kind { noun: "a set".to_owned(), traceable: false, hashable: false })
+        }
+        Expr::List(list) => with_elements("a list", &mut list.elts.iter(), false),
+        Expr::Tuple(tuple) => with_elements("a tuple", &mut tuple.elts.iter(), true),
+        Expr::Dict(dict) => {
+            with_elements("a dictionary", &mut dict.items.iter().map(|item| &item.value), false)
+        }
+        Expr::ListComp(_) => Kind::container("a list"),
+        Expr::DictComp(_) => Kind::container("a dictionary"),
+        Expr::Subscript(subscript) => {
+            let (bound, _) = program.value(scope, &subscript.value);
+            let Bound::Value(devices) = bound else { return None };
+            (is_devices(ctx, devices) && !subscript.slice.is_slice_expr())
+                .then(|| Kind::untraceable("a device"))
+                .flatten()
+        }
+        Expr::Attribute(_) | Expr::Name(_) => {
+            let name = ctx.resolve(value)?;
+            let (module, last) = name.rsplit_once('.')?;
+            const NUMBERS: [&str; 9] =
+                ["pi", "e", "inf", "nan", "newaxis", "euler_gamma", "index_exp", "s_", "c_"];
+            match module {
+                "jax.numpy" | "numpy" if NUMBERS.contains(&last) => None,
+                "jax.numpy" if DTYPES.iter().any(|dtype| last.starts_with(dtype)) => {
+                    Kind::untraceable("a dtype")
+                }
+                "jax.numpy" | "jax.nn" | "jax.lax" if last.starts_with(|c: char| c.is_ascii_lowercase()) => {
+                    Kind::untraceable("a function")
+                }
+                _ => None,
+            }
+        }
+        Expr::Call(call) => of_call(ctx, program, scope, call, depth),
+        _ => None,
+    }
+}
+
+fn is_devices(ctx: &FileContext, value: &Expr) -> bool {
+    value
+        .as_call_expr()
+        .and_then(|call| ctx.resolve(&call.func))
+        .is_some_and(|name| matches!(name.as_str(), "jax.devices" | "jax.local_devices"))
+}
+
+fn of_call<'a>(
+    ctx: &FileContext,
+    program: &Program<'a>,
+    scope: ScopeId,
+    call: &'a ast::ExprCall,
+    depth: usize,
+) -> Option<Kind> {
+    if let Some(name) = ctx.resolve(&call.func) {
+        if matches!(name.as_str(), "jax.devices" | "jax.local_devices") {
+            return Some(Kind { noun: "a list with a device".to_owned(), traceable: false, hashable: false });
+        }
+        return makes_array(&name).then(|| Kind::container("an array")).flatten();
+    }
+    if let Expr::Attribute(method) = &*call.func {
+        // `x.astype(int)` of an array
+        let array = of(ctx, program, scope, &method.value, depth + 1)?;
+        const KEPT: [&str; 6] = ["astype", "reshape", "copy", "sum", "mean", "block_until_ready"];
+        return (array.noun == "an array" && KEPT.contains(&method.attr.as_str())).then_some(array);
+    }
+    let name = call.func.as_name_expr()?;
+    match program.lookup(scope, &name.id, name.range.start()) {
+        Some((Bound::Class(class), _)) => of_instance(ctx, class),
+        Some(_) => None,
+        None => match name.id.as_str() {
+            "str" | "repr" => Kind::untraceable("a string"),
+            "range" => Kind::untraceable("a range"),
+            "object" => Kind::untraceable("an object"),
+            "set" => Some(Kind { noun: "a set".to_owned(), traceable: false, hashable: false }),
+            "list" | "sorted" => Kind::container("a list"),
+            "dict" => Kind::container("a dictionary"),
+            _ => None,
+        },
+    }
+}
+
+/// Whether a function of JAX or NumPy returns an array.
+pub(super) fn makes_array(name: &str) -> bool {
+    const OF_NUMPY: &[&str] = &[
+        "array",
+        "asarray",
+        "zeros",
+        "ones",
+        "full",
+        "empty",
+        "eye",
+        "arange",
+        "linspace",
+        "zeros_like",
+        "ones_like",
+        "full_like",
+        "concatenate",
+        "stack",
+    ];
+    const NO_ARRAYS: &[&str] = &[
+        "shape",
+        "ndim",
+        "size",
+        "dtype",
+        "finfo",
+        "iinfo",
+        "result_type",
+        "promote_types",
+        "issubdtype",
+        "isscalar",
+        "iscomplexobj",
+        "isrealobj",
+        "can_cast",
+        "printoptions",
+        "set_printoptions",
+        "einsum_path",
+        "vectorize",
+        "save",
+        "savez",
+        "broadcast_shapes",
+        "array_repr",
+        "array_str",
+        "isdtype",
+        "get_printoptions",
+        "ix_",
+        "frompyfunc",
+        "ufunc",
+        "iterable",
+        "load",
+        "nonzero",
+        "where",
+        "meshgrid",
+        "split",
+        "unique",
+        "divmod",
+        "modf",
+        "frexp",
+        "histogram",
+        "gradient",
+        "fromfile",
+        "mgrid",
+        "ogrid",
+        "array_equal",
+    ];
+    let Some((module, function)) = name.rsplit_once('.') else { return false };
+    match module {
+        "numpy" => OF_NUMPY.contains(&function),
+        "jax.numpy" => {
+            function.starts_with(|first: char| first.is_ascii_lowercase())
+                && !NO_ARRAYS.contains(&function)
+                && !function.ends_with("split")
+                && !function.starts_with("unique_")
+        }
+        "jax.random" => matches!(
+            function,
+            "key" | "PRNGKey" | "normal" | "uniform" | "split" | "fold_in" | "randint" | "permutation"
+        ),
+        "jax" => function == "device_put",
+        _ => false,
+    }
+}
+
+/// An instance of a class of the file.
+fn of_instance(ctx: &FileContext, class: &ast::StmtClassDef) -> Option<Kind> {
+    let maker = maker(ctx, class)?;
+    let bare = class.arguments.as_ref().is_none_or(|arguments| arguments.is_empty());
+    let defines = |name: &str| {
+        class.body.iter().any(|statement| match statement {
+            Stmt::FunctionDef(def) => def.name.as_str() == name,
+            Stmt::Assign(assign) => {
+                assign.targets.iter().any(|target| target.as_name_expr().is_some_and(|it| it.id == name))
+            }
+            _ => false,
+        })
+    };
+    if !bare {
+        return None;
+    }
+    let hashable = defines("__hash__")
+        || match maker {
+            Maker::Dataclass { eq, frozen, unsafe_hash } => !eq || frozen || unsafe_hash,
+            Maker::Plain => !defines("__eq__"),
+        };
+    let traceable = ctx.text.contains("register_") || defines("__jax_array__") || defines("__array__");
+    Some(Kind { noun: format!("an instance of `{}`", class.name), traceable, hashable })
+}
+
+/// What makes the methods of a class.
+enum Maker {
+    Plain,
+    Dataclass { eq: bool, frozen: bool, unsafe_hash: bool },
+}
+
+/// `None` for a decorator other than `@dataclass`.
+fn maker(ctx: &FileContext, class: &ast::StmtClassDef) -> Option<Maker> {
+    let [decorator] = class.decorator_list.as_slice() else {
+        return class.decorator_list.is_empty().then_some(Maker::Plain);
+    };
+    let (callee, keywords) = match &decorator.expression {
+        Expr::Call(call) => (&*call.func, &*call.arguments.keywords),
+        other => (other, &[][..]),
+    };
+    if ctx.resolve(callee).is_none_or(|name| name != "dataclasses.dataclass") {
+        return None;
+    }
+    let (mut eq, mut frozen, mut unsafe_hash) = (true, false, false);
+    for keyword in keywords {
+        let value = keyword.value.as_boolean_literal_expr()?.value;
+        match keyword.arg.as_ref()?.as_str() {
+            "eq" => eq = value,
+            "frozen" => frozen = value,
+            "unsafe_hash" => unsafe_hash = value,
+            _ => {}
+        }
+    }
+    Some(Maker::Dataclass { eq, frozen, unsafe_hash })
+}

@@ -1,0 +1,365 @@
+//! The scopes of a file that uses JAX: what its names are bound to, and its calls. Purely syntactic; a name is
+//! resolved only where one binding certainly reaches the use.
+
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::super::FileContext;
+
+/// The module, a function, a class or a lambda, in source order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ScopeId(usize);
+
+const MODULE: ScopeId = ScopeId(0);
+
+/// What a name is bound to.
+#[derive(Clone, Copy)]
+pub(crate) enum Bound<'a> {
+    Value(&'a Expr),
+    Function(&'a ast::StmtFunctionDef),
+    Class(&'a ast::StmtClassDef),
+    Other,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Binding<'a> {
+    pub bound: Bound<'a>,
+    /// Where the name is written.
+    pub range: TextRange,
+    /// It is a statement of the scope's own block: no `if`, no loop around it.
+    certain: bool,
+    /// The outermost loop around it.
+    pub repeated: Option<TextRange>,
+    /// The scope whose code binds the name: another one after `global` and `nonlocal`.
+    pub by: ScopeId,
+}
+
+struct Scope<'a> {
+    parent: Option<ScopeId>,
+    is_class: bool,
+    /// The range of its code.
+    range: TextRange,
+    bindings: FxHashMap<&'a str, Vec<Binding<'a>>>,
+    outer: FxHashSet<&'a str>,
+    globals: FxHashSet<&'a str>,
+}
+
+/// A call, or the assignment to an attribute.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a, T> {
+    pub node: &'a T,
+    pub scope: ScopeId,
+    /// The outermost loop around it in its scope.
+    pub repeated: Option<TextRange>,
+}
+
+pub(crate) struct Program<'a> {
+    scopes: Vec<Scope<'a>>,
+    pub functions: Vec<(&'a ast::StmtFunctionDef, ScopeId)>,
+    pub classes: Vec<&'a ast::StmtClassDef>,
+    pub calls: Vec<Place<'a, ast::ExprCall>>,
+    /// The targets of assignments that are attributes.
+    pub stores: Vec<Place<'a, ast::ExprAttribute>>,
+}
+
+impl<'a> Program<'a> {
+    /// `None` for a file that does not use JAX.
+    pub(crate) fn of(ctx: &FileContext<'a>) -> Option<Self> {
+        if !ctx.imports.uses("jax") && !ctx.imports.dotted_names().any(|name| name.starts_with("jax")) {
+            return None;
+        }
+        let module = Scope {
+            parent: None,
+            is_class: false,
+            range: ctx.parsed.syntax().range(),
+            bindings: FxHashMap::default(),
+            outer: FxHashSet::default(),
+            globals: FxHashSet::default(),
+        };
+        let program = Self {
+            scopes: vec![module],
+            functions: Vec::new(),
+            classes: Vec::new(),
+            calls: Vec::new(),
+            stores: Vec::new(),
+        };
+        let mut collector = Collector { program, scope: MODULE, conditional: false, repeated: None };
+        collector.visit_body(ctx.parsed.suite());
+        Some(collector.program)
+    }
+
+    /// The scope of a function or lambda.
+    pub(super) fn scope_of(&self, range: TextRange) -> Option<ScopeId> {
+        self.scopes.iter().position(|scope| scope.range == range).map(ScopeId)
+    }
+
+    pub(super) fn range(&self, scope: ScopeId) -> TextRange {
+        self.scopes[scope.0].range
+    }
+
+    /// The scope that a name belongs to where it is read.
+    pub(super) fn owner(&self, scope: ScopeId, name: &str) -> Option<ScopeId> {
+        let mut current = Some(scope);
+        while let Some(id) = current {
+            let here = &self.scopes[id.0];
+            if here.globals.contains(name) {
+                return Some(MODULE);
+            }
+            if (id == scope || !here.is_class)
+                && here.bindings.contains_key(name)
+                && !here.outer.contains(name)
+            {
+                return Some(id);
+            }
+            current = here.parent;
+        }
+        None
+    }
+
+    pub(super) fn bindings(&self, scope: ScopeId, name: &str) -> &[Binding<'a>] {
+        self.scopes[scope.0].bindings.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// What a name is certainly bound to where it is read, and the scope that binds it.
+    pub(super) fn lookup(&self, scope: ScopeId, name: &str, at: TextSize) -> Option<(Bound<'a>, ScopeId)> {
+        let owner = self.owner(scope, name)?;
+        let bindings = self.bindings(owner, name);
+        let found = match bindings {
+            [only] => Some(only),
+            _ if owner != scope => None,
+            _ => {
+                let before = bindings.iter().filter(|binding| binding.range.start() < at);
+                let last = before.clone().max_by_key(|binding| binding.range.start())?;
+                let stable = last.certain && bindings.iter().all(|binding| binding.by == owner);
+                let changes_in_loop = bindings.iter().any(|binding| {
+                    binding.range.start() >= at && binding.repeated.is_some_and(|range| range.contains(at))
+                });
+                (stable && !changes_in_loop).then_some(last)
+            }
+        };
+        found.filter(|binding| binding.by == owner).map(|binding| (binding.bound, owner))
+    }
+
+    /// The value of an expression: a name is followed to what it is bound to.
+    pub(super) fn value(&self, scope: ScopeId, expression: &'a Expr) -> (Bound<'a>, ScopeId) {
+        let (mut value, mut scope) = (expression, scope);
+        for _ in 0..4 {
+            let Expr::Name(name) = value else { return (Bound::Value(value), scope) };
+            match self.lookup(scope, &name.id, name.range().start()) {
+                Some((Bound::Value(next), owner)) => (value, scope) = (next, owner),
+                Some(found) => return found,
+                None => return (Bound::Value(value), scope),
+            }
+        }
+        (Bound::Other, scope)
+    }
+}
+
+struct Collector<'a> {
+    program: Program<'a>,
+    scope: ScopeId,
+    conditional: bool,
+    repeated: Option<TextRange>,
+}
+
+impl<'a> Collector<'a> {
+    fn bind(&mut self, name: &'a str, range: TextRange, bound: Bound<'a>) {
+        let here = &self.program.scopes[self.scope.0];
+        let owner = if here.globals.contains(name) {
+            MODULE
+        } else if here.outer.contains(name) {
+            let parent = here.parent.and_then(|parent| self.program.owner(parent, name));
+            parent.unwrap_or(MODULE)
+        } else {
+            self.scope
+        };
+        let (certain, repeated) = (!self.conditional, self.repeated);
+        let binding = Binding { bound, range, certain, repeated, by: self.scope };
+        self.program.scopes[owner.0].bindings.entry(name).or_default().push(binding);
+    }
+
+    fn bind_target(&mut self, target: &'a Expr, value: Option<&'a Expr>) {
+        match target {
+            Expr::Name(name) => self.bind(&name.id, name.range(), value.map_or(Bound::Other, Bound::Value)),
+            Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
+                let values = value.and_then(Expr::as_tuple_expr).filter(|values| {
+                    values.elts.len() == elts.len() && !elts.iter().any(Expr::is_starred_expr)
+                });
+                for (position, element) in elts.iter().enumerate() {
+                    self.bind_target(element, values.and_then(|values| values.elts.get(position)));
+                }
+            }
+            Expr::Starred(starred) => self.bind_target(&starred.value, None),
+            Expr::Attribute(attribute) => {
+                self.program.stores.push(Place {
+                    node: attribute,
+                    scope: self.scope,
+                    repeated: self.repeated,
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn within(&mut self, range: TextRange, is_class: bool, visit: impl FnOnce(&mut Self)) {
+        let scope = Scope {
+            parent: Some(self.scope),
+            is_class,
+            range,
+            bindings: FxHashMap::default(),
+            outer: FxHashSet::default(),
+            globals: FxHashSet::default(),
+        };
+        let id = ScopeId(self.program.scopes.len());
+        self.program.scopes.push(scope);
+        let outer = (self.scope, self.conditional, self.repeated);
+        (self.scope, self.conditional, self.repeated) = (id, false, None);
+        visit(self);
+        (self.scope, self.conditional, self.repeated) = outer;
+    }
+
+    fn conditionally(&mut self, repeated: Option<TextRange>, visit: impl FnOnce(&mut Self)) {
+        let outer = (self.conditional, self.repeated);
+        self.conditional = true;
+        self.repeated = self.repeated.or(repeated);
+        visit(self);
+        (self.conditional, self.repeated) = outer;
+    }
+
+    fn bind_parameters(&mut self, parameters: &'a ast::Parameters) {
+        for parameter in parameters {
+            self.bind(parameter.name().as_str(), parameter.name().range(), Bound::Other);
+        }
+    }
+}
+
+impl<'a> SourceOrderVisitor<'a> for Collector<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(def) => {
+                def.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
+                self.visit_parameters(&def.parameters);
+                self.bind(&def.name, def.name.range(), Bound::Function(def));
+                self.program.functions.push((def, self.scope));
+                self.within(def.range(), false, |inner| {
+                    inner.bind_parameters(&def.parameters);
+                    inner.visit_body(&def.body);
+                });
+            }
+            Stmt::ClassDef(class) => {
+                class.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
+                self.bind(&class.name, class.name.range(), Bound::Class(class));
+                self.program.classes.push(class);
+                self.within(class.range(), true, |inner| inner.visit_body(&class.body));
+            }
+            Stmt::Global(global) => {
+                let names = global.names.iter().map(|name| name.as_str());
+                self.program.scopes[self.scope.0].globals.extend(names);
+            }
+            Stmt::Nonlocal(nonlocal) => {
+                let names = nonlocal.names.iter().map(|name| name.as_str());
+                self.program.scopes[self.scope.0].outer.extend(names);
+            }
+            Stmt::Assign(assign) => {
+                self.visit_expr(&assign.value);
+                for target in &assign.targets {
+                    self.visit_expr(target);
+                    self.bind_target(target, Some(&assign.value));
+                }
+            }
+            Stmt::AnnAssign(assign) => {
+                if let Some(value) = &assign.value {
+                    self.visit_expr(value);
+                    self.bind_target(&assign.target, Some(value));
+                }
+            }
+            Stmt::AugAssign(assign) => {
+                self.visit_expr(&assign.value);
+                self.visit_expr(&assign.target);
+                self.bind_target(&assign.target, None);
+            }
+            Stmt::For(node) => {
+                self.visit_expr(&node.iter);
+                self.conditionally(Some(node.range()), |inner| {
+                    inner.bind_target(&node.target, None);
+                    inner.visit_body(&node.body);
+                });
+                self.conditionally(None, |inner| inner.visit_body(&node.orelse));
+            }
+            Stmt::While(node) => {
+                self.conditionally(Some(node.range()), |inner| source_order::walk_stmt(inner, statement));
+            }
+            Stmt::If(_) | Stmt::Try(_) | Stmt::Match(_) => {
+                self.conditionally(None, |inner| source_order::walk_stmt(inner, statement));
+            }
+            Stmt::With(node) => {
+                for item in &node.items {
+                    self.visit_expr(&item.context_expr);
+                    if let Some(target) = &item.optional_vars {
+                        self.bind_target(target, None);
+                    }
+                }
+                self.visit_body(&node.body);
+            }
+            Stmt::Import(import) => {
+                for alias in &import.names {
+                    let name = alias.asname.as_ref().unwrap_or(&alias.name);
+                    self.bind(name.split('.').next().unwrap_or_default(), alias.range(), Bound::Other);
+                }
+            }
+            Stmt::ImportFrom(import) => {
+                for alias in &import.names {
+                    let name = alias.asname.as_ref().unwrap_or(&alias.name);
+                    self.bind(name.as_str(), alias.range(), Bound::Other);
+                }
+            }
+            _ => source_order::walk_stmt(self, statement),
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Lambda(lambda) => self.within(lambda.range(), false, |inner| {
+                if let Some(parameters) = &lambda.parameters {
+                    inner.bind_parameters(parameters);
+                }
+                inner.visit_expr(&lambda.body);
+            }),
+            Expr::Named(named) => {
+                self.visit_expr(&named.value);
+                self.bind_target(&named.target, Some(&named.value));
+            }
+            Expr::Call(call) => {
+                self.program.calls.push(Place { node: call, scope: self.scope, repeated: self.repeated });
+                source_order::walk_expr(self, expression);
+            }
+            Expr::ListComp(_) | Expr::SetComp(_) | Expr::DictComp(_) | Expr::Generator(_) => {
+                // Their targets hide the names of the scope.
+                self.within(expression.range(), false, |inner| {
+                    inner.conditional = true;
+                    inner.repeated = Some(expression.range());
+                    let mut targets = Targets(Vec::new());
+                    source_order::walk_expr(&mut targets, expression);
+                    for target in targets.0 {
+                        inner.bind_target(target, None);
+                    }
+                    source_order::walk_expr(inner, expression);
+                });
+            }
+            _ => source_order::walk_expr(self, expression),
+        }
+    }
+}
+
+/// The targets of a comprehension.
+struct Targets<'a>(Vec<&'a Expr>);
+
+impl<'a> SourceOrderVisitor<'a> for Targets<'a> {
+    fn visit_comprehension(&mut self, comprehension: &'a ast::Comprehension) {
+        self.0.push(&comprehension.target);
+    }
+
+    fn visit_expr(&mut self, _expression: &'a Expr) {}
+}

@@ -1,0 +1,266 @@
+//! Python values that a jitted function read while it was traced, and that change afterwards.
+
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+use rustc_hash::FxHashSet;
+
+use super::super::FileContext;
+use super::super::declare::declare_rule;
+use super::jitted_calls::{Body, Jitted, callee};
+use super::program::{Bound, Place, Program, ScopeId};
+
+declare_rule! {
+    /// ## What it does
+    /// Reports Python numbers, flags and strings from outside a jitted function that are assigned again between two
+    /// calls of it, and objects passed as static arguments whose attributes are assigned between two calls.
+    ///
+    /// ## Why is this bad?
+    /// The value at the time of tracing is a constant of the compiled function. Assigning it later has no effect,
+    /// because JAX traces again only for other shapes, dtypes and static arguments. A static argument is found in
+    /// the cache by its hash and identity, so an object that was changed is taken for the old one.
+    ///
+    /// ## Example
+    /// ```python
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// rate = 0.1
+    ///
+    /// @jax.jit
+    /// def step(x):
+    ///     return x - rate * x
+    ///
+    /// x = step(jnp.ones(3))
+    /// rate = 0.01
+    /// x = step(x)
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// @jax.jit
+    /// def step(x, rate):
+    ///     return x - rate * x
+    ///
+    /// x = step(jnp.ones(3), 0.1)
+    /// x = step(x, 0.01)
+    /// ```
+    pub(crate) static JAX_STALE = {
+        code: "AG542", name: "jax-stale-value",
+        summary: "a jitted function does not see a later change of a Python value",
+        severity: Warning, default: true, since: "0.1.0",
+        dialects: [Jax], fix: None,
+        check: File(check),
+    }
+}
+
+fn check(ctx: &FileContext) {
+    let Some(program) = ctx.jax_program() else { return };
+    let mut reported = FxHashSet::default();
+    let calls: Vec<Call> = program
+        .calls
+        .iter()
+        .filter_map(|place| {
+            let (jitted, name, is_method) = callee(ctx, program, place.scope, place.node)?;
+            let objects = static_objects(&jitted, place.node, is_method);
+            Some(Call { place, jitted, name, objects })
+        })
+        .collect();
+    for call in &calls {
+        let same = |other: &&Call| other.place.scope == call.place.scope && other.name == call.name;
+        let later: Vec<TextSize> =
+            calls.iter().filter(same).map(|other| other.place.node.range().start()).collect();
+        if let Some(body) = call.jitted.body {
+            captured(ctx, program, call.place, body, &call.name, &later, &mut reported);
+        }
+        for object in &call.objects {
+            let passes = |other: &&Call| same(other) && other.objects.iter().any(|it| it.id == object.id);
+            let first = calls.iter().filter(passes).map(|other| other.place.node.range().start()).min();
+            if let Some(first) = first {
+                mutated(ctx, program, call.place, object, &call.name, first, &mut reported);
+            }
+        }
+    }
+}
+
+/// A call of a jitted function.
+struct Call<'c, 'a> {
+    place: &'c Place<'a, ast::ExprCall>,
+    jitted: Jitted<'a>,
+    name: String,
+    /// The names that are passed for static parameters.
+    objects: Vec<&'a ast::ExprName>,
+}
+
+fn static_objects<'a>(
+    jitted: &Jitted<'a>,
+    call: &'a ast::ExprCall,
+    is_method: bool,
+) -> Vec<&'a ast::ExprName> {
+    let parameter = |position: usize| {
+        let mut all = jitted.parameters?.iter_non_variadic_params();
+        all.nth(position).map(|parameter| parameter.parameter.name.as_str())
+    };
+    let is_static = |position: usize, name: &str| {
+        jitted.static_arguments.iter().any(|argument| argument.is_for(Some(position.into()), name))
+    };
+    let receiver = call.func.as_attribute_expr().filter(|_| is_method).map(|method| &*method.value);
+    let positional = receiver.into_iter().chain(&call.arguments.args).enumerate();
+    let positional = positional
+        .filter(|(position, _)| is_static(*position, parameter(*position).unwrap_or_default()))
+        .map(|(_, value)| value);
+    let named = call.arguments.keywords.iter().filter(|keyword| {
+        let name = keyword.arg.as_ref().map(|name| name.as_str());
+        let position = (0..).map_while(parameter).position(|it| Some(it) == name);
+        name.zip(position).is_some_and(|(name, position)| is_static(position, name))
+    });
+    positional.chain(named.map(|keyword| &keyword.value)).filter_map(Expr::as_name_expr).collect()
+}
+
+/// `rate = 0.1; step(x); rate = 0.01; step(x)`: reports where the function reads the name.
+fn captured<'a>(
+    ctx: &FileContext,
+    program: &Program<'a>,
+    place: &Place<'a, ast::ExprCall>,
+    body: Body<'a>,
+    function: &str,
+    later: &[TextSize],
+    reported: &mut FxHashSet<TextRange>,
+) {
+    let range = match body {
+        Body::Function(def) => def.range(),
+        Body::Lambda(lambda) => lambda.range(),
+    };
+    let Some(inside) = program.scope_of(range) else { return };
+    let mut names = Names::default();
+    match body {
+        Body::Function(def) => names.visit_body(&def.body),
+        Body::Lambda(lambda) => names.visit_expr(&lambda.body),
+    }
+    let called = place.node.range().start();
+    let mut seen = FxHashSet::default();
+    for name in names.read {
+        if names.bound.contains(name.id.as_str()) || !seen.insert(&name.id) {
+            continue;
+        }
+        let Some(owner) = program.owner(inside, &name.id).filter(|owner| *owner != inside) else { continue };
+        let bindings = program.bindings(owner, &name.id);
+        let constant = bindings.first().is_some_and(|first| is_scalar(first.bound));
+        let others = bindings.iter().all(|binding| {
+            matches!(binding.bound, Bound::Value(value) if !value.is_call_expr())
+                || matches!(binding.bound, Bound::Other) && !is_parameter(program, owner, binding.range)
+        });
+        if !constant || !others {
+            continue;
+        }
+        let changed = bindings.iter().skip(1).find(|binding| {
+            let at = binding.range.start();
+            if binding.by != owner {
+                // `global rate` in another function than the jitted one
+                return binding.by != inside && !range.contains_range(binding.range);
+            }
+            let between = called < at && later.iter().any(|call| *call > at);
+            let repeated = binding.repeated.is_some()
+                && binding.repeated == place.repeated
+                && !range.contains_range(binding.range);
+            owner == place.scope && (between || repeated)
+        });
+        if let Some(changed) = changed
+            && reported.insert(name.range())
+        {
+            ctx.report(
+                &JAX_STALE,
+                name.range(),
+                format!(
+                    "`{}` is a constant of the compiled `{function}`, which does not see later assignments",
+                    name.id
+                ),
+            )
+            .label(ctx.span(changed.range), "assigned here")
+            .help("pass it as an argument")
+            .emit();
+        }
+    }
+}
+
+/// `step(model, x); model.rate = 0.01; step(model, x)`: reports the assignment.
+fn mutated<'a>(
+    ctx: &FileContext,
+    program: &Program<'a>,
+    place: &Place<'a, ast::ExprCall>,
+    object: &'a ast::ExprName,
+    function: &str,
+    first: TextSize,
+    reported: &mut FxHashSet<TextRange>,
+) {
+    let called = place.node.range();
+    let owner = program.owner(place.scope, &object.id);
+    let bindings = owner.map_or(&[][..], |owner| program.bindings(owner, &object.id));
+    let made_anew = bindings.iter().any(|binding| {
+        binding.repeated.is_some() || binding.range.start() > first && binding.range.start() < called.start()
+    });
+    let stores = program.stores.iter().filter(|store| {
+        store.scope == place.scope && store.node.value.as_name_expr().is_some_and(|it| it.id == object.id)
+    });
+    for store in stores {
+        let at = store.node.range().start();
+        let between = first < at && at < called.start();
+        let repeated = store.repeated.is_some() && store.repeated == place.repeated;
+        if (between || repeated) && !made_anew && reported.insert(store.node.range()) {
+            ctx.report(
+                &JAX_STALE,
+                store.node,
+                format!(
+                    "`{}` is a static argument of `{function}`, which was compiled with the old value of `{}`",
+                    object.id, store.node.attr
+                ),
+            )
+            .label(ctx.span(called), "called again with the changed object")
+            .help("pass the changed value as an argument, or make a new object")
+            .emit();
+        }
+    }
+}
+
+fn is_parameter(program: &Program, owner: ScopeId, range: TextRange) -> bool {
+    program
+        .functions
+        .iter()
+        .any(|(def, _)| def.range() == program.range(owner) && def.parameters.range().contains_range(range))
+}
+
+fn is_scalar(bound: Bound) -> bool {
+    let Bound::Value(value) = bound else { return false };
+    match value {
+        Expr::NumberLiteral(_) | Expr::BooleanLiteral(_) | Expr::StringLiteral(_) => true,
+        Expr::UnaryOp(operation) => operation.operand.is_number_literal_expr(),
+        _ => false,
+    }
+}
+
+/// The names that code reads, and those that it binds, in inner functions too.
+#[derive(Default)]
+struct Names<'a> {
+    read: Vec<&'a ast::ExprName>,
+    bound: FxHashSet<&'a str>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Names<'a> {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if let Expr::Name(name) = expression {
+            if name.ctx.is_load() {
+                self.read.push(name);
+            } else {
+                self.bound.insert(&name.id);
+            }
+        }
+        source_order::walk_expr(self, expression);
+    }
+
+    fn visit_parameter(&mut self, parameter: &'a ast::Parameter) {
+        self.bound.insert(parameter.name.as_str());
+    }
+}
