@@ -22,9 +22,10 @@ from observer.facts import read
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 CACHE = ROOT / "target/observe"
-SECONDS = 120
-# The limit on real time, in which modules are imported and the machine does other things, too.
-WAITING = 5
+SECONDS, QUICK_SECONDS = 120, 30
+# The limits, in multiples, on the time of the CPU with imports and a last long test, and on real time: the machine may
+# do other things, too.
+WITH_IMPORTS, WAITING = 3, 20
 QUICK = ("optax", "dm-sonnet", "torchvision")
 MARKS = "<!-- table -->\n", "<!-- end of table -->\n"
 COLUMNS = {"functions": "functions traced", "not seen": "not seen", "decisions": "decisions",
@@ -78,7 +79,7 @@ class Package:
                      "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1", "PYTHONDONTWRITEBYTECODE": "1",
                      "OMP_NUM_THREADS": "1", "AG_OBSERVE_SECONDS": str(seconds)}
         command = [environment(self.framework), "-m", "observer", "--facts", self.facts.with_suffix(".partial"),
-                   "--root", ".", "--framework", self.framework, "--seconds", str(WAITING * seconds), "--"]
+                   "--root", ".", "--framework", self.framework, "--seconds", str(WITH_IMPORTS * seconds), "--"]
         if self.command[0].endswith(".py"):
             command += [HERE / self.command[0], *self.command[1:]]
         else:
@@ -87,7 +88,9 @@ class Package:
                         "--rootdir", ".", "--import-mode=importlib" if self.source == "sdist" else "-q", *self.command]
         with open(self.facts.with_suffix(".log"), "w") as log:
             subprocess.run(list(map(str, command)), cwd=self.sources, env={**os.environ, **variables}, stdout=log,
-                           stderr=subprocess.STDOUT, timeout=WAITING * seconds + 300)
+                           stderr=subprocess.STDOUT, timeout=WAITING * seconds)
+        if not self.facts.with_suffix(".partial").stat().st_size:
+            raise OSError(f"nothing was observed: see {self.facts.with_suffix('.log')}")
         self.facts.with_suffix(".partial").rename(self.facts)
 
 
@@ -135,17 +138,18 @@ def main():
     parser.add_argument("--again", action="store_true", help="run the packages again, also where facts are kept")
     parser.add_argument("--binary", default=ROOT / "target/release/ag-lsp")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--seconds", type=float, help="the limit on the time of the CPU for one package")
     arguments = parser.parse_args()
     lines = (HERE / "packages.txt").read_text().splitlines()
     packages = [Package(line) for line in lines if line and not line.startswith("#")]
     names = QUICK if arguments.quick else arguments.names
+    seconds = arguments.seconds or (QUICK_SECONDS if arguments.quick else SECONDS)
     chosen = sorted((package for package in packages if package.name in names or not names),
                     key=lambda package: names.index(package.name) if names else 0)
     for framework in {package.framework for package in chosen}:
         environment(framework)
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        counts = list(pool.map(lambda package: run(package, arguments.again, arguments.seconds,
+        counts = list(pool.map(lambda package: run(package, arguments.again, seconds,
                                                    str(Path(arguments.binary).resolve())), chosen))
     rows = [(package, count) for package, count in zip(chosen, counts) if count is not None]
     text = "".join(table(rows))

@@ -11,6 +11,7 @@ import runpy
 import signal
 import sys
 import threading
+import time
 
 from observer import importing
 from observer.facts import Facts
@@ -38,7 +39,7 @@ def main():
     parser.add_argument("--facts", required=True)
     parser.add_argument("--root", action="append", required=True)
     parser.add_argument("--framework", action="append", choices=FRAMEWORKS)
-    parser.add_argument("--seconds", type=float, help="write the facts and exit after this time")
+    parser.add_argument("--seconds", type=float, help="write the facts and exit after this time of the CPU")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
     command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
@@ -56,9 +57,12 @@ def main():
     signal.signal(signal.SIGTERM, stop)
     atexit.register(finish)
     if arguments.seconds:
-        timer = threading.Timer(arguments.seconds, stop)
-        timer.daemon = True
-        timer.start()
+        def watch():
+            while time.process_time() < arguments.seconds:
+                time.sleep(1)
+            stop()
+
+        threading.Thread(target=watch, daemon=True).start()
     observed = inside(arguments.root)
     probe = Probe(facts, sites, observed)
     probe.install()
