@@ -1,6 +1,6 @@
 //! AG307: a symbolic Tensor passed to a library that needs its value.
 
-use ruff_python_ast::{Expr, ExprAttribute, ExprCall, ExprFString, ExprSubscript};
+use ruff_python_ast::{Expr, ExprAttribute, ExprBinOp, ExprCall, ExprFString, ExprSubscript, Operator};
 use ruff_text_size::Ranged;
 
 use crate::FunctionContext;
@@ -10,6 +10,7 @@ use crate::tracing;
 use crate::tracing::Origin;
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::{Alternative, Binding, Fact, TensorKind};
+use ag_syntax::expressions;
 
 declare_rule! {
     /// ## What it does
@@ -18,7 +19,7 @@ declare_rule! {
     /// - Tensors passed to functions of NumPy or `math`
     /// - the methods `.numpy()`, `.item()` and `.tolist()`, and those that only arrays, strings or torch's Tensors
     ///   have: `.astype(…)`, `.reshape(…)`, `.decode()`
-    /// - a Tensor in an f-string with a format, and as an argument of `round` and `hash`
+    /// - a Tensor in an f-string with a format or after `%`, and as an argument of `round` and `hash`
     /// - where AutoGraph does not convert, a Tensor as an argument of `float`, `int`, `len` and `range`, and as the index
     ///   of a Python list
     ///
@@ -94,6 +95,7 @@ fn check(ctx: &FunctionContext) {
             // In converted code `dynamic-key` reports it.
             Expr::Subscript(item) if !ctx.converts() => list_index(ctx, item),
             Expr::FString(text) => formatted(ctx, text),
+            Expr::BinOp(operation) if operation.op == Operator::Mod => percent_formatted(ctx, operation),
             _ => {}
         }
     }
@@ -299,6 +301,24 @@ fn list_index(ctx: &FunctionContext, item: &ExprSubscript) {
     .emit();
 }
 
+/// `"%.2f" % x`
+fn percent_formatted(ctx: &FunctionContext, operation: &ExprBinOp) {
+    let Expr::StringLiteral(format) = operation.left.as_ref() else { return };
+    let needs_number = {
+        let directives = format.value.to_str().replace("%%", "");
+        directives.contains('%') && !["%s", "%r", "%a", "%("].iter().any(|text| directives.contains(text))
+    };
+    let values = expressions::elements(&operation.right);
+    let Some(value) = values.iter().find(|value| is_certain(ctx, value)) else { return };
+    if needs_number && !may_be_eager(ctx) && !is_guarded(ctx, operation.range()) {
+        let message = format!("a format needs the value of `{}`, a symbolic Tensor", ctx.text(value));
+        ctx.report(&HOST_VALUES, operation, message)
+            .why(ctx.why(value))
+            .help("use `tf.strings.format` or `tf.print`")
+            .emit();
+    }
+}
+
 /// `f"{x:.2f}"`: a Tensor has no value to format.
 fn formatted(ctx: &FunctionContext, text: &ExprFString) {
     for element in text.value.elements() {
@@ -307,6 +327,7 @@ fn formatted(ctx: &FunctionContext, text: &ExprFString) {
         if formats
             && interpolation.conversion.is_none()
             && is_certain(ctx, &interpolation.expression)
+            && !may_be_eager(ctx)
             && !is_guarded(ctx, text.range())
         {
             let value = ctx.text(&*interpolation.expression);

@@ -202,13 +202,7 @@ impl<'a> Uses<'_, 'a> {
             }
         } else if let Expr::Name(name) = call.func.as_ref() {
             let name = name.id.as_str();
-            let raises = match name {
-                "float" | "int" | "complex" | "len" | "range" | "bool" | "list" | "tuple" | "sum" | "any"
-                | "all" | "sorted" | "enumerate" | "zip" | "iter" | "reversed" | "set" => true,
-                "max" | "min" => true,
-                _ => false,
-            };
-            if raises && self.tensors.is_builtin(name) {
+            if NEED_VALUES.contains(&name) && self.tensors.is_builtin(name) {
                 self.report(call, tensor, &format!("has no value for `{name}`"));
             }
         }
@@ -243,6 +237,29 @@ impl<'a> Uses<'_, 'a> {
         self.ctx.report(&KERAS_SYMBOLIC, node, message).help("use `keras.ops`, or a layer").emit();
     }
 }
+
+/// Builtins that a symbolic tensor does not support.
+const NEED_VALUES: [&str; 19] = [
+    "float",
+    "int",
+    "complex",
+    "len",
+    "range",
+    "bool",
+    "list",
+    "tuple",
+    "sum",
+    "any",
+    "all",
+    "sorted",
+    "enumerate",
+    "zip",
+    "iter",
+    "reversed",
+    "set",
+    "max",
+    "min",
+];
 
 /// An operation of TensorFlow on Tensors.
 fn is_operation(name: &str) -> bool {

@@ -94,8 +94,7 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
         }
         let takes_tensor = || {
             let holds = |argument: &Expr| {
-                is_symbolic(argument)
-                    || expressions::elements(argument).iter().any(|element| is_symbolic(element))
+                is_symbolic(argument) || expressions::elements(argument).iter().any(is_symbolic)
             };
             arguments.args.first().is_some_and(holds)
         };

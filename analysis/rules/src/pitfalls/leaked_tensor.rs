@@ -149,7 +149,8 @@ impl Stores<'_, '_> {
         let is_stored = if name.is_simple() {
             !ctx.flow.scope().is_local(name.root())
         } else {
-            self.is_own(&name) && self.is_read_otherwise(&name)
+            let keeps = ctx.root() == Some(RootKind::Function) && !self.sets(&name);
+            self.is_own(&name) && (keeps || self.is_read_otherwise(&name))
         };
         if is_stored {
             ctx.report(
@@ -174,6 +175,19 @@ impl Stores<'_, '_> {
         expressions::of_function(self.ctx.def()).into_iter().filter(move |expression| {
             matches!(expression, Expr::Attribute(attribute) if attribute.ctx == ExprContext::Load)
                 && QName::from_expr(expression).as_ref() == Some(name)
+        })
+    }
+
+    /// Whether the function sets or empties the list itself, and uses it within a call.
+    fn sets(&self, name: &QName) -> bool {
+        expressions::of_function(self.ctx.def()).into_iter().any(|expression| match expression {
+            Expr::Attribute(attribute) if attribute.attr.as_str() == "clear" => {
+                QName::from_expr(&attribute.value).as_ref() == Some(name)
+            }
+            Expr::Attribute(attribute) => {
+                !attribute.ctx.is_load() && QName::from_expr(expression).as_ref() == Some(name)
+            }
+            _ => false,
         })
     }
 
