@@ -222,6 +222,10 @@ impl<'a> Call<'_, '_, 'a> {
     fn cond(&self) -> Option<Fault<'a>> {
         let operands = self.operands(3)?;
         let branches = [self.function(1, "true_fun"), self.function(2, "false_fun")];
+        // `lax.cond(pred, true_operand, true_fun, false_operand, false_fun)`
+        if self.call.arguments.args.len() == 5 && branches[0].is_none() {
+            return None;
+        }
         self.branches(&branches, &operands, "lax.cond")
     }
 

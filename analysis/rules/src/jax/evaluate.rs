@@ -341,7 +341,12 @@ impl<'a> Frame<'_, '_, 'a> {
                 _ => Value::Unknown,
             };
         }
-        let Value::Leaf(leaf) = self.value(&method.value, environment) else { return Value::Unknown };
+        let leaf = match self.value(&method.value, environment) {
+            Value::Leaf(leaf) => leaf,
+            // Only arrays have the method.
+            Value::Unknown if method.attr.as_str() == "astype" => Leaf::default(),
+            _ => return Value::Unknown,
+        };
         let whole = call.arguments.is_empty();
         match method.attr.as_str() {
             "astype" => {
