@@ -27,11 +27,7 @@ pub(super) fn is_definitely_reached(ctx: &FunctionContext, range: TextRange) -> 
     if ctx.stage.mode == RootKind::TorchScript {
         return !is_called_uncompiled(ctx);
     }
-    let traces = match ctx.dialect() {
-        Dialect::Jax => true,
-        Dialect::Torch => true,
-        _ => false,
-    };
+    let traces = matches!(ctx.dialect(), Dialect::Jax | Dialect::Torch);
     if !traces || is_called_by_users(ctx.stage) {
         return true;
     }
