@@ -49,7 +49,7 @@ pub(crate) fn find(given: Option<&Path>, folder: &Path) -> anyhow::Result<PathBu
 fn configured(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
     // Configuration requires UTF-8 paths.
     let Some(folder) = SystemPath::from_std_path(folder) else { return Ok(None) };
-    let Some(file) = config::closest(&OsSystem::new(folder), folder)? else { return Ok(None) };
+    let Some(file) = config::closest(&OsSystem::new(folder), folder, &mut |_| {})? else { return Ok(None) };
     let root = file.path.parent().unwrap_or(folder).to_path_buf();
     let settings = Settings::resolve(&[file.options], &root);
     Ok(settings.python.map(|python| python.as_std_path().to_path_buf()))

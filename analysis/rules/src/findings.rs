@@ -8,6 +8,7 @@ use ag_index::locate::{locate, notes};
 use ag_staging::results::stages_of;
 use ag_syntax::edits::Edit;
 use ruff_db::files::File;
+use ruff_db::source::SourceText;
 use ruff_text_size::{TextRange, TextSize};
 
 use crate::registry;
@@ -50,9 +51,8 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
         let message = "the file is nested too deeply to be checked".to_owned();
         return engine("AG904", TextRange::default(), message).into_iter().collect();
     }
-    let mut found: Vec<Finding> = index
-        .syntax_errors
-        .iter()
+    let mut found: Vec<Finding> = first_of_cells(&source, &index.syntax_errors)
+        .into_iter()
         .filter_map(|(range, message)| {
             engine("AG900", within_lines(source.as_str(), *range), uncapitalised(message))
         })
@@ -86,6 +86,21 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
         found = suppress::apply(found, file, source.as_str(), &parsed, rules.file);
     }
     found
+}
+
+/// The first syntax error of the file, or of each cell of a notebook: the others are often consequences of it.
+fn first_of_cells<'e>(
+    source: &SourceText,
+    errors: &'e [(TextRange, String)],
+) -> Vec<&'e (TextRange, String)> {
+    let cell_of = |range: &TextRange| {
+        let offsets = source.as_notebook().map(|notebook| notebook.cell_offsets());
+        offsets.map_or(0, |offsets| offsets.iter().filter(|start| **start <= range.start()).count())
+    };
+    let mut first: Vec<&(TextRange, String)> = errors.iter().collect();
+    first.sort_by_key(|(range, _)| range.start());
+    first.dedup_by_key(|(range, _)| cell_of(range));
+    first
 }
 
 /// The range without the line break that it ends with: every format can show it. An error at the end of the text is one

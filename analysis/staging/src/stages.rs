@@ -118,6 +118,8 @@ fn runs_eagerly<'f>(fixpoint: &'f Fixpoint, mut staged: &'f Staged) -> bool {
         match (caller, staged.root) {
             (None, Some(_)) => return staged.unconverted == Some(Unconverted::Body),
             (Some(caller), None) => staged = caller,
+            // A loop in the body of a loop.
+            (Some(caller), Some(_)) if staged.unconverted == Some(Unconverted::Body) => staged = caller,
             _ => return false,
         }
     }

@@ -50,7 +50,9 @@ impl Project {
         let mut report = |problem: String| problems.push(problem);
         let file = match &options.configuration {
             Some(path) => ConfigFile::read(&system, &SystemPath::absolute(path, &folder)),
-            None => config::closest(&system, &folder),
+            None => config::closest(&system, &folder, &mut |error| {
+                report(format!("{error}; the file is ignored"));
+            }),
         };
         let file = file.unwrap_or_else(|error| {
             report(format!("{error}; the configuration is ignored"));

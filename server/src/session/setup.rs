@@ -6,6 +6,7 @@ use anyhow::Context;
 use ruff_db::system::{System, SystemPath, SystemPathBuf};
 
 use crate::cli::arguments::{ConfigArgument, ProjectArguments};
+use crate::printer;
 
 pub(crate) fn current_directory() -> anyhow::Result<SystemPathBuf> {
     let cwd = std::env::current_dir().context("cannot determine the current directory")?;
@@ -46,7 +47,9 @@ pub(super) fn configure(
     let file = match &named {
         _ if arguments.isolated => None,
         Some(path) => ConfigFile::read(system, path)?,
-        None => config::closest(system, start)?,
+        None => config::closest(system, start, &mut |error| {
+            printer::warning(&format!("{error}; the file is ignored"))
+        })?,
     };
     // A file given explicitly can be anywhere. A file that was found is in the project root.
     let root = match &file {

@@ -106,6 +106,16 @@ fn invalid_pyproject() {
     );
 }
 
+/// A broken `pyproject.toml` in which nothing is meant for ag-lsp does not stop a check.
+#[test]
+fn broken_pyproject_of_others() {
+    let project = Project::new(&[FAULTY, ("pyproject.toml", "[project]\nname = 'p\n")]);
+    let answer = project.run(&["check"]);
+    assert_eq!(answer.code, Some(1), "{answer:?}");
+    assert!(answer.stderr.starts_with("warning: [project]/pyproject.toml:2:"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("the file is ignored"), "{}", answer.stderr);
+}
+
 #[test]
 fn conflicting_options() {
     let project = Project::new(&[FAULTY, ("a.toml", ""), ("b.toml", "")]);

@@ -29,18 +29,33 @@ impl ConfigFile {
     }
 }
 
-/// The configuration closest to `folder`, in it or its ancestors.
-pub fn closest(system: &dyn System, folder: &SystemPath) -> Result<Option<ConfigFile>, ConfigError> {
+/// The configuration closest to `folder`, in it or its ancestors. A broken `pyproject.toml` that does not mention ag-lsp is
+/// passed over: `warn` gets its error.
+pub fn closest(
+    system: &dyn System,
+    folder: &SystemPath,
+    warn: &mut dyn FnMut(ConfigError),
+) -> Result<Option<ConfigFile>, ConfigError> {
     for folder in folder.ancestors() {
         for path in NAMES.map(|name| folder.join(name)) {
-            if system.is_file(&path)
-                && let Some(found) = ConfigFile::read(system, &path)?
-            {
-                return Ok(Some(found));
+            if !system.is_file(&path) {
+                continue;
+            }
+            match ConfigFile::read(system, &path) {
+                Ok(None) => {}
+                Ok(Some(found)) => return Ok(Some(found)),
+                Err(error) if concerns_others(system, &path) => warn(error),
+                Err(error) => return Err(error),
             }
         }
     }
     Ok(None)
+}
+
+/// Whether it is a `pyproject.toml` that does not mention ag-lsp.
+fn concerns_others(system: &dyn System, path: &SystemPath) -> bool {
+    path.file_name() == Some("pyproject.toml")
+        && system.read_to_string(path).is_ok_and(|text| !text.contains("ag-lsp"))
 }
 
 /// The root of the project that contains `folder`: the closest folder with a configuration or `.git`.
