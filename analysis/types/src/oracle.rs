@@ -270,7 +270,8 @@ impl Oracle {
         Some(source_text(&self.db, file))
     }
 
-    /// The top-level packages and modules of the project's own files, sorted.
+    /// The top-level packages and modules of the project's own files, sorted; without those that typeshed also has, such
+    /// as `typing_extensions`: builtins import them.
     fn packages(&self) -> Vec<String> {
         let first = |source: &Source| {
             let path = source.path.as_system_path()?;
@@ -290,6 +291,11 @@ impl Oracle {
         packages.retain(|package| package.chars().all(|c| c.is_alphanumeric() || c == '_'));
         packages.sort_unstable();
         packages.dedup();
+        packages.retain(|package| {
+            let is_bundled = |path: String| vendored_path_to_file(&self.db, path.as_str()).is_ok();
+            !is_bundled(format!("stdlib/{package}.pyi"))
+                && !is_bundled(format!("stdlib/{package}/__init__.pyi"))
+        });
         packages
     }
 }

@@ -145,3 +145,17 @@ fn output_is_independent_of_the_number_of_threads() {
     let answer = |jobs| project.run(&["check", "--jobs", jobs]).stdout;
     assert_eq!(answer("1"), answer("8"));
 }
+
+/// In a large folder the imports of far modules are unknown, but not those of a module that typeshed also has: its
+/// builtins import `typing_extensions`.
+#[test]
+fn a_large_folder_with_typing_extensions() {
+    let staged = "import jax\n\n\n@jax.jit\ndef f(x):\n    pair = (x, 1)\n    if pair[0] > 0:\n        return x\n    return -x\n";
+    let project = Project::new(&[("staged.py", staged), ("typing_extensions.py", "x = 1\n")]);
+    for number in 0..300 {
+        project.write(&format!("far{number}.py"), b"x = 1\n");
+    }
+    let answer = project.run(&["check", "--output-format", "concise"]);
+    assert!(!answer.stderr.contains("panicked"), "{}", answer.stderr);
+    assert!(answer.stdout.starts_with("staged.py:7:8: error[AG501]"), "{}", answer.stdout);
+}
