@@ -61,6 +61,11 @@ fn check(ctx: &FunctionContext) {
         if !name.ctx.is_load() || name.id.starts_with("__") || ctx.imports.get(&name.id).is_some() {
             continue;
         }
+        // `torch.jit.annotate(List[int], [])`
+        let is_type = matches!(name.id.as_str(), "int" | "float" | "complex" | "bool" | "str");
+        if is_type && ctx.builtin(expression).is_some() {
+            continue;
+        }
         let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
         let outside = !definitions.is_empty()
             && definitions.iter().all(|definition| definition.kind == DefKind::Outer)

@@ -10,7 +10,9 @@ use super::script_loop_type::rebindings;
 use super::script_paths::Compiled;
 use super::script_types::ScriptType;
 use super::{is_under_script_test, scripts, snippet};
+use ag_flow::{Def, DefKind};
 use ag_staging::construct::ConstructKind;
+use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
@@ -177,9 +179,21 @@ const PLAIN: [&str; 6] = ["int", "float", "bool", "str", "Tensor", "torch.Tensor
 /// narrow attributes.
 fn is_optional(ctx: &FunctionContext, expression: &Expr) -> bool {
     match expression {
-        Expr::Name(_) => {
+        Expr::Name(name) => {
             let fact = ctx.fact(expression);
-            !fact.unknown && fact.may_be_none() && fact.alternatives.len() > 1
+            // A variable that is declared `Optional` keeps that type in ty when it is bound to an unknown value.
+            let is_known = |definition: &Def| {
+                matches!(definition.kind, DefKind::Parameter(_))
+                    || definition
+                        .value
+                        .and_then(|range| ctx.expression_at(range))
+                        .is_some_and(|value| !ctx.fact(value).unknown)
+            };
+            let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+            !fact.unknown
+                && fact.may_be_none()
+                && fact.alternatives.len() > 1
+                && definitions.into_iter().all(is_known)
         }
         Expr::Attribute(_) => script_class::is_optional_attribute(ctx, expression),
         _ => false,
