@@ -48,7 +48,7 @@ pub(super) struct TypedScalar {
 #[derive(Debug, Clone)]
 pub(super) enum Source {
     Scalar(TypedScalar),
-    /// With `true`, the value is moved out: this is its last use.
+    /// The flag is `true` if this is the last use of the value, which is then moved out of its register.
     Tensor(TensorReg, bool),
     Object(ObjectReg, bool),
     Const(Value),
@@ -167,7 +167,7 @@ pub(super) enum Step {
         list: ObjectReg,
         dimension: ScalarInput,
     },
-    /// Writes into `a`, whose last use this is.
+    /// Writes into `a`; this step is the last use of `a`.
     AddInPlace {
         f: typed::InPlace,
         out: TensorReg,

@@ -12,7 +12,7 @@ pub(super) type Binary = fn(&Tensor, &Tensor) -> TchResult;
 pub(super) type Ternary = fn(&Tensor, &Tensor, &Tensor) -> TchResult;
 pub(super) type WithInts = fn(&Tensor, &[i64]) -> TchResult;
 pub(super) type Indexed = fn(&Tensor, &Tensor, &[i64]) -> TchResult;
-/// Takes ownership of the first operand, whose last use this is.
+/// Takes ownership of the first operand; this call is the last use of it.
 pub(super) type InPlace = fn(Tensor, &Tensor) -> TchResult;
 pub(super) type Concat = fn(&[&Tensor], i64) -> TchResult;
 

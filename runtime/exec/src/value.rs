@@ -119,7 +119,7 @@ impl From<aten::Output> for Value {
     }
 }
 
-/// As Python's `print` writes it, except tensors, which libtorch formats.
+/// Formatted as Python's `print` does; libtorch formats the tensors.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let items = |f: &mut fmt::Formatter<'_>, items: &[Self]| {

@@ -27,7 +27,7 @@ class StagingError(AutographError):
 
 
 class Unreachable(BaseException):
-    """The code after this point is never reached: it raised on every path of a staged branch."""
+    """The code after this point is never reached: a staged branch before it raised on every path."""
 
 
 class Restart(BaseException):

@@ -282,7 +282,8 @@ void give(const IValue &value, Value *out) {
 struct Mode {
   at::AutoGradMode grad{false};
   at::AutoDispatchBelowADInplaceOrView below;
-  // Below the autograd keys nothing is recorded, but oneDNN's LSTM keeps what its backward kernel needs only if enabled.
+  // Below the autograd keys nothing is recorded, but oneDNN's LSTM saves
+  // what its backward kernel needs only if gradients are enabled.
   c10::AutoGradMode gradients{true};
 };
 
@@ -368,7 +369,7 @@ void ag_items_free(Value *items) { free(items); }
 
 void ag_text_free(char *text) { free(text); }
 
-// While it lives, operators on this thread bypass autograd.
+// While this object lives, operators on this thread bypass autograd.
 Mode *ag_mode_enter() { return new Mode(); }
 
 void ag_mode_leave(Mode *mode) { delete mode; }

@@ -1,4 +1,4 @@
-//! Compiles additions whose operand dies here to in-place additions.
+//! Compiles an addition to an in-place addition if it is the last use of an operand.
 
 use ag_graph::ir::{Node, Operand};
 

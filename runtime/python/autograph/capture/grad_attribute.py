@@ -26,7 +26,7 @@ class Gradient:
 
 
 class Outside:
-    """The place where a run reads the gradient that a tensor has before it."""
+    """The place from which a run reads the gradient that a tensor had before the run."""
 
     __slots__ = ("tensor",)
 

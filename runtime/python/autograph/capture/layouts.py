@@ -1,4 +1,4 @@
-"""Memory layouts of tensors. Torch's code depends on them (`contiguous` copies or not), and so does what is recorded:
+"""Memory layouts of tensors. Torch's code depends on them (`contiguous` copies or not), so the record does too:
 arguments with different layouts have different traces. The layout of a loop variable or gradient is not known while
 tracing, so operators that require contiguous tensors get copies."""
 

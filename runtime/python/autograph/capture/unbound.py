@@ -2,7 +2,7 @@
 
 
 class Undefined:
-    """The value of a variable that Python would hold as unbound."""
+    """Stands for the value of a variable that is unbound in Python."""
 
     __slots__ = ("symbol_name",)
 

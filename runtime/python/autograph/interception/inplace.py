@@ -17,7 +17,7 @@ _EXPAND = of_torch(aten.expand.default)
 #: These change the memory that a tensor has.
 _OF_MEMORY = {aten.set_.source_Tensor, aten.resize_.default}
 
-#: These change the view that a tensor is, not its values.
+#: These change the sizes and strides of a tensor, not its values.
 _OF_SHAPE = {
     aten.t_.default: aten.t.default,
     aten.transpose_.default: aten.transpose.int,

@@ -1,4 +1,4 @@
-"""Everything that is in place while a function is traced."""
+"""Sets up the interception of torch while a function is traced."""
 
 import logging
 from contextlib import contextmanager

@@ -65,7 +65,7 @@ def _takes(candidate, func):
     return all((a.name, str(a.real_type)) in parameters for a in func._schema.arguments)
 
 
-#: Those that torch does not name after the operator that writes.
+#: Functional operators that torch does not name after the operator that writes.
 _FUNCTIONAL = {torch.ops.aten.bernoulli_.float: torch.ops.aten.bernoulli.p}
 
 
