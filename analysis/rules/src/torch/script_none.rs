@@ -181,19 +181,21 @@ fn is_optional(ctx: &FunctionContext, expression: &Expr) -> bool {
     match expression {
         Expr::Name(name) => {
             let fact = ctx.fact(expression);
-            // A variable that is declared `Optional` keeps that type in ty when it is bound to an unknown value.
-            let is_known = |definition: &Def| {
-                matches!(definition.kind, DefKind::Parameter(_))
-                    || definition
-                        .value
-                        .and_then(|range| ctx.expression_at(range))
-                        .is_some_and(|value| !ctx.fact(value).unknown)
-            };
+            // ty keeps the declared type of `x: Optional[int]` when `x` is bound to a value that is unknown, or of
+            // another type. TorchScript takes the type of the value.
             let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+            let value_of = |definition: &Def| {
+                let value = definition.value.and_then(|range| ctx.expression_at(range))?;
+                Some(ctx.fact(value)).filter(|fact| !fact.unknown)
+            };
+            let is_parameter = |definition: &Def| matches!(definition.kind, DefKind::Parameter(_));
             !fact.unknown
                 && fact.may_be_none()
                 && fact.alternatives.len() > 1
-                && definitions.into_iter().all(is_known)
+                && definitions.iter().all(|it| is_parameter(it) || value_of(it).is_some())
+                && definitions
+                    .iter()
+                    .any(|it| is_parameter(it) || value_of(it).is_some_and(|fact| fact.may_be_none()))
         }
         Expr::Attribute(_) => script_class::is_optional_attribute(ctx, expression),
         _ => false,
