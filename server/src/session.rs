@@ -37,7 +37,7 @@ pub(crate) struct Stdin {
 }
 
 impl Stdin {
-    /// Standard input, where the paths are `-` or there is nothing but the name of the file that it stands for.
+    /// Standard input, if the path is `-`, or if only the name of the file that it replaces is given.
     pub(crate) fn of(paths: &[String], filename: Option<&str>) -> anyhow::Result<Option<Self>> {
         let dash = paths.iter().any(|path| path == "-");
         if !dash && (filename.is_none() || !paths.is_empty()) {

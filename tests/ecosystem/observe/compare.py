@@ -160,7 +160,7 @@ class Comparison:
             if any(place in raised or place in broke for place in places):
                 kind = "true"
             elif places & ran:
-                # A warning is about what no exception tells: effects that are lost, retracing.
+                # Warnings concern effects that raise no exception: lost side effects, retracing.
                 kind = "false" if severity == "error" else "ran"
             else:
                 kind = "not run"

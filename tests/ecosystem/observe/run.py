@@ -162,7 +162,7 @@ def main():
         sys.exit(below_thresholds(rows))
 
 
-# What must hold of the three packages. The aim for all of them is 0.5 % and 2 %.
+# What must hold of the three packages. The target for all packages is 0.5 % and 2 %.
 MOST_CONTRADICTIONS, MOST_NOT_SEEN = 0.01, 0.75
 
 

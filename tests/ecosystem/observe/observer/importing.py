@@ -13,7 +13,7 @@ class Loader(importlib.machinery.SourceFileLoader):
         self.failures = failures
 
     def get_code(self, fullname):
-        # No cached bytecode: it is that of the original text.
+        # Cached bytecode was compiled from the original text.
         path = self.get_filename(fullname)
         return compiled(self.get_data(path), path, self.sites, self.failures)
 

@@ -1,7 +1,8 @@
 """What rewritten code calls: asks the frameworks whether a trace is active and what a value is, and counts the answer.
 
 A framework is a module with `tracing()`, whether a trace is active in this thread, and `verdict(kind, value)`: `staged`,
-`python` or `unclear`. torch's notes what Dynamo does on its own, and is never active here. `verdict` describes code that runs as written; the converter of AutoGraph asks on its own."""
+`python` or `unclear`. The module of torch records Dynamo by hooks, so its `tracing()` is never true here. `verdict` is
+for code that runs as written; for code that AutoGraph converts, `tensorflow_` asks for the verdict itself."""
 import builtins
 import sys
 

@@ -14,7 +14,7 @@ applied to trees of `ast` and of `gast`; AutoGraph's converter reads the origina
 """
 import ast
 
-# How a decision is looked at: the truth of a value, or what a loop iterates over.
+# What is recorded for a decision: the truth of a value, or what a loop iterates over.
 TEST, ITERATION = "test", "iteration"
 
 
