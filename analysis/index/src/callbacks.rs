@@ -3,7 +3,10 @@
 //! `tf.while_loop(cond, body, loop_vars)` calls `cond(*loop_vars)`; `Dataset.map(f)` calls `f` with an
 //! element; `jax.lax.scan(f, init, xs)` calls `f(init, xs[0])`. The fixpoint treats these as call sites of `f`.
 
+use std::sync::LazyLock;
+
 use ruff_python_ast::{self as ast, Expr};
+use rustc_hash::FxHashMap;
 
 use crate::dialect::{Dialect, RootKind};
 use crate::index::last_name;
@@ -186,7 +189,9 @@ pub static CALLERS: &[Caller] = &[
 
 /// The caller of a public name.
 pub fn caller(name: &str) -> Option<&'static Caller> {
-    CALLERS.iter().find(|caller| caller.name == name)
+    static BY_NAME: LazyLock<FxHashMap<&str, &Caller>> =
+        LazyLock::new(|| CALLERS.iter().map(|caller| (caller.name, caller)).collect());
+    BY_NAME.get(name).copied()
 }
 
 impl Caller {

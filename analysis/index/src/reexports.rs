@@ -5,6 +5,7 @@
 use ag_db::{Db, Document, Project};
 use ag_syntax::imports::{Imports, canonical};
 use ruff_python_ast::name::Name;
+use rustc_hash::FxHashMap;
 
 use crate::index::tree;
 use crate::modules::module_name;
@@ -83,9 +84,14 @@ fn imported(db: &dyn Db, document: Document, dotted: &str) -> Option<Name> {
 }
 
 fn find(db: &dyn Db, module: &str) -> Option<Document> {
-    let documents = Project::try_get(db)?.documents(db);
-    let is_it = |document: &&Document| module_name(db, **document).as_deref() == Some(module);
-    documents.values().find(is_it).copied()
+    by_module(db, Project::try_get(db)?).get(module).copied()
+}
+
+/// The documents of a project by the names of their modules.
+#[salsa::tracked(returns(ref))]
+fn by_module(db: &dyn Db, project: Project) -> FxHashMap<Name, Document> {
+    let named = |document: &Document| Some((Name::new(module_name(db, *document).as_deref()?), *document));
+    project.documents(db).values().filter_map(named).collect()
 }
 
 /// `..common.jax` in `package.models.net` -> `package.common.jax`.

@@ -1,10 +1,12 @@
 //! Roots: decorators, calls and Keras methods that start staging, found from syntax and imports.
 
+use std::sync::LazyLock;
+
 use ruff_python_ast::name::Name;
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::assumptions::RootOptions;
 use crate::callbacks;
@@ -77,7 +79,19 @@ pub(crate) const fn maker(name: &'static str, dialect: Dialect, kind: RootKind) 
 }
 
 fn maker_named(name: &str) -> Option<&'static RootMaker> {
-    makers::MAKERS.iter().find(|maker| maker.name == name)
+    // A file has thousands of names to look up.
+    static BY_NAME: LazyLock<FxHashMap<&str, &RootMaker>> =
+        LazyLock::new(|| makers::MAKERS.iter().map(|maker| (maker.name, maker)).collect());
+    BY_NAME.get(name).copied()
+}
+
+/// Whether a file imports a package with functions that stage.
+fn imports_makers(imports: &Imports) -> bool {
+    static PACKAGES: LazyLock<FxHashSet<&str>> =
+        LazyLock::new(|| makers::MAKERS.iter().filter_map(|maker| maker.name.split('.').next()).collect());
+    imports
+        .dotted_names()
+        .any(|name| name.split('.').next().is_some_and(|package| PACKAGES.contains(package)))
 }
 
 /// The dialect of a function that wraps another one, and the kind of root it makes; `None` for a transparent
@@ -116,6 +130,9 @@ impl<'a> Makers<'a> {
     /// Collects the names that a file gives to functions that stage.
     pub fn collect(imports: &Imports, body: &'a [ast::Stmt]) -> Self {
         let mut makers = Self::default();
+        if !imports_makers(imports) {
+            return makers;
+        }
         let mut aliases = Aliases { imports, makers: &mut makers };
         aliases.visit_body(body);
         makers

@@ -16,6 +16,10 @@ use crate::run::{file_diagnostics, function_diagnostics};
 use crate::selection::RuleTable;
 use crate::suppress;
 
+/// The functions of JAX whose calls are checked in a file without roots.
+const JAX_CALLS: [&str; 9] =
+    ["apply_along_axis", "cond", "fori_loop", "jit", "map", "scan", "switch", "vmap", "while_loop"];
+
 /// The rules that are enabled for a document.
 pub struct FileRules<'a> {
     /// Those of the project: files that cannot be analyzed are reported by these.
@@ -59,7 +63,8 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
         .collect();
     let stages = stages_of(db, document);
     // Code of the module calls JAX's control flow without a root: `lax.scan(lambda …)`.
-    let has_own = index.makes_keras_inputs || index.imports.uses("jax");
+    let calls_jax = || JAX_CALLS.iter().any(|name| index.calls.contains_key(*name));
+    let has_own = index.makes_keras_inputs || index.imports.uses("jax") && calls_jax();
     if !stages.is_empty() || !index.roots.is_empty() || has_own {
         let mut diagnostics: Vec<&Diagnostic> = file_diagnostics(db, document).iter().collect();
         for path in stages.keys() {
