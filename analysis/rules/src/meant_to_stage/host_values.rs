@@ -301,6 +301,11 @@ fn list_index(ctx: &FunctionContext, item: &ExprSubscript) {
     .emit();
 }
 
+/// The runtime `autograph` formats numbers when the graph runs.
+fn formats_staged(ctx: &FunctionContext) -> bool {
+    ctx.dialect() == Dialect::Autograph
+}
+
 /// `"%.2f" % x`
 fn percent_formatted(ctx: &FunctionContext, operation: &ExprBinOp) {
     let Expr::StringLiteral(format) = operation.left.as_ref() else { return };
@@ -310,7 +315,7 @@ fn percent_formatted(ctx: &FunctionContext, operation: &ExprBinOp) {
     };
     let values = expressions::elements(&operation.right);
     let Some(value) = values.iter().find(|value| is_certain(ctx, value)) else { return };
-    if needs_number && !may_be_eager(ctx) && !is_guarded(ctx, operation.range()) {
+    if needs_number && !formats_staged(ctx) && !may_be_eager(ctx) && !is_guarded(ctx, operation.range()) {
         let message = format!("a format needs the value of `{}`, a symbolic Tensor", ctx.text(value));
         ctx.report(&HOST_VALUES, operation, message)
             .why(ctx.why(value))
@@ -327,6 +332,7 @@ fn formatted(ctx: &FunctionContext, text: &ExprFString) {
         if formats
             && interpolation.conversion.is_none()
             && is_certain(ctx, &interpolation.expression)
+            && !formats_staged(ctx)
             && !may_be_eager(ctx)
             && !is_guarded(ctx, text.range())
         {

@@ -63,7 +63,7 @@ declare_rule! {
         code: "AG409", name: "python-counter",
         summary: "a Python counter or flag changes only while its function is traced",
         severity: Warning, default: true, since: "0.1.0",
-        dialects: [Tensorflow, Keras, Autograph], fix: None,
+        dialects: [Tensorflow, Keras], fix: None,
         check: Function(check),
     }
 }
