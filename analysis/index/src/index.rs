@@ -17,6 +17,7 @@ pub use signature::{Annotation, DefaultValue, ParameterKind, ParameterSyntax, Si
 
 use crate::definitions::{Definitions, FunctionEntry};
 use crate::ids::{ClassIndex, Code, FunctionIndex, RootIndex};
+use crate::keras_classes;
 use crate::lambdas::LambdaSyntax;
 use crate::reexports;
 use crate::roots;
@@ -132,7 +133,7 @@ impl FileIndex {
             ..Self::default()
         };
         let mut index = walk::fill(index, text, parsed.suite());
-        roots::add_methods(&mut index);
+        keras_classes::add_methods(&mut index);
         roots::name_features(&mut index, parsed.suite());
         roots::resolve_static_arguments(&mut index, parsed.suite());
         index.shrink();
@@ -181,9 +182,11 @@ impl FileIndex {
         }
     }
 
-    /// The nested function that a function returns by name.
+    /// The nested function that a function returns by name; `None` if it returns several.
     fn returned_function(&self, factory: FunctionIndex) -> Option<FunctionIndex> {
-        let [name] = self.signatures.get(factory)?.returned.as_slice() else { return None };
+        let is_name = |text: &&Name| text.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let mut names = self.signatures.get(factory)?.returned.iter().filter(is_name);
+        let name = names.next().filter(|first| names.all(|other| other == *first))?;
         let mut nested = self
             .definitions
             .functions

@@ -18,13 +18,13 @@ pub(crate) struct Given<'a> {
     pub(crate) kind: RootKind,
 }
 
-/// Classes that wrap a function: the position and the keyword of the function.
+/// Classes of Keras that wrap a function, their first argument: the keyword of the function.
 const WRAPPERS: [(&str, &str, RootKind); 4] = [
     // The input of a `Lambda` layer may be a structure, like that of `Layer.call`.
-    ("keras.layers.Lambda", "function", RootKind::KerasMethod),
-    ("keras.layers.Activation", "activation", RootKind::KerasFunction),
-    ("keras.metrics.MeanMetricWrapper", "fn", RootKind::KerasFunction),
-    ("keras.losses.LossFunctionWrapper", "fn", RootKind::KerasFunction),
+    ("layers.Lambda", "function", RootKind::KerasMethod),
+    ("layers.Activation", "activation", RootKind::KerasFunction),
+    ("metrics.MeanMetricWrapper", "fn", RootKind::KerasFunction),
+    ("losses.LossFunctionWrapper", "fn", RootKind::KerasFunction),
 ];
 
 /// Parameters of layers that take functions of Tensors.
@@ -40,10 +40,11 @@ const LAYER_KEYWORDS: [&str; 6] = [
 /// The functions that a call gives to Keras.
 pub(crate) fn given<'a>(imports: &Imports, call: &'a ast::ExprCall, callee: Option<&str>) -> Vec<Given<'a>> {
     let mut found = Vec::new();
-    let callee = callee.map_or(String::new(), |callee| callee.replace("tf_keras", "keras"));
-    if let Some((_, keyword, kind)) = WRAPPERS.iter().find(|(name, ..)| *name == callee) {
+    let class =
+        callee.and_then(|callee| callee.strip_prefix("keras.").or_else(|| callee.strip_prefix("tf_keras.")));
+    if let Some((_, keyword, kind)) = WRAPPERS.iter().find(|(name, ..)| Some(*name) == class) {
         add(argument(call, 0, keyword), *kind, &mut found);
-    } else if callee.starts_with("keras.layers.") {
+    } else if class.is_some_and(|class| class.starts_with("layers.")) {
         let functions = LAYER_KEYWORDS.iter().filter_map(|name| call.arguments.find_keyword(name));
         functions.for_each(|keyword| add(Some(&keyword.value), RootKind::KerasFunction, &mut found));
     } else if is_compile(imports, call) {
@@ -62,11 +63,13 @@ fn is_compile(imports: &Imports, call: &ast::ExprCall) -> bool {
     let is_method = call.func.as_attribute_expr().is_some_and(|method| method.attr.as_str() == "compile");
     let keyword = |name: &str| call.arguments.find_keyword(name).map(|keyword| &keyword.value);
     let says_keras =
-        ["loss", "optimizer", "metrics", "weighted_metrics"].iter().any(|name| keyword(name).is_some());
-    let uses_keras = ["tensorflow", "keras", "tf_keras"].iter().any(|package| imports.uses(package));
-    let eager = keyword("run_eagerly")
-        .is_some_and(|value| value.as_boolean_literal_expr().is_none_or(|literal| literal.value));
-    is_method && says_keras && uses_keras && !imports.uses("torch") && !eager
+        || ["loss", "optimizer", "metrics", "weighted_metrics"].iter().any(|name| keyword(name).is_some());
+    let uses_keras = || ["tensorflow", "keras", "tf_keras"].iter().any(|package| imports.uses(package));
+    let is_eager = || {
+        keyword("run_eagerly")
+            .is_some_and(|value| value.as_boolean_literal_expr().is_none_or(|literal| literal.value))
+    };
+    is_method && says_keras() && uses_keras() && !imports.uses("torch") && !is_eager()
 }
 
 /// The functions in an argument: alone, or in lists, tuples and dicts.

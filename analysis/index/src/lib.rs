@@ -4,7 +4,11 @@
 //! ids               the positions of documents, functions, classes, parameters and roots in their lists
 //! definitions       the functions and classes of a file
 //! index             functions, classes, imports, calls and roots of one file, from one walk over its tree
-//! roots             what makes a function a root: decorators, calls, base classes
+//! makers            the public functions that stage, and those that only wrap
+//! aliases           the names that a file gives to them
+//! roots             what makes a function a root: decorators and calls
+//! keras_classes     the methods that Keras calls while it traces
+//! reexports         frameworks that are imported through the project
 //! keras_functions   the functions that are given to Keras
 //! static_arguments  the arguments that a root does not trace
 //! type_expression   Python type expressions as data
@@ -17,6 +21,7 @@
 //!
 //! This crate depends neither on the analysis across files (`ag-staging`) nor on the type engine (`ag-types`).
 
+pub mod aliases;
 pub mod answers;
 pub mod assumed;
 pub mod assumptions;
@@ -26,6 +31,7 @@ pub mod dialect;
 pub mod facts;
 pub mod ids;
 pub mod index;
+pub mod keras_classes;
 mod keras_functions;
 pub mod lambdas;
 pub mod locate;

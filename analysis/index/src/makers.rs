@@ -2,8 +2,68 @@
 //!
 //! `tests/spec/ways.md` has an example of each.
 
+use std::sync::LazyLock;
+
+use ruff_python_ast::{self as ast, Expr};
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::dialect::{Dialect, RootKind};
-use crate::roots::{RootMaker, maker};
+use ag_syntax::imports::Imports;
+
+/// A public function or decorator that makes its argument a root.
+pub(crate) struct RootMaker {
+    pub(crate) name: &'static str,
+    pub(crate) dialect: Dialect,
+    pub(crate) kind: RootKind,
+}
+
+const fn maker(name: &'static str, dialect: Dialect, kind: RootKind) -> RootMaker {
+    RootMaker { name, dialect, kind }
+}
+
+pub(crate) fn named(name: &str) -> Option<&'static RootMaker> {
+    // A file has thousands of names to look up.
+    static BY_NAME: LazyLock<FxHashMap<&str, &RootMaker>> =
+        LazyLock::new(|| MAKERS.iter().map(|maker| (maker.name, maker)).collect());
+    BY_NAME.get(name).copied()
+}
+
+/// Whether a file imports a package with functions that stage.
+pub(crate) fn are_imported(imports: &Imports) -> bool {
+    static PACKAGES: LazyLock<FxHashSet<&str>> =
+        LazyLock::new(|| MAKERS.iter().filter_map(|maker| maker.name.split('.').next()).collect());
+    imports
+        .dotted_names()
+        .any(|name| name.split('.').next().is_some_and(|package| PACKAGES.contains(package)))
+}
+
+/// The function that stages to which an expression resolves.
+pub(crate) fn of(imports: &Imports, expression: &Expr) -> Option<&'static RootMaker> {
+    named(&imports.resolve(expression)?)
+}
+
+/// Whether a function returns one that calls its first argument, and does not stage it: `jax.grad`.
+pub(crate) fn is_transparent(name: &str) -> bool {
+    TRANSPARENT.contains(&name)
+}
+
+pub(crate) fn resolves_to(imports: &Imports, callee: &Expr, names: &[&str]) -> bool {
+    match (imports.resolve(callee), callee) {
+        (Some(name), _) => names.contains(&name.as_str()),
+        (None, Expr::Name(name)) => names.contains(&name.id.as_str()),
+        _ => false,
+    }
+}
+
+/// The keywords by which libraries take the function: `jax.jit(fun=f)`.
+pub(crate) fn function_keyword(arguments: &ast::Arguments) -> Option<&Expr> {
+    const KEYWORDS: [&str; 8] = ["func", "fun", "f", "fn", "obj", "mod", "model", "nnx_fn"];
+    KEYWORDS.iter().find_map(|keyword| Some(&arguments.find_keyword(keyword)?.value))
+}
+
+pub(crate) fn is_partial(imports: &Imports, callee: &Expr) -> bool {
+    imports.resolve(callee).is_some_and(|name| name == "functools.partial" || name == "jax.tree_util.Partial")
+}
 
 /// What `tff.tensorflow.computation` is called inside of its package.
 const TFF_COMPUTATION: &str =

@@ -1,17 +1,14 @@
-//! Roots: decorators, calls and Keras methods that start staging, found from syntax and imports.
-
-use std::sync::LazyLock;
+//! Roots: decorators and calls that start staging, found from syntax and imports. [`crate::keras_classes`] has methods.
 
 use ruff_python_ast::name::Name;
-use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
-use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::aliases::Makers;
 use crate::assumptions::RootOptions;
 use crate::callbacks;
 use crate::dialect::{Dialect, RootKind};
-use crate::ids::{ClassIndex, Code, FunctionIndex};
+use crate::ids::{Code, FunctionIndex};
 use crate::index::FileIndex;
 use crate::keras_functions;
 use crate::makers;
@@ -67,233 +64,14 @@ pub struct Found {
     is_lambda: bool,
 }
 
-/// A public function or decorator that makes its argument a root.
-pub(crate) struct RootMaker {
-    pub(crate) name: &'static str,
-    pub(crate) dialect: Dialect,
-    pub(crate) kind: RootKind,
-}
-
-pub(crate) const fn maker(name: &'static str, dialect: Dialect, kind: RootKind) -> RootMaker {
-    RootMaker { name, dialect, kind }
-}
-
-fn maker_named(name: &str) -> Option<&'static RootMaker> {
-    // A file has thousands of names to look up.
-    static BY_NAME: LazyLock<FxHashMap<&str, &RootMaker>> =
-        LazyLock::new(|| makers::MAKERS.iter().map(|maker| (maker.name, maker)).collect());
-    BY_NAME.get(name).copied()
-}
-
-/// Whether a file imports a package with functions that stage.
-fn imports_makers(imports: &Imports) -> bool {
-    static PACKAGES: LazyLock<FxHashSet<&str>> =
-        LazyLock::new(|| makers::MAKERS.iter().filter_map(|maker| maker.name.split('.').next()).collect());
-    imports
-        .dotted_names()
-        .any(|name| name.split('.').next().is_some_and(|package| PACKAGES.contains(package)))
-}
-
 /// The dialect of a function that wraps another one, and the kind of root it makes; `None` for a transparent
 /// wrapper, which does not stage.
 pub fn wrapper(name: &str) -> Option<(Dialect, Option<RootKind>)> {
-    match maker_named(name) {
+    match makers::named(name) {
         Some(maker) if maker.dialect != Dialect::Torch => Some((maker.dialect, Some(maker.kind))),
         Some(_) => None,
-        None => is_transparent(name).then_some((Dialect::Jax, None)),
+        None => makers::is_transparent(name).then_some((Dialect::Jax, None)),
     }
-}
-
-/// The imports of a file, and the names that it gives to functions that stage.
-#[derive(Default)]
-pub struct Makers<'a> {
-    /// `jit = functools.partial(jax.jit, static_argnums=0)`, `wrap = tf.function if GRAPH else identity`.
-    aliases: FxHashMap<&'a Name, &'a Expr>,
-    /// `def fast(f): return jax.jit(f, donate_argnums=0)`: the call.
-    wrappers: FxHashMap<&'a Name, &'a ast::ExprCall>,
-    /// `def fast(n): return partial(jax.jit, static_argnums=n)`, or a function that returns such a wrapper.
-    factories: FxHashMap<&'a Name, Factory<'a>>,
-}
-
-enum Factory<'a> {
-    Maker(&'a Expr),
-    Wrapper(&'a ast::ExprCall),
-}
-
-/// A function that stages, with the arguments that are given before the function.
-struct Made<'a> {
-    maker: &'static RootMaker,
-    arguments: Vec<&'a ast::Arguments>,
-}
-
-impl<'a> Makers<'a> {
-    /// Collects the names that a file gives to functions that stage.
-    pub fn collect(imports: &Imports, body: &'a [ast::Stmt]) -> Self {
-        let mut makers = Self::default();
-        if !imports_makers(imports) {
-            return makers;
-        }
-        let mut aliases = Aliases { imports, makers: &mut makers };
-        aliases.visit_body(body);
-        makers
-    }
-
-    /// `jax.jit`, `partial(jax.jit, static_argnums=0)`, `tf.function(jit_compile=True)`, `jax.jit if FAST else
-    /// identity`, and a name of one of these.
-    fn made(&self, imports: &Imports, expression: &'a Expr) -> Option<Made<'a>> {
-        self.made_within(imports, expression, 4)
-    }
-
-    fn made_within(&self, imports: &Imports, expression: &'a Expr, depth: u8) -> Option<Made<'a>> {
-        let depth = depth.checked_sub(1)?;
-        match expression {
-            Expr::Call(call) if is_partial(imports, &call.func) => {
-                let mut made = self.made_within(imports, call.arguments.args.first()?, depth)?;
-                made.arguments.push(&call.arguments);
-                Some(made)
-            }
-            Expr::Call(call) if resolves_to(imports, &call.func, &["staticmethod"]) => {
-                self.made_within(imports, call.arguments.args.first()?, depth)
-            }
-            Expr::Call(call)
-                if let Expr::Name(name) = &*call.func
-                    && let Some(factory) = self.factories.get(&name.id) =>
-            {
-                match factory {
-                    Factory::Maker(maker) => self.made_within(imports, maker, depth),
-                    Factory::Wrapper(wrapper) => self.made_by(imports, wrapper, depth),
-                }
-            }
-            // `tf.function(jit_compile=True)`
-            Expr::Call(call)
-                if call.arguments.args.is_empty() && function_keyword(&call.arguments).is_none() =>
-            {
-                let mut made = self.made_within(imports, &call.func, depth)?;
-                made.arguments.push(&call.arguments);
-                Some(made)
-            }
-            Expr::If(conditional) => self
-                .made_within(imports, &conditional.body, depth)
-                .or_else(|| self.made_within(imports, &conditional.orelse, depth)),
-            Expr::Name(name) => match maker_of(imports, expression) {
-                Some(maker) => Some(Made { maker, arguments: Vec::new() }),
-                None => match self.wrappers.get(&name.id) {
-                    Some(wrapper) => self.made_by(imports, wrapper, depth),
-                    None => self.made_within(imports, self.aliases.get(&name.id)?, depth),
-                },
-            },
-            Expr::Attribute(_) => {
-                maker_of(imports, expression).map(|maker| Made { maker, arguments: Vec::new() })
-            }
-            _ => None,
-        }
-    }
-}
-
-impl<'a> Makers<'a> {
-    /// `jax.jit(f, donate_argnums=0)` in a wrapper.
-    fn made_by(&self, imports: &Imports, call: &'a ast::ExprCall, depth: u8) -> Option<Made<'a>> {
-        let mut made = self.made_within(imports, &call.func, depth)?;
-        made.arguments.push(&call.arguments);
-        Some(made)
-    }
-
-    /// Adds a function that applies a maker to its first parameter, or returns one.
-    fn add_function(&mut self, imports: &Imports, def: &'a ast::StmtFunctionDef) {
-        let mut calls = Calls { imports, makers: self, def, wrapper: None };
-        calls.visit_body(&def.body);
-        if let Some(call) = calls.wrapper {
-            self.wrappers.insert(&def.name.id, call);
-            return;
-        }
-        let returned =
-            def.body.last().and_then(ast::Stmt::as_return_stmt).and_then(|node| node.value.as_deref());
-        let factory = match returned {
-            Some(Expr::Name(name)) => self.wrappers.get(&name.id).map(|call| Factory::Wrapper(call)),
-            Some(Expr::Lambda(lambda)) => lambda.body.as_call_expr().and_then(|call| {
-                let first = lambda.parameters.as_ref()?.args.first()?.name();
-                let given = call.arguments.args.first()?.as_name_expr()?;
-                (given.id == first.id && self.made(imports, &call.func).is_some())
-                    .then_some(Factory::Wrapper(call))
-            }),
-            Some(value) => self.made(imports, value).map(|_| Factory::Maker(value)),
-            None => None,
-        };
-        if let Some(factory) = factory {
-            self.factories.insert(&def.name.id, factory);
-        }
-    }
-}
-
-/// Finds the call of a maker with the first parameter of a function.
-struct Calls<'a, 'b> {
-    imports: &'b Imports,
-    makers: &'b Makers<'a>,
-    def: &'a ast::StmtFunctionDef,
-    wrapper: Option<&'a ast::ExprCall>,
-}
-
-impl<'a> StatementVisitor<'a> for Calls<'a, '_> {
-    fn visit_stmt(&mut self, statement: &'a ast::Stmt) {
-        let value = match statement {
-            ast::Stmt::Assign(assign) => Some(&*assign.value),
-            ast::Stmt::Return(node) => node.value.as_deref(),
-            ast::Stmt::FunctionDef(_) | ast::Stmt::ClassDef(_) => None,
-            _ => return statement_visitor::walk_stmt(self, statement),
-        };
-        let parameters = &self.def.parameters;
-        if let Some(Expr::Call(call)) = value
-            && let Some(Expr::Name(given)) = call.arguments.args.first()
-            && let Some(first) = parameters.posonlyargs.first().or_else(|| parameters.args.first())
-            && first.name().id == given.id
-            && self.makers.made(self.imports, &call.func).is_some()
-        {
-            self.wrapper = Some(call);
-        }
-    }
-}
-
-struct Aliases<'a, 'b> {
-    imports: &'b Imports,
-    makers: &'b mut Makers<'a>,
-}
-
-impl<'a> StatementVisitor<'a> for Aliases<'a, '_> {
-    fn visit_stmt(&mut self, statement: &'a ast::Stmt) {
-        let (targets, value) = match statement {
-            ast::Stmt::Assign(assign) => (assign.targets.as_slice(), Some(&*assign.value)),
-            ast::Stmt::AnnAssign(assign) => (std::slice::from_ref(&*assign.target), assign.value.as_deref()),
-            ast::Stmt::FunctionDef(def) => {
-                // Nested functions first: the outer one may return them.
-                statement_visitor::walk_stmt(self, statement);
-                return self.makers.add_function(self.imports, def);
-            }
-            _ => return statement_visitor::walk_stmt(self, statement),
-        };
-        let ([Expr::Name(name)], Some(value)) = (targets, value) else { return };
-        // `step = tf.function()` names no function yet; `step = tf.function(f)` is a staged function.
-        if self.imports.get(&name.id).is_none() && self.makers.made(self.imports, value).is_some() {
-            self.makers.aliases.insert(&name.id, value);
-        }
-    }
-}
-
-fn maker_of(imports: &Imports, expression: &Expr) -> Option<&'static RootMaker> {
-    maker_named(&imports.resolve(expression)?)
-}
-
-fn resolves_to(imports: &Imports, callee: &Expr, names: &[&str]) -> bool {
-    match (imports.resolve(callee), callee) {
-        (Some(name), _) => names.contains(&name.as_str()),
-        (None, Expr::Name(name)) => names.contains(&name.id.as_str()),
-        _ => false,
-    }
-}
-
-/// The keywords by which libraries take the function: `jax.jit(fun=f)`.
-fn function_keyword(arguments: &ast::Arguments) -> Option<&Expr> {
-    const KEYWORDS: [&str; 8] = ["func", "fun", "f", "fn", "obj", "mod", "model", "nnx_fn"];
-    KEYWORDS.iter().find_map(|keyword| Some(&arguments.find_keyword(keyword)?.value))
 }
 
 /// `@tf.function`, `@tf.function(jit_compile=True)`, `@partial(jax.jit, static_argnums=0)`.
@@ -336,7 +114,7 @@ fn all_of_call<'a>(
         made.arguments.push(&call.arguments);
         let given = match is_map {
             true => call.arguments.args.get(1),
-            false => call.arguments.args.first().or_else(|| function_keyword(&call.arguments)),
+            false => call.arguments.args.first().or_else(|| makers::function_keyword(&call.arguments)),
         };
         let functions = given.into_iter().flat_map(|given| functions_in(imports, given, 4));
         return functions
@@ -353,7 +131,7 @@ fn all_of_call<'a>(
         && imports.uses("torch")
         && imports.resolve(&attribute.value).is_none()
         && !attribute.value.is_literal_expr()
-        && let Some(maker) = maker_named("torch.compile")
+        && let Some(maker) = makers::named("torch.compile")
     {
         let target = RootTarget::Reference(Reference::Other);
         let site = site(maker, &[&call.arguments], target, call.range(), scope);
@@ -410,7 +188,7 @@ pub fn innermost<'a>(imports: &Imports, mut expression: &'a Expr) -> &'a Expr {
             Expr::Call(call)
                 if wraps(imports, &call.func)
                     && let Some(inner) =
-                        call.arguments.args.first().or_else(|| function_keyword(&call.arguments)) =>
+                        call.arguments.args.first().or_else(|| makers::function_keyword(&call.arguments)) =>
             {
                 inner
             }
@@ -430,11 +208,11 @@ pub fn innermost<'a>(imports: &Imports, mut expression: &'a Expr) -> &'a Expr {
 
 /// Whether calling it returns a function that calls its first argument.
 pub fn wraps(imports: &Imports, callee: &Expr) -> bool {
-    is_partial(imports, callee)
-        || imports.resolve(callee).is_some_and(|name| maker_named(&name).is_some() || is_transparent(&name))
+    makers::is_partial(imports, callee)
+        || imports.resolve(callee).is_some_and(|name| makers::named(&name).is_some() || makers::is_transparent(&name))
         // `jax.named_scope("step")(f)`
         || matches!(callee, Expr::Call(call)
-            if resolves_to(imports, &call.func, &["jax.named_scope"]) || is_partial(imports, &call.func)
+            if makers::resolves_to(imports, &call.func, &["jax.named_scope"]) || makers::is_partial(imports, &call.func)
                 && call.arguments.args.first().is_some_and(|inner| wraps(imports, inner)))
 }
 
@@ -474,16 +252,8 @@ pub fn reference(expression: &Expr) -> Reference {
     }
 }
 
-fn is_partial(imports: &Imports, callee: &Expr) -> bool {
-    imports.resolve(callee).is_some_and(|name| name == "functools.partial" || name == "jax.tree_util.Partial")
-}
-
-fn is_transparent(name: &str) -> bool {
-    makers::TRANSPARENT.contains(&name)
-}
-
 fn site(
-    maker: &RootMaker,
+    maker: &makers::RootMaker,
     arguments: &[&ast::Arguments],
     target: RootTarget,
     range: TextRange,
@@ -596,106 +366,4 @@ fn assigned<'a>(body: &'a [ast::Stmt], name: &Name) -> Option<&'a Expr> {
         [Expr::Name(target)] if target.id == *name => Some(&*assign.value),
         _ => None,
     })
-}
-
-/// Keras classes and the methods that Keras calls while tracing.
-const KERAS_METHODS: &[(&str, &[&str])] = &[
-    ("Layer", &["call"]),
-    ("Model", &["call", "train_step", "test_step", "predict_step", "compute_loss"]),
-    ("Sequential", &["train_step", "test_step", "predict_step"]),
-    ("Loss", &["call"]),
-    ("Metric", &["update_state", "result"]),
-    ("Cell", &["call"]),
-];
-
-/// Adds the methods of the file's Keras classes. Bases in the same file are resolved here, bases in other files by
-/// `ag-staging`'s `hierarchy`.
-pub fn add_methods(index: &mut FileIndex) {
-    if index.definitions.classes.is_empty()
-        || !(index.imports.uses("keras")
-            || index.imports.uses("tf_keras")
-            || index.imports.uses("tensorflow"))
-    {
-        return;
-    }
-    let mut sites = Vec::new();
-    for class in index.definitions.classes.indices() {
-        let Some(keras) = keras_base(index, class, 0) else { continue };
-        sites.extend(keras_methods(index, class, keras));
-    }
-    // A `@tf.function` on the method itself comes earlier in the list and takes precedence.
-    index.roots.extend(sites);
-}
-
-/// The Keras library and the methods of a class that Keras calls while tracing.
-pub type KerasClass = (&'static str, &'static [&'static str]);
-
-/// The root sites of a Keras class's methods.
-pub fn keras_methods(
-    index: &FileIndex,
-    class: ClassIndex,
-    (library, methods): KerasClass,
-) -> impl Iterator<Item = RootSite> + '_ {
-    let own = index.definitions.classes.get(class).into_iter().flat_map(|class| &class.methods);
-    let traced = own.filter(move |method| methods.contains(&index.short_name(**method)));
-    traced.filter_map(move |method| {
-        let entry = index.definitions.functions.get(*method)?;
-        Some(RootSite {
-            target: RootTarget::Own(*method),
-            scope: Code::Module,
-            dialect: if library == "tf_keras" { Dialect::Tensorflow } else { Dialect::Keras },
-            kind: RootKind::KerasMethod,
-            range: entry.name_range,
-            converts: library == "tf_keras",
-            static_arguments: StaticArguments::default(),
-            options: RootOptions::default(),
-            expression: None,
-            receiver: None,
-        })
-    })
-}
-
-/// The Keras class that a file's class derives from.
-fn keras_base(index: &FileIndex, class: ClassIndex, depth: usize) -> Option<KerasClass> {
-    if depth > 8 {
-        return None;
-    }
-    let entry = index.definitions.classes.get(class)?;
-    entry.bases.iter().find_map(|base| {
-        let (head, tail) = base.split_once('.').map_or((&**base, None), |(head, tail)| (head, Some(tail)));
-        if let Some(imported) = index.imports.get(head) {
-            return match tail {
-                Some(tail) => keras_class(&format!("{imported}.{tail}")),
-                None => keras_class(imported),
-            };
-        }
-        if tail.is_some() {
-            return None;
-        }
-        let mut before = index.definitions.classes.iter_enumerated().take(class.as_usize()).rev();
-        let (base_class, _) = before.find(|(_, candidate)| candidate.qualname == head)?;
-        keras_base(index, base_class, depth + 1)
-    })
-}
-
-/// The Keras class of a dotted name: `keras.Layer`, `tf_keras.layers.Dense`.
-pub fn keras_class(dotted: &str) -> Option<KerasClass> {
-    let dotted = dotted.replace("tensorflow.keras", "keras");
-    let library = match dotted.split('.').next()? {
-        "keras" => "keras",
-        "tf_keras" => "tf_keras",
-        _ => return None,
-    };
-    let name = dotted.rsplit('.').next()?;
-    let (_, methods) = KERAS_METHODS.iter().find(|(class, _)| *class == name).or_else(|| {
-        // Concrete layers, metrics and losses: `keras.layers.Dense`.
-        let class = match dotted.rsplit('.').nth(1)? {
-            "layers" => "Layer",
-            "metrics" => "Metric",
-            "losses" => "Loss",
-            _ => return None,
-        };
-        KERAS_METHODS.iter().find(|(known, _)| *known == class)
-    })?;
-    Some((library, *methods))
 }

@@ -37,9 +37,8 @@ impl FileIndex {
 
     /// Whether a function, or one nested in it, returns functions that are nested in it. Other code may call them.
     pub fn returns_functions(&self, function: FunctionIndex) -> bool {
-        self.with_nested(function).any(|nested| {
-            self.signatures.get(nested).is_some_and(|signature| !signature.returned_texts.is_empty())
-        })
+        self.with_nested(function)
+            .any(|nested| self.signatures.get(nested).is_some_and(|signature| !signature.returned.is_empty()))
     }
 
     /// Whether an outermost function contains `global`. Names that it declares `nonlocal` are its own.

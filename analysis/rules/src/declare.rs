@@ -23,7 +23,7 @@ macro_rules! declare_rule {
             summary: $summary:literal,
             severity: $severity:ident, default: $default:literal, since: $since:literal,
             dialects: [$($dialect:ident),+ $(,)?], fix: $fix:ident,
-            check: $check:ident $(($function:expr))?,
+            check: $check:ident $(($($function:expr),+))?,
         }
     ) => {
         $(#[doc = $doc])+
@@ -37,7 +37,7 @@ macro_rules! declare_rule {
             dialects: &[$(ag_index::dialect::Dialect::$dialect),+],
             fix: $crate::FixAvailability::$fix,
             docs: concat!($($doc, "\n"),+),
-            check: $crate::Check::$check$(($function))?,
+            check: $crate::Check::$check$(($($function),+))?,
         };
     };
 }

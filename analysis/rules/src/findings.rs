@@ -16,10 +16,6 @@ use crate::run::{file_diagnostics, function_diagnostics};
 use crate::selection::RuleTable;
 use crate::suppress;
 
-/// The functions of JAX whose calls are checked in a file without roots.
-const JAX_CALLS: [&str; 9] =
-    ["apply_along_axis", "cond", "fori_loop", "jit", "map", "scan", "switch", "vmap", "while_loop"];
-
 /// The rules that are enabled for a document.
 pub struct FileRules<'a> {
     /// Those of the project: files that cannot be analyzed are reported by these.
@@ -62,19 +58,14 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
         })
         .collect();
     let stages = stages_of(db, document);
-    // Code of the module calls JAX's control flow without a root: `lax.scan(lambda …)`.
-    let calls_jax = || JAX_CALLS.iter().any(|name| index.calls.contains_key(*name));
-    let has_own = index.makes_keras_inputs || index.imports.uses("jax") && calls_jax();
-    if !stages.is_empty() || !index.roots.is_empty() || has_own {
-        let mut diagnostics: Vec<&Diagnostic> = file_diagnostics(db, document).iter().collect();
-        for path in stages.keys() {
-            diagnostics.extend(function_diagnostics(db, FunctionId::new(db, document, path.clone())));
-        }
-        found.extend(diagnostics.into_iter().filter_map(|diagnostic| {
-            let severity = severity(rules.file, diagnostic)?;
-            resolve(db, file, diagnostic, severity)
-        }));
+    let mut diagnostics: Vec<&Diagnostic> = file_diagnostics(db, document).iter().collect();
+    for path in stages.keys() {
+        diagnostics.extend(function_diagnostics(db, FunctionId::new(db, document, path.clone())));
     }
+    found.extend(diagnostics.into_iter().filter_map(|diagnostic| {
+        let severity = severity(rules.file, diagnostic)?;
+        resolve(db, file, diagnostic, severity)
+    }));
     found.sort_by(|a, b| {
         let key =
             |finding: &Finding| (finding.location.range.start(), finding.code, finding.location.range.end());

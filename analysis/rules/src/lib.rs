@@ -17,6 +17,7 @@ mod guards;
 mod jax;
 mod loops;
 mod meant_to_stage;
+mod names;
 mod parameter_use;
 mod path_certainty;
 mod pitfalls;
@@ -31,6 +32,7 @@ use serde::Serialize;
 
 use ag_db::diagnostic::Severity;
 use ag_index::dialect::Dialect;
+use ag_index::index::FileIndex;
 
 pub use context::{FileContext, FunctionContext};
 
@@ -63,6 +65,8 @@ pub enum Check {
     Function(fn(&FunctionContext)),
     /// Each file with a root or reachable from one; syntax and imports only.
     File(fn(&FileContext)),
+    /// Each file whose index meets a condition, with a root or without: the file is parsed only then.
+    FileWith(fn(&FileIndex) -> bool, fn(&FileContext)),
     /// Reported by the engine itself (syntax errors, unused suppressions).
     Engine,
 }

@@ -9,7 +9,8 @@ use ag_db::Db;
 use ag_db::diagnostic::{Diagnostic, Severity};
 use ag_db::{Document, text};
 use ag_index::dialect::Dialect;
-use ag_index::index::{FunctionId, function_ast, tree};
+use ag_index::index::{FunctionId, file_index, function_ast, tree};
+use ag_staging::results::stages_of;
 use ag_staging::{decisions, queries, reached_from};
 
 /// The findings of one staged function, relative to its `def`.
@@ -61,15 +62,17 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
 #[salsa::tracked(returns(ref))]
 pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
     let imports = queries::imports(db, document);
+    let index = file_index(db, document);
+    let is_staged = !index.roots.is_empty() || !stages_of(db, document).is_empty();
+    let is_imported =
+        |rule: &Rule| rule.dialects.iter().any(|dialect| imports.uses(dialect.tensor_class().0));
     let checks: Vec<_> = RULES
         .iter()
-        .filter(|rule| {
-            let uses = |dialect: &Dialect| {
-                imports.uses(dialect.tensor_class().0) || *dialect == Dialect::Keras && imports.uses("keras")
-            };
-            rule.dialects.iter().any(uses)
+        .filter_map(|rule| match rule.check {
+            Check::File(check) if is_staged && is_imported(rule) => Some(check),
+            Check::FileWith(applies, check) if applies(index) => Some(check),
+            _ => None,
         })
-        .filter_map(|rule| if let Check::File(check) = rule.check { Some(check) } else { None })
         .collect();
     if checks.is_empty() {
         return Vec::new();

@@ -168,7 +168,6 @@ fn same_signature(before: &Signature, after: &Signature) -> bool {
         tests_values,
         is_dead,
         returned,
-        returned_texts,
         decorators,
         return_annotation,
         returns_at: _,
@@ -187,7 +186,6 @@ fn same_signature(before: &Signature, after: &Signature) -> bool {
         && *tests_values == after.tests_values
         && *is_dead == after.is_dead
         && *returned == after.returned
-        && *returned_texts == after.returned_texts
         && *decorators == after.decorators
 }
 

@@ -19,8 +19,8 @@ use ag_db::Db;
 use ag_db::Document;
 use ag_index::ids::{ClassIndex, DocumentIndex};
 use ag_index::index::{FileIndex, file_index};
+use ag_index::keras_classes;
 use ag_index::modules::module_name;
-use ag_index::roots;
 use ag_index::roots::RootSite;
 use ag_syntax::imports;
 
@@ -108,13 +108,13 @@ impl Hierarchy {
             let around = std::iter::once(class).chain(Self::reached(class, &self.bases).take(MAX_STEPS));
             let Some(keras) = around
                 .flat_map(|class| self.libraries.get(&class).into_iter().flatten())
-                .find_map(|base| roots::keras_class(base))
+                .find_map(|base| keras_classes::keras_class(base))
             else {
                 continue;
             };
             let Some(document) = documents.get(class.document) else { continue };
             let index = file_index(db, *document);
-            let methods = roots::keras_methods(index, class.class, keras);
+            let methods = keras_classes::keras_methods(index, class.class, keras);
             sites.extend(methods.map(|site| (class.document, site)));
         }
         sites

@@ -24,6 +24,15 @@ pub fn of_function(def: &ast::StmtFunctionDef) -> Vec<&Expr> {
     of_body(&def.body)
 }
 
+/// `3`, `-1.5`, `True`, `"text"`.
+pub fn is_scalar_literal(expression: &Expr) -> bool {
+    match expression {
+        Expr::NumberLiteral(_) | Expr::BooleanLiteral(_) | Expr::StringLiteral(_) => true,
+        Expr::UnaryOp(operation) => operation.operand.is_number_literal_expr(),
+        _ => false,
+    }
+}
+
 /// The elements of a list, tuple or set, none for `None`, and any other expression itself: the ways to write several
 /// values, one or none in an option of a call.
 pub fn elements(value: &Expr) -> &[Expr] {

@@ -35,10 +35,8 @@ pub struct Signature {
     pub tests_values: bool,
     /// Never defined: it is in the body of an `if` on a module constant that is `False`.
     pub is_dead: bool,
-    /// The nested functions that it returns by name, without duplicates.
-    pub returned: Vec<Name>,
     /// The texts of the `return` statements that name functions nested in it: `return init, update`.
-    pub returned_texts: Vec<Name>,
+    pub returned: Vec<Name>,
     /// Names of decorators that stop conversion: `do_not_convert`, `lru_cache`, …
     pub decorators: Vec<Name>,
 }
@@ -162,7 +160,6 @@ impl Signature {
             tests_values: false,
             is_dead: false,
             returned: Vec::new(),
-            returned_texts: Vec::new(),
             decorators,
         }
     }

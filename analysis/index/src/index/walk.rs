@@ -6,6 +6,7 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::aliases::Makers;
 use crate::ids::{Code, FunctionIndex, RootIndex};
 use crate::index::OVERLOADED_BUILTINS;
 use crate::index::plain::{PYTHON_METHODS, is_plainly_python, names_python_class};
@@ -13,7 +14,6 @@ use crate::index::{FileIndex, Signature, last_name};
 use crate::lambdas;
 use crate::lambdas::{Called, LambdaSyntax};
 use crate::roots;
-use crate::roots::Makers;
 use ag_syntax::expressions::ExprId;
 use ag_syntax::words::words;
 
@@ -165,7 +165,7 @@ impl<'a> Walk<'a> {
     }
 
     /// `return init, update`
-    fn returned_text(&mut self, value: &Expr) {
+    fn returns(&mut self, value: &Expr) {
         let Some(function) = self.scope.function() else { return };
         let functions = &self.index.definitions.functions;
         let nested = self.index.with_nested(function).skip(1);
@@ -176,7 +176,7 @@ impl<'a> Walk<'a> {
         let text = &self.text[value.range()];
         if !names.is_empty() && words(text).iter().any(|word| names.contains(word)) {
             let text = Name::new(text);
-            self.signature().into_iter().for_each(|signature| signature.returned_texts.push(text.clone()));
+            self.signature().into_iter().for_each(|signature| signature.returned.push(text.clone()));
         }
     }
 
@@ -196,24 +196,6 @@ impl<'a> Walk<'a> {
             } else {
                 self.false_constants.remove(&name.id);
             }
-        }
-    }
-
-    /// Records a nested function that the current one returns.
-    fn returns(&mut self, name: &Name) {
-        let Some(function) = self.scope.function() else { return };
-        let functions = &self.index.definitions.functions;
-        let Some(range) = functions.get(function).map(|entry| entry.range) else { return };
-        let is_nested = functions
-            .iter()
-            .skip(function.as_usize() + 1)
-            .take_while(|entry| range.contains_range(entry.range))
-            .any(|entry| entry.parent == Some(function) && entry.path.name() == name.as_str());
-        if is_nested
-            && let Some(signature) = self.signature()
-            && !signature.returned.contains(name)
-        {
-            signature.returned.push(name.clone());
         }
     }
 
@@ -316,10 +298,7 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
             }
             Stmt::Return(node) => {
                 if let Some(value) = &node.value {
-                    self.returned_text(value);
-                }
-                if let Some(name) = node.value.as_deref().and_then(Expr::as_name_expr) {
-                    self.returns(&name.id);
+                    self.returns(value);
                 }
                 source_order::walk_stmt(self, statement);
             }

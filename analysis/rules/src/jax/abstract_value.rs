@@ -1,4 +1,6 @@
-//! Abstract values: the structure, dtype and shape of a JAX value, as far as the text tells.
+//! Abstract values: the structure, dtype and shape of a JAX value, as far as the source shows, and operations on them.
+
+use ruff_python_ast::Operator;
 
 /// Element types, in the order of JAX's promotion within 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,7 +52,7 @@ impl DType {
     }
 }
 
-/// An array or a number. What is `None` is not known.
+/// An array or a number. A field is `None` if its value is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Leaf {
     /// The dtype, and whether it is weak: that of a Python number.
@@ -220,4 +222,76 @@ pub(super) fn broadcast(left: Option<&[u64]>, right: Option<&[u64]>) -> Option<V
         }
     });
     dimensions.collect()
+}
+
+/// The value with an unknown dtype, unless it is `bool`: with `jax_enable_x64` the others may have 64 bits.
+pub(super) fn without_dtype(value: Value) -> Value {
+    match value {
+        Value::Leaf(leaf) => {
+            Value::Leaf(Leaf { dtype: leaf.dtype.filter(|(dtype, _)| *dtype == DType::Bool), ..leaf })
+        }
+        other => other,
+    }
+}
+
+/// The array of these elements.
+pub(super) fn stacked(elements: &[Value]) -> Leaf {
+    let leaves: Option<Vec<&Leaf>> = elements.iter().map(Value::leaf).collect();
+    let Some(leaves) = leaves else {
+        let nested = elements.iter().all(|element| matches!(element, Value::List(_) | Value::Tuple(_)));
+        let inner: Vec<Leaf> = elements
+            .iter()
+            .filter_map(|element| match element {
+                Value::List(inner) | Value::Tuple(inner) => Some(stacked(inner)),
+                _ => None,
+            })
+            .collect();
+        let inner: Vec<Value> = inner.into_iter().map(Value::Leaf).collect();
+        return if nested { stacked(&inner) } else { Leaf::default() };
+    };
+    let Some(first) = leaves.first() else {
+        return Leaf { dtype: Some((DType::Float32, false)), shape: Some(vec![0]) };
+    };
+    let dtype =
+        leaves.iter().map(|leaf| leaf.dtype).reduce(promote).flatten().map(|(dtype, _)| (dtype, false));
+    let shape = first.shape.clone().map(|mut shape| {
+        shape.insert(0, leaves.len() as u64);
+        shape
+    });
+    Leaf { dtype, shape: shape.filter(|_| leaves.iter().all(|leaf| leaf.shape == first.shape)) }
+}
+
+pub(super) fn reduction(function: &str, leaf: &Leaf, whole: bool) -> Value {
+    let dtype = match function {
+        "any" | "all" => Some(DType::Bool),
+        "argmax" | "argmin" => Some(DType::Int32),
+        "mean" => leaf.dtype.map(|(dtype, _)| if dtype.is_inexact() { dtype } else { DType::Float32 }),
+        "sum" | "prod" => {
+            leaf.dtype.map(|(dtype, _)| if dtype == DType::Bool { DType::Int32 } else { dtype })
+        }
+        _ => leaf.dtype.map(|(dtype, _)| dtype),
+    };
+    Value::array(dtype, false, whole.then(Vec::new))
+}
+
+pub(super) fn binary(left: &Value, op: Operator, right: &Value) -> Value {
+    let (Some(left), Some(right)) = (left.leaf(), right.leaf()) else {
+        // An array and an unknown value are an array, whatever its dtype.
+        let array = [left, right].iter().any(|side| side.leaf().is_some());
+        let other = [left, right].iter().all(|side| matches!(side, Value::Unknown | Value::Leaf(_)));
+        return if array && other { Value::array(None, false, None) } else { Value::Unknown };
+    };
+    let promoted = promote(left.dtype, right.dtype);
+    let dtype = match op {
+        Operator::Div => promoted
+            .map(|(dtype, weak)| if dtype.is_inexact() { (dtype, weak) } else { (DType::Float32, weak) }),
+        Operator::Pow | Operator::MatMult | Operator::LShift | Operator::RShift => {
+            promoted.filter(|(dtype, _)| dtype.is_inexact())
+        }
+        _ => promoted.filter(|(dtype, _)| {
+            *dtype != DType::Bool || matches!(op, Operator::BitAnd | Operator::BitOr | Operator::BitXor)
+        }),
+    };
+    let shape = broadcast(left.shape.as_deref(), right.shape.as_deref()).filter(|_| op != Operator::MatMult);
+    Value::Leaf(Leaf { dtype, shape })
 }

@@ -7,6 +7,7 @@ use ruff_text_size::Ranged;
 use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::jitted_calls::{arguments, static_arguments};
+use super::program::Program;
 use ag_db::diagnostic::Severity;
 use ag_index::ids::ParameterIndex;
 
@@ -53,7 +54,7 @@ declare_rule! {
         summary: "an argument of a jitted function cannot be traced",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: File(check),
+        check: FileWith(Program::is_of_interest, check),
     }
 }
 

@@ -7,7 +7,7 @@ use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Leaf, Value};
 use super::evaluate::{Evaluator, Function};
-use super::program::ScopeId;
+use super::program::{Program, ScopeId};
 use ag_index::callbacks::argument;
 
 declare_rule! {
@@ -54,7 +54,7 @@ declare_rule! {
         summary: "a function does not fit the control flow of `jax.lax` that calls it",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: File(check),
+        check: FileWith(Program::is_of_interest, check),
     }
 }
 

@@ -1,13 +1,13 @@
-//! Evaluates functions of the file on abstract values: what `lax.scan` gets from its body.
+//! Evaluates functions of the file on abstract values: the results that `lax.scan` receives from its body.
+//! [`super::library_results`] has the functions of JAX.
 
 use ruff_python_ast::{self as ast, Expr, Operator, Stmt};
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashMap;
 
 use super::super::FileContext;
-use super::abstract_value::{DType, Leaf, Value, broadcast, promote};
+use super::abstract_value::{DType, Leaf, Value, binary, without_dtype};
 use super::program::{Bound, Program, ScopeId};
-use ag_index::callbacks::argument;
 
 /// How deep names and calls are followed.
 const DEEPEST: usize = 6;
@@ -52,7 +52,7 @@ impl<'a> Function<'a> {
     }
 }
 
-type Environment<'a> = FxHashMap<&'a str, Value>;
+pub(super) type Environment<'a> = FxHashMap<&'a str, Value>;
 
 impl<'c, 'a> Evaluator<'c, 'a> {
     pub(super) fn new(ctx: &'c FileContext<'a>, program: &'c Program<'a>) -> Self {
@@ -103,8 +103,8 @@ impl<'c, 'a> Evaluator<'c, 'a> {
     }
 }
 
-struct Frame<'e, 'c, 'a> {
-    evaluator: &'e Evaluator<'c, 'a>,
+pub(super) struct Frame<'e, 'c, 'a> {
+    pub(super) evaluator: &'e Evaluator<'c, 'a>,
     scope: ScopeId,
     depth: usize,
 }
@@ -158,7 +158,7 @@ impl<'a> Frame<'_, '_, 'a> {
         Value::None
     }
 
-    fn value(&self, expression: &'a Expr, environment: &Environment<'a>) -> Value {
+    pub(super) fn value(&self, expression: &'a Expr, environment: &Environment<'a>) -> Value {
         let number = |dtype| Value::array(Some(dtype), true, Some(Vec::new()));
         match expression {
             Expr::NoneLiteral(_) => Value::None,
@@ -324,312 +324,6 @@ impl<'a> Frame<'_, '_, 'a> {
             },
         }
     }
-
-    /// `x.astype(t)`, `x.at[i].set(v)`, `x.sum()`.
-    fn method(
-        &self,
-        method: &'a ast::ExprAttribute,
-        call: &'a ast::ExprCall,
-        environment: &Environment<'a>,
-    ) -> Value {
-        if let Expr::Subscript(subscript) = &*method.value
-            && let Expr::Attribute(at) = &*subscript.value
-            && at.attr.as_str() == "at"
-        {
-            return match self.value(&at.value, environment) {
-                Value::Leaf(leaf) if method.attr.as_str() != "get" => Value::Leaf(leaf),
-                _ => Value::Unknown,
-            };
-        }
-        let leaf = match self.value(&method.value, environment) {
-            Value::Leaf(leaf) => leaf,
-            // Only arrays have the method.
-            Value::Unknown if method.attr.as_str() == "astype" => Leaf::default(),
-            _ => return Value::Unknown,
-        };
-        let whole = call.arguments.is_empty();
-        match method.attr.as_str() {
-            "astype" => {
-                let dtype = argument(call, 0, "dtype").and_then(|dtype| self.dtype(dtype));
-                Value::array(dtype, false, leaf.shape)
-            }
-            "sum" | "prod" | "max" | "min" | "mean" | "any" | "all" | "argmax" | "argmin" => {
-                reduction(method.attr.as_str(), &leaf, whole)
-            }
-            "copy" if whole => Value::Leaf(leaf),
-            "reshape" | "ravel" | "flatten" | "squeeze" | "transpose" => {
-                Value::Leaf(Leaf { shape: None, ..leaf })
-            }
-            _ => Value::Unknown,
-        }
-    }
-
-    fn dtype(&self, expression: &'a Expr) -> Option<DType> {
-        if self.evaluator.wide {
-            return None;
-        }
-        if let Expr::StringLiteral(literal) = expression {
-            return DType::of_name(literal.value.to_str());
-        }
-        match self.evaluator.ctx.resolve(expression) {
-            Some(name) => {
-                let (module, dtype) = name.rsplit_once('.')?;
-                matches!(module, "jax.numpy" | "numpy").then(|| DType::of_name(dtype)).flatten()
-            }
-            None => DType::of_name(&expression.as_name_expr()?.id).filter(|_| {
-                matches!(
-                    expression.as_name_expr().map(|it| it.id.as_str()),
-                    Some("int" | "float" | "bool" | "complex")
-                )
-            }),
-        }
-    }
-
-    fn library(&self, name: &str, call: &'a ast::ExprCall, environment: &Environment<'a>) -> Value {
-        let Some((module, function)) = name.rsplit_once('.') else { return Value::Unknown };
-        let is_numpy = module == "numpy";
-        let given = |position, keyword| argument(call, position, keyword);
-        let value_at = |position, keyword| given(position, keyword).map(|it| self.value(it, environment));
-        let dtype_at = |position| match given(position, "dtype") {
-            Some(Expr::NoneLiteral(_)) | None => Ok(None),
-            Some(dtype) => self.dtype(dtype).map(Some).ok_or(()),
-        };
-        // The dtype that is given, or the default; unknown if it is given by an expression.
-        let typed = |position: usize, default: Option<(DType, bool)>| match dtype_at(position) {
-            Ok(Some(dtype)) => Some((dtype, false)),
-            Ok(None) => default,
-            Err(()) => None,
-        };
-        let first = || match value_at(0, "a").or_else(|| value_at(0, "x")) {
-            Some(Value::Leaf(leaf)) => Some(leaf),
-            _ => None,
-        };
-        if call.arguments.args.iter().any(Expr::is_starred_expr) {
-            return Value::Unknown;
-        }
-        match (module, function) {
-            ("jax.numpy" | "numpy", "zeros" | "ones" | "empty") => {
-                let shape = given(0, "shape").and_then(|shape| self.shape(shape, environment));
-                Value::Leaf(Leaf { dtype: typed(1, Some((DType::Float32, false))), shape })
-            }
-            ("jax.numpy" | "numpy", "full") => {
-                let shape = given(0, "shape").and_then(|shape| self.shape(shape, environment));
-                let fill = value_at(1, "fill_value").and_then(|fill| fill.leaf().and_then(|leaf| leaf.dtype));
-                let fill = fill.map(|(dtype, weak)| (dtype, weak && !is_numpy));
-                Value::Leaf(Leaf { dtype: typed(2, fill), shape })
-            }
-            ("jax.numpy" | "numpy", "zeros_like" | "ones_like" | "empty_like") => {
-                let Some(leaf) = first() else { return Value::Unknown };
-                Value::Leaf(Leaf { dtype: typed(1, leaf.dtype), shape: leaf.shape })
-            }
-            ("jax.numpy" | "numpy", "array" | "asarray") => {
-                let leaf = match value_at(0, "object").or_else(|| value_at(0, "a")) {
-                    Some(Value::Leaf(leaf)) => leaf,
-                    Some(Value::List(elements) | Value::Tuple(elements)) => stacked(&elements),
-                    _ => return Value::array(typed(1, None).map(|it| it.0), false, None),
-                };
-                let own = leaf.dtype.map(|(dtype, weak)| (dtype, weak && !is_numpy));
-                Value::Leaf(Leaf { dtype: typed(1, own), shape: leaf.shape })
-            }
-            (
-                "jax.numpy" | "numpy",
-                "float16" | "float32" | "float64" | "bfloat16" | "int32" | "int64" | "bool_" | "complex64",
-            ) => {
-                let shape = match call.arguments.args.first().map(|it| self.value(it, environment)) {
-                    Some(Value::Leaf(leaf)) => leaf.shape,
-                    _ => None,
-                };
-                Value::array(DType::of_name(function), false, shape)
-            }
-            ("jax.numpy", "arange") => {
-                let bounds: Vec<Value> =
-                    call.arguments.args.iter().map(|argument| self.value(argument, environment)).collect();
-                let dtypes = bounds.iter().map(|bound| bound.leaf()?.dtype);
-                let dtype = dtypes.reduce(promote).flatten().map(|(dtype, _)| (dtype, false));
-                let length = match &*call.arguments.args {
-                    [stop] => integer(stop),
-                    _ => None,
-                };
-                Value::Leaf(Leaf { dtype: typed(3, dtype), shape: length.map(|length| vec![length]) })
-            }
-            ("jax.numpy", "linspace") => Value::array(None, false, None),
-            (
-                "jax.numpy",
-                "exp" | "log" | "sin" | "cos" | "tan" | "tanh" | "sqrt" | "arctan" | "log1p" | "expm1"
-                | "arcsin" | "arccos",
-            )
-            | ("jax.nn", "sigmoid" | "softplus" | "gelu" | "silu" | "softmax" | "log_softmax") => {
-                let Some(leaf) = first() else { return Value::array(None, false, None) };
-                let dtype =
-                    leaf.dtype.map(
-                        |(dtype, weak)| {
-                            if dtype.is_inexact() { (dtype, weak) } else { (DType::Float32, weak) }
-                        },
-                    );
-                Value::Leaf(Leaf { dtype, shape: leaf.shape })
-            }
-            (
-                "jax.numpy",
-                "abs" | "negative" | "square" | "clip" | "flip" | "sort" | "cumsum" | "round" | "roll",
-            )
-            | ("jax.nn", "relu") => {
-                let Some(leaf) = first() else { return Value::array(None, false, None) };
-                let changes =
-                    matches!(function, "cumsum" | "clip") && leaf.dtype.is_none_or(|it| !it.0.is_inexact());
-                Value::Leaf(Leaf {
-                    dtype: leaf.dtype.filter(|_| !changes),
-                    shape: leaf.shape.filter(|_| function != "clip"),
-                })
-            }
-            ("jax.numpy", "add" | "multiply" | "subtract" | "maximum" | "minimum") => {
-                match (value_at(0, "x1"), value_at(1, "x2")) {
-                    (Some(left), Some(right)) => binary(&left, Operator::Add, &right),
-                    _ => Value::Unknown,
-                }
-            }
-            ("jax.numpy", "where") => match (value_at(0, "condition"), value_at(1, "x"), value_at(2, "y")) {
-                (Some(test), Some(left), Some(right)) => match binary(&left, Operator::Add, &right) {
-                    Value::Leaf(leaf) => {
-                        let test = test.leaf().and_then(|test| test.shape.clone());
-                        let shape = broadcast(test.as_deref(), leaf.shape.as_deref());
-                        Value::Leaf(Leaf { dtype: leaf.dtype, shape })
-                    }
-                    _ => Value::Unknown,
-                },
-                _ => Value::Unknown,
-            },
-            ("jax.numpy", "sum" | "prod" | "max" | "min" | "mean" | "any" | "all" | "argmax" | "argmin") => {
-                let whole = call.arguments.args.len() == 1 && call.arguments.keywords.is_empty();
-                reduction(function, &first().unwrap_or_default(), whole)
-            }
-            ("jax.numpy", "append") => {
-                let (Some(Value::Leaf(left)), Some(Value::Leaf(right))) =
-                    (value_at(0, "arr"), value_at(1, "values"))
-                else {
-                    return Value::array(None, false, None);
-                };
-                let flat = |leaf: &Leaf| leaf.shape.as_ref().map(|shape| shape.iter().product::<u64>());
-                let length = flat(&left).zip(flat(&right)).map(|(left, right)| vec![left + right]);
-                let shape =
-                    length.filter(|_| call.arguments.args.len() == 2 && call.arguments.keywords.is_empty());
-                Value::Leaf(Leaf { dtype: promote(left.dtype, right.dtype), shape })
-            }
-            ("jax.numpy", "concatenate" | "hstack") => {
-                let plain = call.arguments.args.len() == 1 && call.arguments.keywords.is_empty();
-                let Some(Value::List(parts) | Value::Tuple(parts)) = value_at(0, "arrays") else {
-                    return Value::array(None, false, None);
-                };
-                let leaves: Option<Vec<&Leaf>> = parts.iter().map(Value::leaf).collect();
-                let Some(leaves) = leaves else { return Value::array(None, false, None) };
-                let dtype = leaves.iter().map(|leaf| leaf.dtype).reduce(promote).flatten();
-                let lengths: Option<Vec<u64>> = leaves
-                    .iter()
-                    .map(|leaf| match leaf.shape.as_deref() {
-                        Some([length]) => Some(*length),
-                        _ => None,
-                    })
-                    .collect();
-                let shape = lengths.filter(|_| plain).map(|lengths| vec![lengths.iter().sum()]);
-                Value::Leaf(Leaf { dtype, shape })
-            }
-            ("jax.random", "normal" | "uniform") => {
-                let shape = match given(1, "shape") {
-                    Some(shape) => self.shape(shape, environment),
-                    None => Some(Vec::new()),
-                };
-                Value::Leaf(Leaf { dtype: typed(2, Some((DType::Float32, false))), shape })
-            }
-            _ if super::kinds::makes_array(name) => Value::array(None, false, None),
-            _ => Value::Unknown,
-        }
-    }
-
-    /// A shape of literals: `3`, `(2, 3)`, `()`.
-    fn shape(&self, expression: &'a Expr, environment: &Environment<'a>) -> Option<Vec<u64>> {
-        match expression {
-            Expr::Tuple(tuple) => tuple.elts.iter().map(integer).collect(),
-            Expr::List(list) => list.elts.iter().map(integer).collect(),
-            Expr::Attribute(attribute) if attribute.attr.as_str() == "shape" => {
-                self.value(&attribute.value, environment).leaf()?.shape.clone()
-            }
-            other => Some(vec![integer(other)?]),
-        }
-    }
-}
-
-fn without_dtype(value: Value) -> Value {
-    match value {
-        Value::Leaf(leaf) => {
-            Value::Leaf(Leaf { dtype: leaf.dtype.filter(|(dtype, _)| *dtype == DType::Bool), ..leaf })
-        }
-        other => other,
-    }
-}
-
-fn integer(expression: &Expr) -> Option<u64> {
-    expression.as_number_literal_expr()?.value.as_int()?.as_u64()
-}
-
-/// The array of these elements.
-fn stacked(elements: &[Value]) -> Leaf {
-    let leaves: Option<Vec<&Leaf>> = elements.iter().map(Value::leaf).collect();
-    let Some(leaves) = leaves else {
-        let nested = elements.iter().all(|element| matches!(element, Value::List(_) | Value::Tuple(_)));
-        let inner: Vec<Leaf> = elements
-            .iter()
-            .filter_map(|element| match element {
-                Value::List(inner) | Value::Tuple(inner) => Some(stacked(inner)),
-                _ => None,
-            })
-            .collect();
-        let inner: Vec<Value> = inner.into_iter().map(Value::Leaf).collect();
-        return if nested { stacked(&inner) } else { Leaf::default() };
-    };
-    let Some(first) = leaves.first() else {
-        return Leaf { dtype: Some((DType::Float32, false)), shape: Some(vec![0]) };
-    };
-    let dtype =
-        leaves.iter().map(|leaf| leaf.dtype).reduce(promote).flatten().map(|(dtype, _)| (dtype, false));
-    let shape = first.shape.clone().map(|mut shape| {
-        shape.insert(0, leaves.len() as u64);
-        shape
-    });
-    Leaf { dtype, shape: shape.filter(|_| leaves.iter().all(|leaf| leaf.shape == first.shape)) }
-}
-
-fn reduction(function: &str, leaf: &Leaf, whole: bool) -> Value {
-    let dtype = match function {
-        "any" | "all" => Some(DType::Bool),
-        "argmax" | "argmin" => Some(DType::Int32),
-        "mean" => leaf.dtype.map(|(dtype, _)| if dtype.is_inexact() { dtype } else { DType::Float32 }),
-        "sum" | "prod" => {
-            leaf.dtype.map(|(dtype, _)| if dtype == DType::Bool { DType::Int32 } else { dtype })
-        }
-        _ => leaf.dtype.map(|(dtype, _)| dtype),
-    };
-    Value::array(dtype, false, whole.then(Vec::new))
-}
-
-fn binary(left: &Value, op: Operator, right: &Value) -> Value {
-    let (Some(left), Some(right)) = (left.leaf(), right.leaf()) else {
-        // An array and an unknown value are an array, whatever its dtype.
-        let array = [left, right].iter().any(|side| side.leaf().is_some());
-        let other = [left, right].iter().all(|side| matches!(side, Value::Unknown | Value::Leaf(_)));
-        return if array && other { Value::array(None, false, None) } else { Value::Unknown };
-    };
-    let promoted = promote(left.dtype, right.dtype);
-    let dtype = match op {
-        Operator::Div => promoted
-            .map(|(dtype, weak)| if dtype.is_inexact() { (dtype, weak) } else { (DType::Float32, weak) }),
-        Operator::Pow | Operator::MatMult | Operator::LShift | Operator::RShift => {
-            promoted.filter(|(dtype, _)| dtype.is_inexact())
-        }
-        _ => promoted.filter(|(dtype, _)| {
-            *dtype != DType::Bool || matches!(op, Operator::BitAnd | Operator::BitOr | Operator::BitXor)
-        }),
-    };
-    let shape = broadcast(left.shape.as_deref(), right.shape.as_deref()).filter(|_| op != Operator::MatMult);
-    Value::Leaf(Leaf { dtype, shape })
 }
 
 fn bind<'a>(target: &'a Expr, value: &Value, environment: &mut Environment<'a>) {

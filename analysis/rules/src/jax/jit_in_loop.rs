@@ -1,6 +1,5 @@
 //! A function is created and jitted in each iteration of a loop.
 
-use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
@@ -8,6 +7,7 @@ use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::jitted_calls::static_arguments;
 use super::program::{Program, ScopeId};
+use crate::names::Names;
 
 declare_rule! {
     /// ## What it does
@@ -45,7 +45,7 @@ declare_rule! {
         summary: "a function is compiled again in each iteration of a loop",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: File(check),
+        check: FileWith(Program::is_of_interest, check),
     }
 }
 
@@ -94,9 +94,8 @@ fn check(ctx: &FileContext) {
         if let Some(decorator) = jitted
             && called
         {
-            let mut names = Names(Vec::new());
-            names.visit_body(&def.body);
-            if !binds_in_loop(program, *scope, repeated, &names.0) {
+            let names = Names::of_body(&def.body);
+            if !binds_in_loop(program, *scope, repeated, &names.read) {
                 report(ctx, decorator.range());
             }
         }
@@ -129,13 +128,12 @@ fn is_jit_of_new(ctx: &FileContext, call: &ast::ExprCall) -> bool {
 }
 
 fn depends_on_iteration(program: &Program, scope: ScopeId, repeated: TextRange, function: &Expr) -> bool {
-    let mut names = Names(Vec::new());
-    names.visit_expr(function);
+    let mut names = Names::of_expression(function);
     if let Expr::Lambda(lambda) = function {
         let parameters = lambda.parameters.as_deref();
-        names.0.retain(|name| !parameters.is_some_and(|parameters| parameters.includes(&name.id)));
+        names.read.retain(|name| !parameters.is_some_and(|parameters| parameters.includes(&name.id)));
     }
-    binds_in_loop(program, scope, repeated, &names.0)
+    binds_in_loop(program, scope, repeated, &names.read)
 }
 
 fn binds_in_loop(program: &Program, scope: ScopeId, repeated: TextRange, names: &[&ast::ExprName]) -> bool {
@@ -145,15 +143,4 @@ fn binds_in_loop(program: &Program, scope: ScopeId, repeated: TextRange, names: 
             .iter()
             .any(|binding| repeated.contains_range(binding.range) || binding.repeated == Some(repeated))
     })
-}
-
-struct Names<'a>(Vec<&'a ast::ExprName>);
-
-impl<'a> SourceOrderVisitor<'a> for Names<'a> {
-    fn visit_expr(&mut self, expression: &'a Expr) {
-        if let Expr::Name(name) = expression {
-            self.0.push(name);
-        }
-        source_order::walk_expr(self, expression);
-    }
 }

@@ -14,6 +14,7 @@ pub(super) mod jit_in_loop;
 mod jitted_calls;
 mod kinds;
 pub(super) mod leak;
+mod library_results;
 pub(super) mod loops;
 pub(super) mod numpy;
 pub(super) mod program;

@@ -7,12 +7,27 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::FileContext;
+use ag_index::index::FileIndex;
 
 /// The module, a function, a class or a lambda, in source order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ScopeId(usize);
 
 const MODULE: ScopeId = ScopeId(0);
+
+/// The functions that trace a lambda, which is no root, and whose calls are checked.
+const TRACING: [&str; 10] = [
+    "apply_along_axis",
+    "cond",
+    "fori_loop",
+    "jit",
+    "make_jaxpr",
+    "map",
+    "scan",
+    "switch",
+    "vmap",
+    "while_loop",
+];
 
 /// What a name is bound to.
 #[derive(Clone, Copy)]
@@ -65,6 +80,12 @@ pub(crate) struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
+    /// Whether a file that uses JAX has a root, or calls a function that traces without one: `lax.scan(lambda …)`.
+    pub(crate) fn is_of_interest(index: &FileIndex) -> bool {
+        index.imports.uses("jax")
+            && (!index.roots.is_empty() || TRACING.iter().any(|name| index.calls.contains_key(*name)))
+    }
+
     /// `None` for a file that does not use JAX.
     pub(crate) fn of(ctx: &FileContext<'a>) -> Option<Self> {
         if !ctx.imports.uses("jax") && !ctx.imports.dotted_names().any(|name| name.starts_with("jax")) {

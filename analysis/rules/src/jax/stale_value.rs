@@ -1,6 +1,5 @@
 //! Python values that a jitted function read while it was traced, and that change afterwards.
 
-use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashSet;
@@ -9,6 +8,8 @@ use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::jitted_calls::{Body, Jitted, callee};
 use super::program::{Bound, Place, Program, ScopeId};
+use crate::names::Names;
+use ag_syntax::expressions;
 
 declare_rule! {
     /// ## What it does
@@ -53,7 +54,7 @@ declare_rule! {
         summary: "a jitted function does not see a later change of a Python value",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: File(check),
+        check: FileWith(Program::is_of_interest, check),
     }
 }
 
@@ -135,15 +136,15 @@ fn captured<'a>(
         Body::Lambda(lambda) => lambda.range(),
     };
     let Some(inside) = program.scope_of(range) else { return };
-    let mut names = Names::default();
-    match body {
-        Body::Function(def) => names.visit_body(&def.body),
-        Body::Lambda(lambda) => names.visit_expr(&lambda.body),
-    }
+    let names = match body {
+        Body::Function(def) => Names::of_body(&def.body),
+        Body::Lambda(lambda) => Names::of_expression(&lambda.body),
+    };
     let called = place.node.range().start();
     let mut seen = FxHashSet::default();
     for name in names.read {
-        if names.bound.contains(name.id.as_str()) || !seen.insert(&name.id) {
+        let own = names.bound.contains(name.id.as_str()) || names.parameters.contains(name.id.as_str());
+        if own || !seen.insert(&name.id) {
             continue;
         }
         let Some(owner) = program.owner(inside, &name.id).filter(|owner| *owner != inside) else { continue };
@@ -233,34 +234,5 @@ fn is_parameter(program: &Program, owner: ScopeId, range: TextRange) -> bool {
 }
 
 fn is_scalar(bound: Bound) -> bool {
-    let Bound::Value(value) = bound else { return false };
-    match value {
-        Expr::NumberLiteral(_) | Expr::BooleanLiteral(_) | Expr::StringLiteral(_) => true,
-        Expr::UnaryOp(operation) => operation.operand.is_number_literal_expr(),
-        _ => false,
-    }
-}
-
-/// The names that code reads, and those that it binds, in inner functions too.
-#[derive(Default)]
-struct Names<'a> {
-    read: Vec<&'a ast::ExprName>,
-    bound: FxHashSet<&'a str>,
-}
-
-impl<'a> SourceOrderVisitor<'a> for Names<'a> {
-    fn visit_expr(&mut self, expression: &'a Expr) {
-        if let Expr::Name(name) = expression {
-            if name.ctx.is_load() {
-                self.read.push(name);
-            } else {
-                self.bound.insert(&name.id);
-            }
-        }
-        source_order::walk_expr(self, expression);
-    }
-
-    fn visit_parameter(&mut self, parameter: &'a ast::Parameter) {
-        self.bound.insert(parameter.name.as_str());
-    }
+    matches!(bound, Bound::Value(value) if expressions::is_scalar_literal(value))
 }

@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::dynamic_shape::COUNTING;
-use super::program::Bound;
+use super::program::{Bound, Program};
 
 declare_rule! {
     /// ## What it does
@@ -42,7 +42,7 @@ declare_rule! {
         summary: "a function of JAX that needs values is traced as it is",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: File(check),
+        check: FileWith(Program::is_of_interest, check),
     }
 }
 

@@ -1,8 +1,7 @@
 //! A staged function reads a global number or flag that the program reassigns.
 
-use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
-use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -10,6 +9,8 @@ use crate::FileContext;
 use crate::declare::declare_rule;
 use crate::declared;
 use crate::declared::Declared;
+use crate::names::Names;
+use ag_syntax::expressions;
 
 declare_rule! {
     /// ## What it does
@@ -93,7 +94,7 @@ fn literals(body: &[Stmt]) -> FxHashSet<&str> {
             _ => continue,
         };
         for name in targets.iter().filter_map(Expr::as_name_expr) {
-            let is_literal = value.is_some_and(is_scalar);
+            let is_literal = value.is_some_and(expressions::is_scalar_literal);
             if is_literal {
                 literals.insert(name.id.as_str())
             } else {
@@ -103,14 +104,6 @@ fn literals(body: &[Stmt]) -> FxHashSet<&str> {
     }
     literals.retain(|name| !others.contains(name));
     literals
-}
-
-fn is_scalar(value: &Expr) -> bool {
-    match value {
-        Expr::NumberLiteral(_) | Expr::BooleanLiteral(_) | Expr::StringLiteral(_) => true,
-        Expr::UnaryOp(operation) => operation.operand.is_number_literal_expr(),
-        _ => false,
-    }
 }
 
 /// The assignments to the globals inside functions.
@@ -154,14 +147,13 @@ impl<'a> Changes<'_, 'a> {
 
 /// Reports the first read of each reassigned global.
 fn reads(ctx: &FileContext, function: &Declared, changed: &FxHashMap<&str, TextRange>) {
-    let mut names = Names::default();
-    names.visit_body(&function.def.body);
-    let parameters = function.def.parameters.iter().map(|parameter| &parameter.name().id);
+    let mut names = Names::of_body(&function.def.body);
+    let parameters = function.def.parameters.iter().map(|parameter| parameter.name().as_str());
     names.bound.extend(parameters);
     let mut seen = FxHashSet::default();
     for name in names.read {
         let Some(change) = changed.get(name.id.as_str()) else { continue };
-        if names.bound.contains(&name.id) || !seen.insert(&name.id) {
+        if names.bound.contains(name.id.as_str()) || !seen.insert(&name.id) {
             continue;
         }
         ctx.report(
@@ -175,24 +167,5 @@ fn reads(ctx: &FileContext, function: &Declared, changed: &FxHashMap<&str, TextR
         .label(ctx.span(*change), "assigned here")
         .help("make it a `tf.Variable`, or pass it as an argument")
         .emit();
-    }
-}
-
-#[derive(Default)]
-struct Names<'a> {
-    read: Vec<&'a ast::ExprName>,
-    bound: FxHashSet<&'a Name>,
-}
-
-impl<'a> SourceOrderVisitor<'a> for Names<'a> {
-    fn visit_expr(&mut self, expression: &'a Expr) {
-        if let Expr::Name(name) = expression {
-            if name.ctx.is_load() {
-                self.read.push(name);
-            } else {
-                self.bound.insert(&name.id);
-            }
-        }
-        source_order::walk_expr(self, expression);
     }
 }

@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use crate::FileContext;
 use crate::declare::declare_rule;
 use crate::declared;
+use crate::names::Names;
 
 declare_rule! {
     /// ## What it does
@@ -87,20 +88,18 @@ impl<'a> FunctionCreations<'_, 'a> {
 
     /// Whether a statement reads a name that changes in each iteration.
     fn changes(&self, node: &'a Stmt) -> bool {
-        let mut names = Names::default();
-        names.visit_stmt(node);
-        self.is_bound_by_loop(&names)
+        self.is_bound_by_loop(&Names::of_statement(node))
     }
 
     fn is_bound_by_loop(&self, names: &Names) -> bool {
-        self.loop_names.as_ref().is_none_or(|bound| names.read.iter().any(|name| bound.contains(name)))
+        self.loop_names
+            .as_ref()
+            .is_none_or(|bound| names.read.iter().any(|name| bound.contains(name.id.as_str())))
     }
 
     fn within(&mut self, body: &'a [Stmt], also: &'a Stmt) {
-        let mut names = Names::default();
-        names.visit_stmt(also);
         let mut bound = self.loop_names.clone().unwrap_or_default();
-        bound.extend(names.bound);
+        bound.extend(Names::of_statement(also).bound);
         let outer = self.loop_names.replace(bound);
         self.visit_body(body);
         self.loop_names = outer;
@@ -138,9 +137,9 @@ impl<'a> SourceOrderVisitor<'a> for FunctionCreations<'_, 'a> {
     fn visit_expr(&mut self, expression: &'a Expr) {
         match expression {
             Expr::Call(call) if declared::is_tf_function(self.ctx, &call.func) => {
-                let mut names = Names::default();
-                call.arguments.args.iter().for_each(|argument| names.visit_expr(argument));
-                if !call.arguments.args.is_empty() && !self.is_bound_by_loop(&names) {
+                let arguments = &call.arguments.args;
+                let changes = |argument| self.is_bound_by_loop(&Names::of_expression(argument));
+                if !arguments.is_empty() && !arguments.iter().any(changes) {
                     self.report(call.range());
                 }
             }
@@ -148,32 +147,5 @@ impl<'a> SourceOrderVisitor<'a> for FunctionCreations<'_, 'a> {
             Expr::Call(call) => self.visit_expr(&call.func),
             _ => {}
         }
-    }
-}
-
-/// The names that a statement or expression reads and binds.
-#[derive(Default)]
-struct Names<'a> {
-    read: FxHashSet<&'a str>,
-    bound: FxHashSet<&'a str>,
-}
-
-impl<'a> SourceOrderVisitor<'a> for Names<'a> {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        if let Stmt::FunctionDef(def) = statement {
-            self.bound.insert(def.name.as_str());
-        }
-        source_order::walk_stmt(self, statement);
-    }
-
-    fn visit_expr(&mut self, expression: &'a Expr) {
-        if let Expr::Name(name) = expression {
-            if name.ctx.is_load() {
-                self.read.insert(&name.id)
-            } else {
-                self.bound.insert(&name.id)
-            };
-        }
-        source_order::walk_expr(self, expression);
     }
 }

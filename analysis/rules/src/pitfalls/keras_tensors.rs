@@ -7,11 +7,10 @@
 //! x = keras.ops.relu(x) + 1.0    # symbolic
 //! ```
 
-use ruff_python_ast::statement_visitor::{self, StatementVisitor};
-use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt, UnaryOp};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
+use super::bindings::Bindings;
 use crate::FileContext;
 use ag_syntax::expressions;
 
@@ -30,9 +29,8 @@ pub(super) struct KerasTensors<'c, 'a> {
 
 impl<'c, 'a> KerasTensors<'c, 'a> {
     pub(super) fn of_scope(ctx: &'c FileContext<'a>, body: &'a [Stmt], parameters: &[&'a str]) -> Self {
-        let mut bindings = Bindings::default();
-        bindings.visit_body(body);
-        bindings.others.extend(parameters);
+        let mut bindings = Bindings::of_scope(body, parameters);
+        std::mem::take(&mut bindings.loops).into_iter().for_each(|node| bindings.forget(&node.target));
         let bound = bindings.values.keys().chain(&bindings.others).copied().collect();
         let of_one_kind = |name: &&&'a str| !bindings.others.contains(**name);
         let layers = bindings.values.iter().filter(|(name, _)| of_one_kind(name));
@@ -147,63 +145,4 @@ fn is_layer(ctx: &FileContext, value: &Expr) -> bool {
 fn gives_several(ctx: &FileContext, call: &ast::ExprCall) -> bool {
     let text = ctx.text(call);
     ["return_state", "return_attention_scores"].iter().any(|keyword| text.contains(keyword))
-}
-
-/// The values that a scope binds names to.
-#[derive(Default)]
-struct Bindings<'a> {
-    values: FxHashMap<&'a str, Vec<&'a Expr>>,
-    /// Names with a binding whose value is unknown.
-    others: FxHashSet<&'a str>,
-}
-
-impl<'a> StatementVisitor<'a> for Bindings<'a> {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        match statement {
-            Stmt::FunctionDef(def) => {
-                self.others.insert(def.name.as_str());
-                return;
-            }
-            Stmt::ClassDef(class) => {
-                self.others.insert(class.name.as_str());
-                return;
-            }
-            Stmt::Assign(assign) => {
-                for target in &assign.targets {
-                    match target {
-                        Expr::Name(name) => {
-                            self.values.entry(name.id.as_str()).or_default().push(&assign.value);
-                        }
-                        Expr::Attribute(_) | Expr::Subscript(_) => {}
-                        _ => self.others_of(target),
-                    }
-                }
-            }
-            Stmt::AnnAssign(assign) => self.others_of(&assign.target),
-            Stmt::For(node) => self.others_of(&node.target),
-            Stmt::With(node) => {
-                let targets = node.items.iter().filter_map(|item| item.optional_vars.as_deref());
-                targets.for_each(|target| self.others_of(target));
-            }
-            Stmt::Global(node) => self.others.extend(node.names.iter().map(|name| name.as_str())),
-            Stmt::Nonlocal(node) => self.others.extend(node.names.iter().map(|name| name.as_str())),
-            _ => {}
-        }
-        statement_visitor::walk_stmt(self, statement);
-    }
-}
-
-impl<'a> Bindings<'a> {
-    fn others_of(&mut self, target: &'a Expr) {
-        struct Names<'n, 'a>(&'n mut FxHashSet<&'a str>);
-        impl<'a> SourceOrderVisitor<'a> for Names<'_, 'a> {
-            fn visit_expr(&mut self, expression: &'a Expr) {
-                if let Expr::Name(name) = expression {
-                    self.0.insert(name.id.as_str());
-                }
-                source_order::walk_expr(self, expression);
-            }
-        }
-        Names(&mut self.others).visit_expr(target);
-    }
 }

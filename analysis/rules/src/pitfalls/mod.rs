@@ -1,5 +1,6 @@
 //! Staged code that runs but silently misbehaves: side effects, state and values at tracing time.
 
+mod bindings;
 pub(super) mod captured_global;
 pub(super) mod changed_attribute;
 pub(super) mod consumed_iterator;

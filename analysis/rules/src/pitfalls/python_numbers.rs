@@ -10,8 +10,9 @@
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Number, Stmt};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
+use super::bindings::Bindings;
 use crate::FileContext;
 
 /// The number of traces from which TensorFlow warns.
@@ -34,10 +35,18 @@ pub(super) struct Numbers<'c, 'a> {
 impl<'c, 'a> Numbers<'c, 'a> {
     /// The numbers of a function body or module.
     pub(super) fn of_scope(ctx: &'c FileContext<'a>, body: &'a [Stmt], parameters: &[&'a str]) -> Self {
-        let mut bindings = Bindings::default();
-        bindings.visit_body(body);
-        bindings.others.extend(parameters);
-        let names = bindings.values.keys().chain(&bindings.counters).copied();
+        let mut bindings = Bindings::of_scope(body, parameters);
+        for (name, value) in std::mem::take(&mut bindings.updates) {
+            bindings.values.entry(name).or_default().push(value);
+        }
+        let mut counters = Vec::new();
+        for node in std::mem::take(&mut bindings.loops) {
+            match number_variable(node) {
+                Some(name) => counters.push(name),
+                None => bindings.forget(&node.target),
+            }
+        }
+        let names = bindings.values.keys().copied().chain(counters);
         let names = names.filter(|name| !bindings.others.contains(name)).collect();
         let mut numbers = Self { ctx, names, arithmetic: arithmetic_functions(ctx), changing: Vec::new() };
         // A name is a number as long as all its values are.
@@ -138,71 +147,6 @@ impl<'c, 'a> Numbers<'c, 'a> {
         let mut reads = Reads { changing: &self.changing, own, found: false };
         reads.visit_expr(expression);
         reads.found
-    }
-}
-
-/// The values that a scope binds names to.
-#[derive(Default)]
-struct Bindings<'a> {
-    values: FxHashMap<&'a str, Vec<&'a Expr>>,
-    /// Variables of loops over numbers.
-    counters: FxHashSet<&'a str>,
-    /// Names with a binding whose value is unknown.
-    others: FxHashSet<&'a str>,
-}
-
-impl<'a> Bindings<'a> {
-    fn others_of(&mut self, target: &'a Expr) {
-        struct Names<'n, 'a>(&'n mut FxHashSet<&'a str>);
-        impl<'a> SourceOrderVisitor<'a> for Names<'_, 'a> {
-            fn visit_expr(&mut self, expression: &'a Expr) {
-                if let Expr::Name(name) = expression {
-                    self.0.insert(name.id.as_str());
-                }
-                source_order::walk_expr(self, expression);
-            }
-        }
-        Names(&mut self.others).visit_expr(target);
-    }
-}
-
-impl<'a> StatementVisitor<'a> for Bindings<'a> {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        match statement {
-            Stmt::FunctionDef(_) | Stmt::ClassDef(_) => return,
-            Stmt::Assign(assign) => {
-                for target in &assign.targets {
-                    match target {
-                        Expr::Name(name) => {
-                            self.values.entry(name.id.as_str()).or_default().push(&assign.value);
-                        }
-                        Expr::Tuple(_) | Expr::List(_) => self.others_of(target),
-                        _ => {}
-                    }
-                }
-            }
-            Stmt::AugAssign(assign) => {
-                if let Expr::Name(name) = assign.target.as_ref() {
-                    self.values.entry(name.id.as_str()).or_default().push(&assign.value);
-                }
-            }
-            Stmt::AnnAssign(assign) => self.others_of(&assign.target),
-            Stmt::For(node) => match number_variable(node) {
-                Some(name) => {
-                    self.counters.insert(name);
-                }
-                None => self.others_of(&node.target),
-            },
-            Stmt::With(node) => {
-                for target in node.items.iter().filter_map(|item| item.optional_vars.as_deref()) {
-                    self.others_of(target);
-                }
-            }
-            Stmt::Global(node) => self.others.extend(node.names.iter().map(|name| name.as_str())),
-            Stmt::Nonlocal(node) => self.others.extend(node.names.iter().map(|name| name.as_str())),
-            _ => {}
-        }
-        statement_visitor::walk_stmt(self, statement);
     }
 }
 

@@ -1,0 +1,187 @@
+//! The names that a file gives to functions that stage.
+//!
+//! ```python
+//! jit = functools.partial(jax.jit, static_argnums=0)
+//! wrap = tf.function if GRAPH else identity
+//! def fast(f): return jax.jit(f, donate_argnums=0)
+//! ```
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::statement_visitor::{self, StatementVisitor};
+use ruff_python_ast::{self as ast, Expr};
+use rustc_hash::FxHashMap;
+
+use crate::makers::{self, RootMaker, function_keyword, is_partial, resolves_to};
+use ag_syntax::imports::Imports;
+
+/// The names that a file gives to functions that stage.
+#[derive(Default)]
+pub struct Makers<'a> {
+    /// The file imports a package with functions that stage. Otherwise no name stands for one.
+    imported: bool,
+    /// `jit = functools.partial(jax.jit, static_argnums=0)`, `wrap = tf.function if GRAPH else identity`.
+    aliases: FxHashMap<&'a Name, &'a Expr>,
+    /// `def fast(f): return jax.jit(f, donate_argnums=0)`: the call.
+    wrappers: FxHashMap<&'a Name, &'a ast::ExprCall>,
+    /// `def fast(n): return partial(jax.jit, static_argnums=n)`, or a function that returns such a wrapper.
+    factories: FxHashMap<&'a Name, Factory<'a>>,
+}
+
+enum Factory<'a> {
+    Maker(&'a Expr),
+    Wrapper(&'a ast::ExprCall),
+}
+
+/// A function that stages, with the arguments that are given before the function.
+pub(crate) struct Made<'a> {
+    pub(crate) maker: &'static RootMaker,
+    pub(crate) arguments: Vec<&'a ast::Arguments>,
+}
+
+impl<'a> Makers<'a> {
+    /// Collects the names that a file gives to functions that stage.
+    pub fn collect(imports: &Imports, body: &'a [ast::Stmt]) -> Self {
+        let mut makers = Self { imported: makers::are_imported(imports), ..Self::default() };
+        if makers.imported {
+            Aliases { imports, makers: &mut makers }.visit_body(body);
+        }
+        makers
+    }
+
+    /// `jax.jit`, `partial(jax.jit, static_argnums=0)`, `tf.function(jit_compile=True)`, `jax.jit if FAST else
+    /// identity`, and a name of one of these.
+    pub(crate) fn made(&self, imports: &Imports, expression: &'a Expr) -> Option<Made<'a>> {
+        self.imported.then(|| self.made_within(imports, expression, 4))?
+    }
+
+    fn made_within(&self, imports: &Imports, expression: &'a Expr, depth: u8) -> Option<Made<'a>> {
+        let depth = depth.checked_sub(1)?;
+        match expression {
+            Expr::Call(call) if is_partial(imports, &call.func) => {
+                let mut made = self.made_within(imports, call.arguments.args.first()?, depth)?;
+                made.arguments.push(&call.arguments);
+                Some(made)
+            }
+            Expr::Call(call) if resolves_to(imports, &call.func, &["staticmethod"]) => {
+                self.made_within(imports, call.arguments.args.first()?, depth)
+            }
+            Expr::Call(call)
+                if let Expr::Name(name) = &*call.func
+                    && let Some(factory) = self.factories.get(&name.id) =>
+            {
+                match factory {
+                    Factory::Maker(maker) => self.made_within(imports, maker, depth),
+                    Factory::Wrapper(wrapper) => self.made_by(imports, wrapper, depth),
+                }
+            }
+            // `tf.function(jit_compile=True)`
+            Expr::Call(call)
+                if call.arguments.args.is_empty() && function_keyword(&call.arguments).is_none() =>
+            {
+                let mut made = self.made_within(imports, &call.func, depth)?;
+                made.arguments.push(&call.arguments);
+                Some(made)
+            }
+            Expr::If(conditional) => self
+                .made_within(imports, &conditional.body, depth)
+                .or_else(|| self.made_within(imports, &conditional.orelse, depth)),
+            Expr::Name(name) => match makers::of(imports, expression) {
+                Some(maker) => Some(Made { maker, arguments: Vec::new() }),
+                None => match self.wrappers.get(&name.id) {
+                    Some(wrapper) => self.made_by(imports, wrapper, depth),
+                    None => self.made_within(imports, self.aliases.get(&name.id)?, depth),
+                },
+            },
+            Expr::Attribute(_) => {
+                makers::of(imports, expression).map(|maker| Made { maker, arguments: Vec::new() })
+            }
+            _ => None,
+        }
+    }
+
+    /// `jax.jit(f, donate_argnums=0)` in a wrapper.
+    fn made_by(&self, imports: &Imports, call: &'a ast::ExprCall, depth: u8) -> Option<Made<'a>> {
+        let mut made = self.made_within(imports, &call.func, depth)?;
+        made.arguments.push(&call.arguments);
+        Some(made)
+    }
+
+    /// Adds a function that applies a maker to its first parameter, or returns one.
+    fn add_function(&mut self, imports: &Imports, def: &'a ast::StmtFunctionDef) {
+        let mut calls = Calls { imports, makers: self, def, wrapper: None };
+        calls.visit_body(&def.body);
+        if let Some(call) = calls.wrapper {
+            self.wrappers.insert(&def.name.id, call);
+            return;
+        }
+        let returned =
+            def.body.last().and_then(ast::Stmt::as_return_stmt).and_then(|node| node.value.as_deref());
+        let factory = match returned {
+            Some(Expr::Name(name)) => self.wrappers.get(&name.id).map(|call| Factory::Wrapper(call)),
+            Some(Expr::Lambda(lambda)) => lambda.body.as_call_expr().and_then(|call| {
+                let first = lambda.parameters.as_ref()?.args.first()?.name();
+                let given = call.arguments.args.first()?.as_name_expr()?;
+                (given.id == first.id && self.made(imports, &call.func).is_some())
+                    .then_some(Factory::Wrapper(call))
+            }),
+            Some(value) => self.made(imports, value).map(|_| Factory::Maker(value)),
+            None => None,
+        };
+        if let Some(factory) = factory {
+            self.factories.insert(&def.name.id, factory);
+        }
+    }
+}
+
+/// Finds the call of a maker with the first parameter of a function.
+struct Calls<'a, 'b> {
+    imports: &'b Imports,
+    makers: &'b Makers<'a>,
+    def: &'a ast::StmtFunctionDef,
+    wrapper: Option<&'a ast::ExprCall>,
+}
+
+impl<'a> StatementVisitor<'a> for Calls<'a, '_> {
+    fn visit_stmt(&mut self, statement: &'a ast::Stmt) {
+        let value = match statement {
+            ast::Stmt::Assign(assign) => Some(&*assign.value),
+            ast::Stmt::Return(node) => node.value.as_deref(),
+            ast::Stmt::FunctionDef(_) | ast::Stmt::ClassDef(_) => None,
+            _ => return statement_visitor::walk_stmt(self, statement),
+        };
+        let parameters = &self.def.parameters;
+        if let Some(Expr::Call(call)) = value
+            && let Some(Expr::Name(given)) = call.arguments.args.first()
+            && let Some(first) = parameters.posonlyargs.first().or_else(|| parameters.args.first())
+            && first.name().id == given.id
+            && self.makers.made(self.imports, &call.func).is_some()
+        {
+            self.wrapper = Some(call);
+        }
+    }
+}
+
+struct Aliases<'a, 'b> {
+    imports: &'b Imports,
+    makers: &'b mut Makers<'a>,
+}
+
+impl<'a> StatementVisitor<'a> for Aliases<'a, '_> {
+    fn visit_stmt(&mut self, statement: &'a ast::Stmt) {
+        let (targets, value) = match statement {
+            ast::Stmt::Assign(assign) => (assign.targets.as_slice(), Some(&*assign.value)),
+            ast::Stmt::AnnAssign(assign) => (std::slice::from_ref(&*assign.target), assign.value.as_deref()),
+            ast::Stmt::FunctionDef(def) => {
+                // Nested functions first: the outer one may return them.
+                statement_visitor::walk_stmt(self, statement);
+                return self.makers.add_function(self.imports, def);
+            }
+            _ => return statement_visitor::walk_stmt(self, statement),
+        };
+        let ([Expr::Name(name)], Some(value)) = (targets, value) else { return };
+        // `step = tf.function()` names no function yet; `step = tf.function(f)` is a staged function.
+        if self.imports.get(&name.id).is_none() && self.makers.made(self.imports, value).is_some() {
+            self.makers.aliases.insert(&name.id, value);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Keras classes: their methods are roots, since Keras calls them while it traces.
+
+use crate::assumptions::RootOptions;
+use crate::dialect::{Dialect, RootKind};
+use crate::ids::{ClassIndex, Code};
+use crate::index::FileIndex;
+use crate::roots::{RootSite, RootTarget};
+use crate::static_arguments::StaticArguments;
+
+/// Keras classes and the methods that Keras calls while tracing.
+const KERAS_METHODS: &[(&str, &[&str])] = &[
+    ("Layer", &["call"]),
+    ("Model", &["call", "train_step", "test_step", "predict_step", "compute_loss"]),
+    ("Sequential", &["train_step", "test_step", "predict_step"]),
+    ("Loss", &["call"]),
+    ("Metric", &["update_state", "result"]),
+    ("Cell", &["call"]),
+];
+
+/// Adds the methods of the file's Keras classes. Bases in the same file are resolved here, bases in other files by
+/// `ag-staging`'s `hierarchy`.
+pub fn add_methods(index: &mut FileIndex) {
+    if index.definitions.classes.is_empty()
+        || !(index.imports.uses("keras")
+            || index.imports.uses("tf_keras")
+            || index.imports.uses("tensorflow"))
+    {
+        return;
+    }
+    let mut sites = Vec::new();
+    for class in index.definitions.classes.indices() {
+        let Some(keras) = keras_base(index, class, 0) else { continue };
+        sites.extend(keras_methods(index, class, keras));
+    }
+    // A `@tf.function` on the method itself comes earlier in the list and takes precedence.
+    index.roots.extend(sites);
+}
+
+/// The Keras library and the methods of a class that Keras calls while tracing.
+pub type KerasClass = (&'static str, &'static [&'static str]);
+
+/// The root sites of a Keras class's methods.
+pub fn keras_methods(
+    index: &FileIndex,
+    class: ClassIndex,
+    (library, methods): KerasClass,
+) -> impl Iterator<Item = RootSite> + '_ {
+    let own = index.definitions.classes.get(class).into_iter().flat_map(|class| &class.methods);
+    let traced = own.filter(move |method| methods.contains(&index.short_name(**method)));
+    traced.filter_map(move |method| {
+        let entry = index.definitions.functions.get(*method)?;
+        Some(RootSite {
+            target: RootTarget::Own(*method),
+            scope: Code::Module,
+            dialect: if library == "tf_keras" { Dialect::Tensorflow } else { Dialect::Keras },
+            kind: RootKind::KerasMethod,
+            range: entry.name_range,
+            converts: library == "tf_keras",
+            static_arguments: StaticArguments::default(),
+            options: RootOptions::default(),
+            expression: None,
+            receiver: None,
+        })
+    })
+}
+
+/// The Keras class that a file's class derives from.
+fn keras_base(index: &FileIndex, class: ClassIndex, depth: usize) -> Option<KerasClass> {
+    if depth > 8 {
+        return None;
+    }
+    let entry = index.definitions.classes.get(class)?;
+    entry.bases.iter().find_map(|base| {
+        let (head, tail) = base.split_once('.').map_or((&**base, None), |(head, tail)| (head, Some(tail)));
+        if let Some(imported) = index.imports.get(head) {
+            return match tail {
+                Some(tail) => keras_class(&format!("{imported}.{tail}")),
+                None => keras_class(imported),
+            };
+        }
+        if tail.is_some() {
+            return None;
+        }
+        let mut before = index.definitions.classes.iter_enumerated().take(class.as_usize()).rev();
+        let (base_class, _) = before.find(|(_, candidate)| candidate.qualname == head)?;
+        keras_base(index, base_class, depth + 1)
+    })
+}
+
+/// The Keras class of a dotted name: `keras.Layer`, `tf_keras.layers.Dense`.
+pub fn keras_class(dotted: &str) -> Option<KerasClass> {
+    let dotted = dotted.replace("tensorflow.keras", "keras");
+    let library = match dotted.split('.').next()? {
+        "keras" => "keras",
+        "tf_keras" => "tf_keras",
+        _ => return None,
+    };
+    let name = dotted.rsplit('.').next()?;
+    let (_, methods) = KERAS_METHODS.iter().find(|(class, _)| *class == name).or_else(|| {
+        // Concrete layers, metrics and losses: `keras.layers.Dense`.
+        let class = match dotted.rsplit('.').nth(1)? {
+            "layers" => "Layer",
+            "metrics" => "Metric",
+            "losses" => "Loss",
+            _ => return None,
+        };
+        KERAS_METHODS.iter().find(|(known, _)| *known == class)
+    })?;
+    Some((library, *methods))
+}
