@@ -61,11 +61,10 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
 /// The findings about a file as a whole, by the rules for the libraries that it imports.
 #[salsa::tracked(returns(ref))]
 pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
-    let imports = queries::imports(db, document);
     let index = file_index(db, document);
     let is_staged = !index.roots.is_empty() || !stages_of(db, document).is_empty();
     let is_imported =
-        |rule: &Rule| rule.dialects.iter().any(|dialect| imports.uses(dialect.tensor_class().0));
+        |rule: &Rule| rule.dialects.iter().any(|dialect| index.imports.uses(dialect.tensor_class().0));
     let checks: Vec<_> = RULES
         .iter()
         .filter_map(|rule| match rule.check {
@@ -83,7 +82,7 @@ pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
         document,
         text: source.as_str(),
         parsed: &parsed,
-        imports,
+        imports: queries::imports(db, document),
         diagnostics: RefCell::default(),
         jax_program: OnceCell::new(),
     };

@@ -109,10 +109,10 @@ impl<'a> Walk<'a> {
             if codes.last() != Some(&self.scope) {
                 codes.push(self.scope);
             }
-        }
-        if last_name(&call.func).is_some_and(|name| name == "Input") {
-            let resolved = self.index.imports.resolve(&call.func);
-            self.index.makes_keras_inputs |= resolved.is_some_and(|name| name.starts_with("keras."));
+            if name == "Input" {
+                let resolved = self.index.imports.resolve(&call.func);
+                self.index.makes_keras_inputs |= resolved.is_some_and(|name| name.starts_with("keras."));
+            }
         }
         match call.func.as_ref() {
             Expr::Attribute(attribute) if PYTHON_METHODS.contains(&attribute.attr.as_str()) => {
