@@ -134,6 +134,60 @@ impl Value {
         }
     }
 
+    /// The first place where a tree with this structure as prefix certainly has another one: nouns for both. A leaf of
+    /// the prefix stands for any subtree.
+    pub(super) fn prefix_difference(&self, full: &Self) -> Option<(String, String)> {
+        let differ = || Some((self.noun(), full.noun()));
+        match (self, full) {
+            (Self::Unknown | Self::Leaf(_) | Self::Other, _) | (_, Self::Unknown) => None,
+            (Self::None, Self::None) => None,
+            (Self::Tuple(own), Self::Tuple(others)) | (Self::List(own), Self::List(others)) => {
+                if own.len() != others.len() {
+                    return differ();
+                }
+                own.iter().zip(others).find_map(|(own, other)| own.prefix_difference(other))
+            }
+            (Self::Dict(own), Self::Dict(others)) => {
+                let same_keys = own.len() == others.len()
+                    && own.iter().all(|(key, _)| others.iter().any(|(other, _)| key == other));
+                if !same_keys {
+                    return differ();
+                }
+                own.iter().find_map(|(key, value)| {
+                    let (_, other) = others.iter().find(|(other, _)| key == other)?;
+                    value.prefix_difference(other)
+                })
+            }
+            _ => differ(),
+        }
+    }
+
+    /// The arrays of a tree, as far as they are known; false if there may be others.
+    pub(super) fn leaves<'v>(&'v self, found: &mut Vec<&'v Leaf>) -> bool {
+        let mut complete = true;
+        match self {
+            Self::Leaf(leaf) => found.push(leaf),
+            Self::None => {}
+            Self::Tuple(elements) | Self::List(elements) => {
+                for element in elements {
+                    complete &= element.leaves(found);
+                }
+            }
+            Self::Dict(items) => {
+                for (_, item) in items {
+                    complete &= item.leaves(found);
+                }
+            }
+            Self::Unknown | Self::Other => complete = false,
+        }
+        complete
+    }
+
+    /// A value that is certainly no function.
+    pub(super) fn is_no_function(&self) -> bool {
+        matches!(self, Self::Leaf(_) | Self::None | Self::Tuple(_) | Self::List(_) | Self::Dict(_))
+    }
+
     /// The initial carry after JAX has converted numbers of Python to what the body returns for them.
     pub(super) fn promoted(&self, returned: &Self) -> Self {
         match (self, returned) {

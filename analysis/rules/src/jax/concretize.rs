@@ -4,15 +4,15 @@ use ruff_python_ast::{self as ast, Expr};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use super::super::tracing::{is_created_before_tracing, is_tensor};
+use super::super::tracing::{self, Origin, is_created_before_tracing, is_tensor};
 use super::{snippet, value_severity};
 use ag_index::facts::{Alternative, Fact};
 
 declare_rule! {
     /// ## What it does
     /// Reports conversions of a traced array to a Python number: `int(x)`, `float(x)`, `complex(x)`,
-    /// `x.item()`, `x.tolist()`, `range(x)`, functions of `math`, an index or slice of a Python sequence, and
-    /// format specifications.
+    /// `x.item()`, `x.tolist()`, `range(x)`, functions of `math`, an index or slice of a Python sequence, format
+    /// specifications, and attributes that only arrays with a value have, such as `x.block_until_ready()`.
     ///
     /// ## Why is this bad?
     /// `jax.jit` runs the function once with tracers, which have no values. The conversion is impossible, so
@@ -63,25 +63,94 @@ const MATH: [&str; 26] = [
     "sqrt", "tan",
 ];
 
+/// The attributes and methods that arrays have and tracers do not.
+const OF_ARRAYS: [&str; 10] = [
+    "addressable_data",
+    "addressable_shards",
+    "block_until_ready",
+    "copy_to_host_async",
+    "global_shards",
+    "is_deleted",
+    "is_fully_addressable",
+    "is_fully_replicated",
+    "on_device_size_in_bytes",
+    "unsafe_buffer_pointer",
+];
+
+/// Those that objects of other classes have, too.
+const OF_ARRAYS_AND_OTHERS: [&str; 6] = ["committed", "delete", "device", "devices", "sharding", "traceback"];
+
+/// The attributes of lists and of the tensors of other libraries, which no array of JAX has.
+const FOREIGN: [&str; 15] = [
+    "append",
+    "backward",
+    "clone",
+    "contiguous",
+    "cpu",
+    "cuda",
+    "detach",
+    "extend",
+    "is_cuda",
+    "masked_fill",
+    "numpy",
+    "permute",
+    "requires_grad",
+    "requires_grad_",
+    "unsqueeze",
+];
+
+/// The functions that serialize an object.
+const SERIALIZING: [&str; 6] = [
+    "cloudpickle.dumps",
+    "joblib.dump",
+    "numpy.from_dlpack",
+    "pickle.dump",
+    "pickle.dumps",
+    "torch.from_dlpack",
+];
+
 fn check(ctx: &FunctionContext) {
     for expression in ctx.expressions() {
-        let Some((what, value, help)) = concretized(ctx, expression) else { continue };
+        let concretized = concretized(ctx, expression).map(|(what, value, help)| {
+            let value_text = snippet(ctx, value);
+            (
+                format!("{what} needs the value of `{value_text}`, which is traced and has no value yet"),
+                value,
+                help,
+            )
+        });
+        let Some((message, value, help)) = concretized.or_else(|| foreign(ctx, expression)) else { continue };
         if is_created_before_tracing(ctx, value) {
             continue;
         }
-        ctx.report(
-            &JAX_CONCRETIZE,
-            expression,
-            format!(
-                "{what} needs the value of `{}`, which is traced and has no value yet",
-                snippet(ctx, value)
-            ),
-        )
-        .severity(value_severity(ctx, value))
-        .why(ctx.why(value))
-        .help(help)
-        .emit();
+        ctx.report(&JAX_CONCRETIZE, expression, message)
+            .severity(value_severity(ctx, value))
+            .why(ctx.why(value))
+            .help(help)
+            .emit();
     }
+}
+
+/// `x.detach()`, `y.append(x)` of an array: the message, the array and the help.
+fn foreign<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr, &'static str)> {
+    let attribute = expression.as_attribute_expr().filter(|attribute| attribute.ctx.is_load())?;
+    let name = attribute.attr.as_str();
+    let value = &*attribute.value;
+    if !FOREIGN.contains(&name) || !is_tensor(ctx, value) || !is_certainly_array(ctx, value) {
+        return None;
+    }
+    let help = match name {
+        "append" | "extend" => "use `jnp.append`, or collect the values in a list",
+        "detach" => "use `jax.lax.stop_gradient`",
+        "permute" => "use `.transpose`",
+        "unsqueeze" => "use `jnp.expand_dims`",
+        _ => "remove it, or use it outside of the traced function",
+    };
+    Some((
+        format!("`{}` is an array of JAX, which has no attribute `{name}`", snippet(ctx, value)),
+        value,
+        help,
+    ))
 }
 
 /// The operation that needs a number, the Tensor passed to it, and the help.
@@ -118,6 +187,14 @@ fn concretized<'a>(
                     (format!("`math.{function}`"), tensor, "use the function of the same name in `jax.numpy`")
                 });
             }
+            if ctx.resolve(&call.func).is_some_and(|name| SERIALIZING.contains(&name.as_str())) {
+                let value = first.filter(|value| is_tensor(ctx, value))?;
+                return Some((
+                    format!("`{}`", ctx.text(&*call.func)),
+                    value,
+                    "call it before or after tracing",
+                ));
+            }
             let attribute = call.func.as_attribute_expr()?;
             let method = attribute.attr.as_str();
             if matches!(method, "item" | "tolist" | "tobytes") && is_tensor(ctx, &attribute.value) {
@@ -134,6 +211,13 @@ fn concretized<'a>(
                 value,
                 "use `jax.debug.print`, which formats when the function runs",
             ))
+        }
+        Expr::Attribute(attribute) if attribute.ctx.is_load() => {
+            let name = attribute.attr.as_str();
+            let only_of_array = OF_ARRAYS.contains(&name)
+                || OF_ARRAYS_AND_OTHERS.contains(&name) && is_certainly_array(ctx, &attribute.value);
+            (only_of_array && is_tensor(ctx, &attribute.value))
+                .then(|| (format!("`.{name}`"), &*attribute.value, "use it outside of the traced function"))
         }
         Expr::Subscript(subscript) if is_sequence(ctx.fact(&subscript.value)) => {
             let index = match &*subscript.slice {
@@ -161,6 +245,11 @@ fn concretized<'a>(
         }
         _ => None,
     }
+}
+
+/// Not a parameter, which may be an object of any class, but the result of an operation: `(x * 2).detach()`.
+fn is_certainly_array(ctx: &FunctionContext, value: &Expr) -> bool {
+    tracing::origin(ctx, value) == Origin::Computed && !ctx.fact(value).unknown
 }
 
 /// A list, tuple, `range` or string, whose index must be a number.

@@ -6,19 +6,24 @@ use ruff_text_size::Ranged;
 use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Leaf, Value};
+use super::control_flow_arguments;
 use super::evaluate::{Evaluator, Function};
 use super::program::{Program, ScopeId};
 use ag_index::callbacks::argument;
 
 declare_rule! {
     /// ## What it does
-    /// Reports functions that do not fit `jax.lax.scan`, `while_loop`, `fori_loop`, `cond` and `switch`:
+    /// Reports functions and arguments that do not fit `jax.lax.scan`, `while_loop`, `fori_loop`, `cond`, `switch` and
+    /// other functions of `jax.lax`:
     ///
     /// - the body of a loop returns a carry with another structure, dtype or shape than the initial one
     /// - the body of a `scan` does not return a pair
     /// - the condition of a `while_loop` is no boolean scalar
     /// - the branches of a `cond` or `switch` return different structures, dtypes or shapes
     /// - a function does not take the arguments that it is called with
+    /// - the result of a function is passed instead of the function
+    /// - a predicate or index is no scalar, or of the wrong dtype
+    /// - arrays to iterate over have different lengths
     ///
     /// ## Why is this bad?
     /// The loop becomes one operation of the compiled program, whose state has one type. JAX traces the body once
@@ -51,7 +56,7 @@ declare_rule! {
     /// differ`, or `TypeError: cond branches must have equal output types but they differ.`
     pub(crate) static JAX_CONTROL_FLOW = {
         code: "AG544", name: "jax-control-flow",
-        summary: "a function does not fit the control flow of `jax.lax` that calls it",
+        summary: "a function or an argument does not fit the control flow of `jax.lax`",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
         check: FileWith(Program::is_of_interest, check),
@@ -65,33 +70,33 @@ fn check(ctx: &FileContext) {
         let Some(name) = ctx.resolve(&place.node.func) else { continue };
         let Some(function) = name.strip_prefix("jax.lax.") else { continue };
         let call = Call { evaluator: &evaluator, call: place.node, scope: place.scope };
-        let fault = match function {
+        let fault = control_flow_arguments::fault(&call, function).or_else(|| match function {
             "scan" => call.scan(),
             "while_loop" => call.while_loop(),
             "fori_loop" => call.fori_loop(),
             "cond" => call.cond(),
             "switch" => call.switch(),
             _ => None,
-        };
+        });
         if let Some(Fault { message, help, at }) = fault {
             ctx.report(&JAX_CONTROL_FLOW, place.node, message)
-                .label(ctx.span(at.range()), "this function")
+                .label(ctx.span(at.range()), "this argument")
                 .help(help)
                 .emit();
         }
     }
 }
 
-struct Fault<'a> {
-    message: String,
-    help: &'static str,
-    at: &'a Expr,
+pub(super) struct Fault<'a> {
+    pub message: String,
+    pub help: &'static str,
+    pub at: &'a Expr,
 }
 
-struct Call<'e, 'c, 'a> {
-    evaluator: &'e Evaluator<'c, 'a>,
-    call: &'a ast::ExprCall,
-    scope: ScopeId,
+pub(super) struct Call<'e, 'c, 'a> {
+    pub evaluator: &'e Evaluator<'c, 'a>,
+    pub call: &'a ast::ExprCall,
+    pub scope: ScopeId,
 }
 
 const SAME_TYPE: &str = "return the same structure, dtype and shape as the initial value; convert with `astype`, or \

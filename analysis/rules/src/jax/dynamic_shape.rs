@@ -5,13 +5,14 @@ use ruff_python_ast::{self as ast, Expr, ExprContext};
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{is_created_before_tracing, is_mask, is_tensor};
+use super::static_parameters::{CHECKING, COUNTING, SHAPED, SHAPED_METHODS};
 use super::{snippet, value_severity};
 use ag_index::callbacks::argument;
 
 declare_rule! {
     /// ## What it does
     /// Reports arrays whose shape depends on a traced value: a boolean mask as index, a traced bound of a
-    /// slice, `jnp.zeros(n)`, `lax.dynamic_slice(x, i, (n,))` and other sizes and axes that are traced, and
+    /// slice, `jnp.zeros(n)`, `lax.dynamic_slice(x, i, (n,))` and other sizes, axes and orders that are traced, and
     /// `jnp.nonzero`, `jnp.unique`, `jax.ops.segment_sum` and similar functions without `size=` or `num_segments=`.
     ///
     /// ## Why is this bad?
@@ -55,85 +56,6 @@ declare_rule! {
     }
 }
 
-/// The functions with an argument that must be known while tracing (a shape, a length, an axis), as position and
-/// keyword.
-const SHAPED: &[(&str, &[(usize, &str)])] = &[
-    ("jax.lax.broadcasted_iota", &[(1, "shape"), (2, "dimension")]),
-    ("jax.lax.dynamic_slice", &[(2, "slice_sizes")]),
-    ("jax.lax.dynamic_slice_in_dim", &[(2, "slice_size"), (3, "axis")]),
-    ("jax.lax.full", &[(0, "shape")]),
-    ("jax.lax.iota", &[(1, "size")]),
-    ("jax.lax.slice", &[(1, "start_indices"), (2, "limit_indices"), (3, "strides")]),
-    ("jax.lax.slice_in_dim", &[(1, "start_index"), (2, "limit_index"), (3, "stride"), (4, "axis")]),
-    ("jax.lax.top_k", &[(1, "k")]),
-    ("jax.nn.one_hot", &[(1, "num_classes")]),
-    ("jax.numpy.arange", &[(0, "start"), (1, "stop"), (2, "step")]),
-    ("jax.numpy.argmax", &[(1, "axis")]),
-    ("jax.numpy.argmin", &[(1, "axis")]),
-    ("jax.numpy.argsort", &[(1, "axis")]),
-    ("jax.numpy.array_split", &[(1, "indices_or_sections"), (2, "axis")]),
-    ("jax.numpy.bincount", &[(3, "length")]),
-    ("jax.numpy.broadcast_to", &[(1, "shape")]),
-    ("jax.numpy.concatenate", &[(1, "axis")]),
-    ("jax.numpy.cumprod", &[(1, "axis")]),
-    ("jax.numpy.cumsum", &[(1, "axis")]),
-    ("jax.numpy.empty", &[(0, "shape")]),
-    ("jax.numpy.expand_dims", &[(1, "axis")]),
-    ("jax.numpy.eye", &[(0, "N"), (1, "M")]),
-    ("jax.numpy.flip", &[(1, "axis")]),
-    ("jax.numpy.full", &[(0, "shape")]),
-    ("jax.numpy.identity", &[(0, "n")]),
-    ("jax.numpy.linspace", &[(2, "num")]),
-    ("jax.numpy.max", &[(1, "axis")]),
-    ("jax.numpy.mean", &[(1, "axis")]),
-    ("jax.numpy.min", &[(1, "axis")]),
-    ("jax.numpy.moveaxis", &[(1, "source"), (2, "destination")]),
-    ("jax.numpy.ones", &[(0, "shape")]),
-    ("jax.numpy.pad", &[(1, "pad_width")]),
-    ("jax.numpy.prod", &[(1, "axis")]),
-    ("jax.numpy.reshape", &[(1, "shape")]),
-    ("jax.numpy.sort", &[(1, "axis")]),
-    ("jax.numpy.split", &[(1, "indices_or_sections"), (2, "axis")]),
-    ("jax.numpy.squeeze", &[(1, "axis")]),
-    ("jax.numpy.stack", &[(1, "axis")]),
-    ("jax.numpy.std", &[(1, "axis")]),
-    ("jax.numpy.sum", &[(1, "axis")]),
-    ("jax.numpy.swapaxes", &[(1, "axis1"), (2, "axis2")]),
-    ("jax.numpy.tile", &[(1, "reps")]),
-    ("jax.numpy.transpose", &[(1, "axes")]),
-    ("jax.numpy.tri", &[(0, "N"), (1, "M")]),
-    ("jax.numpy.var", &[(1, "axis")]),
-    ("jax.numpy.zeros", &[(0, "shape")]),
-    ("jax.ops.segment_max", &[(2, "num_segments")]),
-    ("jax.ops.segment_min", &[(2, "num_segments")]),
-    ("jax.ops.segment_prod", &[(2, "num_segments")]),
-    ("jax.ops.segment_sum", &[(2, "num_segments")]),
-    ("jax.random.bernoulli", &[(2, "shape")]),
-    ("jax.random.normal", &[(1, "shape")]),
-    ("jax.random.split", &[(1, "num")]),
-    ("jax.random.uniform", &[(1, "shape")]),
-];
-
-/// The functions whose result length depends on the values, and the argument that makes it static.
-pub(super) const COUNTING: &[(&str, &str, usize)] = &[
-    ("jax.numpy.argwhere", "size", usize::MAX),
-    ("jax.numpy.bincount", "length", 3),
-    ("jax.numpy.flatnonzero", "size", usize::MAX),
-    ("jax.numpy.intersect1d", "size", usize::MAX),
-    ("jax.numpy.nonzero", "size", usize::MAX),
-    ("jax.numpy.repeat", "total_repeat_length", usize::MAX),
-    ("jax.numpy.setdiff1d", "size", usize::MAX),
-    ("jax.numpy.union1d", "size", usize::MAX),
-    ("jax.numpy.unique", "size", usize::MAX),
-    ("jax.numpy.unique_counts", "size", usize::MAX),
-    ("jax.numpy.unique_values", "size", usize::MAX),
-    ("jax.numpy.where", "size", usize::MAX),
-    ("jax.ops.segment_max", "num_segments", 2),
-    ("jax.ops.segment_min", "num_segments", 2),
-    ("jax.ops.segment_prod", "num_segments", 2),
-    ("jax.ops.segment_sum", "num_segments", 2),
-];
-
 fn check(ctx: &FunctionContext) {
     for expression in ctx.expressions() {
         let found = match expression {
@@ -161,7 +83,10 @@ fn of_index<'a>(ctx: &FunctionContext<'a>, subscript: &'a ast::ExprSubscript) ->
         Expr::Attribute(attribute) if attribute.attr.as_str() == "at" => &*attribute.value,
         value => value,
     };
-    if subscript.ctx != ExprContext::Load || !is_tensor(ctx, array) {
+    let is_grid = ctx
+        .resolve(array)
+        .is_some_and(|name| matches!(name.as_str(), "jax.numpy.mgrid" | "jax.numpy.ogrid" | "jax.numpy.r_"));
+    if subscript.ctx != ExprContext::Load || !is_grid && !is_tensor(ctx, array) {
         return None;
     }
     let array = snippet(ctx, array);
@@ -191,48 +116,114 @@ fn of_index<'a>(ctx: &FunctionContext<'a>, subscript: &'a ast::ExprSubscript) ->
     None
 }
 
-/// `jnp.zeros(n)`, `jnp.nonzero(x)`, `x.reshape(n, 2)`.
-fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> {
-    const STATIC: &str = "make it a static argument, or use the shape of an array";
-    let parts = |value: &'a Expr| match value {
-        Expr::Tuple(tuple) => tuple.elts.as_slice(),
-        Expr::List(list) => list.elts.as_slice(),
+const STATIC: &str = "make it a static argument, or use the shape of an array";
+
+/// The elements of a shape: `(n, 2)`, `n`.
+fn parts(value: &Expr) -> &[Expr] {
+    match value {
+        Expr::Tuple(tuple) => &tuple.elts,
+        Expr::List(list) => &list.elts,
         other => std::slice::from_ref(other),
+    }
+}
+
+/// The first traced one of the arguments that must be known.
+fn traced_argument<'a>(
+    ctx: &FunctionContext<'a>,
+    call: &'a ast::ExprCall,
+    places: &[(usize, &'static str)],
+) -> Option<(&'a Expr, &'static str)> {
+    places.iter().find_map(|(position, keyword)| {
+        let value = argument(call, *position, keyword)?;
+        let value = parts(value).iter().find(|part| is_tensor(ctx, part))?;
+        Some((value, *keyword))
+    })
+}
+
+fn of_argument<'a>(ctx: &FunctionContext<'a>, shown: &str, value: &'a Expr, keyword: &str) -> Found<'a> {
+    let what = match keyword {
+        "axis" | "axes" | "axis1" | "axis2" | "source" | "destination" => "axis",
+        "shape" | "slice_sizes" | "pad_width" | "reps" | "dims" | "dimensions" => "shape",
+        "N" | "M" | "n" | "num" | "length" | "start" | "stop" | "step" | "size" => "shape",
+        other => other,
     };
-    let Some(name) = ctx.resolve(&call.func) else {
-        let method = call.func.as_attribute_expr()?;
-        if method.attr.as_str() != "reshape" || !is_tensor(ctx, &method.value) {
-            return None;
-        }
+    let message = format!(
+        "the {what} of `{shown}` depends on `{}`, which is traced and has no value yet",
+        snippet(ctx, value)
+    );
+    Some((message, value, STATIC.to_owned()))
+}
+
+/// `x.reshape(n, 2)`, `x.sum(axis)`, `x.at[i].get(fill_value=v)`.
+fn of_method<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> {
+    let method = call.func.as_attribute_expr()?;
+    if let Expr::Subscript(indexed) = &*method.value
+        && method.attr.as_str() == "get"
+        && let Expr::Attribute(at) = &*indexed.value
+        && at.attr.as_str() == "at"
+        && is_tensor(ctx, &at.value)
+    {
+        let fill = &call.arguments.find_keyword("fill_value")?.value;
+        return is_tensor(ctx, fill).then(|| of_argument(ctx, ".at[].get", fill, "fill_value")).flatten();
+    }
+    if !is_tensor(ctx, &method.value) {
+        return None;
+    }
+    if method.attr.as_str() == "reshape" {
         let value = call.arguments.args.iter().flat_map(parts).find(|part| is_tensor(ctx, part))?;
         let message = format!(
             "the shape that `.reshape` is given depends on `{}`, which is traced and has no value yet",
             snippet(ctx, value)
         );
         return Some((message, value, STATIC.to_owned()));
-    };
+    }
+    let (name, places) = SHAPED_METHODS.iter().find(|(name, _)| *name == method.attr.as_str())?;
+    let (value, keyword) = traced_argument(ctx, call, places)?;
+    of_argument(ctx, &format!(".{name}"), value, keyword)
+}
+
+/// `jnp.zeros(n)`, `jnp.nonzero(x)`.
+fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> {
+    let Some(name) = ctx.resolve(&call.func) else { return of_method(ctx, call) };
     let shown = match name.strip_prefix("jax.numpy.") {
         Some(function) => format!("jnp.{function}"),
         None => name.to_string(),
     };
-    if let Some((_, places)) = SHAPED.iter().find(|(shaped, _)| *shaped == name.as_str()) {
-        let value = places.iter().find_map(|(position, keyword)| {
-            let value = argument(call, *position, keyword)?;
-            let value = parts(value).iter().find(|part| is_tensor(ctx, part))?;
-            Some((value, *keyword))
-        });
-        if let Some((value, keyword)) = value {
-            let what = if matches!(keyword, "axis" | "axes" | "axis1" | "axis2" | "source" | "destination") {
-                "axis"
-            } else {
-                "shape"
-            };
-            let message = format!(
-                "the {what} of `{shown}` depends on `{}`, which is traced and has no value yet",
-                snippet(ctx, value)
-            );
-            return Some((message, value, STATIC.to_owned()));
-        }
+    if let Some((_, places)) = SHAPED.iter().find(|(shaped, _)| *shaped == name.as_str())
+        && call.arguments.find_keyword("assume_unique_indices").is_none()
+        && let Some((value, keyword)) = traced_argument(ctx, call, places)
+    {
+        return of_argument(ctx, &shown, value, keyword);
+    }
+    if let Some((_, keyword)) = CHECKING.iter().find(|(checking, _)| *checking == name.as_str())
+        && call.arguments.find_keyword(keyword).is_none()
+        && call.arguments.keywords.iter().all(|keyword| keyword.arg.is_some())
+        && let Some(value) = call
+            .arguments
+            .args
+            .first()
+            .and_then(|value| parts(value).iter().find(|part| is_tensor(ctx, part)))
+    {
+        let message = format!("`{shown}` needs the values of `{}`, which is traced", snippet(ctx, value));
+        let help = match *keyword {
+            "" => "call it before tracing".to_owned(),
+            "mode" => "pass `mode=\"clip\"` or `mode=\"wrap\"`".to_owned(),
+            keyword => format!("pass `{keyword}=False`"),
+        };
+        return Some((message, value, help));
+    }
+    if name == "jax.lax.fori_loop" {
+        let unroll = &call.arguments.find_keyword("unroll")?.value;
+        let bound = [(0, "lower"), (1, "upper")]
+            .into_iter()
+            .filter_map(|(position, keyword)| argument(call, position, keyword))
+            .find(|bound| is_tensor(ctx, bound))?;
+        let message = format!(
+            "the loop is unrolled, but its bound `{}` is traced and has no value yet",
+            snippet(ctx, bound)
+        );
+        return (!unroll.is_none_literal_expr())
+            .then(|| (message, bound, "remove `unroll`, or make the bound a static argument".to_owned()));
     }
     let reduces = name.starts_with("jax.numpy.") || name.starts_with("jax.nn.");
     if reduces
@@ -251,6 +242,11 @@ fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> 
         || arguments.args.iter().any(Expr::is_starred_expr);
     let given =
         arguments.find_keyword(keyword).map(|keyword| &keyword.value).or(arguments.args.get(*position));
+    if let Some(given) = given
+        && is_tensor(ctx, given)
+    {
+        return of_argument(ctx, &shown, given, keyword);
+    }
     if open || given.is_some_and(|given| !given.is_none_literal_expr()) {
         return None;
     }

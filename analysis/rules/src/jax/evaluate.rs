@@ -44,6 +44,13 @@ impl<'a> Function<'a> {
         !keyword_only && (required..=most).contains(&arguments)
     }
 
+    /// Whether some call has so many positional arguments.
+    pub(super) fn accepts_count(self, arguments: usize) -> bool {
+        let Some(parameters) = self.parameters() else { return arguments == 0 };
+        let positional = || parameters.posonlyargs.iter().chain(&parameters.args);
+        parameters.vararg.is_some() || arguments <= positional().count()
+    }
+
     pub(super) fn name(self) -> String {
         match self {
             Self::Def(def) => format!("`{}`", def.name),
@@ -59,15 +66,36 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         Self { ctx, program, wide: ctx.text.contains("x64") }
     }
 
-    /// The function that an expression refers to. A decorated one may be anything.
+    /// The function that an expression refers to. One with a decorator that is not known may be anything.
     pub(super) fn function(&self, scope: ScopeId, expression: &'a Expr) -> Option<Function<'a>> {
-        match self.program.value(scope, expression).0 {
-            Bound::Function(def) if def.decorator_list.is_empty() && !def.is_async => {
-                Some(Function::Def(def))
+        match self.program.value(scope, expression) {
+            (Bound::Function(def), _) if self.is_plain(def) => Some(Function::Def(def)),
+            (Bound::Value(Expr::Lambda(lambda)), _) => Some(Function::Lambda(lambda)),
+            (Bound::Value(Expr::Call(call)), owner) if self.keeps_function(&call.func) => {
+                let inner = call.arguments.args.first()?;
+                (!inner.is_call_expr()).then(|| self.function(owner, inner)).flatten()
             }
-            Bound::Value(Expr::Lambda(lambda)) => Some(Function::Lambda(lambda)),
             _ => None,
         }
+    }
+
+    /// Whether calls of it run its body, and return what the body returns.
+    fn is_plain(&self, def: &ast::StmtFunctionDef) -> bool {
+        let keeps = |decorator: &ast::Decorator| match &decorator.expression {
+            Expr::Call(call) => {
+                self.ctx.resolve(&call.func).is_some_and(|name| name == "functools.partial")
+                    && call.arguments.args.first().is_some_and(|maker| self.keeps_function(maker))
+            }
+            other => self.keeps_function(other),
+        };
+        !def.is_async && def.decorator_list.iter().all(keeps)
+    }
+
+    /// `jax.jit`, `jax.checkpoint`
+    fn keeps_function(&self, maker: &Expr) -> bool {
+        self.ctx
+            .resolve(maker)
+            .is_some_and(|name| matches!(name.as_str(), "jax.jit" | "jax.checkpoint" | "jax.remat"))
     }
 
     /// What a function returns for these arguments.
@@ -304,7 +332,7 @@ impl<'a> Frame<'_, '_, 'a> {
         let known = environment.contains_key(name.id.as_str());
         let number = |dtype| Value::array(Some(dtype), true, Some(Vec::new()));
         match self.evaluator.program.lookup(self.scope, &name.id, name.range().start()) {
-            Some((Bound::Function(def), _)) if !known && def.decorator_list.is_empty() && !def.is_async => {
+            Some((Bound::Function(def), _)) if !known && self.evaluator.is_plain(def) => {
                 let simple = call.arguments.keywords.is_empty();
                 match self.elements(&call.arguments.args, environment).filter(|_| simple) {
                     Some(arguments) => self.evaluator.call(Function::Def(def), arguments, self.depth + 1),

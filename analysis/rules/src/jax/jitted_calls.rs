@@ -99,7 +99,12 @@ fn transformed<'a>(
 }
 
 /// Whether it is a parameter of a jitted function, not static, as its caller passed it.
-fn is_traced_parameter(ctx: &FileContext, program: &Program, scope: ScopeId, value: &Expr) -> bool {
+pub(super) fn is_traced_parameter(
+    ctx: &FileContext,
+    program: &Program,
+    scope: ScopeId,
+    value: &Expr,
+) -> bool {
     let Some(name) = value.as_name_expr() else { return false };
     let Some(owner) = program.owner(scope, &name.id) else { return false };
     let [binding] = program.bindings(owner, &name.id) else { return false };

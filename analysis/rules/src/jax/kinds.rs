@@ -61,6 +61,9 @@ pub(super) fn of<'a>(
         Some(Kind { noun, traceable: untraceable.is_none(), hashable })
     };
     match value {
+        Expr::NumberLiteral(_) | Expr::BinOp(_) if !ctx.text.contains("x64") && is_wide(value) => {
+            Kind::untraceable("an integer of more than 32 bits")
+        }
         Expr::StringLiteral(_) | Expr::FString(_) => Kind::untraceable("a string"),
         Expr::BytesLiteral(_) => Kind::untraceable("a bytes object"),
         Expr::Lambda(_) => Kind::untraceable("a function"),
@@ -101,6 +104,21 @@ pub(super) fn of<'a>(
         Expr::Call(call) => of_call(ctx, program, scope, call, depth),
         _ => None,
     }
+}
+
+/// `3000000000`, `2**40`
+fn is_wide(value: &Expr) -> bool {
+    fn integer(value: &Expr) -> Option<u64> {
+        value.as_number_literal_expr()?.value.as_int()?.as_u64()
+    }
+    let number = match value {
+        Expr::BinOp(power) if power.op == ast::Operator::Pow => {
+            let exponent = integer(&power.right).and_then(|exponent| u32::try_from(exponent).ok());
+            integer(&power.left).zip(exponent).and_then(|(base, exponent)| base.checked_pow(exponent))
+        }
+        other => integer(other),
+    };
+    number.is_some_and(|number| number > i32::MAX as u64)
 }
 
 fn is_devices(ctx: &FileContext, value: &Expr) -> bool {
@@ -247,7 +265,7 @@ fn of_instance(ctx: &FileContext, class: &ast::StmtClassDef) -> Option<Kind> {
             Maker::Dataclass { eq, frozen, unsafe_hash } => !eq || frozen || unsafe_hash,
             Maker::Plain => !defines("__eq__"),
         };
-    let traceable = ctx.text.contains("register_") || defines("__jax_array__") || defines("__array__");
+    let traceable = ctx.text.contains("register_") || defines("__array__");
     Some(Kind { noun: format!("an instance of `{}`", class.name), traceable, hashable })
 }
 

@@ -3,14 +3,20 @@
 
 mod abstract_value;
 pub(super) mod argument;
+mod axes;
+mod axis_names;
 pub(super) mod branch;
 pub(super) mod concretize;
 pub(super) mod control_flow;
+mod control_flow_arguments;
+pub(super) mod custom_derivative;
 pub(super) mod dynamic_shape;
 mod evaluate;
+pub(super) mod gradient;
 pub(super) mod impure;
 pub(super) mod item_assignment;
 pub(super) mod jit_in_loop;
+mod jit_options;
 mod jitted_calls;
 mod kinds;
 pub(super) mod leak;
@@ -20,7 +26,11 @@ pub(super) mod numpy;
 pub(super) mod program;
 pub(super) mod stale_value;
 pub(super) mod static_argument;
+mod static_parameters;
 pub(super) mod traced_library_function;
+pub(super) mod transformation;
+mod transformed;
+pub(super) mod tree;
 
 use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};

@@ -15,16 +15,36 @@ pub(crate) struct ScopeId(usize);
 
 const MODULE: ScopeId = ScopeId(0);
 
-/// The functions that trace a lambda, which is no root, and whose calls are checked.
-const TRACING: [&str; 10] = [
+/// The functions whose calls are checked.
+const CHECKED: [&str; 30] = [
     "apply_along_axis",
+    "associative_scan",
     "cond",
+    "cumlogsumexp",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
+    "custom_jvp",
+    "custom_vjp",
+    "device_put",
     "fori_loop",
+    "grad",
+    "hessian",
+    "jacfwd",
+    "jacrev",
     "jit",
+    "jvp",
     "make_jaxpr",
     "map",
+    "named_scope",
+    "platform_dependent",
+    "pmap",
+    "register_dataclass",
     "scan",
     "switch",
+    "tree_map",
+    "value_and_grad",
     "vmap",
     "while_loop",
 ];
@@ -43,6 +63,8 @@ pub(crate) struct Binding<'a> {
     pub bound: Bound<'a>,
     /// Where the name is written.
     pub range: TextRange,
+    /// Where the binding takes effect: `x = f(x)` reads the one before.
+    from: TextSize,
     /// It is a statement of the scope's own block: no `if`, no loop around it.
     certain: bool,
     /// The outermost loop around it.
@@ -80,10 +102,10 @@ pub(crate) struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    /// Whether a file that uses JAX has a root, or calls a function that traces without one: `lax.scan(lambda …)`.
+    /// Whether a file that uses JAX has a root, or calls a function whose arguments are checked: `lax.scan(lambda …)`.
     pub(crate) fn is_of_interest(index: &FileIndex) -> bool {
         index.imports.uses("jax")
-            && (!index.roots.is_empty() || TRACING.iter().any(|name| index.calls.contains_key(*name)))
+            && (!index.roots.is_empty() || CHECKED.iter().any(|name| index.calls.contains_key(*name)))
     }
 
     /// `None` for a file that does not use JAX.
@@ -106,7 +128,8 @@ impl<'a> Program<'a> {
             calls: Vec::new(),
             stores: Vec::new(),
         };
-        let mut collector = Collector { program, scope: MODULE, conditional: false, repeated: None };
+        let mut collector =
+            Collector { program, scope: MODULE, conditional: false, repeated: None, from: None };
         collector.visit_body(ctx.parsed.suite());
         Some(collector.program)
     }
@@ -151,11 +174,11 @@ impl<'a> Program<'a> {
             [only] => Some(only),
             _ if owner != scope => None,
             _ => {
-                let before = bindings.iter().filter(|binding| binding.range.start() < at);
-                let last = before.clone().max_by_key(|binding| binding.range.start())?;
+                let before = bindings.iter().filter(|binding| binding.from <= at);
+                let last = before.clone().max_by_key(|binding| binding.from)?;
                 let stable = last.certain && bindings.iter().all(|binding| binding.by == owner);
                 let changes_in_loop = bindings.iter().any(|binding| {
-                    binding.range.start() >= at && binding.repeated.is_some_and(|range| range.contains(at))
+                    binding.from > at && binding.repeated.is_some_and(|range| range.contains(at))
                 });
                 (stable && !changes_in_loop).then_some(last)
             }
@@ -183,6 +206,8 @@ struct Collector<'a> {
     scope: ScopeId,
     conditional: bool,
     repeated: Option<TextRange>,
+    /// The end of the assignment whose targets are bound.
+    from: Option<TextSize>,
 }
 
 impl<'a> Collector<'a> {
@@ -197,7 +222,8 @@ impl<'a> Collector<'a> {
             self.scope
         };
         let (certain, repeated) = (!self.conditional, self.repeated);
-        let binding = Binding { bound, range, certain, repeated, by: self.scope };
+        let from = self.from.unwrap_or(range.start());
+        let binding = Binding { bound, range, from, certain, repeated, by: self.scope };
         self.program.scopes[owner.0].bindings.entry(name).or_default().push(binding);
     }
 
@@ -222,6 +248,13 @@ impl<'a> Collector<'a> {
             }
             _ => {}
         }
+    }
+
+    /// Binds the targets of an assignment, from its end on.
+    fn assign(&mut self, target: &'a Expr, value: Option<&'a Expr>, assignment: TextRange) {
+        self.from = Some(assignment.end());
+        self.bind_target(target, value);
+        self.from = None;
     }
 
     fn within(&mut self, range: TextRange, is_class: bool, visit: impl FnOnce(&mut Self)) {
@@ -287,19 +320,19 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'a> {
                 self.visit_expr(&assign.value);
                 for target in &assign.targets {
                     self.visit_expr(target);
-                    self.bind_target(target, Some(&assign.value));
+                    self.assign(target, Some(&assign.value), assign.range());
                 }
             }
             Stmt::AnnAssign(assign) => {
                 if let Some(value) = &assign.value {
                     self.visit_expr(value);
-                    self.bind_target(&assign.target, Some(value));
+                    self.assign(&assign.target, Some(value), assign.range());
                 }
             }
             Stmt::AugAssign(assign) => {
                 self.visit_expr(&assign.value);
                 self.visit_expr(&assign.target);
-                self.bind_target(&assign.target, None);
+                self.assign(&assign.target, None, assign.range());
             }
             Stmt::For(node) => {
                 self.visit_expr(&node.iter);
@@ -350,7 +383,7 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'a> {
             }),
             Expr::Named(named) => {
                 self.visit_expr(&named.value);
-                self.bind_target(&named.target, Some(&named.value));
+                self.assign(&named.target, Some(&named.value), named.range());
             }
             Expr::Call(call) => {
                 self.program.calls.push(Place { node: call, scope: self.scope, repeated: self.repeated });

@@ -5,8 +5,8 @@ use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
-use super::dynamic_shape::COUNTING;
 use super::program::{Bound, Program};
+use super::static_parameters::COUNTING;
 
 declare_rule! {
     /// ## What it does

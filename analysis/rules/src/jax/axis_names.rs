@@ -1,0 +1,62 @@
+//! Collective operations over an axis that is not bound: `lax.pmean(x, "batch")` without `axis_name="batch"`.
+
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::Ranged;
+
+use super::evaluate::{Evaluator, Function};
+use super::transformed;
+use ag_index::callbacks::argument;
+
+/// The operations, and the position of the name of the axis.
+const COLLECTIVE: &[(&str, usize)] = &[
+    ("all_gather", 1),
+    ("all_to_all", 1),
+    ("axis_index", 0),
+    ("pmax", 1),
+    ("pmean", 1),
+    ("pmin", 1),
+    ("ppermute", 1),
+    ("psum", 1),
+    ("psum_scatter", 1),
+];
+
+/// The collective operations in functions that the file maps without a name, with a message. A name that the file has
+/// elsewhere may be bound there.
+pub(super) fn unbound<'a>(evaluator: &Evaluator<'_, 'a>) -> Vec<(&'a ast::ExprCall, String)> {
+    let (ctx, program) = (evaluator.ctx, evaluator.program);
+    let mut collectives = Vec::new();
+    for place in &program.calls {
+        let Some(name) = ctx.resolve(&place.node.func) else { continue };
+        let function = name.strip_prefix("jax.lax.").unwrap_or_default();
+        let Some((_, position)) = COLLECTIVE.iter().find(|(known, _)| *known == function) else { continue };
+        if let Some(Expr::StringLiteral(axis)) = argument(place.node, *position, "axis_name") {
+            collectives.push((place.node, axis.value.to_str(), function.to_owned()));
+        }
+    }
+    if collectives.is_empty() {
+        return Vec::new();
+    }
+    let mapped: Vec<_> = transformed::all(ctx, program)
+        .into_iter()
+        .filter(|it| matches!(it.name.as_str(), "vmap" | "pmap") && it.keyword("axis_name").is_none())
+        .filter_map(|it| evaluator.function(it.scope, it.function()?))
+        .map(|function| match function {
+            Function::Def(def) => def.range(),
+            Function::Lambda(lambda) => lambda.range(),
+        })
+        .collect();
+    let written = |axis: &str| {
+        let quoted = [format!("\"{axis}\""), format!("'{axis}'")];
+        quoted.iter().map(|text| ctx.text.matches(text.as_str()).count()).sum::<usize>()
+    };
+    let uses = |axis: &str| collectives.iter().filter(|(_, other, _)| *other == axis).count();
+    collectives
+        .iter()
+        .filter(|(call, axis, _)| {
+            mapped.iter().any(|range| range.contains_range(call.range())) && written(axis) == uses(axis)
+        })
+        .map(|(call, axis, function)| {
+            (*call, format!("`lax.{function}` is over the axis `{axis}`, which no transformation names"))
+        })
+        .collect()
+}

@@ -1,0 +1,265 @@
+//! Functions and arguments that cannot be differentiated.
+
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::Ranged;
+
+use super::super::FileContext;
+use super::super::declare::declare_rule;
+use super::abstract_value::{DType, Leaf, Value};
+use super::evaluate::{Evaluator, Function};
+use super::jit_options::integer;
+use super::program::{Bound, Program};
+use super::transformation::Fault;
+use super::transformed::{self, Transformed, is_false};
+use ag_index::callbacks::argument;
+
+declare_rule! {
+    /// ## What it does
+    /// Reports functions that `jax.grad`, `jax.value_and_grad`, `jax.jacfwd`, `jax.jacrev` and `jax.hessian` cannot
+    /// differentiate:
+    ///
+    /// - the result is no scalar, is an integer, or is a tuple without `has_aux=True`
+    /// - the argument is an integer, or there is none at the position `argnums`
+    /// - the result is that of a `lax.while_loop`, which has no derivative in reverse mode
+    ///
+    /// ## Why is this bad?
+    /// A gradient exists for real scalar results and real arguments. JAX raises at the call.
+    ///
+    /// ## Example
+    /// ```python
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// def loss(w, x):
+    ///     predicted = x @ w
+    ///     return jnp.mean(predicted ** 2), predicted
+    ///
+    /// jax.value_and_grad(loss)(jnp.ones(3), jnp.ones((2, 3)))
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import jax
+    /// import jax.numpy as jnp
+    ///
+    /// def loss(w, x):
+    ///     predicted = x @ w
+    ///     return jnp.mean(predicted ** 2), predicted
+    ///
+    /// jax.value_and_grad(loss, has_aux=True)(jnp.ones(3), jnp.ones((2, 3)))
+    /// ```
+    ///
+    /// ## What jax reports
+    /// `TypeError: Gradient only defined for scalar-output functions. Output was (…).`
+    pub(crate) static JAX_GRADIENT = {
+        code: "AG547", name: "jax-gradient",
+        summary: "a function cannot be differentiated",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Jax], fix: None,
+        check: FileWith(Program::is_of_interest, check),
+    }
+}
+
+fn check(ctx: &FileContext) {
+    let Some(program) = ctx.jax_program() else { return };
+    let evaluator = Evaluator::new(ctx, program);
+    let mut reported = Vec::new();
+    for transformed in transformed::all(ctx, program) {
+        let name = transformed.name.as_str();
+        if !matches!(name, "grad" | "value_and_grad" | "jacfwd" | "jacrev" | "hessian")
+            || reported.contains(&transformed.made.range())
+        {
+            continue;
+        }
+        let call = transformed.applied.map_or(transformed.made, |(call, _)| call);
+        if let Some(Fault { message, help, at }) = fault(&evaluator, &transformed) {
+            reported.push(transformed.made.range());
+            ctx.report(&JAX_GRADIENT, call, message).label(ctx.span(at.range()), "here").help(help).emit();
+        }
+    }
+}
+
+fn fault<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Option<Fault<'a>> {
+    let at = transformed.function()?;
+    let function = evaluator.function(transformed.scope, at);
+    let argnums = argument(transformed.made, 1, "argnums");
+    let positions: Vec<usize> = match argnums {
+        None => vec![0],
+        Some(Expr::Tuple(tuple)) => tuple.elts.iter().filter_map(position).collect(),
+        Some(other) => position(other).into_iter().collect(),
+    };
+    let arguments = transformed.arguments();
+    if let Some(last) = positions.iter().max() {
+        let available = arguments.map(<[Expr]>::len);
+        let too_few = available.is_some_and(|available| *last >= available)
+            || function.is_some_and(|function| !function.accepts_count(last + 1));
+        if too_few {
+            return Some(Fault {
+                message: format!(
+                    "`jax.{}` differentiates by argument {last}, which there is not",
+                    transformed.name
+                ),
+                help: "pass the position of an argument, counted from 0, in `argnums`",
+                at: argnums.unwrap_or(at),
+            });
+        }
+    }
+    let holomorphic = transformed.sets("holomorphic");
+    let values: Vec<Value> = match (arguments, transformed.applied) {
+        (Some(arguments), Some((_, scope))) => {
+            arguments.iter().map(|argument| evaluator.value(scope, argument)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let of_arguments = || {
+        positions.iter().find_map(|position| {
+            let (value, at) = (values.get(*position)?, arguments?.get(*position)?);
+            input(transformed, value, holomorphic).map(|(message, help)| Fault { message, help, at })
+        })
+    };
+    of_arguments().or_else(|| {
+        let function = function?;
+        if matches!(transformed.name.as_str(), "grad" | "value_and_grad")
+            && !transformed.made.arguments.keywords.iter().any(|keyword| keyword.arg.is_none())
+        {
+            let result = evaluator.call(function, values, 0);
+            if let Some((message, help)) = output(transformed, &result, holomorphic) {
+                return Some(Fault { message, help, at });
+            }
+        }
+        let reverse = transformed.name != "jacfwd" && positions == [0];
+        (reverse && returns_while(evaluator, function)).then(|| Fault {
+            message: format!("`jax.{}` cannot differentiate `lax.while_loop`", transformed.name),
+            help: "use `lax.scan`, or `lax.fori_loop` with bounds that are known while tracing",
+            at,
+        })
+    })
+}
+
+fn position(value: &Expr) -> Option<usize> {
+    usize::try_from(integer(value)?).ok()
+}
+
+/// The message and help for an argument by which a function is differentiated.
+fn input(transformed: &Transformed, value: &Value, holomorphic: bool) -> Option<(String, &'static str)> {
+    let mut leaves = Vec::new();
+    value.leaves(&mut leaves);
+    let wrong = leaves.iter().find_map(|leaf| {
+        let (dtype, _) = leaf.dtype?;
+        let fits = if holomorphic { dtype == DType::Complex64 } else { dtype.is_inexact() };
+        (!fits).then_some(dtype)
+    })?;
+    if transformed.sets("allow_int") {
+        return None;
+    }
+    let what = if holomorphic { "a complex" } else { "a floating-point" };
+    Some((
+        format!(
+            "`jax.{}` differentiates by a value of the dtype {}, and needs {what} dtype",
+            transformed.name,
+            wrong.as_str()
+        ),
+        "convert the argument with `astype`, or write `1.0` instead of `1`",
+    ))
+}
+
+/// The message and help for the result of a function.
+fn output(transformed: &Transformed, result: &Value, holomorphic: bool) -> Option<(String, &'static str)> {
+    let name = &transformed.name;
+    let result = match (transformed.keyword("has_aux"), result) {
+        (None, result) => result,
+        (Some(value), result) if is_false(value) => result,
+        (Some(Expr::BooleanLiteral(_)), Value::Tuple(elements) | Value::List(elements))
+            if elements.len() == 2 =>
+        {
+            elements.first()?
+        }
+        (Some(Expr::BooleanLiteral(_)), Value::Leaf(_) | Value::None | Value::Tuple(_) | Value::Dict(_)) => {
+            return Some((
+                format!(
+                    "`jax.{name}` with `has_aux=True` needs a pair, but the function returns {}",
+                    result.noun()
+                ),
+                "return the value and the auxiliary output: `return loss, aux`",
+            ));
+        }
+        _ => return None,
+    };
+    const SCALAR: &str = "return a scalar, such as `jnp.mean(…)`";
+    match result {
+        Value::Tuple(_) | Value::List(_) | Value::Dict(_) => Some((
+            format!("`jax.{name}` needs a scalar, but the function returns {}", result.noun()),
+            "pass `has_aux=True` if the function returns a pair of a scalar and other values",
+        )),
+        Value::None => Some((format!("`jax.{name}` needs a scalar, but the function returns None"), SCALAR)),
+        Value::Leaf(Leaf { shape: Some(shape), .. }) if !shape.is_empty() => {
+            Some((format!("`jax.{name}` needs a scalar, but the function returns {}", result.noun()), SCALAR))
+        }
+        Value::Leaf(Leaf { dtype: Some((dtype, _)), .. }) => {
+            let fits = match dtype {
+                DType::Complex64 => holomorphic,
+                other => other.is_inexact() && !holomorphic,
+            };
+            (!fits).then(|| {
+                (
+                    format!("`jax.{name}` cannot differentiate a result of the dtype {}", dtype.as_str()),
+                    "return a real floating-point scalar",
+                )
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Whether the result is that of a `lax.while_loop` that starts from the first parameter:
+///
+/// ```python
+/// def halve(x):
+///     return lax.while_loop(lambda v: v > 1.0, lambda v: v / 2, x)
+/// ```
+fn returns_while<'a>(evaluator: &Evaluator<'_, 'a>, function: Function<'a>) -> bool {
+    let (range, parameters, returned) = match function {
+        Function::Def(def) => {
+            let Some(Stmt::Return(ast::StmtReturn { value: Some(value), .. })) = def.body.last() else {
+                return false;
+            };
+            (def.range(), Some(&*def.parameters), &**value)
+        }
+        Function::Lambda(lambda) => (lambda.range(), lambda.parameters.as_deref(), &*lambda.body),
+    };
+    let Some(scope) = evaluator.program.scope_of(range) else { return false };
+    let first = parameters.and_then(|it| it.posonlyargs.iter().chain(&it.args).next());
+    let Some(first) = first.map(|it| it.parameter.name.as_str()) else { return false };
+    let (Bound::Value(Expr::Call(call)), _) = evaluator.program.value(scope, reduced(returned)) else {
+        return false;
+    };
+    evaluator.ctx.resolve(&call.func).is_some_and(|name| name == "jax.lax.while_loop")
+        && evaluator.program.bindings(scope, first).len() == 1
+        && argument(call, 2, "init_val").is_some_and(|init| depends_on(init, first))
+}
+
+/// The array whose sum or mean an expression is.
+fn reduced(expression: &Expr) -> &Expr {
+    match expression {
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(method) if matches!(method.attr.as_str(), "sum" | "mean") => {
+                match call.arguments.args.first() {
+                    Some(array) => array,
+                    None => &method.value,
+                }
+            }
+            _ => expression,
+        },
+        _ => expression,
+    }
+}
+
+/// Whether the value changes with that of the name: `x`, `x * 2`.
+fn depends_on(expression: &Expr, name: &str) -> bool {
+    match expression {
+        Expr::Name(it) => it.id == name,
+        Expr::BinOp(operation) => depends_on(&operation.left, name) || depends_on(&operation.right, name),
+        Expr::UnaryOp(operation) => depends_on(&operation.operand, name),
+        _ => false,
+    }
+}

@@ -1,0 +1,132 @@
+//! The calls of JAX's transformations, and the calls of what they return: `jax.vmap(f, in_axes=0)(x)`.
+
+use ruff_python_ast::{self as ast, Expr, Stmt};
+
+use super::super::FileContext;
+use super::program::{Bound, Program, ScopeId};
+
+/// The transformations that are checked.
+const TRANSFORMATIONS: [&str; 16] = [
+    "checkpoint",
+    "eval_shape",
+    "grad",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jit",
+    "jvp",
+    "linearize",
+    "make_jaxpr",
+    "pmap",
+    "remat",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+    "linear_transpose",
+];
+
+/// `jax.vmap(f, in_axes=0)`, and the arguments that its result is called with.
+pub(super) struct Transformed<'a> {
+    /// Without `jax.`
+    pub name: String,
+    pub made: &'a ast::ExprCall,
+    pub scope: ScopeId,
+    /// The call of the result, with its scope.
+    pub applied: Option<(&'a ast::ExprCall, ScopeId)>,
+}
+
+impl<'a> Transformed<'a> {
+    pub(super) fn function(&self) -> Option<&'a Expr> {
+        self.made.arguments.args.first()
+    }
+
+    pub(super) fn keyword(&self, name: &str) -> Option<&'a Expr> {
+        self.made.arguments.find_keyword(name).map(|keyword| &keyword.value)
+    }
+
+    /// Whether a keyword is given, and not as `False` or `None`.
+    pub(super) fn sets(&self, name: &str) -> bool {
+        self.keyword(name).is_some_and(|value| !is_false(value))
+            || self.made.arguments.keywords.iter().any(|keyword| keyword.arg.is_none())
+    }
+
+    /// The positional arguments of the call; `None` if they are not all written out.
+    pub(super) fn arguments(&self) -> Option<&'a [Expr]> {
+        let (call, _) = self.applied?;
+        let arguments = &call.arguments.args;
+        (!arguments.iter().any(Expr::is_starred_expr)).then_some(arguments)
+    }
+}
+
+pub(super) fn is_false(value: &Expr) -> bool {
+    value.is_none_literal_expr() || value.as_boolean_literal_expr().is_some_and(|literal| !literal.value)
+}
+
+/// The calls of transformations in a file, each with every call of its result.
+pub(super) fn all<'a>(ctx: &FileContext<'a>, program: &Program<'a>) -> Vec<Transformed<'a>> {
+    let mut found = Vec::new();
+    for place in &program.calls {
+        let call = place.node;
+        if let Some(name) = name(ctx, call) {
+            found.push(Transformed { name, made: call, scope: place.scope, applied: None });
+            continue;
+        }
+        let (Bound::Value(Expr::Call(made)), scope) = program.value(place.scope, &call.func) else {
+            continue;
+        };
+        if let Some((name, made, scope)) = innermost(ctx, program, made, scope) {
+            found.push(Transformed { name, made, scope, applied: Some((call, place.scope)) });
+        }
+    }
+    found
+}
+
+/// The transformation, without the `jax.jit` around it.
+fn innermost<'a>(
+    ctx: &FileContext<'a>,
+    program: &Program<'a>,
+    made: &'a ast::ExprCall,
+    scope: ScopeId,
+) -> Option<(String, &'a ast::ExprCall, ScopeId)> {
+    let name = name(ctx, made)?;
+    if name == "jit"
+        && let [inner] = &*made.arguments.args
+        && made.arguments.keywords.is_empty()
+        && let (Bound::Value(Expr::Call(inner)), scope) = program.value(scope, inner)
+        && let Some(name) = self::name(ctx, inner)
+    {
+        return Some((name, inner, scope));
+    }
+    Some((name, made, scope))
+}
+
+/// The name of a transformation that is called, without `jax.`.
+fn name(ctx: &FileContext, call: &ast::ExprCall) -> Option<String> {
+    let name = ctx.resolve(&call.func)?;
+    let name = name.strip_prefix("jax.")?;
+    TRANSFORMATIONS.contains(&name).then(|| name.to_owned())
+}
+
+/// Whether calling the function returns a generator.
+pub(super) fn is_generator(def: &ast::StmtFunctionDef) -> bool {
+    use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+    struct Yields(bool);
+    impl<'a> SourceOrderVisitor<'a> for Yields {
+        fn visit_stmt(&mut self, statement: &'a Stmt) {
+            if !matches!(statement, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
+                source_order::walk_stmt(self, statement);
+            }
+        }
+
+        fn visit_expr(&mut self, expression: &'a Expr) {
+            match expression {
+                Expr::Yield(_) | Expr::YieldFrom(_) => self.0 = true,
+                Expr::Lambda(_) => {}
+                _ => source_order::walk_expr(self, expression),
+            }
+        }
+    }
+    let mut yields = Yields(false);
+    yields.visit_body(&def.body);
+    yields.0
+}
