@@ -183,6 +183,19 @@ impl Value {
         complete
     }
 
+    /// A tree of this structure with unknown leaves.
+    pub(super) fn structure(&self) -> Self {
+        match self {
+            Self::Tuple(elements) => Self::Tuple(elements.iter().map(Self::structure).collect()),
+            Self::List(elements) => Self::List(elements.iter().map(Self::structure).collect()),
+            Self::Dict(items) => {
+                Self::Dict(items.iter().map(|(key, item)| (key.clone(), item.structure())).collect())
+            }
+            Self::None => Self::None,
+            Self::Leaf(_) | Self::Other | Self::Unknown => Self::Unknown,
+        }
+    }
+
     /// A value that is certainly no function.
     pub(super) fn is_no_function(&self) -> bool {
         matches!(self, Self::Leaf(_) | Self::None | Self::Tuple(_) | Self::List(_) | Self::Dict(_))

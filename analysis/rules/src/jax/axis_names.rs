@@ -36,7 +36,7 @@ pub(super) fn unbound<'a>(evaluator: &Evaluator<'_, 'a>) -> Vec<(&'a ast::ExprCa
     if collectives.is_empty() {
         return Vec::new();
     }
-    let mapped: Vec<_> = transformed::all(ctx, program)
+    let mut mapped: Vec<_> = transformed::all(ctx, program)
         .into_iter()
         .filter(|it| matches!(it.name.as_str(), "vmap" | "pmap") && it.keyword("axis_name").is_none())
         .filter_map(|it| evaluator.function(it.scope, it.function()?))
@@ -45,6 +45,13 @@ pub(super) fn unbound<'a>(evaluator: &Evaluator<'_, 'a>) -> Vec<(&'a ast::ExprCa
             Function::Lambda(lambda) => lambda.range(),
         })
         .collect();
+    let is_mapping = |decorator: &ast::Decorator| {
+        ctx.resolve(&decorator.expression)
+            .is_some_and(|name| matches!(name.as_str(), "jax.vmap" | "jax.pmap"))
+    };
+    let decorated =
+        program.functions.iter().filter(|(def, _)| def.decorator_list.last().is_some_and(is_mapping));
+    mapped.extend(decorated.map(|(def, _)| def.range()));
     let written = |axis: &str| {
         let quoted = [format!("\"{axis}\""), format!("'{axis}'")];
         quoted.iter().map(|text| ctx.text.matches(text.as_str()).count()).sum::<usize>()

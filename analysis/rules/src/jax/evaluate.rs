@@ -1,8 +1,11 @@
 //! Evaluates functions of the file on abstract values: the results that `lax.scan` receives from its body.
 //! [`super::library_results`] has the functions of JAX.
 
+use std::cell::{OnceCell, RefCell};
+
+use ag_index::callbacks::argument;
 use ruff_python_ast::{self as ast, Expr, Operator, Stmt};
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashMap;
 
 use super::super::FileContext;
@@ -17,6 +20,10 @@ pub(super) struct Evaluator<'c, 'a> {
     pub program: &'c Program<'a>,
     /// With `jax_enable_x64` the default dtypes have 64 bits.
     pub wide: bool,
+    /// The calls of each function of the file.
+    calls: OnceCell<FxHashMap<TextRange, Vec<(&'a ast::ExprCall, ScopeId)>>>,
+    /// The values of parameters; `Unknown` while one is computed.
+    parameters: RefCell<FxHashMap<TextRange, Value>>,
 }
 
 /// A function: a `def` or a lambda, with the scope of its body.
@@ -63,7 +70,13 @@ pub(super) type Environment<'a> = FxHashMap<&'a str, Value>;
 
 impl<'c, 'a> Evaluator<'c, 'a> {
     pub(super) fn new(ctx: &'c FileContext<'a>, program: &'c Program<'a>) -> Self {
-        Self { ctx, program, wide: ctx.text.contains("x64") }
+        Self {
+            ctx,
+            program,
+            wide: ctx.text.contains("x64"),
+            calls: OnceCell::new(),
+            parameters: RefCell::default(),
+        }
     }
 
     /// The function that an expression refers to. One with a decorator that is not known may be anything.
@@ -89,6 +102,16 @@ impl<'c, 'a> Evaluator<'c, 'a> {
             other => self.keeps_function(other),
         };
         !def.is_async && def.decorator_list.iter().all(keeps)
+    }
+
+    /// Whether calls of it return what its body returns. Its derivative may be another one.
+    fn returns_as_written(&self, def: &ast::StmtFunctionDef) -> bool {
+        let custom = |decorator: &ast::Decorator| {
+            self.ctx
+                .resolve(&decorator.expression)
+                .is_some_and(|name| matches!(name.as_str(), "jax.custom_vjp" | "jax.custom_jvp"))
+        };
+        self.is_plain(def) || !def.is_async && def.decorator_list.len() == 1 && custom(&def.decorator_list[0])
     }
 
     /// `jax.jit`, `jax.checkpoint`
@@ -123,6 +146,51 @@ impl<'c, 'a> Evaluator<'c, 'a> {
             Function::Lambda(lambda) => frame.value(&lambda.body, &environment),
             Function::Def(def) => frame.body(&def.body, environment),
         }
+    }
+
+    /// What the calls of a function in this file pass for a parameter, if all pass the same.
+    fn parameter(&self, owner: ScopeId, parameter: TextRange, depth: usize) -> Value {
+        if let Some(known) = self.parameters.borrow().get(&parameter) {
+            return known.clone();
+        }
+        self.parameters.borrow_mut().insert(parameter, Value::Unknown);
+        let value = self.passed(owner, parameter, depth).unwrap_or(Value::Unknown);
+        self.parameters.borrow_mut().insert(parameter, value.clone());
+        value
+    }
+
+    fn passed(&self, owner: ScopeId, parameter: TextRange, depth: usize) -> Option<Value> {
+        let range = self.program.range(owner);
+        let (def, _) = self.program.functions.iter().find(|(def, _)| def.range() == range)?;
+        let mut positional = def.parameters.posonlyargs.iter().chain(&def.parameters.args);
+        let position = positional.position(|it| it.parameter.name.range() == parameter)?;
+        let name = &def.parameters.iter_non_variadic_params().nth(position)?.parameter.name;
+        let sites = self.calls.get_or_init(|| self.calls_of_functions()).get(&range)?;
+        if sites.len() > 4 {
+            return None;
+        }
+        let values = sites.iter().map(|(call, scope)| {
+            let arguments = &call.arguments;
+            if arguments.keywords.iter().any(|keyword| keyword.arg.is_none()) {
+                return Value::Unknown;
+            }
+            let Some(passed) = argument(call, position, name) else { return Value::Unknown };
+            let frame = Frame { evaluator: self, scope: *scope, depth: depth + 1 };
+            frame.value(passed, &Environment::default())
+        });
+        values.reduce(|one, other| if one == other { one } else { Value::Unknown })
+    }
+
+    fn calls_of_functions(&self) -> FxHashMap<TextRange, Vec<(&'a ast::ExprCall, ScopeId)>> {
+        let mut calls: FxHashMap<TextRange, Vec<_>> = FxHashMap::default();
+        for place in &self.program.calls {
+            if place.node.func.is_name_expr()
+                && let Some(Function::Def(def)) = self.function(place.scope, &place.node.func)
+            {
+                calls.entry(def.range()).or_default().push((place.node, place.scope));
+            }
+        }
+        calls
     }
 
     /// The value of an expression of a scope, outside of any call.
@@ -281,13 +349,19 @@ impl<'a> Frame<'_, '_, 'a> {
         if self.depth > DEEPEST {
             return Value::Unknown;
         }
-        match self.evaluator.program.lookup(self.scope, &name.id, name.range().start()) {
-            Some((Bound::Value(value), owner)) => {
+        let Some((binding, owner)) =
+            self.evaluator.program.binding(self.scope, &name.id, name.range().start())
+        else {
+            return Value::Unknown;
+        };
+        match binding.bound {
+            Bound::Value(value) => {
                 let frame = Frame { evaluator: self.evaluator, scope: owner, depth: self.depth + 1 };
                 frame.value(value, &Environment::default())
             }
-            Some((Bound::Function(_) | Bound::Class(_), _)) => Value::Other,
-            _ => Value::Unknown,
+            Bound::Function(_) | Bound::Class(_) => Value::Other,
+            Bound::Count => Value::array(Some(DType::Int32), true, Some(Vec::new())),
+            Bound::Other => self.evaluator.parameter(owner, binding.range, self.depth),
         }
     }
 
@@ -328,11 +402,20 @@ impl<'a> Frame<'_, '_, 'a> {
         if let Expr::Attribute(method) = &*call.func {
             return self.method(method, call, environment);
         }
+        // `jax.grad(loss)(params)` has the structure of the parameters.
+        if let Expr::Call(made) = &*call.func
+            && ctx.resolve(&made.func).is_some_and(|name| name == "jax.grad")
+            && made.arguments.args.len() == 1
+            && made.arguments.keywords.is_empty()
+        {
+            let first = call.arguments.args.first().filter(|argument| !argument.is_starred_expr());
+            return first.map_or(Value::Unknown, |first| self.value(first, environment).structure());
+        }
         let Some(name) = call.func.as_name_expr() else { return Value::Unknown };
         let known = environment.contains_key(name.id.as_str());
         let number = |dtype| Value::array(Some(dtype), true, Some(Vec::new()));
         match self.evaluator.program.lookup(self.scope, &name.id, name.range().start()) {
-            Some((Bound::Function(def), _)) if !known && self.evaluator.is_plain(def) => {
+            Some((Bound::Function(def), _)) if !known && self.evaluator.returns_as_written(def) => {
                 let simple = call.arguments.keywords.is_empty();
                 match self.elements(&call.arguments.args, environment).filter(|_| simple) {
                     Some(arguments) => self.evaluator.call(Function::Def(def), arguments, self.depth + 1),

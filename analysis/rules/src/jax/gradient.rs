@@ -1,14 +1,15 @@
 //! Functions and arguments that cannot be differentiated.
 
-use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Leaf, Value};
-use super::evaluate::{Evaluator, Function};
+use super::evaluate::Evaluator;
 use super::jit_options::integer;
-use super::program::{Bound, Program};
+use super::program::Program;
+use super::reverse_mode;
 use super::transformation::Fault;
 use super::transformed::{self, Transformed, is_false};
 use ag_index::callbacks::argument;
@@ -128,7 +129,7 @@ fn fault<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Op
             }
         }
         let reverse = transformed.name != "jacfwd" && positions == [0];
-        (reverse && returns_while(evaluator, function)).then(|| Fault {
+        (reverse && reverse_mode::returns_while(evaluator, function)).then(|| Fault {
             message: format!("`jax.{}` cannot differentiate `lax.while_loop`", transformed.name),
             help: "use `lax.scan`, or `lax.fori_loop` with bounds that are known while tracing",
             at,
@@ -208,58 +209,5 @@ fn output(transformed: &Transformed, result: &Value, holomorphic: bool) -> Optio
             })
         }
         _ => None,
-    }
-}
-
-/// Whether the result is that of a `lax.while_loop` that starts from the first parameter:
-///
-/// ```python
-/// def halve(x):
-///     return lax.while_loop(lambda v: v > 1.0, lambda v: v / 2, x)
-/// ```
-fn returns_while<'a>(evaluator: &Evaluator<'_, 'a>, function: Function<'a>) -> bool {
-    let (range, parameters, returned) = match function {
-        Function::Def(def) => {
-            let Some(Stmt::Return(ast::StmtReturn { value: Some(value), .. })) = def.body.last() else {
-                return false;
-            };
-            (def.range(), Some(&*def.parameters), &**value)
-        }
-        Function::Lambda(lambda) => (lambda.range(), lambda.parameters.as_deref(), &*lambda.body),
-    };
-    let Some(scope) = evaluator.program.scope_of(range) else { return false };
-    let first = parameters.and_then(|it| it.posonlyargs.iter().chain(&it.args).next());
-    let Some(first) = first.map(|it| it.parameter.name.as_str()) else { return false };
-    let (Bound::Value(Expr::Call(call)), _) = evaluator.program.value(scope, reduced(returned)) else {
-        return false;
-    };
-    evaluator.ctx.resolve(&call.func).is_some_and(|name| name == "jax.lax.while_loop")
-        && evaluator.program.bindings(scope, first).len() == 1
-        && argument(call, 2, "init_val").is_some_and(|init| depends_on(init, first))
-}
-
-/// The array whose sum or mean an expression is.
-fn reduced(expression: &Expr) -> &Expr {
-    match expression {
-        Expr::Call(call) => match &*call.func {
-            Expr::Attribute(method) if matches!(method.attr.as_str(), "sum" | "mean") => {
-                match call.arguments.args.first() {
-                    Some(array) => array,
-                    None => &method.value,
-                }
-            }
-            _ => expression,
-        },
-        _ => expression,
-    }
-}
-
-/// Whether the value changes with that of the name: `x`, `x * 2`.
-fn depends_on(expression: &Expr, name: &str) -> bool {
-    match expression {
-        Expr::Name(it) => it.id == name,
-        Expr::BinOp(operation) => depends_on(&operation.left, name) || depends_on(&operation.right, name),
-        Expr::UnaryOp(operation) => depends_on(&operation.operand, name),
-        _ => false,
     }
 }

@@ -220,6 +220,15 @@ impl<'a> Frame<'_, '_, 'a> {
                 let shape = lengths.filter(|_| plain).map(|lengths| vec![lengths.iter().sum()]);
                 Value::Leaf(Leaf { dtype, shape })
             }
+            ("jax.tree", "map") | ("jax.tree_util" | "jax", "tree_map")
+                if call.arguments.keywords.is_empty() =>
+            {
+                value_at(1, "tree").map_or(Value::Unknown, |tree| tree.structure())
+            }
+            ("jax.random", "randint") => {
+                let shape = given(1, "shape").and_then(|shape| self.shape(shape, environment));
+                Value::Leaf(Leaf { dtype: typed(4, Some((DType::Int32, false))), shape })
+            }
             ("jax.random", "normal" | "uniform") => {
                 let shape = match given(1, "shape") {
                     Some(shape) => self.shape(shape, environment),

@@ -24,6 +24,7 @@ mod library_results;
 pub(super) mod loops;
 pub(super) mod numpy;
 pub(super) mod program;
+mod reverse_mode;
 pub(super) mod stale_value;
 pub(super) mod static_argument;
 mod static_parameters;
@@ -184,7 +185,11 @@ fn outlives(ctx: &FunctionContext, place: &Expr, content: bool) -> bool {
     let scope = ctx.flow.scope();
     let starts_trace = ctx.root().is_some();
     match place {
-        Expr::Name(name) if content => starts_trace && !scope.is_local(&name.id),
+        // A container of the module is shared with what runs after the trace, wherever it is written.
+        Expr::Name(name) if content => {
+            let of_module = !ctx.path.qualname.contains('.') && ctx.stage.mode == RootKind::JaxJit;
+            !scope.is_local(&name.id) && (starts_trace || of_module)
+        }
         Expr::Name(name) => {
             scope.globals.contains(&name.id) || starts_trace && scope.nonlocals.contains(&name.id)
         }

@@ -1,17 +1,18 @@
 //! NumPy functions on tracers.
 
-use ruff_python_ast::Expr;
+use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{is_created_before_tracing, is_tensor};
-use super::{snippet, value_severity};
+use super::{kinds, snippet, value_severity};
 use ag_db::diagnostic::{Applicability, Edit};
+use ag_index::facts::Alternative;
 
 declare_rule! {
     /// ## What it does
-    /// Reports NumPy functions called with a traced array.
+    /// Reports NumPy functions called with a traced array, and arrays of NumPy that are indexed by one.
     ///
     /// ## Why is this bad?
     /// NumPy computes immediately and needs the values. A tracer has none, so tracing raises. (Some NumPy
@@ -143,6 +144,9 @@ const CONVERTING: &[&str] = &[
 
 fn check(ctx: &FunctionContext) {
     for expression in ctx.expressions() {
+        if let Expr::Subscript(subscript) = expression {
+            check_index(ctx, expression, subscript);
+        }
         let Expr::Call(call) = expression else { continue };
         let Some(name) = ctx.resolve(&call.func) else { continue };
         let Some(function) = name.strip_prefix("numpy.") else { continue };
@@ -174,4 +178,41 @@ fn check(ctx: &FunctionContext) {
             None => report.help(format!("use `jax.numpy.{function}`")).emit(),
         }
     }
+}
+
+/// `np.eye(10)[labels]`: NumPy needs the values of an index.
+fn check_index<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr, subscript: &'a ast::ExprSubscript) {
+    let array = &*subscript.value;
+    let made = array.as_call_expr().and_then(|call| ctx.resolve(&call.func));
+    let is_numpy = match made {
+        Some(name) => name.starts_with("numpy.") && kinds::makes_array(&name),
+        None => {
+            let fact = ctx.fact(array);
+            let is_array = |alternative: &Alternative| {
+                matches!(alternative, Alternative::Instance { module: Some(module), class }
+                    if module.starts_with("numpy") && class == "ndarray")
+            };
+            !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_array)
+        }
+    };
+    let parts = match &*subscript.slice {
+        Expr::Tuple(tuple) => tuple.elts.as_slice(),
+        other => std::slice::from_ref(other),
+    };
+    let Some(index) = parts.iter().find(|part| is_tensor(ctx, part)).filter(|_| is_numpy) else { return };
+    if !subscript.ctx.is_load() || is_created_before_tracing(ctx, index) {
+        return;
+    }
+    ctx.report(
+        &JAX_NUMPY,
+        expression,
+        format!(
+            "an array of NumPy is indexed by `{}`, which is traced and has no value yet",
+            snippet(ctx, index)
+        ),
+    )
+    .severity(value_severity(ctx, index))
+    .why(ctx.why(index))
+    .help("convert it: `jnp.asarray(values)[i]`")
+    .emit();
 }

@@ -10,7 +10,7 @@ use super::super::FileContext;
 use ag_index::index::FileIndex;
 
 /// The module, a function, a class or a lambda, in source order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ScopeId(usize);
 
 const MODULE: ScopeId = ScopeId(0);
@@ -55,6 +55,8 @@ pub(crate) enum Bound<'a> {
     Value(&'a Expr),
     Function(&'a ast::StmtFunctionDef),
     Class(&'a ast::StmtClassDef),
+    /// `for i in range(n)`
+    Count,
     Other,
 }
 
@@ -168,6 +170,16 @@ impl<'a> Program<'a> {
 
     /// What a name is certainly bound to where it is read, and the scope that binds it.
     pub(super) fn lookup(&self, scope: ScopeId, name: &str, at: TextSize) -> Option<(Bound<'a>, ScopeId)> {
+        self.binding(scope, name, at).map(|(binding, owner)| (binding.bound, owner))
+    }
+
+    /// The binding that certainly reaches a use.
+    pub(super) fn binding(
+        &self,
+        scope: ScopeId,
+        name: &str,
+        at: TextSize,
+    ) -> Option<(&Binding<'a>, ScopeId)> {
         let owner = self.owner(scope, name)?;
         let bindings = self.bindings(owner, name);
         let found = match bindings {
@@ -183,7 +195,7 @@ impl<'a> Program<'a> {
                 (stable && !changes_in_loop).then_some(last)
             }
         };
-        found.filter(|binding| binding.by == owner).map(|binding| (binding.bound, owner))
+        found.filter(|binding| binding.by == owner).map(|binding| (binding, owner))
     }
 
     /// The value of an expression: a name is followed to what it is bound to.
@@ -337,7 +349,12 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'a> {
             Stmt::For(node) => {
                 self.visit_expr(&node.iter);
                 self.conditionally(Some(node.range()), |inner| {
-                    inner.bind_target(&node.target, None);
+                    match &*node.target {
+                        Expr::Name(name) if is_range(&node.iter) => {
+                            inner.bind(&name.id, name.range(), Bound::Count);
+                        }
+                        target => inner.bind_target(target, None),
+                    }
                     inner.visit_body(&node.body);
                 });
                 self.conditionally(None, |inner| inner.visit_body(&node.orelse));
@@ -405,6 +422,12 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'a> {
             _ => source_order::walk_expr(self, expression),
         }
     }
+}
+
+/// `range(n)`
+fn is_range(iterable: &Expr) -> bool {
+    let function = iterable.as_call_expr().and_then(|call| call.func.as_name_expr());
+    function.is_some_and(|name| name.id.as_str() == "range")
 }
 
 /// The targets of a comprehension.

@@ -1,0 +1,148 @@
+//! Results of `lax.while_loop` that depend on the argument of `jax.grad`: the loop has no derivative in reverse mode.
+
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::Ranged;
+use rustc_hash::FxHashMap;
+
+use super::abstract_value::Value;
+use super::evaluate::{Evaluator, Function};
+use super::program::{Bound, ScopeId};
+use ag_index::callbacks::argument;
+
+/// How deep calls and names are followed.
+const DEEPEST: usize = 20;
+
+/// How a value depends on the argument by which a function is differentiated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Dependence {
+    /// Not, or not certainly.
+    None,
+    Smooth,
+    /// Through a `while_loop`.
+    Loop,
+}
+
+/// Whether the result of a function certainly is that of a `lax.while_loop` that depends on the first parameter:
+///
+/// ```python
+/// def halve(x):
+///     return lax.while_loop(lambda v: v > 1.0, lambda v: v / 2, x)
+/// ```
+pub(super) fn returns_while<'a>(evaluator: &Evaluator<'_, 'a>, function: Function<'a>) -> bool {
+    Flow { evaluator }.result(function, &[Dependence::Smooth], &Parameters::default(), DEEPEST)
+        == Dependence::Loop
+}
+
+/// The parameters of the functions that are followed.
+type Parameters<'a> = FxHashMap<(ScopeId, &'a str), Dependence>;
+
+struct Flow<'e, 'c, 'a> {
+    evaluator: &'e Evaluator<'c, 'a>,
+}
+
+impl<'a> Flow<'_, '_, 'a> {
+    /// `known` has the parameters of the functions around it, too.
+    fn result(
+        &self,
+        function: Function<'a>,
+        arguments: &[Dependence],
+        known: &Parameters<'a>,
+        depth: usize,
+    ) -> Dependence {
+        let (range, parameters, returned) = match function {
+            Function::Def(def) => {
+                let Some(Stmt::Return(ast::StmtReturn { value: Some(value), .. })) = def.body.last() else {
+                    return Dependence::None;
+                };
+                (def.range(), Some(&*def.parameters), &**value)
+            }
+            Function::Lambda(lambda) => (lambda.range(), lambda.parameters.as_deref(), &*lambda.body),
+        };
+        let Some(scope) = self.evaluator.program.scope_of(range) else { return Dependence::None };
+        let positional = parameters.into_iter().flat_map(|it| it.posonlyargs.iter().chain(&it.args));
+        let mut known = known.clone();
+        for (parameter, dependence) in positional.zip(arguments) {
+            let name = parameter.parameter.name.as_str();
+            if self.evaluator.program.bindings(scope, name).len() == 1 {
+                known.insert((scope, name), *dependence);
+            }
+        }
+        self.of(returned, scope, &known, depth)
+    }
+
+    fn of(&self, expression: &'a Expr, scope: ScopeId, known: &Parameters<'a>, depth: usize) -> Dependence {
+        let Some(depth) = depth.checked_sub(1) else { return Dependence::None };
+        let of = |expression: &'a Expr| self.of(expression, scope, known, depth);
+        match expression {
+            Expr::Name(name) => {
+                let Some(owner) = self.evaluator.program.owner(scope, &name.id) else {
+                    return Dependence::None;
+                };
+                if let Some(dependence) = known.get(&(owner, name.id.as_str())) {
+                    return *dependence;
+                }
+                match self.evaluator.program.lookup(scope, &name.id, name.range().start()) {
+                    Some((Bound::Value(value), owner)) => self.of(value, owner, known, depth),
+                    _ => Dependence::None,
+                }
+            }
+            Expr::BinOp(operation) => of(&operation.left).max(of(&operation.right)),
+            Expr::UnaryOp(operation) => of(&operation.operand),
+            Expr::Call(call) => self.of_call(call, scope, known, depth),
+            _ => Dependence::None,
+        }
+    }
+
+    fn of_call(
+        &self,
+        call: &'a ast::ExprCall,
+        scope: ScopeId,
+        known: &Parameters<'a>,
+        depth: usize,
+    ) -> Dependence {
+        let of = |expression: &'a Expr| self.of(expression, scope, known, depth);
+        let all = || call.arguments.args.iter().map(of).max().unwrap_or(Dependence::None);
+        if let Some(name) = self.evaluator.ctx.resolve(&call.func) {
+            let (module, function) = name.rsplit_once('.').unwrap_or_default();
+            return match (module, function) {
+                ("jax.lax", "while_loop") => {
+                    let init = argument(call, 2, "init_val");
+                    let starts = init.map_or(Dependence::None, of);
+                    let is_integer = init.is_some_and(|init| {
+                        let value = self.evaluator.value(scope, init);
+                        matches!(&value, Value::Leaf(leaf) if leaf.dtype.is_some_and(|(it, _)| !it.is_inexact()))
+                    });
+                    // The body reads variables from outside.
+                    let body =
+                        argument(call, 1, "body_fun").and_then(|it| self.evaluator.function(scope, it));
+                    let reads = body.map_or(Dependence::None, |body| self.result(body, &[], known, depth));
+                    let depends = starts.max(reads);
+                    if depends > Dependence::None && !is_integer {
+                        Dependence::Loop
+                    } else {
+                        Dependence::None
+                    }
+                }
+                (
+                    "jax.numpy",
+                    "sum" | "mean" | "exp" | "log" | "sin" | "cos" | "tanh" | "sqrt" | "square" | "dot"
+                    | "matmul" | "abs" | "add" | "multiply" | "subtract" | "divide",
+                ) => all(),
+                _ => Dependence::None,
+            };
+        }
+        match &*call.func {
+            Expr::Attribute(method) if matches!(method.attr.as_str(), "sum" | "mean" | "dot" | "reshape") => {
+                of(&method.value)
+            }
+            Expr::Name(_) => match self.evaluator.function(scope, &call.func) {
+                Some(function) if call.arguments.keywords.is_empty() => {
+                    let arguments: Vec<Dependence> = call.arguments.args.iter().map(of).collect();
+                    self.result(function, &arguments, known, depth)
+                }
+                _ => Dependence::None,
+            },
+            _ => Dependence::None,
+        }
+    }
+}
