@@ -121,6 +121,13 @@ impl<'a> SourceOrderVisitor<'a> for Uses<'_, 'a> {
                         Expr::Subscript(item) if self.tensors.contains(&item.value) => {
                             self.report(target, &item.value, "does not support item assignment");
                         }
+                        Expr::Attribute(attribute)
+                            if matches!(attribute.attr.as_str(), "shape" | "dtype" | "sparse" | "ragged")
+                                && self.tensors.contains(&attribute.value) =>
+                        {
+                            let what = format!("has an immutable attribute `{}`", attribute.attr);
+                            self.report(target, &attribute.value, &what);
+                        }
                         _ => {}
                     }
                 }
