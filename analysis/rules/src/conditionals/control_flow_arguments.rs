@@ -1,6 +1,6 @@
 //! Arguments of `tf.cond`, `tf.case`, `tf.switch_case` and `tf.while_loop` that TensorFlow rejects.
 
-use ruff_python_ast::{self as ast, Expr, Number};
+use ruff_python_ast::{self as ast, Expr, Number, Stmt};
 use ruff_text_size::Ranged;
 
 use super::values::Value;
@@ -101,10 +101,38 @@ fn cond(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
     if fault.is_some() {
         return fault;
     }
+    if let [Some(main), Some(orelse)] = branches
+        && let (Some(first), Some(second)) = (results_of(ctx, main), results_of(ctx, orelse))
+        && first != second
+    {
+        return Some(format!("the results of `true_fn` and `false_fn` differ: {first} and {second} values"));
+    }
     let [Some(Expr::Lambda(main)), Some(Expr::Lambda(orelse))] = branches else { return None };
     let difference =
         difference(&Value::of_expression(ctx, &main.body), &Value::of_expression(ctx, &orelse.body))?;
     Some(format!("the results of `true_fn` and `false_fn` differ: {difference}"))
+}
+
+/// The number of values that a function returns which is defined in this one.
+fn results_of(ctx: &FunctionContext, function: &Expr) -> Option<usize> {
+    let name = function.as_name_expr()?;
+    let mut defs =
+        ag_syntax::statements::of_function(ctx.def()).into_iter().filter_map(Stmt::as_function_def_stmt);
+    let def = defs.find(|def| def.name.id == name.id)?;
+    let mut returns = ag_syntax::statements::of_function(def).into_iter().filter_map(Stmt::as_return_stmt);
+    let (Some(only), None, None) = (returns.next(), returns.next(), defs.find(|def| def.name.id == name.id))
+    else {
+        return None;
+    };
+    match only.value.as_deref()? {
+        Expr::Tuple(tuple) if !tuple.iter().any(Expr::is_starred_expr) => Some(tuple.len()),
+        // Tuples support `+` and `*` only.
+        Expr::BinOp(operation) if !matches!(operation.op, ast::Operator::Add | ast::Operator::Mult) => {
+            Some(1)
+        }
+        Expr::UnaryOp(_) | Expr::Compare(_) => Some(1),
+        _ => None,
+    }
 }
 
 /// How two values that must be alike certainly differ.

@@ -87,7 +87,24 @@ pub(super) fn result(class: &str, rank: Option<usize>, options: &str) -> Option<
         "LSTM" | "GRU" | "SimpleRNN" if has("return_sequences=True") => Some(3),
         class if class.starts_with("Global") && !has("keepdims") => Some(2),
         "Embedding" => rank.map(|rank| rank + 1),
-        "Dense" | "Dropout" | "Activation" | "ReLU" | "LeakyReLU" | "BatchNormalization"
+        class if class.starts_with("SpatialDropout") => rank,
+        "Rescaling"
+        | "GaussianNoise"
+        | "GaussianDropout"
+        | "AlphaDropout"
+        | "ELU"
+        | "PReLU"
+        | "Softmax"
+        | "GroupNormalization"
+        | "UnitNormalization"
+        | "ActivityRegularization"
+        | "Masking"
+        | "Dense"
+        | "Dropout"
+        | "Activation"
+        | "ReLU"
+        | "LeakyReLU"
+        | "BatchNormalization"
         | "LayerNormalization" => rank,
         class if expected(class).is_some() && !class.starts_with("Global") && !is_recurrent(class) => rank,
         _ => None,
