@@ -114,9 +114,32 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
                 matches!(name.as_str(), "keras.Input" | "keras.layers.Input" | "keras.KerasTensor")
                     && arguments.find_keyword("tensor").is_none()
                     || name.strip_prefix("keras.ops.").is_some_and(gives_one_tensor) && takes_tensor()
+                    // `x = tf.reshape(x, …)`, which Keras 3 rejects and Keras 2 makes a layer of.
+                    || name.strip_prefix("tensorflow.").is_some_and(keeps_tensor) && takes_tensor()
             }),
         }
     }
+}
+
+/// The functions of TensorFlow that users apply to the tensors of a functional model.
+fn keeps_tensor(function: &str) -> bool {
+    const FUNCTIONS: [&str; 14] = [
+        "cast",
+        "concat",
+        "exp",
+        "expand_dims",
+        "identity",
+        "pad",
+        "reduce_max",
+        "reduce_mean",
+        "reduce_sum",
+        "reshape",
+        "sqrt",
+        "squeeze",
+        "tile",
+        "transpose",
+    ];
+    FUNCTIONS.contains(&function) || function.starts_with("nn.") || function.starts_with("image.")
 }
 
 /// The functions of `keras.ops` whose result is one tensor.
