@@ -15,6 +15,9 @@ const KERAS_METHODS: &[(&str, &[&str])] = &[
     ("Loss", &["call"]),
     ("Metric", &["update_state", "result"]),
     ("Cell", &["call"]),
+    ("LearningRateSchedule", &["__call__"]),
+    ("Regularizer", &["__call__"]),
+    ("Constraint", &["__call__"]),
 ];
 
 /// Adds the methods of the file's Keras classes. Bases in the same file are resolved here, bases in other files by

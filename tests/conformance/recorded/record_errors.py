@@ -19,6 +19,8 @@ import types
 import warnings
 from pathlib import Path
 
+# TensorFlow puts the stack of the user's code before the message.
+IN_USER_CODE = re.compile(r"\A(?:.*\n)*?in user code:\n(?:.*\n)*?    (?=\w+: )")
 LABELS = re.compile(r"^(RULES|KINDS) = ", re.MULTILINE)
 
 
@@ -46,7 +48,7 @@ def explained(compile_function, dynamo):
 
 
 def scrubbed(message, path):
-    message = message.replace(str(path), path.name)
+    message = IN_USER_CODE.sub("", message.replace(str(path), path.name))
     message = re.sub(r"[^\s\"']*/site-packages/", "", message)
     return re.sub(r" at 0x[0-9a-f]+| with object id \d+|\x1b\[[0-9;]*m", "", message)[:300].rstrip()
 
@@ -123,6 +125,9 @@ def main():
         import torch
         torch.set_num_threads(1)
         torch.compile = explained(torch.compile, torch._dynamo)
+    if folder.name == "tensorflow":
+        # TensorFlow raises where it could not convert a function, instead of logging a warning.
+        os.environ["AUTOGRAPH_STRICT_CONVERSION"] = "1"
     for path in paths:
         if not LABELS.search(path.read_text()):
             continue

@@ -9,6 +9,7 @@ pub(super) mod chained_compare_effects;
 pub(super) mod cond_dtype;
 pub(super) mod cond_rank;
 mod conditions;
+pub(super) mod control_flow_arguments;
 pub(super) mod missing_return;
 pub(super) mod nested_ternary;
 pub(super) mod none_branch;

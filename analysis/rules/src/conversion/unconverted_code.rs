@@ -11,7 +11,7 @@ use crate::tracing;
 use crate::tracing::Origin;
 use ag_db::diagnostic::Severity;
 use ag_index::assumptions::Unconverted;
-use ag_index::facts::{Alternative, TensorKind};
+use ag_index::facts::{Alternative, Binding, TensorKind};
 use ag_staging::construct::ConstructNode;
 use ag_syntax::expressions;
 
@@ -128,6 +128,38 @@ fn decisions(ctx: &FunctionContext, reason: Unconverted, max_severity: Severity)
             _ => report,
         };
         report.why(construct.why.clone()).help(help(reason)).emit();
+    }
+    flagged(ctx, reason);
+}
+
+/// `if training and tf.reduce_mean(x) > 1.0`: the Tensor is tested when the flag is true.
+fn flagged(ctx: &FunctionContext, reason: Unconverted) {
+    for (construct, node) in ctx.decisions().filter(|(construct, _)| construct.binding != Binding::Staged) {
+        let (ConstructNode::If(..), Some(Expr::BoolOp(test))) = (node, node.test()) else { continue };
+        let Some((tensor, flags)) = test.values.split_last().filter(|_| test.op == ast::BoolOp::And) else {
+            continue;
+        };
+        let is_flag = |flag: &Expr| {
+            matches!(flag, Expr::Name(_) | Expr::Attribute(_)) && !ctx.fact(flag).may_be_tensor()
+        };
+        let is_tensor = ctx.fact(tensor).is_tensor()
+            && ctx.binding(tensor) == Binding::Staged
+            && matches!(tensor, Expr::Compare(_) | Expr::Call(_))
+            && tracing::origin(ctx, tensor) != Origin::Assumed;
+        if is_tensor && flags.iter().all(is_flag) && !is_guarded(ctx, construct.test_range) {
+            let name = ctx.def().name.as_str();
+            let message = format!(
+                "`{}` is a Tensor: this `if` raises when `{}` is true, since {}",
+                ctx.text(tensor),
+                ctx.text(&flags[0]),
+                because(reason, name)
+            );
+            ctx.report(&UNCONVERTED_CODE, tensor.range(), message)
+                .severity(Severity::Warning)
+                .why(ctx.why(tensor))
+                .help(help(reason))
+                .emit();
+        }
     }
 }
 

@@ -21,6 +21,7 @@ pub(super) mod return_in_loop;
 mod shapes;
 mod structures;
 pub(super) mod tensor_setitem;
+pub(super) mod tensorarray_size;
 pub(super) mod tensorarray_unused;
 pub(super) mod undefined_loop_var;
 mod values;

@@ -153,8 +153,13 @@ pub(super) fn growth(ctx: &FunctionContext, name: &QName, value: &Expr) -> Optio
             "tensorflow.concat",
             Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }),
         ) => {
-            let more = elts.len() > 1 && elts.iter().any(is_name);
-            more.then(|| Growth::Along(axis()))
+            let axis = axis();
+            // `tf.gather` may change the first dimension only.
+            let has_name = |element: &Expr| {
+                is_name(element) || axis.is_some_and(|axis| axis > 0) && is_gathered(ctx, name, element)
+            };
+            let more = elts.len() > 1 && elts.iter().any(has_name);
+            more.then_some(Growth::Along(axis))
         }
         (
             "tensorflow.stack",
@@ -167,6 +172,15 @@ pub(super) fn growth(ctx: &FunctionContext, name: &QName, value: &Expr) -> Optio
         ("tensorflow.expand_dims", _) if is_name(first) => Some(Growth::Rank),
         _ => None,
     }
+}
+
+/// `tf.gather(x, indices)`: the rows of a Tensor.
+fn is_gathered(ctx: &FunctionContext, name: &QName, value: &Expr) -> bool {
+    value.as_call_expr().is_some_and(|call| {
+        ctx.resolve(&call.func).is_some_and(|function| function == "tensorflow.gather")
+            && call.arguments.len() == 2
+            && call.arguments.args.first().and_then(QName::from_expr).as_ref() == Some(name)
+    })
 }
 
 /// The invariant of a name in `set_loop_options(shape_invariants=[(name, tf.TensorShape([None, 2]))])`.

@@ -1,21 +1,23 @@
 //! AG201: a loop-carried variable that is undefined before the loop.
 
-use ruff_python_ast::Expr;
-use ruff_text_size::TextRange;
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
 
 use super::carried::{StagedLoop, staged_loops};
 use super::values;
 use crate::FunctionContext;
 use crate::declare::declare_rule;
+use crate::names::Names;
 use ag_db::diagnostic::{Applicability, Severity};
 use ag_flow::{BlockVariable, DefKind, Definedness};
+use ag_index::facts::Binding;
 use ag_index::facts::{Alternative, DType, Fact};
 use ag_syntax::edits;
 
 declare_rule! {
     /// ## What it does
     /// Reports a name first assigned inside a staged loop that the loop reads earlier, or that is used after
-    /// the loop and is neither a Tensor nor a number.
+    /// the loop and is neither a Tensor nor a number, or is bound in one branch of a staged `if` only.
     ///
     /// ## Why is this bad?
     /// A staged loop carries its variables from one iteration to the next, so each must be defined before the
@@ -74,7 +76,7 @@ declare_rule! {
 fn check(ctx: &FunctionContext) {
     for staged in staged_loops(ctx) {
         for variable in staged.carried().filter(|variable| variable.before == Definedness::Never) {
-            if !read_first(&staged, variable) {
+            if !read_first(&staged, variable) && !bound_in_one_branch(&staged, variable) {
                 report_missing_zero(&staged, variable);
             }
         }
@@ -126,6 +128,66 @@ fn zero(staged: &StagedLoop, variable: &BlockVariable) -> Option<&'static str> {
         fact if fact.dtype() == Some(DType::Int32) => Some("0"),
         _ => matches!(value, Expr::NumberLiteral(number) if number.value.is_int()).then_some("0"),
     }
+}
+
+/// A name that is used after the loop, and that only one branch of a staged `if` in the loop binds:
+///
+/// ```python
+/// for i in tf.range(n):
+///     if x[i] > 0:
+///         found = i
+/// return found
+/// ```
+fn bound_in_one_branch(staged: &StagedLoop, variable: &BlockVariable) -> bool {
+    let (ctx, name) = (staged.ctx, &variable.name);
+    if !variable.live_out || !name.is_simple() {
+        return false;
+    }
+    let binds = |body: &[Stmt]| Names::of_body(body).bound.contains(name.root());
+    let found = ctx.staged_ifs().find(|(construct, statement, clause)| {
+        let clauses = &statement.elif_else_clauses;
+        let body = match clause.checked_sub(1) {
+            Some(position) => clauses.get(position).map_or(&[][..], |clause| clause.body.as_slice()),
+            None => statement.body.as_slice(),
+        };
+        let rest = clauses.get(*clause..).unwrap_or_default();
+        let (main, orelse) = (binds(body), rest.iter().any(|clause| binds(&clause.body)));
+        let raises = |body: &[Stmt]| matches!(body.last(), Some(Stmt::Raise(_)));
+        // An outer `if` in the loop, if Python decides it, may skip this one.
+        let is_traced = ctx
+            .enclosing(statement.range())
+            .take_while(|outer| outer.range != staged.construct.range)
+            .all(|outer| outer.binding == Binding::Staged);
+        staged.construct.range.contains_range(statement.range())
+            && main != orelse
+            && is_traced
+            && !raises(body)
+            && !rest.iter().any(|clause| raises(&clause.body))
+            && is_bound_only_in(staged.body(), statement, name.root())
+            && construct.binding == Binding::Staged
+    });
+    let Some((inner, ..)) = found else { return false };
+    let message = format!(
+        "`{name}` is undefined before this staged loop, and only one branch of a staged `if` in the loop binds it"
+    );
+    ctx.report(&UNDEFINED_LOOP_VAR, staged.head(), message)
+        .label(ctx.span(inner.test_range), format!("`{name}` depends on this condition"))
+        .why(staged.construct.why.clone())
+        .help(format!("define `{name}` before the loop, with the type it has after an iteration"))
+        .emit();
+    true
+}
+
+/// Whether all bindings of a name in a block are in one of its statements.
+fn is_bound_only_in(block: &[Stmt], inner: &ast::StmtIf, name: &str) -> bool {
+    block.iter().all(|statement| {
+        if !Names::of_statement(statement).bound.contains(name) || statement.range() == inner.range() {
+            return true;
+        }
+        statement.range().contains_range(inner.range())
+            && matches!(statement, Stmt::If(_) | Stmt::With(_) | Stmt::For(_) | Stmt::While(_))
+            && ag_syntax::blocks::of(statement).into_iter().all(|block| is_bound_only_in(block, inner, name))
+    })
 }
 
 /// `box = Box(i)`, used after the loop: an object has no zero.

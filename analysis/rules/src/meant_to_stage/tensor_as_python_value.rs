@@ -73,6 +73,10 @@ fn check(ctx: &FunctionContext) {
         match expression {
             Expr::Call(call) => checker.call(call),
             Expr::Compare(compare) => checker.compare(compare),
+            Expr::Set(ast::ExprSet { elts, .. }) => elts.iter().for_each(|element| checker.hashes(element)),
+            Expr::Dict(dict) => {
+                dict.items.iter().filter_map(|item| item.key.as_ref()).for_each(|key| checker.hashes(key));
+            }
             Expr::ListComp(ast::ExprListComp { generators, .. })
             | Expr::SetComp(ast::ExprSetComp { generators, .. })
             | Expr::DictComp(ast::ExprDictComp { generators, .. })
@@ -154,6 +158,7 @@ fn builtin_use(name: &str) -> Option<(Use, &'static str)> {
         "list" | "tuple" | "iter" => (Use::Iterates, "`tf.unstack`"),
         "reversed" => (Use::Iterates, "`tf.reverse`"),
         "bool" => (Use::Bool, "the Tensor itself, or `tf.cast`"),
+        "hash" => (Use::Bool, "`x.ref()` to identify the object"),
         _ => return None,
     })
 }
@@ -302,6 +307,21 @@ impl<'a> Checker<'_, 'a> {
             .severity(ag_db::diagnostic::Severity::Warning)
             .help("compare the Tensors, or convert the value with `tf.strings.as_string`")
             .emit();
+        }
+    }
+
+    /// An element of a set, or a key of a dictionary.
+    fn hashes(&self, element: &'a Expr) {
+        if self.is_tensor(element) && matches!(self.ctx.fact(element).tensor_kind(), Some(TensorKind::Tensor))
+        {
+            let what = "an element of a set or a key of a dictionary";
+            self.report(
+                element,
+                element.range(),
+                what,
+                "a Tensor",
+                "a list, or `x.ref()` to identify the object",
+            );
         }
     }
 

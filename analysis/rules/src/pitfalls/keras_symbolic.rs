@@ -4,6 +4,7 @@ use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt, UnaryOp};
 use ruff_text_size::Ranged;
+use rustc_hash::FxHashSet;
 
 use super::keras_tensors::KerasTensors;
 use crate::FileContext;
@@ -65,14 +66,52 @@ fn check(ctx: &FileContext) {
     if !uses_keras || !ctx.text.contains("Input(") {
         return;
     }
-    scope(ctx, ctx.parsed.suite(), &[]);
+    let mut helpers = Vec::new();
+    scope(ctx, ctx.parsed.suite(), &[], &mut helpers);
     let mut functions = Functions(Vec::new());
     functions.visit_body(ctx.parsed.suite());
     for def in functions.0 {
         let parameters: Vec<&str> =
             def.parameters.iter().map(|parameter| parameter.name().as_str()).collect();
-        scope(ctx, &def.body, &parameters);
+        scope(ctx, &def.body, &parameters, &mut helpers);
     }
+    let mut seen = FxHashSet::default();
+    for (name, arguments) in helpers {
+        let mut defs = ctx.parsed.suite().iter().filter_map(Stmt::as_function_def_stmt);
+        let def = defs.find(|def| def.name.as_str() == name).filter(|def| def.decorator_list.is_empty());
+        if let Some(def) = def.filter(|_| seen.insert((name, arguments.clone()))) {
+            helper(ctx, def, &arguments);
+        }
+    }
+}
+
+/// A function that is called with symbolic tensors: its body, up to the first statement that decides something.
+fn helper<'a>(ctx: &FileContext<'a>, def: &'a ast::StmtFunctionDef, arguments: &[Argument<'a>]) {
+    let parameters: Vec<&str> = def.parameters.iter().map(|parameter| parameter.name().as_str()).collect();
+    let symbolic: Vec<&str> = arguments
+        .iter()
+        .filter_map(|argument| match argument {
+            Argument::Position(position) => {
+                let parameter = def.parameters.posonlyargs.iter().chain(&def.parameters.args).nth(*position);
+                parameter.map(|parameter| parameter.name().as_str())
+            }
+            Argument::Name(name) => parameters.iter().find(|parameter| *parameter == name).copied(),
+        })
+        .collect();
+    let others: Vec<&str> = parameters.iter().filter(|name| !symbolic.contains(name)).copied().collect();
+    let plain = def.body.iter().take_while(|statement| {
+        matches!(statement, Stmt::Assign(_) | Stmt::AugAssign(_) | Stmt::Expr(_) | Stmt::Return(_))
+    });
+    let tensors = KerasTensors::of_scope(ctx, &def.body, &others, &symbolic);
+    let mut uses = Uses { ctx, tensors, helpers: Vec::new() };
+    plain.for_each(|statement| uses.visit_stmt(statement));
+}
+
+/// Which argument of a call is a symbolic tensor.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Argument<'a> {
+    Position(usize),
+    Name(&'a str),
 }
 
 struct Functions<'a>(Vec<&'a ast::StmtFunctionDef>);
@@ -87,16 +126,25 @@ impl<'a> StatementVisitor<'a> for Functions<'a> {
 }
 
 /// Checks the code of a function, or of the module.
-fn scope<'a>(ctx: &FileContext<'a>, body: &'a [Stmt], parameters: &[&'a str]) {
-    let tensors = KerasTensors::of_scope(ctx, body, parameters);
+fn scope<'a>(
+    ctx: &FileContext<'a>,
+    body: &'a [Stmt],
+    parameters: &[&'a str],
+    helpers: &mut Vec<(&'a str, Vec<Argument<'a>>)>,
+) {
+    let tensors = KerasTensors::of_scope(ctx, body, parameters, &[]);
     if !tensors.is_empty() {
-        Uses { ctx, tensors }.visit_body(body);
+        let mut uses = Uses { ctx, tensors, helpers: Vec::new() };
+        uses.visit_body(body);
+        helpers.append(&mut uses.helpers);
     }
 }
 
 struct Uses<'c, 'a> {
     ctx: &'c FileContext<'a>,
     tensors: KerasTensors<'c, 'a>,
+    /// Names of functions that are called with symbolic tensors.
+    helpers: Vec<(&'a str, Vec<Argument<'a>>)>,
 }
 
 impl<'a> SourceOrderVisitor<'a> for Uses<'_, 'a> {
@@ -120,6 +168,13 @@ impl<'a> SourceOrderVisitor<'a> for Uses<'_, 'a> {
                         Expr::Tuple(_) | Expr::List(_) => self.iterates(&assign.value),
                         Expr::Subscript(item) if self.tensors.contains(&item.value) => {
                             self.report(target, &item.value, "does not support item assignment");
+                        }
+                        Expr::Attribute(attribute)
+                            if matches!(attribute.attr.as_str(), "shape" | "dtype" | "sparse" | "ragged")
+                                && self.tensors.contains(&attribute.value) =>
+                        {
+                            let what = format!("has an immutable attribute `{}`", attribute.attr);
+                            self.report(target, &attribute.value, &what);
                         }
                         _ => {}
                     }
@@ -186,7 +241,8 @@ impl<'a> Uses<'_, 'a> {
         }
     }
 
-    fn call(&self, call: &'a ast::ExprCall) {
+    fn call(&mut self, call: &'a ast::ExprCall) {
+        self.note(call);
         let mut arguments = call.arguments.args.iter();
         let Some(tensor) = arguments.find(|argument| self.tensors.contains(argument)) else {
             return self.operation_of_list(call);
@@ -205,6 +261,25 @@ impl<'a> Uses<'_, 'a> {
             if NEED_VALUES.contains(&name) && self.tensors.is_builtin(name) {
                 self.report(call, tensor, &format!("has no value for `{name}`"));
             }
+        }
+    }
+
+    /// A call of what may be a function of the file: `sample(mean, variance)`.
+    fn note(&mut self, call: &'a ast::ExprCall) {
+        let Expr::Name(function) = call.func.as_ref() else { return };
+        let arguments = &call.arguments;
+        if arguments.args.iter().any(Expr::is_starred_expr) {
+            return;
+        }
+        let positional = arguments.args.iter().enumerate();
+        let positional = positional.filter(|(_, argument)| self.tensors.contains(argument));
+        let named = arguments.keywords.iter().filter(|keyword| self.tensors.contains(&keyword.value));
+        let named =
+            named.filter_map(|keyword| keyword.arg.as_ref()).map(|name| Argument::Name(name.as_str()));
+        let found: Vec<Argument> =
+            positional.map(|(position, _)| Argument::Position(position)).chain(named).collect();
+        if !found.is_empty() {
+            self.helpers.push((function.id.as_str(), found));
         }
     }
 

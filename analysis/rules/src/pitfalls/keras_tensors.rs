@@ -28,13 +28,23 @@ pub(super) struct KerasTensors<'c, 'a> {
 }
 
 impl<'c, 'a> KerasTensors<'c, 'a> {
-    pub(super) fn of_scope(ctx: &'c FileContext<'a>, body: &'a [Stmt], parameters: &[&'a str]) -> Self {
+    /// `symbolic` are the parameters that are symbolic tensors, and `parameters` the others.
+    pub(super) fn of_scope(
+        ctx: &'c FileContext<'a>,
+        body: &'a [Stmt],
+        parameters: &[&'a str],
+        symbolic: &[&'a str],
+    ) -> Self {
         let mut bindings = Bindings::of_scope(body, parameters);
+        for name in symbolic {
+            bindings.values.entry(name).or_default();
+        }
         std::mem::take(&mut bindings.loops).into_iter().for_each(|node| bindings.forget(&node.target));
         let bound = bindings.values.keys().chain(&bindings.others).copied().collect();
         let of_one_kind = |name: &&&'a str| !bindings.others.contains(**name);
         let layers = bindings.values.iter().filter(|(name, _)| of_one_kind(name));
-        let layers = layers.filter(|(_, values)| values.iter().all(|value| is_layer(ctx, value)));
+        let layers = layers
+            .filter(|(_, values)| !values.is_empty() && values.iter().all(|value| is_layer(ctx, value)));
         let mut found = Self {
             ctx,
             layers: layers.map(|(name, _)| *name).collect(),
@@ -104,9 +114,32 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
                 matches!(name.as_str(), "keras.Input" | "keras.layers.Input" | "keras.KerasTensor")
                     && arguments.find_keyword("tensor").is_none()
                     || name.strip_prefix("keras.ops.").is_some_and(gives_one_tensor) && takes_tensor()
+                    // `x = tf.reshape(x, …)`, which Keras 3 rejects and Keras 2 makes a layer of.
+                    || name.strip_prefix("tensorflow.").is_some_and(keeps_tensor) && takes_tensor()
             }),
         }
     }
+}
+
+/// The functions of TensorFlow that users apply to the tensors of a functional model.
+fn keeps_tensor(function: &str) -> bool {
+    const FUNCTIONS: [&str; 14] = [
+        "cast",
+        "concat",
+        "exp",
+        "expand_dims",
+        "identity",
+        "pad",
+        "reduce_max",
+        "reduce_mean",
+        "reduce_sum",
+        "reshape",
+        "sqrt",
+        "squeeze",
+        "tile",
+        "transpose",
+    ];
+    FUNCTIONS.contains(&function) || function.starts_with("nn.") || function.starts_with("image.")
 }
 
 /// The functions of `keras.ops` whose result is one tensor.

@@ -1,18 +1,27 @@
-//! Staged code that runs but silently misbehaves: side effects, state and values at tracing time.
+//! Staged code that runs but silently misbehaves: side effects, state and values at tracing time; and what
+//! `tf.function` and Keras reject as a whole: arguments, results, models, layers.
 
 mod bindings;
 pub(super) mod captured_global;
+pub(super) mod changed_argument;
 pub(super) mod changed_attribute;
 pub(super) mod consumed_iterator;
 mod every_trace;
 pub(super) mod function_in_loop;
+mod functional_model;
+pub(super) mod input_signature;
+pub(super) mod keras_graph;
+pub(super) mod keras_layer;
+mod keras_ranks;
 pub(super) mod keras_symbolic;
 mod keras_tensors;
+pub(super) mod keras_training;
 pub(super) mod leaked_tensor;
 pub(super) mod optimizer_argument;
 pub(super) mod python_counter;
 mod python_numbers;
 pub(super) mod retraced_loop;
+pub(super) mod returned_object;
 pub(super) mod runs_while_tracing;
 mod staged_names;
 pub(super) mod staged_recursion;

@@ -1,0 +1,248 @@
+//! Arguments of `tf.cond`, `tf.case`, `tf.switch_case` and `tf.while_loop` that TensorFlow rejects.
+
+use ruff_python_ast::{self as ast, Expr, Number, Stmt};
+use ruff_text_size::Ranged;
+
+use super::values::Value;
+use crate::FunctionContext;
+use crate::declare::declare_rule;
+use crate::guards::is_guarded;
+use ag_index::facts::DType;
+use ag_syntax::expressions;
+
+declare_rule! {
+    /// ## What it does
+    /// Finds calls of `tf.cond`, `tf.case`, `tf.switch_case` and `tf.while_loop` in traced functions with
+    ///
+    /// - a Python bool or number where a Tensor decides, or a Tensor of the wrong dtype
+    /// - a Tensor where a function is expected: the function was called
+    /// - branches whose results have different dtypes or structures
+    /// - a body whose result has another dtype than the loop variable
+    /// - branches of `tf.switch_case` that are missing
+    ///
+    /// ## Why is this bad?
+    /// TensorFlow raises while the function is traced.
+    ///
+    /// ## Example
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def clipped(x: tf.Tensor):
+    ///     return tf.cond(x > 1.0, tf.ones_like(x), x)
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import tensorflow as tf
+    ///
+    ///
+    /// @tf.function
+    /// def clipped(x: tf.Tensor):
+    ///     return tf.cond(x > 1.0, lambda: tf.ones_like(x), lambda: x)
+    /// ```
+    ///
+    /// ## What TensorFlow reports
+    /// ```text
+    /// TypeError: 'true_fn' must be callable.
+    /// TypeError: pred must not be a Python bool
+    /// ```
+    pub(crate) static CONTROL_FLOW_ARGUMENTS = {
+        code: "AG115", name: "control-flow-arguments",
+        summary: "an argument of `tf.cond`, `tf.case`, `tf.switch_case` or `tf.while_loop` is rejected",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Tensorflow, Keras], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    for call in ctx.expressions().into_iter().filter_map(Expr::as_call_expr) {
+        let Some(name) = ctx.resolve(&call.func) else { continue };
+        let fault = match name.as_str() {
+            "tensorflow.cond" => cond(ctx, call),
+            "tensorflow.switch_case" => switch_case(ctx, call),
+            "tensorflow.case" => case(ctx, call),
+            "tensorflow.while_loop" => while_loop(ctx, call),
+            _ => None,
+        };
+        if let Some(message) = fault
+            && !is_guarded(ctx, call.range())
+        {
+            ctx.report(&CONTROL_FLOW_ARGUMENTS, call.range(), message)
+                .help("pass a Tensor to decide, and functions such as `lambda: x` for what depends on it")
+                .emit();
+        }
+    }
+}
+
+fn argument<'a>(call: &'a ast::ExprCall, name: &str, position: usize) -> Option<&'a Expr> {
+    call.arguments.find_argument_value(name, position)
+}
+
+fn is_tensor(ctx: &FunctionContext, expression: &Expr) -> bool {
+    ctx.fact(expression).is_tensor() && !expression.is_lambda_expr()
+}
+
+/// A Tensor in place of a function.
+fn not_callable(ctx: &FunctionContext, function: Option<&Expr>, name: &str) -> Option<String> {
+    let function = function.filter(|function| is_tensor(ctx, function))?;
+    Some(format!("`{}` is a Tensor, but `{name}` must be a function", ctx.text(function)))
+}
+
+fn cond(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
+    if let Some(Expr::BooleanLiteral(literal)) = argument(call, "pred", 0) {
+        return Some(format!("`tf.cond` takes a Tensor, not `{}`", ctx.text(literal)));
+    }
+    let branches = [argument(call, "true_fn", 1), argument(call, "false_fn", 2)];
+    let fault =
+        not_callable(ctx, branches[0], "true_fn").or_else(|| not_callable(ctx, branches[1], "false_fn"));
+    if fault.is_some() {
+        return fault;
+    }
+    if let [Some(main), Some(orelse)] = branches
+        && let (Some(first), Some(second)) = (results_of(ctx, main), results_of(ctx, orelse))
+        && first != second
+    {
+        return Some(format!("the results of `true_fn` and `false_fn` differ: {first} and {second} values"));
+    }
+    let [Some(Expr::Lambda(main)), Some(Expr::Lambda(orelse))] = branches else { return None };
+    let difference =
+        difference(&Value::of_expression(ctx, &main.body), &Value::of_expression(ctx, &orelse.body))?;
+    Some(format!("the results of `true_fn` and `false_fn` differ: {difference}"))
+}
+
+/// The number of values that a function returns which is defined in this one.
+fn results_of(ctx: &FunctionContext, function: &Expr) -> Option<usize> {
+    let name = function.as_name_expr()?;
+    let mut defs =
+        ag_syntax::statements::of_function(ctx.def()).into_iter().filter_map(Stmt::as_function_def_stmt);
+    let def = defs.find(|def| def.name.id == name.id)?;
+    let mut returns = ag_syntax::statements::of_function(def).into_iter().filter_map(Stmt::as_return_stmt);
+    let (Some(only), None, None) = (returns.next(), returns.next(), defs.find(|def| def.name.id == name.id))
+    else {
+        return None;
+    };
+    match only.value.as_deref()? {
+        Expr::Tuple(tuple) if !tuple.iter().any(Expr::is_starred_expr) => Some(tuple.len()),
+        // Tuples support `+` and `*` only.
+        Expr::BinOp(operation) if !matches!(operation.op, ast::Operator::Add | ast::Operator::Mult) => {
+            Some(1)
+        }
+        Expr::UnaryOp(_) | Expr::Compare(_) => Some(1),
+        _ => None,
+    }
+}
+
+/// How two values that must be alike certainly differ.
+fn difference(main: &Value, orelse: &Value) -> Option<String> {
+    match (main, orelse) {
+        (Value::Leaf(Some(a)), Value::Leaf(Some(b))) => {
+            (a != b).then(|| format!("`{}` and `{}`", a.as_str(), b.as_str()))
+        }
+        (Value::Sequence { class: a, items: first }, Value::Sequence { class: b, items: second }) => {
+            if a != b || first.len() != second.len() {
+                return Some(format!("a {a} of {} and a {b} of {}", first.len(), second.len()));
+            }
+            first.iter().zip(second).find_map(|(a, b)| difference(a, b))
+        }
+        (Value::Sequence { class, items }, Value::Leaf(_))
+        | (Value::Leaf(_), Value::Sequence { class, items })
+            if items.len() > 1 =>
+        {
+            Some(format!("a {class} of {} and a Tensor", items.len()))
+        }
+        _ => None,
+    }
+}
+
+fn switch_case(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
+    let index = argument(call, "branch_index", 0)?;
+    if expressions::is_scalar_literal(index) {
+        return Some(format!("`tf.switch_case` takes a Tensor, not `{}`", ctx.text(index)));
+    }
+    if let Some(dtype) = ctx.fact(index).dtype().filter(|_| is_tensor(ctx, index))
+        && !dtype.is_integer()
+    {
+        return Some(format!("the index of `tf.switch_case` must be an integer, not `{}`", dtype.as_str()));
+    }
+    match argument(call, "branch_fns", 1)? {
+        Expr::Lambda(_) => Some("`branch_fns` must be a list or dict of functions".to_owned()),
+        Expr::List(list) if list.elts.is_empty() => Some("`branch_fns` is empty".to_owned()),
+        Expr::List(list) => list.elts.iter().find_map(|branch| not_callable(ctx, Some(branch), "a branch")),
+        Expr::Dict(dict) => {
+            let keys: Option<Vec<&Expr>> = dict.items.iter().map(|item| item.key.as_ref()).collect();
+            let keys = keys?;
+            if let Some(key) = keys.iter().find(|key| key.is_string_literal_expr()) {
+                return Some(format!("the keys of `branch_fns` must be integers, not {}", ctx.text(*key)));
+            }
+            let mut numbers: Vec<usize> = keys.iter().map(|key| small_integer(key)).collect::<Option<_>>()?;
+            numbers.sort_unstable();
+            let is_contiguous = numbers.iter().enumerate().all(|(position, number)| position == *number);
+            (!is_contiguous).then(|| "the keys of `branch_fns` must be 0, 1, 2, … without a gap".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn small_integer(expression: &Expr) -> Option<usize> {
+    match &expression.as_number_literal_expr()?.value {
+        Number::Int(number) => number.as_usize(),
+        _ => None,
+    }
+}
+
+fn case(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
+    let Expr::List(pairs) = argument(call, "pred_fn_pairs", 0)? else { return None };
+    pairs.elts.iter().find_map(|pair| match pair {
+        Expr::Lambda(_) => Some("`tf.case` takes pairs of a condition and a function".to_owned()),
+        Expr::Tuple(tuple) => {
+            let [test, function] = tuple.elts.as_slice() else { return None };
+            let dtype = ctx.fact(test).dtype().filter(|_| is_tensor(ctx, test));
+            match dtype.filter(|dtype| *dtype != DType::Bool) {
+                Some(dtype) => {
+                    Some(format!("a condition of `tf.case` must be a bool, not `{}`", dtype.as_str()))
+                }
+                None => not_callable(ctx, Some(function), "a branch"),
+            }
+        }
+        _ => None,
+    })
+}
+
+fn while_loop(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
+    let (test, body) = (argument(call, "cond", 0), argument(call, "body", 1));
+    let fault = not_callable(ctx, test, "cond").or_else(|| not_callable(ctx, body, "body"));
+    if fault.is_some() {
+        return fault;
+    }
+    let results = match body? {
+        Expr::Lambda(lambda) => &*lambda.body,
+        _ => return None,
+    };
+    let variables = argument(call, "loop_vars", 2)?;
+    let (Expr::Tuple(_) | Expr::List(_), Expr::Tuple(_) | Expr::List(_)) = (variables, results) else {
+        return None;
+    };
+    let (variables, results) = (expressions::elements(variables), expressions::elements(results));
+    if variables.len() != results.len() {
+        return None;
+    }
+    variables.iter().zip(results).find_map(|(variable, result)| {
+        let value = |expression| match Value::of_expression(ctx, expression) {
+            Value::Leaf(dtype) => dtype,
+            _ => None,
+        };
+        // A number takes the dtype of the Tensor that it is combined with.
+        let (Some(before), Some(after)) = (value(variable), value(result)) else { return None };
+        (before != after && is_tensor(ctx, variable) && result.is_call_expr()).then(|| {
+            format!(
+                "`{}` enters the loop as `{}`, but is `{}` after an iteration",
+                ctx.text(variable),
+                before.as_str(),
+                after.as_str()
+            )
+        })
+    })
+}

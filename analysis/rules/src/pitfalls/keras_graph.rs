@@ -1,0 +1,102 @@
+//! Functional Keras models whose tensors do not form a graph from their inputs to their outputs.
+
+use ruff_python_ast::statement_visitor::{self, StatementVisitor};
+use ruff_python_ast::{self as ast, Stmt};
+use rustc_hash::FxHashSet;
+
+use super::functional_model::Graph;
+use super::keras_ranks;
+use crate::FileContext;
+use crate::declare::declare_rule;
+
+declare_rule! {
+    /// ## What it does
+    /// Finds code that builds a functional model which Keras rejects:
+    ///
+    /// - the outputs depend on a `keras.Input` that is not among the inputs of the model
+    /// - an input or output is a layer or an array instead of a symbolic tensor, or there is none
+    /// - two layers have the same name
+    /// - a layer gets a tensor with a rank that it does not support, several tensors instead of one, or a number as a
+    ///   positional argument (a warning: Keras 2 accepts it)
+    /// - the output of a layer is read that was never called
+    ///
+    /// ## Why is this bad?
+    /// Keras raises while the model is built.
+    ///
+    /// ## Example
+    /// ```python
+    /// import keras
+    ///
+    /// left = keras.Input((8,))
+    /// right = keras.Input((8,))
+    /// both = keras.layers.Concatenate()([left, right])
+    /// model = keras.Model(left, keras.layers.Dense(1)(both))
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import keras
+    ///
+    /// left = keras.Input((8,))
+    /// right = keras.Input((8,))
+    /// both = keras.layers.Concatenate()([left, right])
+    /// model = keras.Model([left, right], keras.layers.Dense(1)(both))
+    /// ```
+    ///
+    /// ## What Keras reports
+    /// ```text
+    /// ValueError: Output with path `[]` is not connected to `inputs`
+    /// ValueError: All `outputs` values must be KerasTensors.
+    /// ```
+    pub(crate) static KERAS_GRAPH = {
+        code: "AG416", name: "keras-graph",
+        summary: "a functional Keras model whose inputs and outputs are not connected",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Keras], fix: None,
+        check: FileWith(|index| index.makes_keras_inputs && !index.names_keras2, check),
+    }
+}
+
+fn check(ctx: &FileContext) {
+    if !(ctx.imports.uses("keras") || ctx.imports.uses("tensorflow")) {
+        return;
+    }
+    let mut functions = Functions { ctx, functions: Vec::new(), layers: FxHashSet::default() };
+    functions.visit_body(ctx.parsed.suite());
+    let bodies = functions.functions.iter().map(|def| def.body.as_slice());
+    for body in std::iter::once(ctx.parsed.suite().as_slice()).chain(bodies) {
+        for fault in Graph::of_scope(ctx, &functions.layers, body) {
+            let mut report = ctx.report(&KERAS_GRAPH, fault.range, fault.message).help(fault.help);
+            if fault.is_accepted_by_keras2 {
+                report = report.severity(keras_ranks::severity_of_keras3(ctx));
+            }
+            report.emit();
+        }
+    }
+}
+
+struct Functions<'c, 'a> {
+    ctx: &'c FileContext<'a>,
+    functions: Vec<&'a ast::StmtFunctionDef>,
+    /// Classes derived from `keras.layers.Layer` that Keras calls.
+    layers: FxHashSet<&'a str>,
+}
+
+impl<'a> StatementVisitor<'a> for Functions<'_, 'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        if let Stmt::FunctionDef(def) = statement {
+            self.functions.push(def);
+        }
+        if let Stmt::ClassDef(class) = statement
+            && let [base] = class.bases()
+            && self
+                .ctx
+                .resolve(base)
+                .is_some_and(|base| matches!(base.as_str(), "keras.Layer" | "keras.layers.Layer"))
+            && !["__call__", "_allow_non_tensor"].iter().any(|word| self.ctx.text(class).contains(word))
+        {
+            self.layers.insert(class.name.as_str());
+        }
+        statement_visitor::walk_stmt(self, statement);
+    }
+}

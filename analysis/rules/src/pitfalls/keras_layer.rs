@@ -1,0 +1,481 @@
+//! Definitions of Keras layers, models and metrics that Keras rejects when they are used.
+
+use ruff_python_ast::statement_visitor::{self, StatementVisitor};
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::Ranged;
+use rustc_hash::FxHashMap;
+
+use super::keras_ranks;
+use crate::FileContext;
+use crate::declare::declare_rule;
+use ag_db::diagnostic::Severity;
+
+declare_rule! {
+    /// ## What it does
+    /// Finds classes derived from `keras.layers.Layer`, `keras.Model` or `keras.metrics.Metric` that Keras rejects when
+    /// they are used:
+    ///
+    /// - `__init__` does not call `super().__init__()`
+    /// - a model assigns `self.layers`, or has a `forward` and no `call`
+    ///
+    /// What Keras 3 rejects and Keras 2 accepts is a warning, or info in files that use `tf.keras`, whose version is
+    /// unknown:
+    ///
+    /// - `call` creates a layer and keeps it in `self`, or adds a weight
+    /// - calls of `add_weight` and `add_metric` with arguments of Keras 2
+    /// - several parameters of `build` that are not named after the parameters of `call`
+    /// - a number or bool as a positional argument of a layer
+    ///
+    /// A layer that `call` creates and does not keep has new weights whenever it is traced, which is a warning.
+    ///
+    /// ## Why is this bad?
+    /// Keras raises at the first call, which is often traced by `fit` and reported far away from the class.
+    ///
+    /// ## Example
+    /// ```python
+    /// import keras
+    ///
+    ///
+    /// class Scale(keras.layers.Layer):
+    ///     def call(self, x):
+    ///         self.dense = keras.layers.Dense(4)
+    ///         return self.dense(x)
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import keras
+    ///
+    ///
+    /// class Scale(keras.layers.Layer):
+    ///     def __init__(self):
+    ///         super().__init__()
+    ///         self.dense = keras.layers.Dense(4)
+    ///
+    ///     def call(self, x):
+    ///         return self.dense(x)
+    /// ```
+    ///
+    /// ## What Keras reports
+    /// ```text
+    /// ValueError: You cannot add new elements of state (variables or sub-layers) to a layer that is already built.
+    /// RuntimeError: In layer 'Scale', you forgot to call `super().__init__()` as the first statement.
+    /// ```
+    pub(crate) static KERAS_LAYER = {
+        code: "AG417", name: "keras-layer",
+        summary: "a Keras layer that Keras rejects when it is used",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Keras], fix: None,
+        check: FileWith(
+            |index| !index.names_keras2 && !index.roots.is_empty() && ["keras", "tensorflow"].iter().any(|name| index.imports.uses(name)),
+            check
+        ),
+    }
+}
+
+fn check(ctx: &FileContext) {
+    let mut classes = Classes { ctx, found: Vec::new() };
+    classes.visit_body(ctx.parsed.suite());
+    for (base, class) in classes.found {
+        Class { ctx, base, class }.check();
+    }
+}
+
+/// What a class is derived from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Base {
+    Layer,
+    /// A layer of the library.
+    Library,
+    Model,
+    Metric,
+}
+
+struct Classes<'c, 'a> {
+    ctx: &'c FileContext<'a>,
+    found: Vec<(Base, &'a ast::StmtClassDef)>,
+}
+
+impl<'a> StatementVisitor<'a> for Classes<'_, 'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        if let Stmt::ClassDef(class) = statement {
+            let name = match class.bases() {
+                [base] => self.ctx.resolve(base),
+                _ => None,
+            };
+            let base = name.and_then(|name| match name.as_str() {
+                "keras.Layer" | "keras.layers.Layer" => Some(Base::Layer),
+                "keras.Model" | "keras.models.Model" => Some(Base::Model),
+                "keras.Metric" | "keras.metrics.Metric" => Some(Base::Metric),
+                name => keras_ranks::is_layer(name).then_some(Base::Library),
+            });
+            self.found.extend(base.map(|base| (base, class)));
+        }
+        statement_visitor::walk_stmt(self, statement);
+    }
+}
+
+struct Class<'c, 'a> {
+    ctx: &'c FileContext<'a>,
+    base: Base,
+    class: &'a ast::StmtClassDef,
+}
+
+impl<'a> Class<'_, 'a> {
+    fn method(&self, name: &str) -> Option<&'a ast::StmtFunctionDef> {
+        let methods = self.class.body.iter().filter_map(Stmt::as_function_def_stmt);
+        methods.into_iter().find(|def| def.name.as_str() == name)
+    }
+
+    fn check(&self) {
+        self.constructor();
+        if self.base == Base::Metric {
+            return;
+        }
+        if self.base == Base::Model {
+            self.model();
+        }
+        self.build();
+        let layers = self.layers();
+        for def in self.class.body.iter().filter_map(Stmt::as_function_def_stmt) {
+            Calls { class: self, layers: &layers }.visit_body(&def.body);
+        }
+        if let Some(call) = self.method("call").filter(|call| call.decorator_list.is_empty()) {
+            self.creations(call);
+            if self.base != Base::Model {
+                self.results(call);
+            }
+        }
+    }
+
+    /// `super().__init__(units=4)` of a class derived from `Layer` itself.
+    fn options(&self, init: &'a ast::StmtFunctionDef) {
+        const KNOWN: [&str; 9] = [
+            "activity_regularizer",
+            "trainable",
+            "dtype",
+            "autocast",
+            "name",
+            "input_dim",
+            "input_shape",
+            "batch_size",
+            "batch_input_shape",
+        ];
+        for call in ag_syntax::expressions::of_function(init).into_iter().filter_map(Expr::as_call_expr) {
+            let Expr::Attribute(method) = call.func.as_ref() else { continue };
+            let is_super = method
+                .value
+                .as_call_expr()
+                .is_some_and(|call| call.func.as_name_expr().is_some_and(|name| name.id.as_str() == "super"));
+            if !is_super || method.attr.as_str() != "__init__" {
+                continue;
+            }
+            let names = call.arguments.keywords.iter().filter_map(|keyword| keyword.arg.as_ref());
+            if let Some(name) = names.into_iter().find(|name| !KNOWN.contains(&name.as_str())) {
+                self.report(name, format!("`Layer.__init__` of Keras 3 has no argument `{name}`"))
+                    .help("keep the value in an attribute")
+                    .emit();
+            }
+        }
+    }
+
+    /// `__init__` without `super().__init__()`
+    fn constructor(&self) {
+        let Some(init) = self.method("__init__") else { return };
+        if self.base == Base::Layer {
+            self.options(init);
+        }
+        let text = self.ctx.text(init);
+        let is_abstract = matches!(init.body.last(), Some(Stmt::Raise(_)));
+        // `Layer.__init__(self)`
+        let calls =
+            ag_syntax::expressions::of_function(init).into_iter().any(|expression| match expression {
+                Expr::Name(name) => name.id.as_str() == "super",
+                Expr::Attribute(attribute) => attribute.attr.as_str() == "__init__",
+                _ => false,
+            });
+        if calls || is_abstract {
+            return;
+        }
+        let uses = match self.base {
+            // `add_weight` checks it.
+            Base::Metric => text.contains("self.add_weight") || text.contains("self.add_variable"),
+            _ => true,
+        };
+        if uses {
+            let message = format!("`{}.__init__` does not call `super().__init__()`", self.class.name);
+            self.report(&init.name, message).help("call `super().__init__()` first").emit();
+        }
+    }
+
+    fn model(&self) {
+        let defines = |name: &str| self.method(name).is_some();
+        for def in
+            self.class.body.iter().filter_map(Stmt::as_function_def_stmt).filter(|_| !defines("layers"))
+        {
+            for statement in ag_syntax::statements::of_function(def) {
+                let Stmt::Assign(assign) = statement else { continue };
+                let assigned =
+                    assign.targets.iter().find(|target| attribute_of_self(target) == Some("layers"));
+                if let Some(target) = assigned {
+                    self.report(target, "Keras reserves the attribute `layers` of a model".to_owned())
+                        .help("use another name")
+                        .emit();
+                }
+            }
+        }
+        let is_called =
+            ["call", "__call__", "train_step", "test_step", "predict_step"].iter().any(|name| defines(name));
+        let builds_graph =
+            self.method("__init__").is_some_and(|init| self.ctx.text(init).contains("outputs"));
+        if let Some(forward) = self.method("forward").filter(|_| !is_called && !builds_graph) {
+            let message = format!("`{}` has no `call`, which Keras calls", self.class.name);
+            self.report(&forward.name, message).help("rename it `call`").severity(Severity::Warning).emit();
+        }
+    }
+
+    /// `build(self, left_shape, right_shape)` for `call(self, left, right)`
+    fn build(&self) {
+        let (Some(build), Some(call)) = (self.method("build"), self.method("call")) else { return };
+        let names = |def: &'a ast::StmtFunctionDef| -> Vec<&'a ast::ParameterWithDefault> {
+            def.parameters.args.iter().skip(1).collect()
+        };
+        let shapes = names(build);
+        let is_plain = |def: &ast::StmtFunctionDef| {
+            def.parameters.vararg.is_none() && def.parameters.kwarg.is_none() && def.decorator_list.is_empty()
+        };
+        if shapes.len() < 2
+            || shapes.iter().any(|shape| shape.default.is_some())
+            || !is_plain(build)
+            || !is_plain(call)
+        {
+            return;
+        }
+        let arguments: Vec<&str> =
+            call.parameters.iter().map(|parameter| parameter.name().as_str()).collect();
+        for shape in shapes {
+            let name = shape.parameter.name.as_str();
+            if name.strip_suffix("_shape").is_none_or(|argument| !arguments.contains(&argument)) {
+                let message = format!("Keras cannot match `{name}` of `build` with a parameter of `call`");
+                self.report(&shape.parameter, message)
+                    .help("name it after a parameter of `call`, followed by `_shape`")
+                    .severity(self.of_keras3())
+                    .emit();
+                return;
+            }
+        }
+    }
+
+    /// The attributes that `__init__` binds, once, to layers of the library.
+    fn layers(&self) -> FxHashMap<&'a str, &'a Expr> {
+        let mut layers = FxHashMap::default();
+        let mut others = Vec::new();
+        for def in self.class.body.iter().filter_map(Stmt::as_function_def_stmt) {
+            for statement in ag_syntax::statements::of_function(def) {
+                let Stmt::Assign(assign) = statement else { continue };
+                for name in assign.targets.iter().filter_map(attribute_of_self) {
+                    let class = assign.value.as_call_expr().and_then(|call| self.ctx.resolve(&call.func));
+                    let is_layer = class.is_some_and(|class| {
+                        keras_ranks::is_layer(&class)
+                            && !keras_ranks::takes_python_values(class.rsplit('.').next().unwrap_or_default())
+                    });
+                    if !is_layer || layers.insert(name, &*assign.value).is_some() {
+                        others.push(name);
+                    }
+                }
+            }
+        }
+        layers.retain(|name, _| !others.contains(name));
+        layers
+    }
+
+    /// Layers and weights that each call creates.
+    fn creations(&self, call: &'a ast::StmtFunctionDef) {
+        let mut local: FxHashMap<&str, &Expr> = FxHashMap::default();
+        for statement in &call.body {
+            let value = match statement {
+                Stmt::Assign(assign) => {
+                    if let [target] = assign.targets.as_slice()
+                        && let Some(made) = self.new_layer(&assign.value)
+                    {
+                        if attribute_of_self(target).is_some() {
+                            let message =
+                                "`call` adds a layer to `self` after the layer was built, which raises";
+                            self.report(target, message.to_owned())
+                                .help("create it in `__init__` or `build`")
+                                .severity(self.of_keras3())
+                                .emit();
+                        } else if let Some(name) = target.as_name_expr() {
+                            local.insert(name.id.as_str(), made);
+                        }
+                    }
+                    Some(&*assign.value)
+                }
+                Stmt::Return(node) => node.value.as_deref(),
+                Stmt::Expr(node) => Some(&*node.value),
+                Stmt::With(_) | Stmt::For(_) | Stmt::AugAssign(_) | Stmt::AnnAssign(_) => None,
+                _ => return,
+            };
+            let mut made = Made { class: self, local: &local, found: Vec::new() };
+            value.into_iter().for_each(|value| made.visit_expr(value));
+            for (place, is_weight) in made.found {
+                if is_weight {
+                    let message = "`call` adds a weight after the layer was built, which raises".to_owned();
+                    self.report(place, message).help("add it in `build`").severity(self.of_keras3()).emit();
+                } else {
+                    let message = format!(
+                        "`{}` has new weights whenever `call` runs or is traced",
+                        self.ctx.text(place)
+                    );
+                    self.report(place, message)
+                        .help("create the layer in `__init__`")
+                        .severity(Severity::Warning)
+                        .emit();
+                }
+            }
+            if matches!(statement, Stmt::Return(_)) {
+                return;
+            }
+        }
+    }
+
+    /// `return {"x": x, "name": "text"}`: an output that is no tensor.
+    fn results(&self, call: &'a ast::StmtFunctionDef) {
+        let Some(Stmt::Return(node)) = call.body.last() else { return };
+        let parts: Vec<&Expr> = match node.value.as_deref() {
+            Some(Expr::Tuple(tuple)) => tuple.elts.iter().collect(),
+            Some(Expr::List(list)) => list.elts.iter().collect(),
+            Some(Expr::Dict(dict)) => dict.items.iter().map(|item| &item.value).collect(),
+            _ => return,
+        };
+        if let Some(text) = parts.into_iter().find(|part| part.is_string_literal_expr()) {
+            self.report(text, "`call` returns a text, which raises in a functional model".to_owned())
+                .help("return tensors only")
+                .severity(Severity::Warning)
+                .emit();
+        }
+    }
+
+    /// A new layer with weights.
+    fn new_layer(&self, value: &'a Expr) -> Option<&'a Expr> {
+        let class = self.ctx.resolve(&value.as_call_expr()?.func)?;
+        keras_ranks::has_weights(class.strip_prefix("keras.layers.")?).then_some(value)
+    }
+
+    /// The severity of what only Keras 3 rejects.
+    fn of_keras3(&self) -> Severity {
+        keras_ranks::severity_of_keras3(self.ctx)
+    }
+
+    fn report(&self, node: impl Ranged, message: String) -> crate::context::Report<'_> {
+        self.ctx.report(&KERAS_LAYER, node, message)
+    }
+}
+
+/// `name` of `self.name`
+fn attribute_of_self(expression: &Expr) -> Option<&str> {
+    let attribute = expression.as_attribute_expr()?;
+    (attribute.value.as_name_expr()?.id.as_str() == "self").then_some(attribute.attr.as_str())
+}
+
+/// Calls of new layers and of `self.add_weight` that an expression certainly evaluates.
+struct Made<'c, 'a> {
+    class: &'c Class<'c, 'a>,
+    local: &'c FxHashMap<&'a str, &'a Expr>,
+    found: Vec<(&'a Expr, bool)>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Made<'_, 'a> {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Lambda(_)
+            | Expr::If(_)
+            | Expr::BoolOp(_)
+            | Expr::ListComp(_)
+            | Expr::DictComp(_)
+            | Expr::SetComp(_)
+            | Expr::Generator(_) => return,
+            Expr::Call(call) => match call.func.as_ref() {
+                made @ Expr::Call(_) if self.class.new_layer(made).is_some() => {
+                    self.found.push((made, false))
+                }
+                Expr::Name(name) => {
+                    self.found.extend(self.local.get(name.id.as_str()).map(|made| (*made, false)));
+                }
+                callee
+                    if attribute_of_self(callee) == Some("add_weight")
+                        && self.class.method("add_weight").is_none() =>
+                {
+                    self.found.push((expression, true));
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+        source_order::walk_expr(self, expression);
+    }
+}
+
+/// Calls of the methods that a layer inherits, and of its layers.
+struct Calls<'c, 'a> {
+    class: &'c Class<'c, 'a>,
+    layers: &'c FxHashMap<&'a str, &'a Expr>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Calls<'_, 'a> {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if let Expr::Call(call) = expression
+            && let Some(name) = attribute_of_self(&call.func)
+            && self.class.method(name).is_none()
+        {
+            let first = call.arguments.args.first();
+            let report = |node: &Expr, message: String| self.class.report(node, message);
+            match (name, first) {
+                ("add_weight", Some(first @ Expr::StringLiteral(_))) => {
+                    report(
+                        expression,
+                        format!(
+                            "the first argument of `add_weight` is the shape in Keras 3, not {}",
+                            self.class.ctx.text(first)
+                        ),
+                    )
+                    .help("pass `name=` by keyword")
+                    .severity(self.class.of_keras3())
+                    .emit();
+                }
+                ("add_metric", Some(_)) => {
+                    report(expression, "Keras 3 has no `add_metric`: it raises".to_owned())
+                        .help("create the metric in `__init__` and update it in `call`")
+                        .severity(self.class.of_keras3())
+                        .emit();
+                }
+                ("add_loss", Some(Expr::StringLiteral(_))) => {
+                    report(expression, "`add_loss` takes a tensor".to_owned())
+                        .help("compute the loss")
+                        .emit();
+                }
+                _ if self.layers.contains_key(name) => {
+                    let number = call.arguments.args.iter().skip(1).find(|argument| {
+                        matches!(
+                            argument,
+                            Expr::NumberLiteral(_) | Expr::BooleanLiteral(_) | Expr::StringLiteral(_)
+                        )
+                    });
+                    if let Some(number) = number {
+                        let text = self.class.ctx.text(number);
+                        let message = format!(
+                            "Keras 3 takes only tensors as positional arguments of a layer, not `{text}`"
+                        );
+                        report(expression, message)
+                            .help("pass it by keyword, as in `training=True`")
+                            .severity(self.class.of_keras3())
+                            .emit();
+                    }
+                }
+                _ => {}
+            }
+        }
+        source_order::walk_expr(self, expression);
+    }
+}
