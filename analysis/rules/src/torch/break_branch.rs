@@ -15,8 +15,8 @@ use ag_db::diagnostic::Severity;
 declare_rule! {
     /// ## What it does
     /// Reports Python decisions on a Tensor in a function compiled by `torch.compile`: `if`, `while`,
-    /// conditional expressions, `and`, `or`, `not`, and `torch.equal` and `torch.allclose`, which return a
-    /// Python bool.
+    /// conditional expressions, `and`, `or`, `not`, `any` and `all` of Tensors, and `torch.equal` and `torch.allclose`,
+    /// which return a Python bool.
     ///
     /// ## Why is this bad?
     /// The compiler traces without values, so it cannot select a branch. It inserts a graph break: the decision
@@ -124,6 +124,15 @@ fn check(ctx: &FunctionContext) {
 /// `torch.equal(a, b)`, `a.allclose(b)`.
 fn predicate<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(&'static str, &'a Expr)> {
     let call = expression.as_call_expr()?;
+    if let Some(name) = ctx.builtin(&call.func) {
+        let known = ["all", "any"].into_iter().find(|known| *known == name)?;
+        let tested = match (known, call.arguments.args.first()?) {
+            (_, Expr::Generator(generator)) => &*generator.elt,
+            (_, Expr::ListComp(list)) => &*list.elt,
+            _ => return None,
+        };
+        return is_tensor(ctx, tested).then_some((known, tested));
+    }
     let (name, value) = match ctx.resolve(&call.func) {
         Some(name) => {
             let function = match name.as_str() {

@@ -4,11 +4,14 @@
 pub(super) mod break_branch;
 pub(super) mod break_builtin;
 pub(super) mod break_item;
+pub(super) mod break_object;
 pub(super) mod break_shape;
+pub(super) mod break_tensor;
 pub(super) mod export_branch;
 pub(super) mod export_host;
 pub(super) mod export_item;
 pub(super) mod export_state;
+pub(super) mod operator_arguments;
 pub(super) mod script_attribute;
 pub(super) mod script_branch_type;
 mod script_class;
@@ -34,9 +37,10 @@ use super::tracing::{self, Certainty, Decision, Origin};
 use ag_db::diagnostic::Severity;
 use ag_index::dialect::RootKind;
 use ag_index::facts::Binding;
-use ag_index::index::last_name;
+use ag_index::index::{FunctionId, function_ast, last_name};
 use ag_staging::construct::{ConstructKind, ConstructNode};
 use ag_staging::host_numbers::HostNumbers;
+use ag_syntax::functions::{FunctionAst, FunctionPath};
 
 /// Traced by torch.compile, which inserts graph breaks.
 fn compiles(ctx: &FunctionContext) -> bool {
@@ -152,6 +156,12 @@ fn is_under_script_test(ctx: &FunctionContext, range: TextRange) -> bool {
             && construct.range.contains_range(range)
             && ["is_scripting", "is_tracing"].iter().any(|name| ctx.text(construct.test_range).contains(name))
     })
+}
+
+/// A function of this file: `step`, `Net.forward`, `train.step` for a `def` in a function.
+fn definition<'a>(ctx: &FunctionContext<'a>, qualname: &str) -> Option<&'a FunctionAst> {
+    let path = FunctionPath { qualname: qualname.into(), occurrence: 0 };
+    function_ast(ctx.db, FunctionId::new(ctx.db, ctx.document, path)).as_ref()
 }
 
 fn snippet(ctx: &FunctionContext, expression: &Expr) -> String {
