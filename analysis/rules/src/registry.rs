@@ -91,6 +91,7 @@ pub static RULES: &[&Rule] = &[
     &torch::export_item::TORCH_EXPORT_ITEM,
     &torch::export_state::TORCH_EXPORT_STATE,
     &torch::export_host::TORCH_EXPORT_HOST,
+    &torch::export_call::TORCH_EXPORT_CALL,
     &torch::script_undefined::SCRIPT_UNDEFINED,
     &torch::script_return::SCRIPT_RETURN_TYPE,
     &torch::script_none::SCRIPT_NONE,

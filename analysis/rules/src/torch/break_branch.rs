@@ -8,7 +8,7 @@ use super::super::declare::declare_rule;
 use super::super::tracing::{self, is_tensor};
 use super::{
     bool_severity, break_severity, compiles, decisions, handles_tracing, is_graph_assert, number_decisions,
-    snippet,
+    size_decisions, snippet,
 };
 use ag_db::diagnostic::Severity;
 
@@ -102,6 +102,17 @@ fn check(ctx: &FunctionContext) {
         .help("use `torch.where`, or `torch.cond` to evaluate one branch only")
         .emit();
     }
+    for (test, what, sized) in size_decisions(ctx).into_iter().filter(|_| ctx.stage.options.full_graph) {
+        ctx.report(
+            &TORCH_GRAPH_BREAK_BRANCH,
+            test,
+            format!("the size of `{}` depends on values: {what} on it cannot be traced", snippet(ctx, sized)),
+        )
+        .severity(Severity::Error)
+        .why(ctx.why(sized))
+        .help("use `torch.where`, which keeps the shape")
+        .emit();
+    }
     for expression in ctx.expressions() {
         if let Some((name, value)) = predicate(ctx, expression)
             && !handles_tracing(ctx, expression.range())
@@ -122,7 +133,7 @@ fn check(ctx: &FunctionContext) {
 }
 
 /// `torch.equal(a, b)`, `a.allclose(b)`.
-fn predicate<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(&'static str, &'a Expr)> {
+pub(super) fn predicate<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(&'static str, &'a Expr)> {
     let call = expression.as_call_expr()?;
     if let Some(name) = ctx.builtin(&call.func) {
         let known = ["all", "any"].into_iter().find(|known| *known == name)?;

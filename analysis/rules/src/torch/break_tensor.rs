@@ -135,11 +135,11 @@ fn check(ctx: &FunctionContext) {
                     report(ctx, operation.range(), "arithmetic on `data_ptr()`", value, STORAGE);
                 }
             }
-            Expr::Attribute(attribute) if matches!(attribute.attr.as_str(), "base" | "flags") => {
-                if is_array(ctx, &attribute.value) {
-                    let what = format!("`ndarray.{}`", attribute.attr);
-                    report(ctx, attribute.range(), &what, &attribute.value, OUTSIDE);
-                }
+            Expr::Attribute(attribute)
+                if matches!(attribute.attr.as_str(), "base" | "flags") && is_array(ctx, &attribute.value) =>
+            {
+                let what = format!("`ndarray.{}`", attribute.attr);
+                report(ctx, attribute.range(), &what, &attribute.value, OUTSIDE);
             }
             _ => {}
         }
