@@ -13,6 +13,7 @@ pub(super) mod export_host;
 pub(super) mod export_item;
 pub(super) mod export_state;
 pub(super) mod operator_arguments;
+pub(super) mod recompile;
 pub(super) mod script_attribute;
 pub(super) mod script_branch_type;
 mod script_class;
