@@ -6,10 +6,11 @@ Every top-level statement and every expression statement of `main()` runs separa
 hide the next one. NAME.json contains, for each function in the module's RULES, {function, dialect, raises, error,
 message, line}: `line` is the innermost line of the module that the framework reports. For KINDS, the entry also has the
 `kind`. A graph break of torch.compile counts as an error: the first that `torch._dynamo.explain` lists, or that
-`fullgraph=True` raises.
+`fullgraph=True` raises. A function with `fullgraph=True` is only compiled so.
 """
 import ast
 import contextlib
+import functools
 import json
 import os
 import re
@@ -30,13 +31,13 @@ class GraphBreak(Exception):
 
 def explained(compile_function, dynamo):
     """Replaces torch.compile: a call raises at its first graph break."""
-    def compiled(function=None, **_):
+    def compiled(function=None, fullgraph=False, **_):
         if function is None:
-            return compiled
+            return functools.partial(compiled, fullgraph=fullgraph)
 
         def call(*args, **kwargs):
             dynamo.reset()
-            for found in dynamo.explain(function)(*args, **kwargs).break_reasons:
+            for found in () if fullgraph else dynamo.explain(function)(*args, **kwargs).break_reasons:
                 place = found.user_stack[-1]
                 raise GraphBreak(f'{found.reason}\n  File "{place.filename}", line {place.lineno}')
             dynamo.reset()

@@ -115,6 +115,10 @@ impl<'a> Program<'a> {
         if !ctx.imports.uses("jax") && !ctx.imports.dotted_names().any(|name| name.starts_with("jax")) {
             return None;
         }
+        Some(Self::build(ctx))
+    }
+
+    pub(crate) fn build(ctx: &FileContext<'a>) -> Self {
         let module = Scope {
             parent: None,
             is_class: false,
@@ -133,7 +137,7 @@ impl<'a> Program<'a> {
         let mut collector =
             Collector { program, scope: MODULE, conditional: false, repeated: None, from: None };
         collector.visit_body(ctx.parsed.suite());
-        Some(collector.program)
+        collector.program
     }
 
     /// The scope of a function or lambda.
@@ -169,7 +173,7 @@ impl<'a> Program<'a> {
     }
 
     /// What a name is certainly bound to where it is read, and the scope that binds it.
-    pub(super) fn lookup(&self, scope: ScopeId, name: &str, at: TextSize) -> Option<(Bound<'a>, ScopeId)> {
+    pub(crate) fn lookup(&self, scope: ScopeId, name: &str, at: TextSize) -> Option<(Bound<'a>, ScopeId)> {
         self.binding(scope, name, at).map(|(binding, owner)| (binding.bound, owner))
     }
 
@@ -199,7 +203,7 @@ impl<'a> Program<'a> {
     }
 
     /// The value of an expression: a name is followed to what it is bound to.
-    pub(super) fn value(&self, scope: ScopeId, expression: &'a Expr) -> (Bound<'a>, ScopeId) {
+    pub(crate) fn value(&self, scope: ScopeId, expression: &'a Expr) -> (Bound<'a>, ScopeId) {
         let (mut value, mut scope) = (expression, scope);
         for _ in 0..4 {
             let Expr::Name(name) = value else { return (Bound::Value(value), scope) };

@@ -8,15 +8,15 @@ use super::super::declare::declare_rule;
 use super::super::tracing::{self, is_tensor};
 use super::{
     bool_severity, break_severity, compiles, decisions, handles_tracing, is_graph_assert, number_decisions,
-    snippet,
+    size_decisions, snippet,
 };
 use ag_db::diagnostic::Severity;
 
 declare_rule! {
     /// ## What it does
     /// Reports Python decisions on a Tensor in a function compiled by `torch.compile`: `if`, `while`,
-    /// conditional expressions, `and`, `or`, `not`, and `torch.equal` and `torch.allclose`, which return a
-    /// Python bool.
+    /// conditional expressions, `and`, `or`, `not`, `any` and `all` of Tensors, and `torch.equal` and `torch.allclose`,
+    /// which return a Python bool.
     ///
     /// ## Why is this bad?
     /// The compiler traces without values, so it cannot select a branch. It inserts a graph break: the decision
@@ -102,6 +102,17 @@ fn check(ctx: &FunctionContext) {
         .help("use `torch.where`, or `torch.cond` to evaluate one branch only")
         .emit();
     }
+    for (test, what, sized) in size_decisions(ctx).into_iter().filter(|_| ctx.stage.options.full_graph) {
+        ctx.report(
+            &TORCH_GRAPH_BREAK_BRANCH,
+            test,
+            format!("the size of `{}` depends on values: {what} on it cannot be traced", snippet(ctx, sized)),
+        )
+        .severity(Severity::Error)
+        .why(ctx.why(sized))
+        .help("use `torch.where`, which keeps the shape")
+        .emit();
+    }
     for expression in ctx.expressions() {
         if let Some((name, value)) = predicate(ctx, expression)
             && !handles_tracing(ctx, expression.range())
@@ -122,8 +133,17 @@ fn check(ctx: &FunctionContext) {
 }
 
 /// `torch.equal(a, b)`, `a.allclose(b)`.
-fn predicate<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(&'static str, &'a Expr)> {
+pub(super) fn predicate<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(&'static str, &'a Expr)> {
     let call = expression.as_call_expr()?;
+    if let Some(name) = ctx.builtin(&call.func) {
+        let known = ["all", "any"].into_iter().find(|known| *known == name)?;
+        let tested = match (known, call.arguments.args.first()?) {
+            (_, Expr::Generator(generator)) => &*generator.elt,
+            (_, Expr::ListComp(list)) => &*list.elt,
+            _ => return None,
+        };
+        return is_tensor(ctx, tested).then_some((known, tested));
+    }
     let (name, value) = match ctx.resolve(&call.func) {
         Some(name) => {
             let function = match name.as_str() {

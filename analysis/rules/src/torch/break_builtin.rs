@@ -11,7 +11,8 @@ use ag_index::facts::Alternative;
 declare_rule! {
     /// ## What it does
     /// Reports calls in a function compiled by `torch.compile` that the compiler cannot trace: `print`, `open`, `eval`,
-    /// logging, warnings, debuggers, `copy`, the clocks of `time`, the functions of `random`, files and processes.
+    /// logging, warnings, debuggers, `copy`, the clocks of `time`, the functions of `random`, files and processes, and functions of NumPy that torch does not
+    /// implement.
     ///
     /// ## Why is this bad?
     /// The compiler inserts a graph break: the call runs in Python between two graphs. With `fullgraph=True` it
@@ -62,6 +63,7 @@ declare_rule! {
 const SKIPPED: &[(&str, &[&str])] = &[
     ("base64", &["b64decode", "b64encode"]),
     ("bisect", &["bisect", "bisect_left", "bisect_right", "insort"]),
+    ("contextlib", &["redirect_stderr", "redirect_stdout"]),
     ("copy", &["copy", "deepcopy"]),
     ("gc", &["collect"]),
     ("glob", &["glob"]),
@@ -92,7 +94,7 @@ const SKIPPED: &[(&str, &[&str])] = &[
             "uniform",
         ],
     ),
-    ("sys", &["getsizeof"]),
+    ("sys", &["getrefcount", "getsizeof"]),
     ("threading", &["Lock", "current_thread", "get_ident"]),
     (
         "time",
@@ -109,13 +111,127 @@ const SKIPPED: &[(&str, &[&str])] = &[
     ),
     (
         "torch",
-        &["get_rng_state", "initial_seed", "load", "manual_seed", "save", "set_num_threads", "set_rng_state"],
+        &[
+            "from_dlpack",
+            "get_rng_state",
+            "initial_seed",
+            "is_inference_mode_enabled",
+            "is_same_size",
+            "load",
+            "manual_seed",
+            "quantize_per_channel",
+            "quantize_per_tensor",
+            "save",
+            "set_num_threads",
+            "set_rng_state",
+            "sparse_bsr_tensor",
+            "sparse_coo_tensor",
+            "sparse_csc_tensor",
+            "sparse_csr_tensor",
+        ],
     ),
+    ("torch.autograd", &["detect_anomaly", "set_detect_anomaly"]),
+    ("torch.autograd.functional", &["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]),
+    ("torch.autograd.graph", &["save_on_cpu", "saved_tensors_hooks"]),
+    ("torch.cuda", &["max_memory_allocated", "memory_allocated", "memory_reserved"]),
+    ("torch.random", &["fork_rng"]),
     ("torch.nn.utils.rnn", &["pack_padded_sequence", "pack_sequence", "pad_packed_sequence"]),
     ("traceback", &["format_exc", "print_exc"]),
     ("uuid", &["uuid1", "uuid4"]),
     ("warnings", &["warn"]),
 ];
+/// The functions of NumPy that torch does not implement (torch 2.11).
+const OF_NUMPY: &[(&str, &[&str])] = &[
+    (
+        "numpy",
+        &[
+            "apply_along_axis",
+            "apply_over_axes",
+            "argpartition",
+            "array2string",
+            "array_str",
+            "asanyarray",
+            "block",
+            "compress",
+            "delete",
+            "digitize",
+            "ediff1d",
+            "extract",
+            "frombuffer",
+            "fromfile",
+            "fromfunction",
+            "fromiter",
+            "fromstring",
+            "genfromtxt",
+            "histogram_bin_edges",
+            "insert",
+            "interp",
+            "intersect1d",
+            "isin",
+            "ix_",
+            "lexsort",
+            "load",
+            "loadtxt",
+            "nanargmax",
+            "nanargmin",
+            "nancumprod",
+            "nancumsum",
+            "nanmax",
+            "nanmean",
+            "nanmedian",
+            "nanmin",
+            "nanpercentile",
+            "nanprod",
+            "nanquantile",
+            "nanstd",
+            "nansum",
+            "nanvar",
+            "packbits",
+            "partition",
+            "piecewise",
+            "place",
+            "polyfit",
+            "polyval",
+            "putmask",
+            "ravel_multi_index",
+            "roots",
+            "save",
+            "savetxt",
+            "savez",
+            "savez_compressed",
+            "select",
+            "set_printoptions",
+            "setdiff1d",
+            "seterr",
+            "setxor1d",
+            "trim_zeros",
+            "union1d",
+            "unpackbits",
+            "unravel_index",
+        ],
+    ),
+    (
+        "numpy.random",
+        &[
+            "beta",
+            "binomial",
+            "default_rng",
+            "dirichlet",
+            "exponential",
+            "gamma",
+            "geometric",
+            "get_state",
+            "multinomial",
+            "multivariate_normal",
+            "permutation",
+            "poisson",
+            "set_state",
+            "standard_normal",
+        ],
+    ),
+];
+/// Methods of NumPy's functions: `np.add.reduce`.
+const UFUNC_METHODS: [&str; 5] = ["accumulate", "at", "outer", "reduce", "reduceat"];
 const BUILTINS: [&str; 13] = [
     "breakpoint",
     "compile",
@@ -137,9 +253,21 @@ const LEVELS: [&str; 7] = ["critical", "debug", "error", "exception", "info", "l
 fn skipped<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Option<String> {
     if let Some(name) = ctx.resolve(&call.func) {
         let (module, function) = name.rsplit_once('.')?;
-        let known =
-            SKIPPED.iter().any(|(known, functions)| *known == module && functions.contains(&function));
-        return known.then(|| name.to_string());
+        let known = SKIPPED
+            .iter()
+            .chain(OF_NUMPY)
+            .any(|(known, functions)| *known == module && functions.contains(&function));
+        let of_ufunc = module.starts_with("numpy.") && UFUNC_METHODS.contains(&function);
+        let warns = name == "torch.use_deterministic_algorithms"
+            && call.arguments.find_keyword("warn_only").is_some();
+        let is_strided =
+            matches!(name.as_str(), "torch.nested.nested_tensor" | "torch.nested.as_nested_tensor")
+                && call.arguments.find_keyword("layout").is_none();
+        let seeded = name == "random.Random" && !call.arguments.keywords.is_empty();
+        return (known || of_ufunc || is_strided || warns || seeded).then(|| name.to_string());
+    }
+    if ctx.builtin(&call.func) == Some("vars") && call.arguments.is_empty() {
+        return Some("vars".to_owned());
     }
     if let Some(name) = ctx.builtin(&call.func).filter(|name| BUILTINS.contains(name)) {
         return Some(name.to_owned());

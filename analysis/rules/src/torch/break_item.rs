@@ -88,6 +88,10 @@ fn number<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String
                 let bound = call.arguments.args.iter().find(|bound| is_tensor(ctx, bound))?;
                 return Some(("`range()`".to_owned(), bound));
             }
+            if ctx.resolve(&call.func).is_some_and(|name| name == "torch.arange") {
+                let bound = call.arguments.args.iter().find(|bound| is_tensor(ctx, bound))?;
+                return Some(("`torch.arange`".to_owned(), bound));
+            }
             let attribute = call.func.as_attribute_expr()?;
             (attribute.attr.as_str() == "tolist" && is_tensor(ctx, &attribute.value))
                 .then(|| ("`.tolist()`".to_owned(), &*attribute.value))

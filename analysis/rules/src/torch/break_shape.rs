@@ -82,7 +82,7 @@ fn check(ctx: &FunctionContext) {
 }
 
 /// An operation of unknown output size, and the Tensor that determines it.
-fn sized_by_values<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(String, &'a Expr)> {
+pub(super) fn sized_by_values<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(String, &'a Expr)> {
     match expression {
         Expr::Subscript(subscript) => {
             let reads = subscript.ctx == ExprContext::Load && is_tensor(ctx, &subscript.value);

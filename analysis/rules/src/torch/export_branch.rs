@@ -5,14 +5,18 @@ use ruff_python_ast::{CmpOp, Expr};
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Origin};
-use super::{bool_severity, decisions, exports, handles_tracing, is_assumed, number_decisions, snippet};
+use super::break_branch::predicate;
+use super::{
+    bool_severity, decisions, exports, handles_tracing, is_assumed, number_decisions, size_decisions, snippet,
+};
 use ag_db::diagnostic::Severity;
 use ag_staging::construct::ConstructKind;
+use ruff_text_size::Ranged;
 
 declare_rule! {
     /// ## What it does
     /// Reports Python decisions on the value of a Tensor in an exported module: `if`, `while`, `assert`,
-    /// conditional expressions, `and`, `or`, `not`; also after a conversion by `.item()`, `int()`, `float()` or
+    /// conditional expressions, `and`, `or`, `not`, `torch.equal`, `any` of Tensors; also after a conversion by `.item()`, `int()`, `float()` or
     /// `bool()`.
     ///
     /// ## Why is this bad?
@@ -78,6 +82,20 @@ fn check(ctx: &FunctionContext) {
         .help(HELP)
         .emit();
     }
+    predicates(ctx);
+    for (test, what, sized) in size_decisions(ctx) {
+        ctx.report(
+            &TORCH_EXPORT_BRANCH,
+            test,
+            format!(
+                "the size of `{}` depends on values: {what} on it cannot be exported",
+                snippet(ctx, sized)
+            ),
+        )
+        .why(ctx.why(sized))
+        .help(HELP)
+        .emit();
+    }
     for decision in number_decisions(ctx) {
         if origin(ctx, decision.number) == Origin::Assumed {
             continue;
@@ -116,6 +134,26 @@ fn check(ctx: &FunctionContext) {
             .help(HELP)
             .emit();
         }
+    }
+}
+
+/// `torch.equal(a, b)` and `any(v > 0 for v in x)`, which return a Python bool.
+fn predicates(ctx: &FunctionContext) {
+    for expression in ctx.expressions() {
+        let Some((name, value)) = predicate(ctx, expression) else { continue };
+        if handles_tracing(ctx, expression.range()) {
+            continue;
+        }
+        let severity = if is_assumed(ctx, value) { Severity::Warning } else { Severity::Error };
+        ctx.report(
+            &TORCH_EXPORT_BRANCH,
+            expression,
+            format!("`{name}` needs the value of `{}`, which has no value yet", snippet(ctx, value)),
+        )
+        .severity(severity)
+        .why(ctx.why(value))
+        .help(HELP)
+        .emit();
     }
 }
 

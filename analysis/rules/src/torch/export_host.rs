@@ -1,4 +1,4 @@
-//! NumPy under torch.export.
+//! NumPy arrays and addresses under torch.export.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
@@ -10,10 +10,11 @@ use super::{exports, handles_tracing, snippet};
 
 declare_rule! {
     /// ## What it does
-    /// Reports `x.numpy()` in an exported module.
+    /// Reports what reads the memory of a Tensor in an exported module: `x.numpy()`, `x.data_ptr()`, `copy.deepcopy(x)`,
+    /// `torch.tensor([x.sum(), 1.0])`, and a number format such as `f"{x:.3f}"`.
     ///
     /// ## Why is this bad?
-    /// While `torch.export` traces, Tensors have no values that could be converted to NumPy arrays, so it raises.
+    /// While `torch.export` traces, Tensors have no memory that could be read, so it raises.
     ///
     /// ## Example
     /// ```python
@@ -43,7 +44,7 @@ declare_rule! {
     /// `RuntimeError: .numpy() is not supported for tensor subclasses.`
     pub(crate) static TORCH_EXPORT_HOST = {
         code: "AG524", name: "torch-export-host",
-        summary: "a Tensor in an exported module is converted to a NumPy array",
+        summary: "the memory of a Tensor in an exported module is read",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: Function(check),
@@ -55,24 +56,61 @@ fn check(ctx: &FunctionContext) {
         return;
     }
     for expression in ctx.expressions() {
-        let Expr::Call(call) = expression else { continue };
-        let Expr::Attribute(attribute) = &*call.func else { continue };
-        if attribute.attr.as_str() != "numpy"
-            || !is_tensor(ctx, &attribute.value)
-            || handles_tracing(ctx, expression.range())
-        {
+        let Some((what, value, help)) = read(ctx, expression) else { continue };
+        if handles_tracing(ctx, expression.range()) {
             continue;
         }
         ctx.report(
             &TORCH_EXPORT_HOST,
             expression,
-            format!(
-                "`.numpy()` needs the value of `{}`, which has no value yet",
-                snippet(ctx, &attribute.value)
-            ),
+            format!("{what} needs the value of `{}`, which has no value yet", snippet(ctx, value)),
         )
-        .why(ctx.why(&attribute.value))
-        .help("use the equivalent PyTorch operation")
+        .why(ctx.why(value))
+        .help(help)
         .emit();
+    }
+}
+
+/// What reads the memory of a Tensor, the Tensor, and what to use instead.
+fn read<'a>(
+    ctx: &FunctionContext<'a>,
+    expression: &'a Expr,
+) -> Option<(&'static str, &'a Expr, &'static str)> {
+    match expression {
+        Expr::FString(text) => {
+            let mut values = text.value.elements().filter_map(|element| element.as_interpolation());
+            let value = values.find(|value| {
+                value.format_spec.as_ref().is_some_and(|format| !format.elements.is_empty())
+                    && is_tensor(ctx, &value.expression)
+            })?;
+            Some(("the number format", &value.expression, "format it outside the exported module"))
+        }
+        Expr::Call(call) => {
+            let argument = call.arguments.args.first();
+            match ctx.resolve(&call.func).as_deref() {
+                Some("torch.tensor" | "torch.as_tensor") => {
+                    let list = argument?.as_list_expr()?;
+                    let value = list.elts.iter().find(|element| is_tensor(ctx, element))?;
+                    Some(("`torch.tensor`", value, "use `torch.stack`"))
+                }
+                Some("copy.copy" | "copy.deepcopy") => {
+                    let value = argument.filter(|value| is_tensor(ctx, value))?;
+                    Some(("a copy", value, "use `.clone()`"))
+                }
+                Some(_) => None,
+                None => {
+                    let method =
+                        call.func.as_attribute_expr().filter(|method| is_tensor(ctx, &method.value))?;
+                    match method.attr.as_str() {
+                        "numpy" => {
+                            Some(("`.numpy()`", &method.value, "use the equivalent PyTorch operation"))
+                        }
+                        "data_ptr" => Some(("`.data_ptr()`", &method.value, "compare Tensors with `is`")),
+                        _ => None,
+                    }
+                }
+            }
+        }
+        _ => None,
     }
 }

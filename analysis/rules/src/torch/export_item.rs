@@ -8,13 +8,16 @@ use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
 use super::{exports, handles_tracing, is_assumed, snippet};
 use ag_db::diagnostic::Severity;
+use ag_index::facts::Alternative;
+use ag_staging::host_numbers::HostNumbers;
 
 declare_rule! {
     /// ## What it does
-    /// Reports `int(x)` and `range(x)` of a Tensor in an exported module.
+    /// Reports what needs the value of a Tensor as a Python number in an exported module: `int(x)`, `float(x)` and
+    /// `range(x)`; also of `x.item()`, which may be the index of a list or an argument of `math.sqrt`, too.
     ///
     /// ## Why is this bad?
-    /// Both need a concrete number, and `torch.export` traces without values, so it raises. (`x.item()` alone
+    /// They need a concrete number, and `torch.export` traces without values, so it raises. (`x.item()` alone
     /// is accepted; its result stays symbolic.)
     ///
     /// ## Example
@@ -55,26 +58,68 @@ declare_rule! {
     }
 }
 
+/// The functions of `math` that convert to a Python float.
+const OF_MATH: [&str; 9] = ["cos", "exp", "isfinite", "isnan", "log", "log2", "sin", "sqrt", "tanh"];
+
 fn check(ctx: &FunctionContext) {
     if !exports(ctx) {
         return;
     }
+    let fact = |expression: &Expr| Some(ctx.fact(expression));
+    let numbers = HostNumbers { def: ctx.def(), flow: ctx.flow, fact: &fact };
     for expression in ctx.expressions() {
-        let Expr::Call(call) = expression else { continue };
-        let Some(name @ ("int" | "range")) = ctx.builtin(&call.func) else { continue };
-        let Some(value) = call.arguments.args.iter().find(|value| is_tensor(ctx, value)) else { continue };
-        if handles_tracing(ctx, expression.range()) {
-            continue;
+        if let Some((what, value)) = needed(ctx, expression, &|value| numbers.find(value))
+            && !handles_tracing(ctx, expression.range())
+        {
+            let severity = if is_assumed(ctx, value) { Severity::Warning } else { Severity::Error };
+            ctx.report(
+                &TORCH_EXPORT_ITEM,
+                expression,
+                format!("{what} needs the value of `{}`, which has no value yet", snippet(ctx, value)),
+            )
+            .severity(severity)
+            .why(ctx.why(value))
+            .help("use `.item()` with `torch._check` to constrain the number, or use the size of a Tensor")
+            .emit();
         }
-        let severity = if is_assumed(ctx, value) { Severity::Warning } else { Severity::Error };
-        ctx.report(
-            &TORCH_EXPORT_ITEM,
-            expression,
-            format!("`{name}()` needs the value of `{}`, which has no value yet", snippet(ctx, value)),
-        )
-        .severity(severity)
-        .why(ctx.why(value))
-        .help("use `.item()` with `torch._check` to constrain the number, or use the size of a Tensor")
-        .emit();
     }
+}
+
+/// What needs a Python number, and the Tensor, or the number read from one.
+fn needed<'a>(
+    ctx: &FunctionContext<'a>,
+    expression: &'a Expr,
+    number: &dyn Fn(&'a Expr) -> Option<&'a Expr>,
+) -> Option<(String, &'a Expr)> {
+    match expression {
+        Expr::Call(call) => {
+            let values = &*call.arguments.args;
+            if let Some(name @ ("int" | "float" | "range")) = ctx.builtin(&call.func) {
+                let value = values.iter().find_map(|value| {
+                    let direct = is_tensor(ctx, value).then_some(value);
+                    direct.or_else(|| is_read(value).then(|| number(value)).flatten())
+                })?;
+                return Some((format!("`{name}()`"), value));
+            }
+            let name = ctx.resolve(&call.func)?;
+            let function = name.strip_prefix("math.").filter(|function| OF_MATH.contains(function))?;
+            let value = values.iter().filter(|value| is_read(value)).find_map(number)?;
+            Some((format!("`math.{function}`"), value))
+        }
+        Expr::Subscript(subscript) => {
+            let sequence = matches!(&*subscript.value, Expr::List(_) | Expr::Tuple(_))
+                || matches!(
+                    ctx.fact(&subscript.value).alternatives.as_slice(),
+                    [Alternative::Container { class, .. }] if class == "list" || class == "tuple"
+                );
+            let value = number(&subscript.slice).filter(|_| sequence && is_read(&subscript.slice))?;
+            Some(("the index of a Python sequence".to_owned(), value))
+        }
+        _ => None,
+    }
+}
+
+/// A number as it is read, or a name for it.
+fn is_read(value: &Expr) -> bool {
+    value.is_name_expr() || value.is_call_expr()
 }

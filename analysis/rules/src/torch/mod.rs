@@ -4,11 +4,16 @@
 pub(super) mod break_branch;
 pub(super) mod break_builtin;
 pub(super) mod break_item;
+pub(super) mod break_object;
 pub(super) mod break_shape;
+pub(super) mod break_tensor;
 pub(super) mod export_branch;
+pub(super) mod export_call;
 pub(super) mod export_host;
 pub(super) mod export_item;
 pub(super) mod export_state;
+pub(super) mod operator_arguments;
+pub(super) mod recompile;
 pub(super) mod script_attribute;
 pub(super) mod script_branch_type;
 mod script_class;
@@ -26,17 +31,20 @@ pub(super) mod script_unsupported;
 pub(super) mod script_untyped;
 pub(super) mod trace_constant;
 
-use ruff_python_ast::{Expr, UnaryOp};
+use ruff_python_ast::{self as ast, CmpOp, Expr, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::FunctionContext;
 use super::tracing::{self, Certainty, Decision, Origin};
 use ag_db::diagnostic::Severity;
+use ag_flow::DefKind;
 use ag_index::dialect::RootKind;
 use ag_index::facts::Binding;
-use ag_index::index::last_name;
+use ag_index::index::{FunctionId, function_ast, last_name};
 use ag_staging::construct::{ConstructKind, ConstructNode};
 use ag_staging::host_numbers::HostNumbers;
+use ag_syntax::functions::{FunctionAst, FunctionPath};
+use ag_syntax::qname::QName;
 
 /// Traced by torch.compile, which inserts graph breaks.
 fn compiles(ctx: &FunctionContext) -> bool {
@@ -134,6 +142,56 @@ fn number_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<NumberDecision<'a>> {
     found
 }
 
+/// Decisions on the size of a Tensor that depends on values: `if kept.shape[0] > 2:` of `kept = x[x > 0]`.
+fn size_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Expr, &'static str, &'a Expr)> {
+    let mut found = Vec::new();
+    for (construct, node) in ctx.decisions() {
+        if construct.binding != Binding::Python || construct.kind == ConstructKind::For {
+            continue;
+        }
+        if let Some(test @ Expr::Compare(compare)) = node.test()
+            && let Some(tensor) = sized(&compare.left)
+            && let [CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE | CmpOp::Eq | CmpOp::NotEq] =
+                &*compare.ops
+            && let [bound] = &*compare.comparators
+            && bound.is_number_literal_expr()
+            && let definitions = ctx.flow.definitions_of(tensor.range(), &QName::from(&tensor.id))
+            && let [definition] = definitions.as_slice()
+            && definition.kind == DefKind::Assign
+            && let Some(value) = definition.value.and_then(|range| ctx.expression_at(range))
+            && break_shape::sized_by_values(ctx, value).is_some()
+            && !handles_tracing(ctx, construct.range)
+        {
+            found.push((test, tracing::noun_phrase(construct.kind), value));
+        }
+    }
+    found
+}
+
+/// The Tensor of `kept.shape[0]`, `kept.size(0)`, `len(kept)` and `kept.numel()`. The other sizes of a selection are those
+/// of the Tensor.
+fn sized(size: &Expr) -> Option<&ast::ExprName> {
+    let is_first = |axis: &Expr| {
+        axis.as_number_literal_expr()
+            .is_some_and(|axis| axis.value.as_int().is_some_and(|axis| *axis == ast::Int::ZERO))
+    };
+    match size {
+        Expr::Subscript(subscript) if is_first(&subscript.slice) => {
+            let shape = subscript.value.as_attribute_expr()?;
+            shape.value.as_name_expr().filter(|_| shape.attr.as_str() == "shape")
+        }
+        Expr::Call(call) => match (&*call.func, &*call.arguments.args) {
+            (Expr::Attribute(method), [axis]) if method.attr.as_str() == "size" && is_first(axis) => {
+                method.value.as_name_expr()
+            }
+            (Expr::Attribute(method), []) if method.attr.as_str() == "numel" => method.value.as_name_expr(),
+            (Expr::Name(function), [value]) if function.id == "len" => value.as_name_expr(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// Whether the code around `range`, or anywhere in the function, tests for compilation. The test is recognized
 /// by its name: packages wrap it, since it has moved between modules.
 fn handles_tracing(ctx: &FunctionContext, range: TextRange) -> bool {
@@ -152,6 +210,12 @@ fn is_under_script_test(ctx: &FunctionContext, range: TextRange) -> bool {
             && construct.range.contains_range(range)
             && ["is_scripting", "is_tracing"].iter().any(|name| ctx.text(construct.test_range).contains(name))
     })
+}
+
+/// A function of this file: `step`, `Net.forward`, `train.step` for a `def` in a function.
+fn definition<'a>(ctx: &FunctionContext<'a>, qualname: &str) -> Option<&'a FunctionAst> {
+    let path = FunctionPath { qualname: qualname.into(), occurrence: 0 };
+    function_ast(ctx.db, FunctionId::new(ctx.db, ctx.document, path)).as_ref()
 }
 
 fn snippet(ctx: &FunctionContext, expression: &Expr) -> String {

@@ -1,0 +1,629 @@
+//! Calls of `torch.export.export`, and what is done with the exported program.
+
+use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt};
+use ruff_text_size::Ranged;
+
+use super::super::FileContext;
+use super::super::declare::declare_rule;
+use super::super::jax::program::{Bound, Place, Program, ScopeId};
+use super::super::tracing;
+use ag_index::index::FileIndex;
+
+declare_rule! {
+    /// ## What it does
+    /// Reports calls of `torch.export.export` that raise for every input, and uses of the result that raise:
+    ///
+    /// - a function or a scripted module instead of an `nn.Module`;
+    /// - example inputs that are not in a tuple, or that are objects of a class of the program;
+    /// - `dynamic_shapes` that do not match the inputs; two different `Dim` of the same name;
+    /// - a size that is declared dynamic, which `forward` compares with a constant;
+    /// - a call of the exported program itself; `eval()` and `train()` of its module, and calls of it with other arguments.
+    ///
+    /// ## Why is this bad?
+    /// The calls raise.
+    ///
+    /// ## Example
+    /// ```python
+    /// import torch
+    /// from torch import nn
+    ///
+    /// class Double(nn.Module):
+    ///     def forward(self, x):
+    ///         return x * 2
+    ///
+    /// program = torch.export.export(Double(), (torch.ones(3),))
+    /// program(torch.ones(3))
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// import torch
+    /// from torch import nn
+    ///
+    /// class Double(nn.Module):
+    ///     def forward(self, x):
+    ///         return x * 2
+    ///
+    /// program = torch.export.export(Double(), (torch.ones(3),))
+    /// program.module()(torch.ones(3))
+    /// ```
+    ///
+    /// ## What torch reports
+    /// `RuntimeError: Unable to call ExportedProgram directly. You should use exported_program.module() instead.`
+    pub(crate) static TORCH_EXPORT_CALL = {
+        code: "AG525", name: "torch-export-call",
+        summary: "the arguments of `torch.export.export` are not accepted",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Torch], fix: None,
+        check: FileWith(is_of_interest, check),
+    }
+}
+
+fn is_of_interest(index: &FileIndex) -> bool {
+    index.imports.uses("torch")
+        && ["export", "draft_export"].iter().any(|name| index.calls.contains_key(*name))
+}
+
+/// Functions of torch that return a new Tensor.
+const FACTORIES: [&str; 12] = [
+    "torch.arange",
+    "torch.empty",
+    "torch.eye",
+    "torch.full",
+    "torch.linspace",
+    "torch.ones",
+    "torch.rand",
+    "torch.randint",
+    "torch.randn",
+    "torch.tensor",
+    "torch.zeros",
+    "torch.zeros_like",
+];
+/// The attributes of an exported program that cannot be set.
+const READ_ONLY: [&str; 12] = [
+    "call_spec",
+    "constants",
+    "dialect",
+    "graph",
+    "graph_module",
+    "graph_signature",
+    "module_call_graph",
+    "range_constraints",
+    "state_dict",
+    "tensor_constants",
+    "verifier",
+    "verifiers",
+];
+
+struct Export<'p, 'a> {
+    ctx: &'p FileContext<'a>,
+    program: &'p Program<'a>,
+    call: &'a ast::ExprCall,
+    scope: ScopeId,
+}
+
+fn check(ctx: &FileContext) {
+    let program = Program::build(ctx);
+    for place in &program.calls {
+        let call = place.node;
+        if is_export(ctx, call) {
+            Export { ctx, program: &program, call, scope: place.scope }.check();
+        } else if let Some(method) = call.func.as_attribute_expr()
+            && matches!(method.attr.as_str(), "eval" | "train")
+            && module_of_export(ctx, &program, place.scope, &method.value).is_some()
+            && is_method_of_module(&program, place.scope, &method.value)
+        {
+            let message = format!("the module of an exported program does not support `{}()`", method.attr);
+            ctx.report(&TORCH_EXPORT_CALL, call, message)
+                .help("export the module in the mode that it shall have")
+                .emit();
+        } else if is_dimension(ctx, &program, place.scope, &call.func) {
+            ctx.report(&TORCH_EXPORT_CALL, call, "a `Dim` cannot be called")
+                .help("give bounds where it is created: `Dim(\"batch\", min=…, max=…)`")
+                .emit();
+        } else if let Some((export, scope)) = module_of_export(ctx, &program, place.scope, &call.func) {
+            Export { ctx, program: &program, call: export, scope }.called(call);
+        } else if is_exported(ctx, &program, place.scope, &call.func) {
+            let text = tracing::snippet(ctx.text(&*call.func));
+            ctx.report(&TORCH_EXPORT_CALL, call, "an exported program cannot be called")
+                .help(format!("call `{text}.module()(…)`"))
+                .emit();
+        } else if ctx.resolve(&call.func).is_some_and(|name| name == "torch.export.save") {
+            saved(ctx, &program, place);
+        }
+    }
+    for store in &program.stores {
+        if READ_ONLY.contains(&store.node.attr.as_str())
+            && is_exported(ctx, &program, store.scope, &store.node.value)
+        {
+            let message = format!("`{}` of an exported program cannot be set", store.node.attr);
+            ctx.report(&TORCH_EXPORT_CALL, store.node, message)
+                .help("change it in place, or export again")
+                .emit();
+        }
+    }
+}
+
+fn is_export(ctx: &FileContext, call: &ast::ExprCall) -> bool {
+    ctx.resolve(&call.func)
+        .is_some_and(|name| matches!(name.as_str(), "torch.export.export" | "torch.export.draft_export"))
+}
+
+/// The value of a name, or the expression itself.
+fn value<'a>(program: &Program<'a>, scope: ScopeId, expression: &'a Expr) -> Option<&'a Expr> {
+    match program.value(scope, expression).0 {
+        Bound::Value(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// `Dim("batch")`, or a name for it.
+fn is_dimension<'a>(
+    ctx: &FileContext<'a>,
+    program: &Program<'a>,
+    scope: ScopeId,
+    expression: &'a Expr,
+) -> bool {
+    value(program, scope, expression)
+        .and_then(|value| ctx.resolve(&value.as_call_expr()?.func))
+        .is_some_and(|name| name == "torch.export.Dim")
+}
+
+/// The call of `torch.export.export` that an expression is the result of.
+fn exported<'a>(
+    ctx: &FileContext<'a>,
+    program: &Program<'a>,
+    scope: ScopeId,
+    expression: &'a Expr,
+) -> Option<(&'a ast::ExprCall, ScopeId)> {
+    match program.value(scope, expression) {
+        (Bound::Value(Expr::Call(call)), scope) if is_export(ctx, call) => Some((call, scope)),
+        _ => None,
+    }
+}
+
+fn is_exported<'a>(
+    ctx: &FileContext<'a>,
+    program: &Program<'a>,
+    scope: ScopeId,
+    expression: &'a Expr,
+) -> bool {
+    exported(ctx, program, scope, expression).is_some()
+}
+
+/// `program.module()` and `torch.export.unflatten(program)`, or a name for one: the call that exports the program.
+fn module_of_export<'a>(
+    ctx: &FileContext<'a>,
+    program: &Program<'a>,
+    scope: ScopeId,
+    expression: &'a Expr,
+) -> Option<(&'a ast::ExprCall, ScopeId)> {
+    let (Bound::Value(Expr::Call(call)), scope) = program.value(scope, expression) else { return None };
+    if ctx.resolve(&call.func).is_some_and(|name| name == "torch.export.unflatten") {
+        return exported(ctx, program, scope, call.arguments.args.first()?);
+    }
+    let method = call.func.as_attribute_expr().filter(|method| method.attr.as_str() == "module")?;
+    exported(ctx, program, scope, &method.value)
+}
+
+/// Not the module of `torch.export.unflatten`, which has both methods.
+fn is_method_of_module<'a>(program: &Program<'a>, scope: ScopeId, module: &'a Expr) -> bool {
+    value(program, scope, module)
+        .and_then(|value| value.as_call_expr()?.func.as_attribute_expr())
+        .is_some_and(|method| method.attr.as_str() == "module")
+}
+
+/// `torch.export.save(model, path)` of a module of this file.
+fn saved<'a>(ctx: &FileContext<'a>, program: &Program<'a>, place: &Place<'a, ast::ExprCall>) {
+    let Some(argument) = place.node.arguments.find_argument_value("ep", 0) else { return };
+    let (Bound::Value(Expr::Call(created)), scope) = program.value(place.scope, argument) else { return };
+    if let (Bound::Class(class), _) = program.value(scope, &created.func) {
+        let message = format!("`torch.export.save` saves an exported program, not a `{}`", class.name);
+        ctx.report(&TORCH_EXPORT_CALL, argument, message)
+            .help("export the module first: `torch.export.export(…)`")
+            .emit();
+    }
+}
+
+impl<'a> Export<'_, 'a> {
+    fn check(&self) {
+        let argument = |name: &str, position: usize| self.call.arguments.find_argument_value(name, position);
+        let class = argument("mod", 0).and_then(|module| self.module(module));
+        let inputs = argument("args", 1);
+        let tuple = inputs.and_then(|inputs| self.inputs(inputs));
+        let Some(shapes) = argument("dynamic_shapes", 3) else { return };
+        let Some(shapes) = value(self.program, self.scope, shapes) else { return };
+        let forward = class.and_then(forward);
+        let names = tuple.and_then(|tuple| self.passed(tuple, forward?));
+        match shapes {
+            Expr::Dict(dict) => self.by_name(dict, names.as_deref(), forward),
+            Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
+                if let Some(names) =
+                    names.filter(|names| names.len() != elts.len() && !elts.iter().any(Expr::is_starred_expr))
+                {
+                    let message =
+                        format!("`dynamic_shapes` has {} elements for {} inputs", elts.len(), names.len());
+                    self.report(shapes, message, "give one element for each input, `None` if it is static");
+                }
+                elts.iter().for_each(|element| self.shape(element));
+            }
+            _ => {}
+        }
+        self.dimensions();
+    }
+
+    /// A call of the exported module: with as many arguments as there were example inputs.
+    fn called(&self, call: &ast::ExprCall) {
+        let argument = |name: &str, position: usize| self.call.arguments.find_argument_value(name, position);
+        let inputs = argument("args", 1).and_then(|inputs| value(self.program, self.scope, inputs));
+        let Some(Expr::Tuple(tuple)) = inputs else { return };
+        let mut keywords: Vec<&str> = Vec::new();
+        if let Some(given) = argument("kwargs", 2).filter(|given| !given.is_none_literal_expr()) {
+            let Some(Expr::Dict(dict)) = value(self.program, self.scope, given) else { return };
+            for key in dict.iter_keys() {
+                let Some(key) = key.and_then(Expr::as_string_literal_expr) else { return };
+                keywords.push(key.value.to_str());
+            }
+        }
+        let given: Option<Vec<&str>> = call
+            .arguments
+            .keywords
+            .iter()
+            .map(|keyword| keyword.arg.as_ref().map(ast::Identifier::as_str))
+            .collect();
+        let Some(given) = given else { return };
+        let starred = |elements: &[Expr]| elements.iter().any(Expr::is_starred_expr);
+        if starred(&tuple.elts) || starred(&call.arguments.args) {
+            return;
+        }
+        const SAME: &str = "pass the arguments as the example inputs were passed";
+        if given.len() != keywords.len() || given.iter().any(|name| !keywords.contains(name)) {
+            let expected =
+                if keywords.is_empty() { "none".to_owned() } else { format!("`{}`", keywords.join("`, `")) };
+            self.report(
+                call,
+                format!("the keywords differ from those of the example inputs: {expected}"),
+                SAME,
+            );
+        } else if call.arguments.args.len() != tuple.elts.len() {
+            let (here, exported) = (call.arguments.args.len(), tuple.elts.len());
+            self.report(
+                call,
+                format!("{here} arguments for a module that was exported with {exported}"),
+                SAME,
+            );
+        }
+    }
+
+    fn report(&self, at: impl Ranged, message: String, help: &'static str) {
+        self.ctx.report(&TORCH_EXPORT_CALL, at, message).help(help).emit();
+    }
+
+    /// The class of the exported module, if it is one of this file.
+    fn module(&self, module: &'a Expr) -> Option<&'a ast::StmtClassDef> {
+        const WRAP: &str = "export an `nn.Module` whose `forward` calls the function";
+        match self.program.value(self.scope, module) {
+            (Bound::Function(function), _) => {
+                let message = format!("`{}` is a function; `torch.export` exports modules", function.name);
+                self.report(module, message, WRAP);
+                None
+            }
+            (Bound::Value(Expr::Lambda(_)), _) => {
+                self.report(
+                    module,
+                    "a lambda cannot be exported; `torch.export` exports modules".to_owned(),
+                    WRAP,
+                );
+                None
+            }
+            (Bound::Value(Expr::Call(created)), scope) => {
+                if let Some(name) = self.ctx.resolve(&created.func)
+                    && matches!(name.as_str(), "torch.jit.script" | "torch.jit.load")
+                {
+                    let message =
+                        format!("the result of `{name}` is a ScriptModule, which cannot be exported");
+                    self.report(module, message, "export the module itself");
+                    return None;
+                }
+                match self.program.value(scope, &created.func) {
+                    (Bound::Class(class), _) => Some(class),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The example inputs, if they are a tuple.
+    fn inputs(&self, inputs: &'a Expr) -> Option<&'a ast::ExprTuple> {
+        const TUPLE: &str = "pass a tuple: `(x,)`";
+        match value(self.program, self.scope, inputs)? {
+            Expr::Tuple(tuple) => {
+                tuple.elts.iter().for_each(|element| self.input(element));
+                Some(tuple)
+            }
+            Expr::List(_) | Expr::ListComp(_) => {
+                self.report(inputs, "the example inputs are a list, not a tuple".to_owned(), TUPLE);
+                None
+            }
+            Expr::Dict(_) => {
+                self.report(
+                    inputs,
+                    "the example inputs are a dictionary, not a tuple".to_owned(),
+                    "pass it as `kwargs`, after `()`",
+                );
+                None
+            }
+            Expr::Call(call)
+                if self.ctx.resolve(&call.func).is_some_and(|name| FACTORIES.contains(&name.as_str())) =>
+            {
+                self.report(inputs, "the example inputs are a Tensor, not a tuple".to_owned(), TUPLE);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// An object of a class that `torch.export` does not know.
+    fn input(&self, element: &'a Expr) {
+        let (Bound::Value(Expr::Call(created)), scope) = self.program.value(self.scope, element) else {
+            return;
+        };
+        let (Bound::Class(class), _) = self.program.value(scope, &created.func) else { return };
+        let registers = |place: &Place<ast::ExprCall>| {
+            let text = self.ctx.text(&*place.node.func);
+            text.contains("register")
+        };
+        let plain = class.arguments.as_ref().is_none_or(|arguments| arguments.is_empty());
+        if plain && !self.program.calls.iter().any(registers) {
+            let message =
+                format!("the example input is a `{}`, which `torch.export` does not know", class.name);
+            self.report(
+                element,
+                message,
+                "pass Tensors, or register the class with `torch.export.register_dataclass`",
+            );
+        }
+    }
+
+    /// The names of the parameters that receive inputs.
+    fn passed(&self, tuple: &ast::ExprTuple, forward: &'a ast::StmtFunctionDef) -> Option<Vec<&'a str>> {
+        let parameters = &forward.parameters;
+        let starred = tuple.elts.iter().any(Expr::is_starred_expr);
+        if starred || parameters.vararg.is_some() || parameters.kwarg.is_some() {
+            return None;
+        }
+        let all: Vec<&str> = parameters
+            .posonlyargs
+            .iter()
+            .chain(&parameters.args)
+            .skip(1)
+            .map(|it| it.name().as_str())
+            .collect();
+        let mut names: Vec<&str> = all.iter().take(tuple.elts.len()).copied().collect();
+        if names.len() != tuple.elts.len() {
+            return None;
+        }
+        if let Some(keywords) = self.call.arguments.find_argument_value("kwargs", 2) {
+            let Expr::Dict(dict) = value(self.program, self.scope, keywords)? else {
+                return keywords.is_none_literal_expr().then_some(names);
+            };
+            let known: Vec<&str> =
+                parameters.iter_non_variadic_params().map(|parameter| parameter.name().as_str()).collect();
+            for key in dict.iter_keys() {
+                let key = key?.as_string_literal_expr()?.value.to_str();
+                names.extend(known.iter().filter(|name| **name == key));
+            }
+        }
+        Some(names)
+    }
+
+    fn by_name(
+        &self,
+        dict: &'a ast::ExprDict,
+        names: Option<&[&str]>,
+        forward: Option<&'a ast::StmtFunctionDef>,
+    ) {
+        let mut keys = Vec::new();
+        for item in &dict.items {
+            let Some(key) = item.key.as_ref().and_then(Expr::as_string_literal_expr) else { return };
+            keys.push((key.value.to_str(), key, &item.value));
+        }
+        if let Some(names) = names {
+            if let Some((unknown, at, _)) = keys.iter().find(|(key, ..)| !names.contains(key)) {
+                let message = format!("`dynamic_shapes` names `{unknown}`, which is no input");
+                self.report(*at, message, "use the names of the parameters of `forward`");
+                return;
+            }
+            if let Some(missing) = names.iter().find(|name| !keys.iter().any(|(key, ..)| key == *name)) {
+                let message = format!("`dynamic_shapes` lacks the input `{missing}`");
+                self.report(dict, message, "add it, with `None` if its shape is static");
+                return;
+            }
+        }
+        for (name, _, shape) in keys {
+            self.shape(shape);
+            if let (Some(forward), Some(Expr::Dict(sizes))) =
+                (forward, value(self.program, self.scope, shape))
+            {
+                for item in &sizes.items {
+                    let axis = item.key.as_ref().and_then(integer);
+                    if let Some(axis) = axis.filter(|_| self.is_unbounded(&item.value)) {
+                        self.specialized(forward, name, axis);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The shape of one input: `{0: batch}`, `(batch, None)`, `None`.
+    fn shape(&self, shape: &'a Expr) {
+        const DIMENSIONS: &str =
+            "give a dictionary, `{0: batch}`, or a tuple with an element for each dimension";
+        let Some(resolved) = value(self.program, self.scope, shape) else { return };
+        match resolved {
+            Expr::NumberLiteral(_) | Expr::StringLiteral(_) => {
+                let message = "the shape of an input is neither a dictionary nor a tuple".to_owned();
+                self.report(shape, message, DIMENSIONS);
+            }
+            Expr::Call(call) if self.is_dim(call) => {
+                let message = "the shape of an input is a single `Dim`".to_owned();
+                self.report(shape, message, DIMENSIONS);
+            }
+            Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
+                if let Some(text) = elts.iter().find(|element| element.is_string_literal_expr()) {
+                    let message = "a dimension is a string, not a `Dim`".to_owned();
+                    self.report(text, message, "use `torch.export.Dim`");
+                }
+            }
+            Expr::Dict(dict) => {
+                for item in &dict.items {
+                    if item.key.as_ref().is_some_and(|key| integer(key).is_some())
+                        && item.value.is_string_literal_expr()
+                    {
+                        let message = "a dimension is a string, not a `Dim`".to_owned();
+                        self.report(&item.value, message, "use `torch.export.Dim`");
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn is_dim(&self, call: &ast::ExprCall) -> bool {
+        self.ctx.resolve(&call.func).is_some_and(|name| name == "torch.export.Dim")
+    }
+
+    /// `Dim("batch")`, without bounds.
+    fn is_unbounded(&self, dimension: &'a Expr) -> bool {
+        let value = value(self.program, self.scope, dimension);
+        value.and_then(Expr::as_call_expr).is_some_and(|call| self.is_dim(call) && call.arguments.len() == 1)
+    }
+
+    /// Two definitions of a dimension in the shapes of this call.
+    fn dimensions(&self) {
+        let Some(shapes) = self.call.arguments.find_argument_value("dynamic_shapes", 3) else { return };
+        let mut known: Vec<(&str, &str)> = Vec::new();
+        let mut names = Names::default();
+        ast::visitor::source_order::SourceOrderVisitor::visit_expr(&mut names, shapes);
+        if let Some(resolved) = value(self.program, self.scope, shapes).filter(|_| shapes.is_name_expr()) {
+            ast::visitor::source_order::SourceOrderVisitor::visit_expr(&mut names, resolved);
+        }
+        for expression in names.found {
+            let Some(Expr::Call(call)) = value(self.program, self.scope, expression) else { continue };
+            let Some(Expr::StringLiteral(name)) = call.arguments.find_argument_value("name", 0) else {
+                continue;
+            };
+            if !self.is_dim(call) {
+                continue;
+            }
+            let text = self.ctx.text(&call.arguments);
+            match known.iter().find(|(other, _)| *other == name.value.to_str()) {
+                Some((_, other)) if *other != text => {
+                    let message =
+                        format!("the dimension `{}` has two different definitions", name.value.to_str());
+                    self.report(expression, message, "use one `Dim` for both, or another name");
+                    return;
+                }
+                Some(_) => {}
+                None => known.push((name.value.to_str(), text)),
+            }
+        }
+    }
+
+    /// `if x.shape[0] > 4:` in `forward`, where the size is declared dynamic.
+    fn specialized(&self, forward: &'a ast::StmtFunctionDef, name: &str, axis: i64) {
+        for statement in &forward.body {
+            let test = match statement {
+                Stmt::If(statement) => &*statement.test,
+                Stmt::Assert(statement) => &*statement.test,
+                Stmt::Assign(assign) if assign.targets.iter().any(|target| binds(target, name)) => return,
+                Stmt::Assign(_) | Stmt::Expr(_) | Stmt::Pass(_) => continue,
+                _ => return,
+            };
+            if let Expr::Compare(compare) = test
+                && let ([op], [bound]) = (&*compare.ops, &*compare.comparators)
+                && !matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn)
+                && is_size(&compare.left, name, axis)
+                && integer(bound).is_some_and(|bound| bound > 1)
+            {
+                let message = format!(
+                    "`{}` is declared dynamic, but the comparison restricts it",
+                    tracing::snippet(self.ctx.text(&*compare.left))
+                );
+                self.ctx
+                    .report(&TORCH_EXPORT_CALL, compare, message)
+                    .label(self.ctx.span(self.call.range()), "exported here")
+                    .help(
+                        "declare the bounds, `Dim(\"batch\", min=…, max=…)`, or decide on static sizes only",
+                    )
+                    .emit();
+                return;
+            }
+            if let Stmt::If(_) = statement {
+                return;
+            }
+        }
+    }
+}
+
+/// The names and calls in the shapes of a call.
+#[derive(Default)]
+struct Names<'a> {
+    found: Vec<&'a Expr>,
+}
+
+impl<'a> ast::visitor::source_order::SourceOrderVisitor<'a> for Names<'a> {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if matches!(expression, Expr::Name(_) | Expr::Call(_)) {
+            self.found.push(expression);
+        }
+        ast::visitor::source_order::walk_expr(self, expression);
+    }
+}
+
+fn forward(class: &ast::StmtClassDef) -> Option<&ast::StmtFunctionDef> {
+    class
+        .body
+        .iter()
+        .filter_map(Stmt::as_function_def_stmt)
+        .find(|method| method.name.as_str() == "forward" && method.decorator_list.is_empty())
+}
+
+fn binds(target: &Expr, name: &str) -> bool {
+    match target {
+        Expr::Name(bound) => bound.id == name,
+        Expr::Tuple(tuple) => tuple.elts.iter().any(|element| binds(element, name)),
+        _ => false,
+    }
+}
+
+fn integer(expression: &Expr) -> Option<i64> {
+    expression.as_number_literal_expr()?.value.as_int()?.as_i64()
+}
+
+/// `x.shape[0]`, `x.size(0)`, `len(x)`.
+fn is_size(expression: &Expr, name: &str, axis: i64) -> bool {
+    let is_input = |value: &Expr| value.as_name_expr().is_some_and(|input| input.id == name);
+    match expression {
+        Expr::Subscript(subscript) => {
+            integer(&subscript.slice) == Some(axis)
+                && subscript
+                    .value
+                    .as_attribute_expr()
+                    .is_some_and(|shape| shape.attr.as_str() == "shape" && is_input(&shape.value))
+        }
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(method) => {
+                method.attr.as_str() == "size"
+                    && is_input(&method.value)
+                    && call.arguments.args.first().and_then(integer) == Some(axis)
+            }
+            Expr::Name(function) => {
+                function.id == "len" && axis == 0 && call.arguments.args.first().is_some_and(is_input)
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
