@@ -107,9 +107,10 @@ pub enum Constraint {
         name: Name,
         from: Node,
     },
-    /// A new list, tuple, dictionary or set
+    /// A new list, tuple, dictionary or set; `open` if it has no elements yet.
     Display {
         to: Node,
+        open: bool,
     },
     /// `to = container[part]`
     Element {
@@ -131,8 +132,8 @@ pub enum Constraint {
         to: Node,
         site: SiteIndex,
     },
-    /// A decorator's argument that a test runner passes to the function, by its keyword if there is one:
-    /// `@parametrize("opt", [sgd, adam])`
+    /// A decorator's argument that a test runner passes to the function. `name`: the parameter, or several of them:
+    /// `@parametrize("opt, rate", [(sgd, 0.1), (adam, 0.2)])`
     Given {
         function: FunctionIndex,
         name: Option<Name>,

@@ -107,6 +107,8 @@ pub struct Fixpoint {
     hierarchy: Hierarchy,
     /// Empty when the limits are selective.
     pub possible: Arc<PossibleCalls>,
+    /// What is certain is known. From now on only what is possible is added.
+    is_certain_complete: bool,
     has_keras2: bool,
     /// The names whose callers were searched for. A call of any other name is not evidence.
     pub names: FxHashSet<Name>,
@@ -143,6 +145,7 @@ impl Fixpoint {
         let mut fixpoint = Self {
             hierarchy,
             possible: Arc::default(),
+            is_certain_complete: false,
             has_keras2: documents.iter().any(|document| file_index(db, *document).names_keras2),
             documents,
             positions,
@@ -166,8 +169,6 @@ impl Fixpoint {
         fixpoint.find_roots(db);
         if !fixpoint.is_idle() {
             fixpoint.find_evidence(db);
-            fixpoint.find_possible_calls(db);
-            fixpoint.spread(db);
             fixpoint.recompute(db);
         }
         fixpoint
@@ -214,7 +215,9 @@ impl Fixpoint {
     /// Updates the assumptions from the answers of a round. Returns whether anything changed.
     pub fn absorb(&mut self, db: &dyn Db, answers: &Answers) -> bool {
         let mut changed = false;
-        self.called_unconverted.clear();
+        if !self.is_certain_complete {
+            self.called_unconverted.clear();
+        }
         for (scope, types) in answers {
             changed |= self.absorb_roots(db, *scope, types);
             changed |= self.absorb_calls(db, *scope, types);
@@ -242,7 +245,9 @@ impl Fixpoint {
             }
         }
         changed |= self.convert_nested(db);
-        changed |= self.spread(db);
+        if self.is_certain_complete {
+            changed |= self.spread(db);
+        }
         self.recompute(db);
         changed
     }
@@ -254,7 +259,10 @@ impl Fixpoint {
 
     /// Adds nested functions to the evidence: the function may return one of them, or the result of one.
     fn add_nested_evidence(&mut self, db: &dyn Db, scope: Scope) -> bool {
-        if self.limits.selective || self.evidence.len() >= self.limits.evidence_scopes {
+        if self.limits.selective
+            || self.is_certain_complete
+            || self.evidence.len() >= self.limits.evidence_scopes
+        {
             return false;
         }
         let distance = self.evidence.get(&scope).copied().unwrap_or_default();
@@ -264,7 +272,7 @@ impl Fixpoint {
             let nested = Scope { document: scope.document, code: Code::Function(function) };
             if entry.parent == scope.code.function()
                 && entry.class.is_none()
-                && !self.is_certain(nested)
+                && !self.staged.contains_key(&nested)
                 && !self.evidence.contains_key(&nested)
             {
                 self.evidence.insert(nested, distance);
@@ -375,9 +383,10 @@ impl Fixpoint {
                 {
                     changed |= self.reach(db, scope, caller, callee, call);
                 } else if let Some(distance) = distance
+                    && !self.is_certain_complete
                     && distance < self.limits.evidence_distance
                     && self.evidence.len() < self.limits.evidence_scopes
-                    && !self.is_certain(callee)
+                    && !self.staged.contains_key(&callee)
                     && !self.evidence.contains_key(&callee)
                 {
                     self.evidence.insert(callee, distance + 1);

@@ -224,6 +224,7 @@ impl Update {
         let Self { documents, edited, answers, attributes, possible, moves } = self;
         cache.attributes.extend(attributes);
         for (round, answers) in cache.rounds.iter_mut().zip(answers) {
+            cache.answers.extend(answers.iter().map(|(scope, types)| (*scope, Arc::clone(types))));
             round.answers.extend(answers);
             moves.apply_to_assumptions(&edited, &mut round.assumptions);
         }

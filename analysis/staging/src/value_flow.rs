@@ -73,11 +73,7 @@ pub struct PossibleCalls {
 }
 
 impl PossibleCalls {
-    pub fn of(
-        db: &dyn Db,
-        documents: &IndexSlice<DocumentIndex, Document>,
-        hierarchy: &Hierarchy,
-    ) -> Self {
+    pub fn of(db: &dyn Db, documents: &IndexSlice<DocumentIndex, Document>, hierarchy: &Hierarchy) -> Self {
         solve::solve(db, documents, hierarchy)
     }
 
@@ -92,7 +88,9 @@ impl PossibleCalls {
         let mut flows = self.flows.clone();
         let mut is_same = true;
         for document in edited {
-            let (Some(flow), Some(document)) = (flows.get_mut(document), documents.get(document)) else { continue };
+            let (Some(flow), Some(document)) = (flows.get_mut(document), documents.get(document)) else {
+                continue;
+            };
             let now = file_flow(db, *document);
             is_same &= flow.code == now.code;
             *flow = Arc::clone(now);

@@ -40,8 +40,7 @@ pub(super) fn collect(index: &FileIndex, body: &[Stmt]) -> FileFlow {
         let result = collector.node();
         collector.flow.code.results.push(result);
     }
-    collector.flow.code.parameters =
-        IndexVec::from_raw(vec![Vec::new(); index.definitions.functions.len()]);
+    collector.flow.code.parameters = IndexVec::from_raw(vec![Vec::new(); index.definitions.functions.len()]);
     collector.enter(Frame::default(), Bound::of(body));
     collector.body(body);
     collector.leave();
@@ -147,8 +146,9 @@ impl<'a> Collector<'a> {
     fn local(&self, name: &Name) -> Option<Node> {
         let mut frames = self.scopes.iter().rev();
         let innermost = frames.next().and_then(|frame| frame.names.get(name.as_str()));
-        let node =
-            innermost.or_else(|| frames.filter(|frame| frame.class.is_none()).find_map(|frame| frame.names.get(name.as_str())));
+        let node = innermost.or_else(|| {
+            frames.filter(|frame| frame.class.is_none()).find_map(|frame| frame.names.get(name.as_str()))
+        });
         node.copied()
     }
 
@@ -221,8 +221,7 @@ impl<'a> Collector<'a> {
             Stmt::With(node) => {
                 for item in &node.items {
                     let value = self.value(&item.context_expr);
-                    let entered =
-                        self.methods(value, &["__enter__", "__exit__"], item.context_expr.range());
+                    let entered = self.methods(value, &["__enter__", "__exit__"], item.context_expr.range());
                     if let Some(target) = &item.optional_vars {
                         if let Some(entered) = entered {
                             self.copy(value, entered);
@@ -273,7 +272,7 @@ impl<'a> Collector<'a> {
         // `*args` and `**kwargs` are containers.
         for variadic in def.parameters.vararg.iter().chain(&def.parameters.kwarg) {
             if let Some(to) = frame.names.get(variadic.name.id.as_str()).copied() {
-                self.add(Constraint::Display { to });
+                self.add(Constraint::Display { to, open: false });
             }
         }
         let signature = self.index.signatures.get(function);
@@ -309,9 +308,14 @@ impl<'a> Collector<'a> {
             return value;
         }
         if let Expr::Call(call) = decorator {
+            // `@parametrize("opt, rate", [(sgd, 0.1)])`
+            let names = match &*call.arguments.args {
+                [Expr::StringLiteral(names), _, ..] => Some(Name::new(names.value.to_str())),
+                _ => None,
+            };
             for argument in &call.arguments.args {
                 if let Some(from) = self.value(argument) {
-                    self.add(Constraint::Given { function, name: None, from });
+                    self.add(Constraint::Given { function, name: names.clone(), from });
                 }
             }
             for keyword in &call.arguments.keywords {
@@ -402,7 +406,12 @@ impl<'a> Collector<'a> {
         Some(to)
     }
 
-    fn methods(&mut self, base: Option<Node>, names: &'static [&'static str], range: TextRange) -> Option<Node> {
+    fn methods(
+        &mut self,
+        base: Option<Node>,
+        names: &'static [&'static str],
+        range: TextRange,
+    ) -> Option<Node> {
         let base = base?;
         let to = self.node();
         let site = self.site(range);
@@ -412,7 +421,7 @@ impl<'a> Collector<'a> {
 
     fn display(&mut self, parts: Vec<(Part, Node)>) -> Node {
         let base = self.node();
-        self.add(Constraint::Display { to: base });
+        self.add(Constraint::Display { to: base, open: parts.is_empty() });
         for (part, from) in parts {
             self.add(Constraint::Put { base, part, from });
         }
@@ -466,7 +475,8 @@ impl<'a> Collector<'a> {
                     let part = if any { Part::Any } else { Part::Position(position) };
                     parts.extend(value.map(|value| (part, value)));
                 }
-                Some(self.display(parts))
+                // `(2, 3)` holds nothing that matters; `[]` may be filled later.
+                (elts.is_empty() || !parts.is_empty()).then(|| self.display(parts))
             }
             Expr::Dict(dict) => {
                 let mut parts = Vec::new();
@@ -483,7 +493,7 @@ impl<'a> Collector<'a> {
                         }
                     }
                 }
-                Some(self.display(parts))
+                (dict.items.is_empty() || !parts.is_empty()).then(|| self.display(parts))
             }
             Expr::ListComp(node) => self.comprehension(&node.generators, &[&node.elt]),
             Expr::SetComp(node) => self.comprehension(&node.generators, &[&node.elt]),
@@ -706,7 +716,8 @@ impl<'a> Collector<'a> {
             }
         }
         let result = self.node();
-        let index = self.flow.code.lambdas.push(LambdaFlow { parameters, variadic, result, around: self.owner });
+        let index =
+            self.flow.code.lambdas.push(LambdaFlow { parameters, variadic, result, around: self.owner });
         let outer = std::mem::replace(&mut self.owner, Owner::Lambda(index));
         self.scopes.push(frame);
         let value = self.value(&lambda.body);
@@ -738,7 +749,8 @@ fn part_of(slice: &Expr) -> Part {
     match slice {
         Expr::StringLiteral(literal) => Part::Key(Name::new(literal.value.to_str())),
         Expr::NumberLiteral(literal) => {
-            let position = literal.value.as_int().and_then(ast::Int::as_usize).and_then(|it| u32::try_from(it).ok());
+            let position =
+                literal.value.as_int().and_then(ast::Int::as_usize).and_then(|it| u32::try_from(it).ok());
             position.map_or(Part::Any, Part::Position)
         }
         _ => Part::Any,

@@ -2,8 +2,8 @@
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
-use ruff_python_ast::{self as ast, Expr, Pattern, Stmt};
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, Pattern, Stmt};
 
 /// The names that a body binds, and those that it declares `global` or `nonlocal`.
 #[derive(Default)]
@@ -47,7 +47,10 @@ impl<'a> StatementVisitor<'a> for Bound<'a> {
             Stmt::AugAssign(node) => self.target(&node.target),
             Stmt::For(node) => self.target(&node.target),
             Stmt::With(node) => {
-                node.items.iter().filter_map(|item| item.optional_vars.as_deref()).for_each(|it| self.target(it));
+                node.items
+                    .iter()
+                    .filter_map(|item| item.optional_vars.as_deref())
+                    .for_each(|it| self.target(it));
             }
             Stmt::Match(node) => {
                 let mut patterns = Captures(&mut self.names);

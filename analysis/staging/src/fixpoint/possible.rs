@@ -19,10 +19,16 @@ use crate::value_flow::{Callable, PossibleCalls, PossibleRoot, Stager};
 const MAX_DEPTH: u8 = 48;
 
 impl Fixpoint {
-    pub(super) fn find_possible_calls(&mut self, db: &dyn Db) {
-        if !self.limits.selective {
-            self.possible = Arc::new(PossibleCalls::of(db, &self.documents, &self.hierarchy));
+    /// Stages what is possible, after all that is certain is known. Returns whether there is anything.
+    pub(crate) fn add_possible_calls(&mut self, db: &dyn Db) -> bool {
+        if self.limits.selective || self.is_idle() {
+            return false;
         }
+        self.possible = Arc::new(PossibleCalls::of(db, &self.documents, &self.hierarchy));
+        self.is_certain_complete = true;
+        let changed = self.spread(db);
+        self.recompute(db);
+        changed
     }
 
     /// The possible calls after edits in some documents; `None` if they are not known.
@@ -33,11 +39,6 @@ impl Fixpoint {
     ) -> Option<PossibleCalls> {
         let is_known = !self.possible.flows.is_empty();
         is_known.then(|| self.possible.after(db, &self.documents, &self.hierarchy, edited))
-    }
-
-    /// Whether a root or a chain of calls certainly stages it.
-    pub(super) fn is_certain(&self, scope: Scope) -> bool {
-        self.staged.get(&scope).is_some_and(|staged| !staged.possible)
     }
 
     /// Whether its types are only inferred because it is possibly staged.

@@ -100,7 +100,8 @@ impl Solver<'_> {
             }
         }
         let names: Vec<(Name, ParameterKind, Node)> = self.parameters(defined, function);
-        let of_kind = |kind: ParameterKind| names.iter().find(|(_, own, _)| *own == kind).map(|(.., node)| *node);
+        let of_kind =
+            |kind: ParameterKind| names.iter().find(|(_, own, _)| *own == kind).map(|(.., node)| *node);
         if let Some((start, elements)) = call.starred {
             let from = self.cell(document, elements);
             let start = bound + (start as usize).saturating_sub(skipped);
@@ -112,7 +113,7 @@ impl Solver<'_> {
             }
             if let Some(rest) = of_kind(ParameterKind::VarArgs) {
                 let rest = self.cell(defined, rest);
-                self.on(rest, Use::Put { field: Field::Unknown, from });
+                self.put(rest, Field::Unknown, from);
             }
         }
         let keywords = of_kind(ParameterKind::VarKeywords).map(|node| self.cell(defined, node));
@@ -131,7 +132,7 @@ impl Solver<'_> {
                 }
                 (None, Some(keywords)) => {
                     let field = self.field_of(&Part::Key(name.clone()));
-                    self.on(keywords, Use::Put { field, from });
+                    self.put(keywords, field, from);
                 }
                 _ => {}
             }
@@ -150,8 +151,14 @@ impl Solver<'_> {
         }
     }
 
-    fn parameters(&self, document: DocumentIndex, function: FunctionIndex) -> Vec<(Name, ParameterKind, Node)> {
-        let Some(signature) = self.modules.indices[document].signatures.get(function) else { return Vec::new() };
+    fn parameters(
+        &self,
+        document: DocumentIndex,
+        function: FunctionIndex,
+    ) -> Vec<(Name, ParameterKind, Node)> {
+        let Some(signature) = self.modules.indices[document].signatures.get(function) else {
+            return Vec::new();
+        };
         let nodes = &self.flows[document].code.parameters[function];
         let parameters = signature.parameters.iter().zip(nodes);
         parameters.map(|(parameter, node)| (parameter.name.clone(), parameter.kind, *node)).collect()
@@ -181,7 +188,7 @@ impl Solver<'_> {
         {
             let field = Field::Position(position.saturating_sub(rest) as u32);
             let container = self.cell(document, node);
-            self.on(container, Use::Put { field, from });
+            self.put(container, field, from);
         }
     }
 
@@ -196,7 +203,12 @@ impl Solver<'_> {
         let object = self.object(origin, Some(class));
         let instance = Value::Instance(object);
         let result = self.cell(document, call.result);
-        self.add(result, instance);
+        if init.is_some() || self.has_methods(class) {
+            self.add(result, instance);
+        } else {
+            let all = self.field(object, Field::All);
+            self.on(all, Use::Hold { object, to: result });
+        }
         if let Some(init) = init {
             let bound = self.new_cell();
             self.on(init, Use::Bind { receiver: instance, to: bound, site: None });
@@ -220,26 +232,44 @@ impl Solver<'_> {
         let fields = self.fields_of(class);
         for (argument, name) in call.positional.iter().zip(&fields) {
             if let Some(argument) = argument {
-                let (from, to) = (self.cell(document, *argument), self.field(object, Field::Name(*name)));
-                self.edge(from, to);
+                let from = self.cell(document, *argument);
+                self.set_field(object, *name, from);
             }
         }
         for (name, argument) in &call.keywords {
             let name = self.number(name);
-            let (from, to) = (self.cell(document, *argument), self.field(object, Field::Name(name)));
-            self.edge(from, to);
+            let from = self.cell(document, *argument);
+            self.set_field(object, name, from);
         }
         for name in fields {
             let to = self.field(object, Field::Name(name));
             if let Some((_, elements)) = call.starred {
                 let from = self.cell(document, elements);
-                self.edge(from, to);
+                self.set_field(object, name, from);
             }
             for mapping in &call.mappings {
                 let mapping = self.cell(document, *mapping);
                 self.on(mapping, Use::Element { field: Field::Name(name), to, site: None });
+                let all = self.field(object, Field::All);
+                self.edge(to, all);
             }
         }
+    }
+
+    fn set_field(&mut self, object: u32, name: u32, from: Cell) {
+        for field in [Field::Name(name), Field::All] {
+            let to = self.field(object, field);
+            self.edge(from, to);
+        }
+    }
+
+    /// Whether an object of the class has methods of the project.
+    fn has_methods(&mut self, class: ClassId) -> bool {
+        let order = self.lookup_order(class);
+        order.iter().any(|class| {
+            let classes = &self.modules.indices[class.document].definitions.classes;
+            classes.get(class.class).is_some_and(|entry| !entry.methods.is_empty())
+        })
     }
 
     /// Python or a library calls the value without arguments that matter.

@@ -8,22 +8,79 @@ use ruff_python_ast::name::Name;
 use super::Callable;
 use super::Stager;
 use super::solve::Solver;
-use super::values::{Cell, Field, Use, Value};
+use super::values::{Cell, Field, Keeps, Use, Value};
 
 /// Builtins whose results are neither functions nor objects of the project.
 const PLAIN: [&str; 28] = [
-    "isinstance", "issubclass", "len", "print", "str", "repr", "hash", "id", "callable", "hasattr", "type", "range",
-    "int", "float", "bool", "format", "vars", "dir", "abs", "round", "divmod", "input", "open", "any", "all", "sum",
-    "super", "object",
+    "isinstance",
+    "issubclass",
+    "len",
+    "print",
+    "str",
+    "repr",
+    "hash",
+    "id",
+    "callable",
+    "hasattr",
+    "type",
+    "range",
+    "int",
+    "float",
+    "bool",
+    "format",
+    "vars",
+    "dir",
+    "abs",
+    "round",
+    "divmod",
+    "input",
+    "open",
+    "any",
+    "all",
+    "sum",
+    "super",
+    "object",
 ];
 /// Library functions that call a function with the elements of their other arguments, by their last names.
-const OF_ELEMENTS: [&str; 9] = [
-    "map", "tree_map", "map_structure", "starmap", "filter", "reduce", "tree_reduce", "tree_map_with_path",
+pub(super) const OF_ELEMENTS: [&str; 9] = [
+    "map",
+    "tree_map",
+    "map_structure",
+    "starmap",
+    "filter",
+    "reduce",
+    "tree_reduce",
+    "tree_map_with_path",
     "map_with_path",
 ];
 /// Library functions that keep a function and do not call it while code is traced.
 const KEEPERS: [&str; 9] = [
-    "callback", "py_function", "numpy_function", "register", "wraps", "defjvp", "defvjp", "Thread", "atexit",
+    "callback",
+    "py_function",
+    "numpy_function",
+    "register",
+    "wraps",
+    "defjvp",
+    "defvjp",
+    "Thread",
+    "atexit",
+];
+
+/// What functions of these modules return holds what they are given. Otherwise this is so of classes,
+/// `Transformed(init, apply)`, and of functions with one argument, which may be decorators.
+const CARRIERS: [&str; 6] =
+    ["builtins.", "functools.", "itertools.", "collections.", "copy.", "dataclasses."];
+/// What functions of these modules return holds nothing that they are given.
+const NUMERIC: [&str; 9] = [
+    "numpy.",
+    "jax.numpy.",
+    "jax.random.",
+    "jax.lax.",
+    "jax.nn.",
+    "jax.scipy.",
+    "scipy.",
+    "tensorflow.math.",
+    "math.",
 ];
 
 impl Solver<'_> {
@@ -77,11 +134,11 @@ impl Solver<'_> {
         let keyword = call.keywords.iter().find(|(name, _)| {
             matches!(name.as_str(), "func" | "fun" | "f" | "fn" | "obj" | "mod" | "model" | "nnx_fn")
         });
-        if call.positional.is_empty() && keyword.is_none() {
-            let library = self.library(name);
-            self.add(result, library);
-        }
         if let Some((dialect, kind)) = roots::wrapper_of_any(name) {
+            if call.positional.is_empty() && keyword.is_none() {
+                let library = self.library(name);
+                return self.add(result, library);
+            }
             let function = argument(self, 0).or_else(|| Some(self.cell(document, keyword?.1)));
             let Some(function) = function else { return };
             self.edge(function, result);
@@ -90,16 +147,30 @@ impl Solver<'_> {
                     let stager = Stager::Value(dialect, kind);
                     self.on(function, Use::Root { document, site: call.site, stager, is_first: true });
                 }
-                None => self.on(function, Use::Passed { document, call: position, within: true }),
+                None => self.on(
+                    function,
+                    Use::Passed { document, call: position, keeps: Keeps::Nothing, within: true },
+                ),
             }
             return;
         }
         let keywords = call.keywords.iter().map(|(_, node)| *node);
-        let all = call.positional.iter().copied().flatten().chain(keywords).chain(call.mappings.iter().copied());
+        let all =
+            call.positional.iter().copied().flatten().chain(keywords).chain(call.mappings.iter().copied());
         let starred = call.starred.map(|(_, node)| node);
+        let carries = CARRIERS.iter().any(|prefix| name.starts_with(prefix))
+            || last.starts_with(|first: char| first.is_uppercase());
+        let keeps = match () {
+            () if NUMERIC.iter().any(|prefix| name.starts_with(prefix)) || OF_ELEMENTS.contains(&last) => {
+                Keeps::Nothing
+            }
+            () if carries => Keeps::All,
+            () if call.positional.len() == 1 => Keeps::Functions,
+            () => Keeps::Nothing,
+        };
         for node in all.chain(starred) {
             let from = self.cell(document, node);
-            self.on(from, Use::Passed { document, call: position, within: false });
+            self.on(from, Use::Passed { document, call: position, keeps, within: false });
         }
         if OF_ELEMENTS.contains(&last)
             && let Some(function) = argument(self, 0)
@@ -138,8 +209,15 @@ impl Solver<'_> {
     }
 
     /// An argument of a library function. `within`: only functions are called, and the result is known.
-    pub(super) fn passed(&mut self, value: Value, document: DocumentIndex, position: u32, within: bool) {
-        let Some(call) = self.flows[document].code.calls.get(position as usize) else { return };
+    pub(super) fn passed(
+        &mut self,
+        value: Value,
+        document: DocumentIndex,
+        position: u32,
+        keeps: Keeps,
+        within: bool,
+    ) {
+        let Some(call) = self.flows[document].code.calls.get(position as usize).cloned() else { return };
         let (result, site) = (self.cell(document, call.result), (document, call.site));
         let (callee, returned) = match value {
             Value::Function { document: defined, function, .. } => {
@@ -149,19 +227,28 @@ impl Solver<'_> {
             }
             Value::Lambda { document: defined, lambda, .. } => {
                 let Some(flow) = self.flows[defined].code.lambdas.get(lambda) else { return };
-                (Callable { document: defined, owner: Owner::Lambda(lambda) }, self.cell(defined, flow.result))
+                (
+                    Callable { document: defined, owner: Owner::Lambda(lambda) },
+                    self.cell(defined, flow.result),
+                )
             }
             Value::Container(object) if !within => {
-                self.add(result, value);
+                if keeps == Keeps::All {
+                    self.add(result, value);
+                }
                 let elements = self.field(object, Field::All);
-                return self.on(elements, Use::Passed { document, call: position, within: true });
+                return self.on(elements, Use::Passed { document, call: position, keeps, within: true });
             }
-            _ if within => return,
-            _ => return self.add(result, value),
+            Value::Instance(_) | Value::Class(_) if !within && keeps == Keeps::All => {
+                return self.add(result, value);
+            }
+            _ => return,
         };
         self.note_call(site, callee);
         if !within {
-            self.add(result, value);
+            if keeps != Keeps::Nothing {
+                self.add(result, value);
+            }
             self.edge(returned, result);
         }
     }
@@ -170,44 +257,78 @@ impl Solver<'_> {
         &mut self,
         document: DocumentIndex,
         function: FunctionIndex,
-        name: Option<&Name>,
+        names: Option<&Name>,
         from: Cell,
     ) {
-        let index = self.modules.indices[document];
-        let parameters = index.signatures.get(function).map(|signature| &signature.parameters);
-        let parameter = parameters.into_iter().flatten().position(|own| Some(&own.name) == name);
-        let nodes = &self.flows[document].code.parameters[function];
-        if let Some(node) = parameter.and_then(|position| nodes.get(position)) {
-            let to = self.cell(document, *node);
-            self.edge(from, to);
-            self.on(from, Use::Element { field: Field::All, to, site: None });
-        } else {
-            self.on(from, Use::Given { document, function, depth: 3 });
+        let own = self.given_parameters(document, function);
+        let Some(names) = names else {
+            return self.on(from, Use::Given { document, function, depth: 3 });
+        };
+        let names: Vec<&str> = names.split(',').map(str::trim).collect();
+        for (position, name) in (0..).zip(&names) {
+            let Some((_, to)) = own.iter().find(|(own, _)| own.as_str() == *name) else { continue };
+            let elements = match names.len() {
+                1 => *to,
+                _ => self.new_cell(),
+            };
+            self.on(from, Use::Element { field: Field::All, to: elements, site: None });
+            if names.len() > 1 {
+                self.on(elements, Use::Element { field: Field::Position(position), to: *to, site: None });
+            }
         }
     }
 
-    /// A value in the arguments of a decorator may be that of any parameter, or that of the one with its key.
-    pub(super) fn given(&mut self, value: Value, document: DocumentIndex, function: FunctionIndex, depth: u8) {
+    fn given_parameters(&self, document: DocumentIndex, function: FunctionIndex) -> Vec<(Name, Cell)> {
         let index = self.modules.indices[document];
-        let Some(signature) = index.signatures.get(function) else { return };
+        let Some(signature) = index.signatures.get(function) else { return Vec::new() };
         let is_method = index.definitions.functions[function].class.is_some() && !signature.is_static;
-        let names: Vec<Name> =
-            signature.parameters.iter().skip(usize::from(is_method)).map(|own| own.name.clone()).collect();
         let nodes = &self.flows[document].code.parameters[function];
-        let cells: Vec<Cell> =
-            nodes.iter().skip(usize::from(is_method)).map(|node| self.cell(document, *node)).collect();
-        match value {
-            Value::Container(object) if depth > 0 => {
-                for (name, to) in names.iter().zip(&cells) {
-                    let name = self.number(name);
-                    let keyed = self.field(object, Field::Name(name));
-                    self.edge(keyed, *to);
-                }
-                let elements = self.field(object, Field::All);
-                self.on(elements, Use::Given { document, function, depth: depth - 1 });
+        let parameters = signature.parameters.iter().zip(nodes).skip(usize::from(is_method));
+        parameters.map(|(own, node)| (own.name.clone(), self.cell(document, *node))).collect()
+    }
+
+    /// Of a value in the arguments of a decorator, the keys are names of parameters and the positions their positions:
+    /// `@parameters((sgd, 0.1), (adam, 0.2))`, `@named_parameters(dict(testcase_name="sgd", opt=sgd))`.
+    pub(super) fn given(
+        &mut self,
+        value: Value,
+        document: DocumentIndex,
+        function: FunctionIndex,
+        depth: u8,
+    ) {
+        let own = self.given_parameters(document, function);
+        let Value::Container(object) = value else {
+            if let (Some((_, first)), true) =
+                (own.first(), !matches!(value, Value::Library(_) | Value::Module(_)))
+            {
+                self.add(*first, value);
             }
-            Value::Container(_) | Value::Module(_) | Value::Mutator(_) | Value::Library(_) => {}
-            _ => cells.into_iter().for_each(|to| self.add(to, value)),
+            return;
+        };
+        let mut is_keyed = false;
+        for (name, to) in &own {
+            let field = Field::Name(self.number(name));
+            if self.objects[object as usize].fields.contains_key(&field) {
+                let keyed = self.field(object, field);
+                self.edge(keyed, *to);
+                is_keyed = true;
+            }
+        }
+        if is_keyed {
+            return;
+        }
+        for (position, (_, to)) in (0..).zip(&own) {
+            // The first element may be the name of the test.
+            for position in [position, position + 1] {
+                if self.objects[object as usize].fields.contains_key(&Field::Position(position)) {
+                    let element = self.field(object, Field::Position(position));
+                    self.on(element, Use::Plain { to: *to });
+                }
+            }
+        }
+        if depth > 0 {
+            let elements = self.field(object, Field::All);
+            self.on(elements, Use::GivenWithin { document, function, depth: depth - 1 });
         }
     }
 }

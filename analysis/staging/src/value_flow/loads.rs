@@ -1,6 +1,7 @@
 //! Attributes and elements of values.
 
 use ag_index::ids::{Code, DocumentIndex, FunctionIndex};
+use ag_index::index::ParameterKind;
 use ag_index::value_flow::{Owner, SiteIndex};
 use ruff_python_ast::name::Name;
 
@@ -13,6 +14,20 @@ use crate::hierarchy::ClassId;
 const MUTATORS: [&str; 7] = ["append", "extend", "insert", "add", "update", "setdefault", "appendleft"];
 /// Methods of containers whose results are or have the elements.
 const READERS: [&str; 8] = ["items", "values", "get", "pop", "popitem", "copy", "popleft", "keys"];
+
+/// Attributes of staged and transformed functions that are functions too.
+const OF_FUNCTIONS: [&str; 10] = [
+    "apply",
+    "init",
+    "lower",
+    "trace",
+    "func",
+    "fun",
+    "__wrapped__",
+    "__call__",
+    "get_concrete_function",
+    "python_function",
+];
 
 type Site = (DocumentIndex, SiteIndex);
 
@@ -53,7 +68,11 @@ impl Solver<'_> {
                 }
             }
             // `hk.transform(f).apply`, `jax.jit(f).lower`
-            Value::Function { .. } | Value::Lambda { .. } => self.add(to, value),
+            Value::Function { .. } | Value::Lambda { .. } => {
+                if OF_FUNCTIONS.contains(&self.names[name as usize].as_str()) {
+                    self.add(to, value);
+                }
+            }
             Value::Container(object) => {
                 let text = self.names[name as usize].as_str();
                 if MUTATORS.contains(&text) {
@@ -138,10 +157,28 @@ impl Solver<'_> {
     }
 
     /// Adds a value of a positional parameter.
-    pub(super) fn give(&mut self, document: DocumentIndex, function: FunctionIndex, position: usize, value: Value) {
-        let cell = self.new_cell();
-        self.give_cell(document, function, position, cell);
-        self.add(cell, value);
+    pub(super) fn give(
+        &mut self,
+        document: DocumentIndex,
+        function: FunctionIndex,
+        position: usize,
+        value: Value,
+    ) {
+        let signature = self.modules.indices[document].signatures.get(function);
+        let kind =
+            signature.and_then(|signature| signature.parameters.get(position.into())).map(|own| own.kind);
+        let node = self.flows[document].code.parameters[function].get(position).copied();
+        match (kind, node) {
+            (Some(ParameterKind::Positional | ParameterKind::PositionalOnly), Some(node)) => {
+                let to = self.cell(document, node);
+                self.add(to, value);
+            }
+            _ => {
+                let cell = self.new_cell();
+                self.give_cell(document, function, position, cell);
+                self.add(cell, value);
+            }
+        }
     }
 
     /// `value[field]`; of an iteration, all elements.
@@ -171,7 +208,8 @@ impl Solver<'_> {
                 // NamedTuples and dataclasses
                 let fields = self.fields_of(class);
                 for (position, name) in (0..).zip(fields) {
-                    if field == Field::All || field == Field::Position(position) || field == Field::Name(name) {
+                    if field == Field::All || field == Field::Position(position) || field == Field::Name(name)
+                    {
                         let cell = self.field(object, Field::Name(name));
                         self.edge(cell, to);
                     }
@@ -196,6 +234,14 @@ impl Solver<'_> {
             }
         }
         names.iter().map(|name| self.number(name)).collect()
+    }
+
+    /// `base[field] = from`
+    pub(super) fn put(&mut self, base: Cell, field: Field, from: Cell) {
+        match self.display(base) {
+            Some(container) => self.put_into(container, field, from),
+            None => self.on(base, Use::Put { field, from }),
+        }
     }
 
     /// `value[field] = from`

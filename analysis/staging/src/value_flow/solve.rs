@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ag_db::{Db, Document};
 use ag_index::ids::{ClassIndex, DocumentIndex};
-use ag_index::roots::RootTarget;
+use ag_index::roots::{self, RootTarget};
 use ag_index::value_flow::{Constraint, FileFlow, Node, Owner, Part, SiteIndex, file_flow};
 use ag_syntax::imports;
 use ruff_index::{IndexSlice, IndexVec};
@@ -13,6 +13,7 @@ use ruff_python_ast::name::Name;
 use ruff_text_size::TextRange;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::libraries::OF_ELEMENTS;
 use super::values::{Cell, Field, Object, Origin, Use, Value, Values, class_id};
 use super::{Callable, PossibleCall, PossibleCalls, PossibleRoot, Stager};
 use crate::hierarchy::{ClassId, Hierarchy, Modules};
@@ -135,6 +136,11 @@ impl<'a> Solver<'a> {
         object
     }
 
+    /// The container of a display, unless the cell may have other values.
+    pub(super) fn display(&self, cell: Cell) -> Option<Value> {
+        self.origins.get(&Origin::Display(cell)).map(|object| Value::Container(*object))
+    }
+
     pub(super) fn field(&mut self, object: u32, field: Field) -> Cell {
         if let Some(cell) = self.objects[object as usize].fields.get(&field) {
             return *cell;
@@ -153,9 +159,12 @@ impl<'a> Solver<'a> {
     pub(super) fn edge(&mut self, from: Cell, to: Cell) {
         if from != to && self.edges.insert((from, to)) {
             self.successors[from as usize].push(to);
-            for position in 0..self.values[from as usize].list.len() {
+            // The other values follow when they are taken out of the queue.
+            for position in 0..self.values[from as usize].done {
                 let value = self.values[from as usize].list[position];
-                self.add(to, value);
+                if !matches!(value, Value::Library(name) if !self.is_passed_on(name)) {
+                    self.add(to, value);
+                }
             }
         }
     }
@@ -167,7 +176,10 @@ impl<'a> Solver<'a> {
         self.uses[cell as usize].push(use_);
         // The other values meet the use when they are taken out of the queue.
         for position in 0..self.values[cell as usize].done {
-            self.meetings.push_back((use_, self.values[cell as usize].list[position]));
+            let value = self.values[cell as usize].list[position];
+            if use_.matters_to(value) {
+                self.meetings.push_back((use_, value));
+            }
         }
     }
 
@@ -181,14 +193,34 @@ impl<'a> Solver<'a> {
             let values = &mut self.values[cell as usize];
             let value = values.list[values.done];
             values.done += 1;
+            // Most library functions are called where they are named.
+            if let Value::Library(name) = value
+                && !self.is_passed_on(name)
+            {
+                self.meet_all(cell, value);
+                continue;
+            }
             for position in 0..self.successors[cell as usize].len() {
                 let to = self.successors[cell as usize][position];
                 self.add(to, value);
             }
-            for position in 0..self.uses[cell as usize].len() {
-                self.meetings.push_back((self.uses[cell as usize][position], value));
+            self.meet_all(cell, value);
+        }
+    }
+
+    fn meet_all(&mut self, cell: Cell, value: Value) {
+        for position in 0..self.uses[cell as usize].len() {
+            let use_ = self.uses[cell as usize][position];
+            if use_.matters_to(value) {
+                self.meetings.push_back((use_, value));
             }
         }
+    }
+
+    fn is_passed_on(&self, name: u32) -> bool {
+        let name = &self.names[name as usize];
+        let last = name.rsplit('.').next().unwrap_or(name);
+        name.starts_with("functools.") || OF_ELEMENTS.contains(&last) || roots::wrapper_of_any(name).is_some()
     }
 
     fn meet(&mut self, use_: Use, value: Value) {
@@ -198,16 +230,30 @@ impl<'a> Solver<'a> {
             Use::Super { class, name, to } => self.load_above(value, class, name, to),
             Use::Store { name, from } => self.store(value, name, from),
             Use::Element { field, to, site } => self.element(value, field, to, site),
+            Use::Hold { object, to } => self.add(to, Value::Instance(object)),
+            Use::Fill { container, to } => self.add(to, Value::Container(container)),
             Use::Put { field, from } => self.put_into(value, field, from),
             Use::Method { names, to, site } => self.method(value, names, to, site),
             Use::Call { document, call } => self.call(value, document, call),
             Use::Invoke { to, site } => self.invoke(value, to, site),
             Use::Bind { receiver, to, site } => self.bind(value, receiver, to, site),
             Use::Partial { document, call } => self.partial(value, document, call),
-            Use::Passed { document, call, within } => self.passed(value, document, call, within),
+            Use::Passed { document, call, keeps, within } => {
+                self.passed(value, document, call, keeps, within);
+            }
             Use::Applied { position, from } => self.applied(value, position, from),
             Use::Root { document, site, stager, is_first } => {
                 self.root(value, document, site, stager, is_first);
+            }
+            Use::GivenWithin { document, function, depth } => {
+                if let Value::Container(_) = value {
+                    self.given(value, document, function, depth);
+                }
+            }
+            Use::Plain { to } => {
+                if !matches!(value, Value::Container(_)) {
+                    self.add(to, value);
+                }
             }
             Use::Given { document, function, depth } => self.given(value, document, function, depth),
         }
@@ -265,10 +311,15 @@ impl<'a> Solver<'a> {
                 let name = self.number(name);
                 self.on(base, Use::Store { name, from });
             }
-            Constraint::Display { to } => {
+            Constraint::Display { to, open } => {
                 let to = cell(to);
                 let container = self.object(Origin::Display(to), None);
-                self.add(to, Value::Container(container));
+                if *open {
+                    self.add(to, Value::Container(container));
+                } else {
+                    let all = self.field(container, Field::All);
+                    self.on(all, Use::Fill { container, to });
+                }
             }
             Constraint::Element { base, part, to, site } => {
                 let (base, to) = (cell(base), cell(to));
@@ -281,7 +332,7 @@ impl<'a> Solver<'a> {
             Constraint::Put { base, part, from } => {
                 let (base, from) = (cell(base), cell(from));
                 let field = self.field_of(part);
-                self.on(base, Use::Put { field, from });
+                self.put(base, field, from);
             }
             Constraint::Method { base, names, to, site } => {
                 let (base, to) = (cell(base), cell(to));
@@ -297,9 +348,10 @@ impl<'a> Solver<'a> {
     /// The arguments of the roots whose functions are not known by name.
     fn add_roots(&mut self, document: DocumentIndex, flow: &FileFlow) {
         let index = self.modules.indices[document];
-        let sites = index.roots.iter_enumerated().filter(|(_, site)| {
-            site.receiver.is_none() && matches!(site.target, RootTarget::Reference(_))
-        });
+        let sites = index
+            .roots
+            .iter_enumerated()
+            .filter(|(_, site)| site.receiver.is_none() && matches!(site.target, RootTarget::Reference(_)));
         let mut sites = sites.peekable();
         if sites.peek().is_none() {
             return;
@@ -307,7 +359,9 @@ impl<'a> Solver<'a> {
         let by_range: FxHashMap<TextRange, usize> =
             flow.code.calls.iter().enumerate().map(|(at, call)| (flow.ranges[call.site], at)).collect();
         for (position, site) in sites {
-            let Some(call) = by_range.get(&site.range).and_then(|at| flow.code.calls.get(*at)) else { continue };
+            let Some(call) = by_range.get(&site.range).and_then(|at| flow.code.calls.get(*at)) else {
+                continue;
+            };
             let stager = Stager::Site(position);
             let keywords = call.keywords.iter().map(|(_, node)| *node);
             for (at, node) in call.positional.iter().copied().flatten().chain(keywords).enumerate() {
@@ -332,7 +386,10 @@ impl<'a> Solver<'a> {
                         // `from pkg import name`, where `pkg` has a function and a module of this name
                         if let Some((package, name)) = absolute.rsplit_once('.')
                             && let Some(package) = self.modules.positions.get(package).copied()
-                            && self.modules.indices[package].imports.get(name).is_some_and(|own| *own != absolute)
+                            && self.modules.indices[package]
+                                .imports
+                                .get(name)
+                                .is_some_and(|own| *own != absolute)
                         {
                             self.export(package, name, to, steps);
                         }
@@ -390,7 +447,8 @@ impl<'a> Solver<'a> {
     pub(super) fn module_attribute(&mut self, module: DocumentIndex, name: u32, to: Cell) {
         let name = self.names[name as usize].clone();
         self.export(module, &name, to, MAX_REEXPORTS);
-        let submodule = self.modules.names[module].as_ref().map(|module| Name::new(format!("{module}.{name}")));
+        let submodule =
+            self.modules.names[module].as_ref().map(|module| Name::new(format!("{module}.{name}")));
         if let Some(submodule) = submodule.and_then(|name| self.modules.positions.get(&name).copied()) {
             self.add(to, Value::Module(submodule));
         }
