@@ -181,6 +181,8 @@ pub struct FlowCode {
     pub attributes: FxHashMap<(ClassIndex, Name), Node>,
     /// The annotated names of class bodies: the fields of dataclasses and NamedTuples.
     pub fields: FxHashMap<ClassIndex, Vec<Name>>,
+    /// `class Module(metaclass=Meta)`
+    pub metaclasses: FxHashMap<ClassIndex, Node>,
     /// In the order of the signature.
     pub parameters: IndexVec<FunctionIndex, Vec<Node>>,
     pub results: IndexVec<FunctionIndex, Node>,

@@ -346,6 +346,12 @@ impl<'a> Collector<'a> {
         let to = self.node();
         self.add(Constraint::Class { class: index, to });
         self.bind_name(&class.name.id, Some(to));
+        let arguments = class.arguments.as_deref();
+        if let Some(keyword) = arguments.and_then(|arguments| arguments.find_keyword("metaclass"))
+            && let Some(node) = self.value(&keyword.value)
+        {
+            self.flow.code.metaclasses.insert(index, node);
+        }
         let declared = class.body.iter().filter_map(Stmt::as_ann_assign_stmt);
         let fields = declared.filter_map(|field| Some(field.target.as_name_expr()?.id.clone())).collect();
         self.flow.code.fields.insert(index, fields);

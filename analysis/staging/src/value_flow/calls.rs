@@ -6,7 +6,7 @@ use ag_index::value_flow::{Call, Node, Owner, Part, SiteIndex};
 use ruff_python_ast::name::Name;
 
 use super::solve::Solver;
-use super::values::{Cell, Field, Origin, Use, Value};
+use super::values::{Cell, Field, Keeps, Origin, Use, Value};
 use super::{Callable, Stager};
 use crate::hierarchy::ClassId;
 
@@ -217,6 +217,14 @@ impl Solver<'_> {
         } else {
             self.fill(object, class, document, call);
         }
+        let order = self.lookup_order(class);
+        let metaclass = order.iter().find_map(|class| {
+            let node = self.flows[class.document].code.metaclasses.get(&class.class)?;
+            Some(self.cell(class.document, *node))
+        });
+        if let Some(metaclass) = metaclass {
+            self.on(metaclass, Use::Meta { class, document, site: call.site });
+        }
         for name in ["__new__", "__post_init__"] {
             let name = self.number(name);
             if let Some(attribute) = self.class_attribute(class, name) {
@@ -225,6 +233,22 @@ impl Solver<'_> {
                 self.on(bound, Use::Invoke { to, site: (document, call.site) });
             }
         }
+    }
+
+    /// `Class(…)` calls `__call__` of the metaclass.
+    pub(super) fn call_metaclass(
+        &mut self,
+        metaclass: Value,
+        class: ClassId,
+        site: (DocumentIndex, SiteIndex),
+    ) {
+        let Value::Class(metaclass) = metaclass else { return };
+        let name = self.number("__call__");
+        let Some(attribute) = self.class_attribute(metaclass, name) else { return };
+        let (receiver, to) = (self.new_cell(), self.new_cell());
+        self.add(receiver, Value::Class(class));
+        self.on(attribute, Use::Invoke { to, site });
+        self.on(attribute, Use::Applied { position: 0, from: receiver });
     }
 
     /// The arguments become the fields of a NamedTuple or dataclass.
@@ -305,6 +329,17 @@ impl Solver<'_> {
             Value::Lambda { document: defined, lambda, bound } => {
                 let bound = bound.saturating_add(more);
                 self.add(result, Value::Lambda { document: defined, lambda, bound });
+            }
+            // `partial(jax.tree.map, f)`
+            Value::Library(_) => {
+                self.add(result, value);
+                for argument in call.positional.iter().skip(1).flatten() {
+                    let from = self.cell(document, *argument);
+                    self.on(
+                        from,
+                        Use::Passed { document, call: position, keeps: Keeps::Nothing, within: true },
+                    );
+                }
             }
             other => self.add(result, other),
         }

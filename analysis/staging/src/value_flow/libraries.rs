@@ -8,7 +8,7 @@ use ruff_python_ast::name::Name;
 use super::Callable;
 use super::Stager;
 use super::solve::Solver;
-use super::values::{Cell, Field, Keeps, Use, Value};
+use super::values::{Cell, Field, Keeps, Origin, Use, Value};
 
 /// Builtins whose results are neither functions nor objects of the project.
 const PLAIN: [&str; 28] = [
@@ -40,6 +40,16 @@ const PLAIN: [&str; 28] = [
     "sum",
     "super",
     "object",
+];
+/// A class that `namedtuple` makes.
+pub(super) const RECORD: &str = "collections.namedtuple.Record";
+/// Builtins that call special methods.
+const SPECIAL: [(&str, &[&str]); 5] = [
+    ("len", &["__len__"]),
+    ("abs", &["__abs__"]),
+    ("float", &["__float__"]),
+    ("int", &["__int__", "__index__"]),
+    ("iter", &["__iter__"]),
 ];
 /// Library functions that call a function with the elements of their other arguments, by their last names.
 pub(super) const OF_ELEMENTS: [&str; 9] = [
@@ -92,6 +102,11 @@ impl Solver<'_> {
             Some(solver.cell(document, (*call.positional.get(position)?)?))
         };
         if let Some(builtin) = name.strip_prefix("builtins.") {
+            let special = SPECIAL.iter().find(|(name, _)| *name == builtin);
+            if let (Some((_, names)), Some(base)) = (special, argument(self, 0)) {
+                let to = self.new_cell();
+                self.on(base, Use::Method { names: *names, to, site });
+            }
             if PLAIN.contains(&builtin) {
                 return;
             }
@@ -115,6 +130,17 @@ impl Solver<'_> {
                     self.on(base, Use::Method { names: &["__next__"], to: result, site });
                 }
                 _ => {}
+            }
+        }
+        // `Row = namedtuple("Row", "make shape")`
+        if last == "namedtuple" {
+            let record = self.library(RECORD);
+            return self.add(result, record);
+        }
+        if name == RECORD || matches!(last, "SimpleNamespace" | "ConfigDict") || name == "builtins.dict" {
+            self.fill_record(document, position, call);
+            if name != "builtins.dict" {
+                return;
             }
         }
         if last == "wraps" {
@@ -188,6 +214,22 @@ impl Solver<'_> {
                 self.on(function, Use::Applied { position, from });
             }
         }
+    }
+
+    /// The arguments become the elements of a container, by their keywords: `dict(same=same)`.
+    fn fill_record(&mut self, document: DocumentIndex, position: u32, call: &Call) {
+        let object = self.object(Origin::Call(document, position), None);
+        let container = Value::Container(object);
+        for argument in call.positional.iter().flatten() {
+            let from = self.cell(document, *argument);
+            self.put_into(container, Field::Unknown, from);
+        }
+        for (name, argument) in &call.keywords {
+            let (field, from) = (Field::Name(self.number(name)), self.cell(document, *argument));
+            self.put_into(container, field, from);
+        }
+        let (all, to) = (self.field(object, Field::All), self.cell(document, call.result));
+        self.on(all, Use::Fill { container: object, to });
     }
 
     /// A function of the cell gets the values of `from` for a parameter.
@@ -326,7 +368,12 @@ impl Solver<'_> {
                 }
             }
         }
-        if depth > 0 {
+        let fields = &self.objects[object as usize].fields;
+        let is_record = fields.keys().any(|field| matches!(field, Field::Name(_)));
+        if is_record {
+            let elements = self.field(object, Field::All);
+            own.iter().for_each(|(_, to)| self.on(elements, Use::Plain { to: *to }));
+        } else if depth > 0 {
             let elements = self.field(object, Field::All);
             self.on(elements, Use::GivenWithin { document, function, depth: depth - 1 });
         }

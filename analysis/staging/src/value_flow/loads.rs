@@ -207,6 +207,10 @@ impl Solver<'_> {
                 }
                 // NamedTuples and dataclasses
                 let fields = self.fields_of(class);
+                // `for i, layer in enumerate(layers)`: library functions return their elements in tuples.
+                if matches!(field, Field::Position(_)) && fields.is_empty() {
+                    self.add(to, value);
+                }
                 for (position, name) in (0..).zip(fields) {
                     if field == Field::All || field == Field::Position(position) || field == Field::Name(name)
                     {

@@ -13,7 +13,7 @@ use ruff_python_ast::name::Name;
 use ruff_text_size::TextRange;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::libraries::OF_ELEMENTS;
+use super::libraries::{OF_ELEMENTS, RECORD};
 use super::values::{Cell, Field, Object, Origin, Use, Value, Values, class_id};
 use super::{Callable, PossibleCall, PossibleCalls, PossibleRoot, Stager};
 use crate::hierarchy::{ClassId, Hierarchy, Modules};
@@ -220,7 +220,10 @@ impl<'a> Solver<'a> {
     fn is_passed_on(&self, name: u32) -> bool {
         let name = &self.names[name as usize];
         let last = name.rsplit('.').next().unwrap_or(name);
-        name.starts_with("functools.") || OF_ELEMENTS.contains(&last) || roots::wrapper_of_any(name).is_some()
+        name.starts_with("functools.")
+            || name == RECORD
+            || OF_ELEMENTS.contains(&last)
+            || roots::wrapper_of_any(name).is_some()
     }
 
     fn meet(&mut self, use_: Use, value: Value) {
@@ -237,6 +240,7 @@ impl<'a> Solver<'a> {
             Use::Call { document, call } => self.call(value, document, call),
             Use::Invoke { to, site } => self.invoke(value, to, site),
             Use::Bind { receiver, to, site } => self.bind(value, receiver, to, site),
+            Use::Meta { class, document, site } => self.call_metaclass(value, class, (document, site)),
             Use::Partial { document, call } => self.partial(value, document, call),
             Use::Passed { document, call, keeps, within } => {
                 self.passed(value, document, call, keeps, within);

@@ -119,6 +119,12 @@ pub(super) enum Use {
         to: Cell,
         site: Option<(DocumentIndex, SiteIndex)>,
     },
+    /// The metaclass of a class that is called.
+    Meta {
+        class: ClassId,
+        document: DocumentIndex,
+        site: SiteIndex,
+    },
     /// `partial(f, …)`: the call with this number.
     Partial {
         document: DocumentIndex,
