@@ -151,7 +151,6 @@ pub(crate) static MAKERS: &[RootMaker] = &[
     jax("equinox.filter_checkpoint", RootKind::JaxJit),
     jax("equinox.filter_make_jaxpr", RootKind::JaxJit),
     jax("equinox.filter_eval_shape", RootKind::JaxJit),
-    jax("equinox.internal.noinline", RootKind::JaxJit),
     jax("flax.nnx.jit", RootKind::JaxJit),
     jax("flax.nnx.jit_partial", RootKind::JaxJit),
     jax("flax.nnx.pmap", RootKind::JaxJit),
@@ -189,6 +188,7 @@ pub(crate) static MAKERS: &[RootMaker] = &[
 
 /// Transformations that do not stage by themselves, only as arguments of a root: `jax.jit(jax.grad(f))`.
 pub(crate) static TRANSPARENT: &[&str] = &[
+    "equinox.internal.noinline",
     "jax.grad",
     "jax.value_and_grad",
     "jax.jacfwd",
@@ -251,9 +251,15 @@ pub(crate) static TRANSPARENT: &[&str] = &[
 ];
 
 /// They trace what the function computes and not all that it is given: references of Pallas, the data of a model, the
-/// arguments of Equinox that are no arrays.
+/// arguments of Equinox that are no arrays. `checkify` passes the arguments as they are and traces operations on arrays.
 pub(crate) fn traces_some_arguments(name: &str) -> bool {
-    ["equinox.filter_", "numpyro.infer.", "jax.experimental.pallas."]
-        .iter()
-        .any(|start| name.starts_with(start))
+    [
+        "equinox.filter_",
+        "numpyro.infer.",
+        "jax.experimental.pallas.",
+        "jax.experimental.checkify.",
+        "flax.nnx.checkify",
+    ]
+    .iter()
+    .any(|start| name.starts_with(start))
 }

@@ -217,7 +217,7 @@ pub fn description(dialect: Dialect, binding: Binding, shown: Option<&str>) -> S
             Some(shown) => format!("sometimes {traced}, sometimes not (`{shown}`)"),
             None => format!("sometimes {traced}, sometimes not"),
         },
-        Binding::Unknown => "of unknown type".to_owned(),
+        Binding::Unknown => "a value of unknown type".to_owned(),
         Binding::Python => match shown {
             None => "a Python value".to_owned(),
             Some("None") => "None".to_owned(),

@@ -3,9 +3,9 @@
     python kinds.py FRAMEWORK [--add]
 
 Lists the kinds that are new or gone since FRAMEWORK.json was written, and exits with 1 if there are any. `--add` adds
-the new ones with the verdict "not yet". FRAMEWORK is torch_compile, torchscript, torch_export, jax, tensorflow or keras;
-`kinds_FRAMEWORK.py` extracts its kinds.
+the new ones with the verdict "not yet". `kinds_FRAMEWORK.py` extracts the kinds of a framework.
 """
+import argparse
 import importlib
 import json
 import sys
@@ -15,7 +15,12 @@ HERE = Path(__file__).resolve().parent
 
 
 def main():
-    framework, add = sys.argv[1], "--add" in sys.argv[2:]
+    extractors = sorted(path.stem.removeprefix("kinds_") for path in HERE.glob("kinds_*.py"))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("framework", choices=extractors)
+    parser.add_argument("--add", action="store_true", help='add new kinds with the verdict "not yet"')
+    arguments = parser.parse_args()
+    framework, add = arguments.framework, arguments.add
     catalogue = HERE / f"{framework}.json"
     entries = json.loads(catalogue.read_text()) if catalogue.exists() else []
     known = {entry["kind"]: entry for entry in entries}
