@@ -108,7 +108,7 @@ impl Run<'_> {
         let edited = self.edited_documents(cache);
         let effect = edited.as_ref().map_or(Effect::Types, |edited| self.effect(cache, edited));
         let known = match effect {
-            Effect::Confined(update) => return Outcome::Update(Box::new(update)),
+            Effect::Confined(update) => return Outcome::Update(update),
             Effect::Assumptions => edited,
             Effect::Types => None,
         };

@@ -34,7 +34,7 @@ pub(crate) struct Edited {
 /// What edits affect.
 pub(crate) enum Effect {
     /// Only the edited functions.
-    Confined(Update),
+    Confined(Box<Update>),
     /// Other functions too, through the assumptions about them.
     Assumptions,
     /// Possibly all types.
@@ -51,7 +51,7 @@ pub struct Update {
     answers: Vec<Vec<(Scope, Arc<ScopeTypes>)>>,
     attributes: AttributesByRound,
     /// If they are known.
-    possible: Option<PossibleCalls>,
+    possible: Option<Arc<PossibleCalls>>,
     moves: Moves,
 }
 
@@ -156,7 +156,7 @@ impl Run<'_> {
         if !is_same || !all.iter().all(starts_same) || !update.knows_all_places(fixpoint) {
             return Effect::Assumptions;
         }
-        Effect::Confined(update)
+        Effect::Confined(Box::new(update))
     }
 
     /// The attributes of edited methods before the edits, where the cache does not have them.
@@ -230,7 +230,7 @@ impl Update {
         }
         let Some((fixpoint, answers)) = cache.last() else { return };
         if let Some(possible) = possible {
-            fixpoint.possible = Arc::new(possible);
+            fixpoint.possible = possible;
         }
         let mut affected: FxHashSet<Scope> = edited.into_iter().collect();
         affected.extend(fixpoint.apply(&moves));

@@ -532,10 +532,8 @@ impl<'a> Collector<'a> {
                 for (operator, right) in node.ops.iter().zip(&node.comparators) {
                     let right_node = self.value(right);
                     match operator {
-                        ast::CmpOp::Eq | ast::CmpOp::NotEq => {
-                            if !is_plain(right) {
-                                self.methods(left, &["__eq__"], node.range());
-                            }
+                        ast::CmpOp::Eq | ast::CmpOp::NotEq if !right.is_literal_expr() => {
+                            self.methods(left, &["__eq__"], node.range());
                         }
                         ast::CmpOp::In | ast::CmpOp::NotIn => {
                             self.methods(right_node, &["__contains__"], node.range());
@@ -734,10 +732,6 @@ impl<'a> Collector<'a> {
         self.add(Constraint::Lambda { lambda: index, to });
         to
     }
-}
-
-fn is_plain(expression: &Expr) -> bool {
-    expression.is_literal_expr()
 }
 
 /// `a` of `a.b.c`

@@ -36,9 +36,9 @@ impl Fixpoint {
         &self,
         db: &dyn Db,
         edited: impl Iterator<Item = DocumentIndex>,
-    ) -> Option<PossibleCalls> {
+    ) -> Option<Arc<PossibleCalls>> {
         let is_known = !self.possible.flows.is_empty();
-        is_known.then(|| self.possible.after(db, &self.documents, &self.hierarchy, edited))
+        is_known.then(|| Arc::new(self.possible.after(db, &self.documents, &self.hierarchy, edited)))
     }
 
     /// Whether its types are only inferred because it is possibly staged.

@@ -105,7 +105,7 @@ impl Solver<'_> {
             let special = SPECIAL.iter().find(|(name, _)| *name == builtin);
             if let (Some((_, names)), Some(base)) = (special, argument(self, 0)) {
                 let to = self.new_cell();
-                self.on(base, Use::Method { names: *names, to, site });
+                self.on(base, Use::Method { names, to, site });
             }
             if PLAIN.contains(&builtin) {
                 return;
