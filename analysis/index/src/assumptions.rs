@@ -22,9 +22,9 @@ pub struct Stage {
     pub cause: Option<Span>,
     /// AutoGraph converts it. False in the dialects that only trace, and if `unconverted` is set.
     pub converts: bool,
-    /// Reached through a call of a base-class method on `self`, which this method overrides. The object may be
-    /// of another class.
-    pub overriding: bool,
+    /// No call or root certainly reaches it: it overrides a method that is called on `self`, or it flows to a call as
+    /// a value ([`crate::value_flow`]).
+    pub uncertain: bool,
     /// Why AutoGraph does not convert it, in a dialect with AutoGraph. A test of a Tensor in it is an error.
     pub unconverted: Option<Unconverted>,
     /// Why it is not converted for some of its callers, if it is for others.

@@ -11,6 +11,7 @@
 //! reexports         frameworks that are imported through the project
 //! keras_functions   the functions that are given to Keras
 //! static_arguments  the arguments that a root does not trace
+//! value_flow        the flow of functions as values through a file
 //! type_expression   Python type expressions as data
 //! assumed           assumed types: bounded sets of type expressions
 //! assumptions       how a function is staged, with the assumed types of its parameters
@@ -44,3 +45,4 @@ pub mod roots;
 pub mod self_contained;
 pub mod static_arguments;
 pub mod type_expression;
+pub mod value_flow;

@@ -74,6 +74,14 @@ pub fn wrapper(name: &str) -> Option<(Dialect, Option<RootKind>)> {
     }
 }
 
+/// The dialect and the kind of root that a function makes of its first argument; the kind is `None` if it does not stage.
+pub fn wrapper_of_any(name: &str) -> Option<(Dialect, Option<RootKind>)> {
+    match makers::named(name) {
+        Some(maker) => Some((maker.dialect, Some(maker.kind))),
+        None => wrapper(name),
+    }
+}
+
 /// `@tf.function`, `@tf.function(jit_compile=True)`, `@partial(jax.jit, static_argnums=0)`.
 pub fn of_decorator<'a>(
     (imports, makers): (&Imports, &Makers<'a>),

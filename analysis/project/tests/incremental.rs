@@ -64,6 +64,65 @@ def main():
     model.f(tf.constant(1.0), True)
 ";
 
+/// Functions are staged because they flow to calls as values, from another file too.
+const VALUES: &str = "\
+import jax
+import jax.numpy as jnp
+from rules import RULES, Pair, clip
+
+def make(rate):
+    def update(grads):
+        x = grads
+        if jnp.sum(x) > 0:
+            x = x * rate
+        return x
+    return Pair(update, RULES)
+
+def run(stage, fn, x):
+    return stage(fn)(x)
+
+def eager(x):
+    pair = make(0.1)
+    run(jax.jit, lambda y: pair.first(y), x)
+    return run(jax.jit, clip, x)
+
+class Chain:
+    def __init__(self, *steps):
+        self.steps = steps
+
+    def __call__(self, x):
+        for step in self.steps:
+            x = step(x)
+        return x
+
+@jax.jit
+def train(x):
+    chain = Chain(make(1.0).first, RULES[\"half\"])
+    return chain(x)
+";
+
+const RULES: &str = "\
+from typing import Callable, NamedTuple
+import jax.numpy as jnp
+
+class Pair(NamedTuple):
+    first: Callable
+    second: dict
+
+def half(x):
+    while jnp.sum(x) > 1:
+        x = x / 2
+    return x
+
+def clip(x):
+    if jnp.max(x) > 1:
+        return x / jnp.max(x)
+    return x
+
+RULES = {\"half\": half}
+RULES[\"clip\"] = clip
+";
+
 /// A file without cyclic imports.
 const LAYERS: &str = "\
 import tensorflow as tf
@@ -269,8 +328,11 @@ fn findings_do_not_depend_on_earlier_edits() {
     println!("AG_FUZZ_SEED={seed}");
     let mut rng = Rng::with_seed(seed);
     let mut compared = 0;
-    let projects: [&[(&str, &str)]; 2] =
-        [&[("model.py", MODEL), ("data.py", DATA)], &[("layers.py", LAYERS)]];
+    let projects: [&[(&str, &str)]; 3] = [
+        &[("model.py", MODEL), ("data.py", DATA)],
+        &[("layers.py", LAYERS)],
+        &[("values.py", VALUES), ("rules.py", RULES)],
+    ];
     for project in projects.repeat(SEQUENCES) {
         let mut texts: Vec<(&str, String)> =
             project.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();

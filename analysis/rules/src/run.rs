@@ -43,7 +43,7 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
     }
     let mut diagnostics = context.diagnostics.take();
     for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.severity != Severity::Info) {
-        if stage.overriding
+        if stage.uncertain
             || !path_certainty::is_definitely_reached(&context, diagnostic.span.range)
             || parameter_use::rests_on_unconfirmed(&context, diagnostic)
         {

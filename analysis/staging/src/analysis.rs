@@ -37,6 +37,8 @@ pub struct RunCache {
     /// The documents that the oracle was restricted to.
     restricted: Option<Vec<DocumentIndex>>,
     pub(crate) rounds: Vec<Round>,
+    /// The last answer for each scope.
+    pub(crate) answers: Answers,
     /// After the last round; `None` before the first run.
     fixpoint: Option<Fixpoint>,
     /// The attributes that the methods edited since that round set.
@@ -60,9 +62,9 @@ impl RunCache {
         self.restricted.as_deref()
     }
 
-    /// The state and the answers of the last round.
+    /// The state and the last answer for each scope.
     pub(crate) fn last(&mut self) -> Option<(&mut Fixpoint, &Answers)> {
-        Some((self.fixpoint.as_mut()?, &self.rounds.last()?.answers))
+        Some((self.fixpoint.as_mut()?, &self.answers))
     }
 }
 
@@ -106,7 +108,7 @@ impl Run<'_> {
         let edited = self.edited_documents(cache);
         let effect = edited.as_ref().map_or(Effect::Types, |edited| self.effect(cache, edited));
         let known = match effect {
-            Effect::Confined(update) => return Outcome::Update(Box::new(update)),
+            Effect::Confined(update) => return Outcome::Update(update),
             Effect::Assumptions => edited,
             Effect::Types => None,
         };
@@ -122,7 +124,7 @@ impl Run<'_> {
             _ => (&[][..], FxHashSet::default()),
         };
         let mut rounds = Vec::new();
-        let answers = loop {
+        let mut answers = loop {
             let last = rounds.len() >= fixpoint.limits.rounds;
             let round = self.round(&fixpoint, known, &edited, last);
             let is_stable = last || fixpoint.is_idle() || !fixpoint.absorb(self.db, &round.answers);
@@ -131,12 +133,27 @@ impl Run<'_> {
                 break rounds.last().map(|round| round.answers.clone()).unwrap_or_default();
             }
         };
-        let results =
-            Results { stages: stages::of_documents(self.db, &fixpoint, self.documents(), &answers), answers };
+        if fixpoint.add_possible_calls(self.db) {
+            let certain = answers.clone();
+            for _ in 0..fixpoint.limits.possible_rounds {
+                let round = self.possible_round(&fixpoint, known, &edited, &certain);
+                let is_stable = !fixpoint.absorb(self.db, &round.answers);
+                answers.extend(round.answers.iter().map(|(scope, types)| (*scope, Arc::clone(types))));
+                rounds.push(round);
+                if is_stable {
+                    break;
+                }
+            }
+        }
+        let results = Results {
+            stages: stages::of_documents(self.db, &fixpoint, self.documents(), &answers),
+            answers: answers.clone(),
+        };
         let cache = RunCache {
             documents: Arc::clone(self.documents),
             restricted,
             rounds,
+            answers,
             fixpoint: Some(fixpoint),
             attributes: AttributesByRound::default(),
         };
@@ -190,6 +207,31 @@ impl Run<'_> {
         edited: &FxHashSet<Scope>,
         last: bool,
     ) -> Round {
+        let is_asked = |scope: &Scope| !last || fixpoint.staged.contains_key(scope);
+        self.round_of(fixpoint, known, edited, &is_asked)
+    }
+
+    /// The same for functions that are possibly staged. The answers for the others remain valid.
+    fn possible_round(
+        &mut self,
+        fixpoint: &Fixpoint,
+        known: &[Round],
+        edited: &FxHashSet<Scope>,
+        certain: &Answers,
+    ) -> Round {
+        let is_new = |scope: &Scope| !certain.contains_key(scope) && fixpoint.staged.contains_key(scope);
+        let mut round = self.round_of(fixpoint, known, edited, &is_new);
+        round.answers.retain(|scope, _| is_new(scope));
+        round
+    }
+
+    fn round_of(
+        &mut self,
+        fixpoint: &Fixpoint,
+        known: &[Round],
+        edited: &FxHashSet<Scope>,
+        is_asked: &dyn Fn(&Scope) -> bool,
+    ) -> Round {
         let assumptions = fixpoint.assumptions(self.db);
         let known = known.iter().find(|round| round.assumptions == assumptions);
         let mut answers = Answers::new();
@@ -200,7 +242,7 @@ impl Run<'_> {
                 Some(answer) => {
                     answers.insert(scope, Arc::clone(answer));
                 }
-                None if last && !fixpoint.staged.contains_key(&scope) => {}
+                None if !is_asked(&scope) => {}
                 None => asked.push(scope),
             }
         }

@@ -11,6 +11,7 @@
 mod evidence;
 mod limits;
 mod parameters;
+mod possible;
 mod relocation;
 mod roots;
 
@@ -40,6 +41,7 @@ pub use limits::AnalysisLimits;
 pub use roots::is_unsupported;
 
 use crate::options::StagingOptions;
+use crate::value_flow::PossibleCalls;
 
 /// How a function is staged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +55,8 @@ pub struct Staged {
     pub converts: bool,
     /// Reached through a call of a base-class method on `self`, which this method overrides.
     pub overriding: bool,
+    /// Only reached by calls and roots that are possible: [`PossibleCalls`].
+    pub possible: bool,
     /// Why it is not converted although its dialect converts.
     pub unconverted: Option<Unconverted>,
     /// The declaration of the root, or the call that reaches the function.
@@ -79,6 +83,8 @@ pub struct Contribution {
     pub bound: bool,
     /// The call is in staged code.
     pub staged: bool,
+    /// The call is in code that is only analyzed because it is possibly staged.
+    pub possible: bool,
     pub assumed: AssumedType,
 }
 
@@ -99,6 +105,10 @@ pub struct Fixpoint {
     pub limits: AnalysisLimits,
     /// Empty when the limits are selective.
     hierarchy: Hierarchy,
+    /// Empty when the limits are selective.
+    pub possible: Arc<PossibleCalls>,
+    /// What is certain is known. From now on only what is possible is added.
+    is_certain_complete: bool,
     has_keras2: bool,
     /// The names whose callers were searched for. A call of any other name is not evidence.
     pub names: FxHashSet<Name>,
@@ -134,6 +144,8 @@ impl Fixpoint {
         let hierarchy = if limits.selective { Hierarchy::default() } else { Hierarchy::of(db, &documents) };
         let mut fixpoint = Self {
             hierarchy,
+            possible: Arc::default(),
+            is_certain_complete: false,
             has_keras2: documents.iter().any(|document| file_index(db, *document).names_keras2),
             documents,
             positions,
@@ -203,7 +215,9 @@ impl Fixpoint {
     /// Updates the assumptions from the answers of a round. Returns whether anything changed.
     pub fn absorb(&mut self, db: &dyn Db, answers: &Answers) -> bool {
         let mut changed = false;
-        self.called_unconverted.clear();
+        if !self.is_certain_complete {
+            self.called_unconverted.clear();
+        }
         for (scope, types) in answers {
             changed |= self.absorb_roots(db, *scope, types);
             changed |= self.absorb_calls(db, *scope, types);
@@ -231,6 +245,9 @@ impl Fixpoint {
             }
         }
         changed |= self.convert_nested(db);
+        if self.is_certain_complete {
+            changed |= self.spread(db);
+        }
         self.recompute(db);
         changed
     }
@@ -242,7 +259,10 @@ impl Fixpoint {
 
     /// Adds nested functions to the evidence: the function may return one of them, or the result of one.
     fn add_nested_evidence(&mut self, db: &dyn Db, scope: Scope) -> bool {
-        if self.limits.selective || self.evidence.len() >= self.limits.evidence_scopes {
+        if self.limits.selective
+            || self.is_certain_complete
+            || self.evidence.len() >= self.limits.evidence_scopes
+        {
             return false;
         }
         let distance = self.evidence.get(&scope).copied().unwrap_or_default();
@@ -329,8 +349,12 @@ impl Fixpoint {
         let mut given_lambdas = Vec::new();
         let staged = self.staged.get(&scope).cloned();
         let distance = self.evidence.get(&scope).copied();
+        let is_evidence = distance.is_some();
         for call in &types.calls {
             let caller = match (&staged, call.lambda) {
+                (Some(staged), Some(lambda)) if staged.possible => {
+                    self.staged_by(lambda, Cause { scope, place: call.place })
+                }
                 (Some(staged), None) => Some(staged.clone()),
                 (Some(staged), Some(lambda)) => Some(Staged {
                     // In converted code TensorFlow does not convert the lambda of `Dataset.map`.
@@ -340,6 +364,7 @@ impl Fixpoint {
                 (None, Some(lambda)) => self.staged_by(lambda, Cause { scope, place: call.place }),
                 (None, None) => None,
             };
+            let is_staged = caller.as_ref().is_some_and(|caller| !caller.possible || !is_evidence);
             for target in &call.targets {
                 let Some(callee) = self.scope_of(db, target) else { continue };
                 let overriding = match self.index(db, callee).function(callee.code) {
@@ -351,13 +376,14 @@ impl Fixpoint {
                         let caller = Staged { overriding: true, ..caller.clone() };
                         changed |= self.reach(db, scope, &caller, method, call);
                     }
-                    self.contribute(db, scope, call, caller.is_some(), target, method, &mut contributions);
+                    self.contribute(db, scope, call, is_staged, target, method, &mut contributions);
                 }
                 if let Some(caller) = &caller
                     && !is_chosen_at_run_time(&call.targets)
                 {
                     changed |= self.reach(db, scope, caller, callee, call);
                 } else if let Some(distance) = distance
+                    && !self.is_certain_complete
                     && distance < self.limits.evidence_distance
                     && self.evidence.len() < self.limits.evidence_scopes
                     && !self.staged.contains_key(&callee)
@@ -366,7 +392,7 @@ impl Fixpoint {
                     self.evidence.insert(callee, distance + 1);
                     changed = true;
                 }
-                self.contribute(db, scope, call, caller.is_some(), target, callee, &mut contributions);
+                self.contribute(db, scope, call, is_staged, target, callee, &mut contributions);
                 given_lambdas.extend(self.lambdas_of(db, call, target, callee));
             }
         }
@@ -391,6 +417,7 @@ impl Fixpoint {
             mode: lambda.kind,
             converts: lambda.converts,
             overriding: false,
+            possible: false,
             unconverted: None,
             cause,
             static_parameters: StaticParameters::default(),
@@ -400,28 +427,49 @@ impl Fixpoint {
 
     /// A call from staged code stages its callee.
     fn reach(&mut self, db: &dyn Db, scope: Scope, caller: &Staged, callee: Scope, call: &CallSite) -> bool {
+        if caller.depth >= self.limits.call_depth {
+            return false;
+        }
+        let cause = Cause { scope, place: call.place };
+        let Some(staged) = self.reached(db, caller, callee, cause, call.implicit) else { return false };
+        if let Some(reason @ (Unconverted::Caller | Unconverted::Protocol)) = staged.unconverted
+            && !caller.possible
+        {
+            self.called_unconverted.insert(callee, reason);
+        }
+        self.stage(db, callee, staged)
+    }
+
+    /// How a call stages a function; `None` if the framework does not trace it.
+    fn reached(
+        &self,
+        db: &dyn Db,
+        caller: &Staged,
+        callee: Scope,
+        cause: Cause,
+        implicit: bool,
+    ) -> Option<Staged> {
         let index = self.index(db, callee);
-        let Some(signature) = index.signature(callee.code) else { return false };
+        let signature = index.signature(callee.code)?;
         let left_out = signature.decorators.iter().any(|name| {
             matches!(name.as_str(), "disable" | "ignore" | "unused" | "allow_in_graph" | "custom_op")
         });
         if caller.dialect == Dialect::Torch && left_out {
-            return false;
+            return None;
         }
         let document = self.documents[callee.document];
-        let own = is_of_framework(db, document, caller.dialect);
-        if caller.depth >= self.limits.call_depth || own || is_foreign(index, caller.dialect) {
-            return false;
+        if is_of_framework(db, document, caller.dialect) || is_foreign(index, caller.dialect) {
+            return None;
         }
         let decorated =
             |names: &[&str]| signature.decorators.iter().any(|decorator| names.contains(&decorator.as_str()));
         if decorated(&["py_function", "numpy_function"]) {
-            return false;
+            return None;
         }
         let unconverted = match caller {
             Staged { dialect: Dialect::Torch | Dialect::Jax, .. } => None,
             Staged { converts: false, .. } => Some(Unconverted::Caller),
-            _ if call.implicit => Some(Unconverted::Protocol),
+            _ if implicit => Some(Unconverted::Protocol),
             _ if index.function(callee.code).is_some_and(|entry| entry.path.name() == "__init__") => {
                 Some(Unconverted::Constructor)
             }
@@ -429,22 +477,19 @@ impl Fixpoint {
             _ if decorated(&["lru_cache", "cache"]) => Some(Unconverted::Cached),
             _ => None,
         };
-        let staged = Staged {
-            depth: caller.depth + 1,
+        Some(Staged {
+            depth: caller.depth.saturating_add(1),
             dialect: caller.dialect,
             root: None,
             mode: caller.mode,
             converts: caller.converts && unconverted.is_none(),
             overriding: caller.overriding,
+            possible: caller.possible,
             unconverted,
-            cause: Cause { scope, place: call.place },
+            cause,
             static_parameters: StaticParameters::default(),
             options: RootOptions { full_graph: caller.options.full_graph, ..RootOptions::default() },
-        };
-        if let Some(reason @ (Unconverted::Caller | Unconverted::Protocol)) = unconverted {
-            self.called_unconverted.insert(callee, reason);
-        }
-        self.stage(db, callee, staged)
+        })
     }
 
     /// The current assumptions, by document and function.
@@ -458,7 +503,7 @@ impl Fixpoint {
                 let mut assumed = parameter.assumed.clone();
                 // TorchScript does not allow a name to change its annotated type.
                 let is_fixed = syntax.annotated
-                    && self.staged.get(scope).is_some_and(|staged| staged.mode == RootKind::TorchScript);
+                    && self.typed_as(*scope).is_some_and(|staged| staged.mode == RootKind::TorchScript);
                 if let Some(others) = self.rebound.get(&(*scope, syntax.name.clone()))
                     && !is_fixed
                 {
@@ -470,7 +515,7 @@ impl Fixpoint {
                 lambdas: Vec::new(),
                 parameters: parameters.iter().zip(&signature.parameters).map(assumed).collect(),
                 returns: self.returns.get(scope).filter(|returns| !returns.is_empty()).cloned(),
-                converts: self.staged.get(scope).is_some_and(|staged| staged.converts),
+                converts: self.typed_as(*scope).is_some_and(|staged| staged.converts),
             };
             assumptions.entry(scope.document).or_default().insert(scope.code, assumption);
         }

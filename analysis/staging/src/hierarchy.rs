@@ -95,6 +95,26 @@ impl Hierarchy {
         if derived.len() > MAX_DERIVED { Vec::new() } else { derived }
     }
 
+    /// The class and its bases in the project, in the order in which attributes are looked up. Where a class has several
+    /// bases, this is depth first.
+    pub(crate) fn lookup_order(&self, class: ClassId) -> Vec<ClassId> {
+        let mut order = vec![class];
+        let mut queue: Vec<ClassId> = self.bases.get(&class).into_iter().flatten().rev().copied().collect();
+        while let Some(base) = queue.pop() {
+            if order.len() < 4 * MAX_STEPS && !order.contains(&base) {
+                order.push(base);
+                queue.extend(self.bases.get(&base).into_iter().flatten().rev());
+            }
+        }
+        order
+    }
+
+    /// Whether the class has a base outside the project.
+    pub(crate) fn has_library_base(&self, class: ClassId) -> bool {
+        let known = self.bases.get(&class).map_or(0, Vec::len);
+        self.libraries.get(&class).is_some_and(|libraries| libraries.len() > known)
+    }
+
     /// The Keras methods of classes whose Keras base is inherited through another file of the project.
     pub fn keras_roots(
         &self,
@@ -122,15 +142,15 @@ impl Hierarchy {
 }
 
 /// The documents by their module names.
-struct Modules<'db> {
-    indices: IndexVec<DocumentIndex, &'db FileIndex>,
-    names: IndexVec<DocumentIndex, Option<Name>>,
+pub(crate) struct Modules<'db> {
+    pub(crate) indices: IndexVec<DocumentIndex, &'db FileIndex>,
+    pub(crate) names: IndexVec<DocumentIndex, Option<Name>>,
     packages: IndexVec<DocumentIndex, bool>,
-    positions: FxHashMap<Name, DocumentIndex>,
+    pub(crate) positions: FxHashMap<Name, DocumentIndex>,
 }
 
 impl<'db> Modules<'db> {
-    fn of(db: &'db dyn Db, documents: &IndexSlice<DocumentIndex, Document>) -> Self {
+    pub(crate) fn of(db: &'db dyn Db, documents: &IndexSlice<DocumentIndex, Document>) -> Self {
         let names: IndexVec<DocumentIndex, Option<Name>> = documents
             .iter()
             .map(|document| module_name(db, *document).as_ref().map(|name| imports::canonical(name)))
@@ -163,7 +183,7 @@ impl<'db> Modules<'db> {
     }
 
     /// `..layers.Base` in `package.models.net` -> `package.layers.Base`.
-    fn absolute(&self, document: DocumentIndex, name: &str) -> Option<Name> {
+    pub(crate) fn absolute(&self, document: DocumentIndex, name: &str) -> Option<Name> {
         let relative = name.trim_start_matches('.');
         let level = name.len() - relative.len();
         if level == 0 {

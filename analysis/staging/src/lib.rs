@@ -4,6 +4,7 @@
 //! analysis      a run: index, roots, rounds of type inference
 //!   update      instead of a run: after edits that affect only the functions that they change
 //!   fixpoint    which functions are staged, and the assumed types of their parameters
+//!     value_flow  the functions that calls may reach through variables, fields and containers
 //!   results     the results, as inputs of the queries below
 //! queries       per function: facts, decisions, control flow
 //!   transfer    transfer functions: variables carried through a staged loop become Tensors
@@ -31,4 +32,5 @@ pub mod staged;
 pub mod stages;
 pub mod transfer;
 pub mod update;
+pub mod value_flow;
 pub mod why;

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::fixpoint::Cause;
 use crate::update::Edited;
+use crate::value_flow::PossibleCalls;
 
 /// The new locations of calls, roots and names, and the new ids of lambdas, by their old ones.
 #[derive(Default)]
@@ -48,6 +49,21 @@ impl Moves {
             if old.parent.is_some() {
                 add(Code::Module, old.name_range, new.name_range);
             }
+        }
+    }
+
+    /// Adds the locations of possible calls.
+    pub(crate) fn add_possible_calls(
+        &mut self,
+        edited: &Edited,
+        before: &PossibleCalls,
+        after: &PossibleCalls,
+    ) {
+        let sites = before.sites(edited.position).into_iter().zip(after.sites(edited.position));
+        for ((old_code, old), (new_code, new)) in sites {
+            let scope = Scope { document: edited.position, code: old_code };
+            let old = edited.before.index.place(old_code, old);
+            self.add_place(scope, old, edited.after.index.place(new_code, new));
         }
     }
 

@@ -19,6 +19,7 @@ use crate::analysis::{Run, RunCache, source};
 use crate::difference::{self, Difference, Version};
 use crate::fixpoint::{Cause, Fixpoint, is_unsupported};
 use crate::moves::Moves;
+use crate::value_flow::PossibleCalls;
 use crate::{results, stages};
 
 /// A document with its versions before and after the edits since the last run.
@@ -33,7 +34,7 @@ pub(crate) struct Edited {
 /// What edits affect.
 pub(crate) enum Effect {
     /// Only the edited functions.
-    Confined(Update),
+    Confined(Box<Update>),
     /// Other functions too, through the assumptions about them.
     Assumptions,
     /// Possibly all types.
@@ -49,6 +50,8 @@ pub struct Update {
     /// By round.
     answers: Vec<Vec<(Scope, Arc<ScopeTypes>)>>,
     attributes: AttributesByRound,
+    /// If they are known.
+    possible: Option<Arc<PossibleCalls>>,
     moves: Moves,
 }
 
@@ -137,6 +140,15 @@ impl Run<'_> {
             return Effect::Types;
         }
         self.add_module_code(cache, all, &mut update);
+        update.possible = fixpoint.possible_calls_after(self.db, all.iter().map(|edited| edited.position));
+        if let Some(possible) = &update.possible {
+            is_same &= possible.is_same_but_for_sites(&fixpoint.possible);
+            if is_same {
+                for edited in all {
+                    update.moves.add_possible_calls(edited, &fixpoint.possible, possible);
+                }
+            }
+        }
         let starts_same = |edited: &Edited| {
             difference::same_start(&edited.before.index, &edited.after.index, &fixpoint.names)
                 && edited.scopes().all(|scope| self.has_same_syntax(fixpoint, scope))
@@ -144,7 +156,7 @@ impl Run<'_> {
         if !is_same || !all.iter().all(starts_same) || !update.knows_all_places(fixpoint) {
             return Effect::Assumptions;
         }
-        Effect::Confined(update)
+        Effect::Confined(Box::new(update))
     }
 
     /// The attributes of edited methods before the edits, where the cache does not have them.
@@ -209,13 +221,17 @@ impl Update {
 
     /// Applies the update to the state of the last run, and publishes the results that differ.
     pub fn publish(self, db: &mut Database, cache: &mut RunCache) {
-        let Self { documents, edited, answers, attributes, moves } = self;
+        let Self { documents, edited, answers, attributes, possible, moves } = self;
         cache.attributes.extend(attributes);
         for (round, answers) in cache.rounds.iter_mut().zip(answers) {
+            cache.answers.extend(answers.iter().map(|(scope, types)| (*scope, Arc::clone(types))));
             round.answers.extend(answers);
             moves.apply_to_assumptions(&edited, &mut round.assumptions);
         }
         let Some((fixpoint, answers)) = cache.last() else { return };
+        if let Some(possible) = possible {
+            fixpoint.possible = possible;
+        }
         let mut affected: FxHashSet<Scope> = edited.into_iter().collect();
         affected.extend(fixpoint.apply(&moves));
         let mut by_document: BTreeMap<DocumentIndex, Vec<_>> =

@@ -6,6 +6,8 @@
 pub struct AnalysisLimits {
     /// The number of rounds. Types propagate by one call per round.
     pub rounds: usize,
+    /// The number of rounds for functions that are possibly staged, after these.
+    pub possible_rounds: usize,
     /// The maximum length of a call chain from a root to a staged function.
     pub(super) call_depth: u8,
     /// The maximum distance of evidence from staged code, in calls.
@@ -24,6 +26,7 @@ impl AnalysisLimits {
             let (evidence_scopes, callers) = (20_000, 64);
             return Self {
                 rounds: 8,
+                possible_rounds: 3,
                 call_depth: 32,
                 evidence_distance: 3,
                 evidence_scopes,
@@ -34,6 +37,7 @@ impl AnalysisLimits {
         match files {
             0..=64 => Self {
                 rounds: 8,
+                possible_rounds: 3,
                 call_depth: 32,
                 evidence_distance: 4,
                 evidence_scopes: 1_500,
@@ -42,6 +46,7 @@ impl AnalysisLimits {
             },
             65..=256 => Self {
                 rounds: 5,
+                possible_rounds: 2,
                 call_depth: 8,
                 evidence_distance: 2,
                 evidence_scopes: 300,
@@ -50,6 +55,7 @@ impl AnalysisLimits {
             },
             _ => Self {
                 rounds: 1,
+                possible_rounds: 0,
                 call_depth: 1,
                 evidence_distance: 1,
                 evidence_scopes: 16,

@@ -35,6 +35,7 @@ impl Fixpoint {
         let index = self.index(db, callee);
         let Some(signature) = index.signature(callee.code) else { return };
         let skip = skipped(index, callee, target, signature);
+        let possible = self.is_only_possible(scope);
         let mut given: IndexVec<ParameterIndex, bool> = signature.parameters.iter().map(|_| false).collect();
         for (place, function) in &call.functions {
             if let Some(parameter) = parameter_at(signature, skip, place) {
@@ -51,6 +52,7 @@ impl Fixpoint {
                     cause: Cause { scope, place: call.place },
                     bound: call.partial,
                     staged,
+                    possible,
                     assumed: assumed.clone(),
                 },
             ));
@@ -69,6 +71,7 @@ impl Fixpoint {
                         cause: Cause { scope, place: Place::default() },
                         bound: true,
                         staged,
+                        possible,
                         assumed: default,
                     },
                 ));
@@ -113,7 +116,8 @@ impl Fixpoint {
                 let contribution = Contribution {
                     cause: Cause { scope: callee, place: Place::default() },
                     bound: false,
-                    staged: self.staged.contains_key(&callee),
+                    staged: self.typed_as(callee).is_some(),
+                    possible: self.is_only_possible(callee),
                     assumed: assumed.clone(),
                 };
                 contributions.push((function, position, contribution));
@@ -164,7 +168,8 @@ impl Fixpoint {
             let index = self.index(db, scope);
             let Some(signature) = index.signatures.get(function) else { continue };
             let is_method = index.definitions.functions[function].class.is_some();
-            let staged = self.staged.get(&scope);
+            let staged = self.typed_as(scope);
+            let is_only_possible = self.is_only_possible(scope);
             let assumptions = signature
                 .parameters
                 .iter_enumerated()
@@ -173,6 +178,7 @@ impl Fixpoint {
                         return ParameterAssumption { source: Some(Source::Receiver), ..Default::default() };
                     }
                     let mut contributions = sites.get(&(scope, position)).cloned().unwrap_or_default();
+                    contributions.retain(|contribution| is_only_possible || !contribution.possible);
                     let is_vague = parameter.annotation.is_some_and(|annotation| annotation.vague);
                     let is_known = || {
                         contributions

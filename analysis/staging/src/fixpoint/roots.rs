@@ -25,7 +25,7 @@ fn has_unsupported_syntax<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bo
 }
 
 impl Staged {
-    fn at(site: &RootSite, signature: Option<&Signature>, cause: Cause) -> Self {
+    pub(super) fn at(site: &RootSite, signature: Option<&Signature>, cause: Cause) -> Self {
         let unconverted = match site.kind {
             _ if site.converts || matches!(site.dialect, Dialect::Torch | Dialect::Jax) => None,
             RootKind::KerasMethod | RootKind::KerasFunction => Some(Unconverted::Keras),
@@ -39,6 +39,7 @@ impl Staged {
             mode: site.kind,
             converts: site.converts,
             overriding: false,
+            possible: false,
             unconverted,
             cause,
             static_parameters: signature
@@ -109,7 +110,7 @@ impl Fixpoint {
     }
 
     /// Adapts the site of a Keras method to the version of Keras that the project uses: version 2 converts.
-    fn with_library<'s>(&self, site: &'s RootSite) -> Cow<'s, RootSite> {
+    pub(super) fn with_library<'s>(&self, site: &'s RootSite) -> Cow<'s, RootSite> {
         if site.dialect != Dialect::Keras || !self.has_keras2 {
             return Cow::Borrowed(site);
         }
@@ -168,6 +169,7 @@ impl Fixpoint {
                     mode: RootKind::Configured,
                     converts: dialect.converts(),
                     overriding: false,
+                    possible: false,
                     unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
                     cause: Cause {
                         scope: Scope { document, code: Code::Module },
@@ -206,7 +208,7 @@ impl Fixpoint {
         self.stage(db, scope, Staged::at(site, signature, cause))
     }
 
-    /// Marks a scope as staged. Of several causes the first root takes precedence, then any root over a
+    /// Marks a scope as staged. Of several causes a certain one takes precedence, then the first root takes precedence, then any root over a
     /// call, then a converted function over an unconverted one.
     pub(super) fn stage(&mut self, db: &dyn Db, scope: Scope, mut staged: Staged) -> bool {
         let signature = self.index(db, scope).signature(scope.code);
@@ -222,6 +224,11 @@ impl Fixpoint {
                 self.staged.insert(scope, staged);
                 true
             }
+            Some(known) if known.possible && !staged.possible => {
+                *known = staged;
+                true
+            }
+            Some(_) if staged.possible => false,
             Some(known) if known.root.is_none() && staged.root.is_some() => {
                 *known = staged;
                 true

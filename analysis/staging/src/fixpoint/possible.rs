@@ -1,0 +1,168 @@
+//! Functions that staged code possibly reaches, where functions are values. They are staged too, and what is found in
+//! them is info. Nothing that is certain depends on them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ag_db::Db;
+use ag_index::assumptions::{RootOptions, StaticParameters, Unconverted};
+use ag_index::dialect::Dialect;
+use ag_index::ids::{Code, DocumentIndex};
+use ag_index::index::file_index;
+use ag_index::oracle::Scope;
+use ag_index::value_flow::{Owner, SiteIndex};
+
+use crate::fixpoint::{Cause, Fixpoint, Staged};
+use crate::value_flow::{Callable, PossibleCalls, PossibleRoot, Stager};
+
+/// The maximum length of a chain of possible calls.
+const MAX_DEPTH: u8 = 48;
+
+impl Fixpoint {
+    /// Stages what is possible, after all that is certain is known. Returns whether there is anything.
+    pub(crate) fn add_possible_calls(&mut self, db: &dyn Db) -> bool {
+        if self.limits.selective || self.is_idle() {
+            return false;
+        }
+        self.possible = Arc::new(PossibleCalls::of(db, &self.documents, &self.hierarchy));
+        self.is_certain_complete = true;
+        let changed = self.spread(db);
+        self.recompute(db);
+        changed
+    }
+
+    /// The possible calls after edits in some documents; `None` if they are not known.
+    pub(crate) fn possible_calls_after(
+        &self,
+        db: &dyn Db,
+        edited: impl Iterator<Item = DocumentIndex>,
+    ) -> Option<Arc<PossibleCalls>> {
+        let is_known = !self.possible.flows.is_empty();
+        is_known.then(|| Arc::new(self.possible.after(db, &self.documents, &self.hierarchy, edited)))
+    }
+
+    /// Whether its types are only inferred because it is possibly staged.
+    pub(super) fn is_only_possible(&self, scope: Scope) -> bool {
+        self.typed_as(scope).is_some_and(|staged| staged.possible)
+    }
+
+    /// How a scope is staged as far as its types are concerned. Evidence is not influenced by what is possible.
+    pub(super) fn typed_as(&self, scope: Scope) -> Option<&Staged> {
+        self.staged.get(&scope).filter(|staged| !staged.possible || !self.evidence.contains_key(&scope))
+    }
+
+    /// The location of a site.
+    pub(crate) fn site_cause(&self, db: &dyn Db, document: DocumentIndex, site: SiteIndex) -> Option<Cause> {
+        let (code, range) = self.possible.site(document, site)?;
+        let place = file_index(db, self.documents[document]).place(code, range);
+        Some(Cause { scope: Scope { document, code }, place })
+    }
+
+    /// Follows possible roots and calls. Returns whether a function is staged that was not before.
+    pub(super) fn spread(&mut self, db: &dyn Db) -> bool {
+        let possible = Arc::clone(&self.possible);
+        let before = self.staged.len();
+        let mut lambdas: BTreeMap<Callable, Staged> = BTreeMap::new();
+        let mut queue: Vec<(Callable, Staged)> = Vec::new();
+        for (scope, staged) in &self.staged {
+            let owner = Owner::Code(scope.code);
+            queue.push((Callable { document: scope.document, owner }, staged.clone()));
+        }
+        for root in &possible.roots {
+            let Some(staged) = self.possible_root(db, root) else { continue };
+            if self.add_possible(db, root.function, &staged, &mut lambdas) {
+                queue.push((root.function, staged));
+            }
+        }
+        // The code of lambdas belongs to the function around them.
+        let mut nested: BTreeMap<Scope, Vec<Callable>> = BTreeMap::new();
+        for caller in possible.calls.keys().filter(|caller| matches!(caller.owner, Owner::Lambda(_))) {
+            let Some(code) = possible.code_of(*caller) else { continue };
+            nested.entry(Scope { document: caller.document, code }).or_default().push(*caller);
+        }
+        let mut at = 0;
+        while let Some((caller, staged)) = queue.get(at).cloned() {
+            at += 1;
+            if staged.depth >= MAX_DEPTH {
+                continue;
+            }
+            if let Some(code) = caller.function() {
+                let scope = Scope { document: caller.document, code };
+                for lambda in nested.get(&scope).into_iter().flatten() {
+                    if lambdas.insert(*lambda, staged.clone()).is_none() {
+                        queue.push((*lambda, staged.clone()));
+                    }
+                }
+            }
+            let caller_staged = Staged { possible: true, ..staged };
+            for call in possible.calls.get(&caller).into_iter().flatten() {
+                let Some(cause) = self.site_cause(db, caller.document, call.site) else { continue };
+                let reached = match call.callee.function() {
+                    Some(code) if !self.is_staged(call.callee) => {
+                        let callee = Scope { document: call.callee.document, code };
+                        self.reached(db, &caller_staged, callee, cause, false)
+                    }
+                    Some(_) => None,
+                    None => Some(Staged { depth: caller_staged.depth + 1, ..caller_staged.clone() }),
+                };
+                let Some(reached) = reached else { continue };
+                if self.add_possible(db, call.callee, &reached, &mut lambdas) {
+                    queue.push((call.callee, reached));
+                }
+            }
+        }
+        self.staged.len() != before
+    }
+
+    fn is_staged(&self, callable: Callable) -> bool {
+        callable
+            .function()
+            .is_some_and(|code| self.staged.contains_key(&Scope { document: callable.document, code }))
+    }
+
+    /// Whether it was not staged before.
+    fn add_possible(
+        &mut self,
+        db: &dyn Db,
+        callable: Callable,
+        staged: &Staged,
+        lambdas: &mut BTreeMap<Callable, Staged>,
+    ) -> bool {
+        match callable.owner {
+            Owner::Lambda(_) => lambdas.insert(callable, staged.clone()).is_none(),
+            Owner::Code(Code::Module) => false,
+            Owner::Code(code) => {
+                let scope = Scope { document: callable.document, code };
+                !self.staged.contains_key(&scope) && self.stage(db, scope, staged.clone())
+            }
+        }
+    }
+
+    fn possible_root(&self, db: &dyn Db, root: &PossibleRoot) -> Option<Staged> {
+        let cause = self.site_cause(db, root.document, root.site)?;
+        let staged = match root.stager {
+            Stager::Site(position) => {
+                let site = file_index(db, self.documents[root.document]).roots.get(position)?;
+                let signature = root.function.function().and_then(|code| {
+                    self.index(db, Scope { document: root.function.document, code }).signature(code)
+                });
+                Staged { possible: true, ..Staged::at(&self.with_library(site), signature, cause) }
+            }
+            Stager::Value(dialect, kind) => Staged {
+                depth: 0,
+                dialect,
+                root: Some(kind),
+                mode: kind,
+                converts: dialect.converts(),
+                overriding: false,
+                possible: true,
+                unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
+                cause,
+                static_parameters: StaticParameters { more: true, ..StaticParameters::default() },
+                options: RootOptions::default(),
+            },
+        };
+        let dialects = &self.options.dialects;
+        (dialects.is_empty() || dialects.contains(&staged.dialect)).then_some(staged)
+    }
+}

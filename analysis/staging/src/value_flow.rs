@@ -1,0 +1,142 @@
+//! The functions that calls of the project may reach, where functions are values: in variables, fields, containers,
+//! arguments and results.
+//!
+//! This solves the constraints of all files ([`ag_index::value_flow`]) without types, contexts and order of execution. So
+//! a call that it finds is possible, and not certain: findings that rest on it are info.
+//!
+//! ```text
+//! values     functions, objects, containers, and where they are kept
+//! solve      propagates values until nothing changes
+//! loads      attributes and elements of values
+//! calls      calls of values
+//! libraries  calls of functions outside the project
+//! ```
+
+mod calls;
+mod libraries;
+mod loads;
+mod solve;
+mod values;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ag_db::{Db, Document};
+use ag_index::dialect::{Dialect, RootKind};
+use ag_index::ids::{Code, DocumentIndex, RootIndex};
+use ag_index::value_flow::{FileFlow, Owner, SiteIndex, file_flow};
+use ruff_index::{IndexSlice, IndexVec};
+use ruff_text_size::TextRange;
+
+use crate::hierarchy::Hierarchy;
+
+/// A function or lambda of the project, or the code of a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Callable {
+    pub document: DocumentIndex,
+    pub owner: Owner,
+}
+
+/// A call that may reach a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PossibleCall {
+    pub callee: Callable,
+    /// In the document of the caller.
+    pub site: SiteIndex,
+}
+
+/// What stages a function that is given to it as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stager {
+    /// A root of the document's index whose function is not known by name.
+    Site(RootIndex),
+    /// `def run(jit, f): jit(f)`, called with `jax.jit`.
+    Value(Dialect, RootKind),
+}
+
+/// A function that may be given to a library function that stages it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PossibleRoot {
+    pub document: DocumentIndex,
+    pub site: SiteIndex,
+    pub stager: Stager,
+    pub function: Callable,
+}
+
+/// The calls and roots that are possible in a project.
+#[derive(Clone, Debug, Default)]
+pub struct PossibleCalls {
+    pub calls: BTreeMap<Callable, Vec<PossibleCall>>,
+    pub roots: Vec<PossibleRoot>,
+    /// By document.
+    pub flows: IndexVec<DocumentIndex, Arc<FileFlow>>,
+}
+
+impl PossibleCalls {
+    pub fn of(db: &dyn Db, documents: &IndexSlice<DocumentIndex, Document>, hierarchy: &Hierarchy) -> Self {
+        solve::solve(db, documents, hierarchy)
+    }
+
+    /// Those after edits in some documents.
+    pub fn after(
+        &self,
+        db: &dyn Db,
+        documents: &IndexSlice<DocumentIndex, Document>,
+        hierarchy: &Hierarchy,
+        edited: impl Iterator<Item = DocumentIndex>,
+    ) -> Self {
+        let mut flows = self.flows.clone();
+        let mut is_same = true;
+        for document in edited {
+            let (Some(flow), Some(document)) = (flows.get_mut(document), documents.get(document)) else {
+                continue;
+            };
+            let now = file_flow(db, *document);
+            is_same &= flow.code == now.code;
+            *flow = Arc::clone(now);
+        }
+        match is_same {
+            true => Self { calls: self.calls.clone(), roots: self.roots.clone(), flows },
+            false => Self::of(db, documents, hierarchy),
+        }
+    }
+
+    /// Equality except for the numbers of sites.
+    pub fn is_same_but_for_sites(&self, other: &Self) -> bool {
+        let callees = |calls: &[PossibleCall]| calls.iter().map(|call| call.callee).collect::<Vec<_>>();
+        let root = |root: &PossibleRoot| (root.document, root.stager, root.function);
+        self.calls.len() == other.calls.len()
+            && self.calls.iter().zip(&other.calls).all(|((caller, calls), (other_caller, other_calls))| {
+                caller == other_caller && callees(calls) == callees(other_calls)
+            })
+            && self.roots.iter().map(root).eq(other.roots.iter().map(root))
+    }
+
+    /// The sites of a document that calls and roots refer to, in order, each with its code and its expression.
+    pub fn sites(&self, document: DocumentIndex) -> Vec<(Code, TextRange)> {
+        let calls = self.calls.iter().filter(|(caller, _)| caller.document == document);
+        let calls = calls.flat_map(|(_, calls)| calls.iter().map(|call| call.site));
+        let roots = self.roots.iter().filter(|root| root.document == document).map(|root| root.site);
+        calls.chain(roots).filter_map(|site| self.site(document, site)).collect()
+    }
+
+    /// The code and the expression of a site.
+    pub fn site(&self, document: DocumentIndex, site: SiteIndex) -> Option<(Code, TextRange)> {
+        let flow = self.flows.get(document)?;
+        Some((flow.code.code_around(*flow.code.owners.get(site)?), *flow.ranges.get(site)?))
+    }
+
+    /// The code that a function or lambda belongs to.
+    pub fn code_of(&self, callable: Callable) -> Option<Code> {
+        Some(self.flows.get(callable.document)?.code.code_around(callable.owner))
+    }
+}
+
+impl Callable {
+    pub fn function(self) -> Option<Code> {
+        match self.owner {
+            Owner::Code(code @ Code::Function(_)) => Some(code),
+            _ => None,
+        }
+    }
+}

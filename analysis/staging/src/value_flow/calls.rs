@@ -1,0 +1,384 @@
+//! Calls of values: arguments flow to parameters, and results to the call.
+
+use ag_index::ids::{Code, DocumentIndex, FunctionIndex};
+use ag_index::index::ParameterKind;
+use ag_index::value_flow::{Call, Node, Owner, Part, SiteIndex};
+use ruff_python_ast::name::Name;
+
+use super::solve::Solver;
+use super::values::{Cell, Field, Keeps, Origin, Use, Value};
+use super::{Callable, Stager};
+use crate::hierarchy::ClassId;
+
+/// What runs when an object is called; the first ones are Python's and those of layers.
+const OF_CALLABLE_OBJECTS: [&str; 3] = ["__call__", "call", "forward"];
+
+impl Solver<'_> {
+    fn call_at(&self, document: DocumentIndex, call: u32) -> Option<Call> {
+        self.flows[document].code.calls.get(call as usize).cloned()
+    }
+
+    /// A value of the callee of a call.
+    pub(super) fn call(&mut self, value: Value, document: DocumentIndex, position: u32) {
+        let Some(call) = self.call_at(document, position) else { return };
+        let result = self.cell(document, call.result);
+        match value {
+            Value::Function { document: defined, function, bound } => {
+                let callee = Callable { document: defined, owner: Owner::Code(Code::Function(function)) };
+                self.note_call((document, call.site), callee);
+                self.pass(document, &call, 0, (defined, function), usize::from(bound));
+                let returned = self.flows[defined].code.results[function];
+                let returned = self.cell(defined, returned);
+                self.edge(returned, result);
+            }
+            Value::Lambda { document: defined, lambda, bound } => {
+                let callee = Callable { document: defined, owner: Owner::Lambda(lambda) };
+                self.note_call((document, call.site), callee);
+                let Some(flow) = self.flows[defined].code.lambdas.get(lambda).cloned() else { return };
+                let mut given = flow.parameters.iter().skip(usize::from(bound));
+                for argument in &call.positional {
+                    let to = given.next().map(|(_, node)| *node);
+                    let (Some(argument), Some(to)) = (*argument, to.or(flow.variadic)) else { continue };
+                    let (from, to) = (self.cell(document, argument), self.cell(defined, to));
+                    self.edge(from, to);
+                }
+                for (name, argument) in &call.keywords {
+                    let Some((_, to)) = flow.parameters.iter().find(|(own, _)| own == name) else { continue };
+                    let (from, to) = (self.cell(document, *argument), self.cell(defined, *to));
+                    self.edge(from, to);
+                }
+                let returned = self.cell(defined, flow.result);
+                self.edge(returned, result);
+            }
+            Value::Class(class) => self.construct(class, document, position, &call),
+            Value::Instance(object) => {
+                let Some(class) = self.objects[object as usize].class else { return };
+                for name in OF_CALLABLE_OBJECTS {
+                    let name = self.number(name);
+                    if let Some(attribute) = self.class_attribute(class, name) {
+                        let bound = self.new_cell();
+                        self.on(attribute, Use::Bind { receiver: value, to: bound, site: None });
+                        self.on(bound, Use::Call { document, call: position });
+                    }
+                }
+            }
+            Value::Container(_) => {
+                self.add(result, value);
+                self.element(value, Field::All, result, Some((document, call.site)));
+            }
+            Value::Mutator(object) => {
+                for argument in call.positional.iter().flatten() {
+                    let from = self.cell(document, *argument);
+                    self.put_into(Value::Container(object), Field::Unknown, from);
+                    let elements = self.field(object, Field::Unknown);
+                    self.on(from, Use::Element { field: Field::All, to: elements, site: None });
+                    let elements = self.field(object, Field::All);
+                    self.on(from, Use::Element { field: Field::All, to: elements, site: None });
+                }
+            }
+            Value::Library(name) => {
+                let name = self.names[name as usize].clone();
+                self.call_library(&name, document, position, &call);
+            }
+            Value::Module(_) => {}
+        }
+    }
+
+    /// The arguments of a call from `skipped` on flow to the parameters of a function from `bound` on.
+    pub(super) fn pass(
+        &mut self,
+        document: DocumentIndex,
+        call: &Call,
+        skipped: usize,
+        (defined, function): (DocumentIndex, FunctionIndex),
+        bound: usize,
+    ) {
+        for (position, argument) in call.positional.iter().skip(skipped).enumerate() {
+            if let Some(argument) = argument {
+                let from = self.cell(document, *argument);
+                self.give_cell(defined, function, bound + position, from);
+            }
+        }
+        let names: Vec<(Name, ParameterKind, Node)> = self.parameters(defined, function);
+        let of_kind =
+            |kind: ParameterKind| names.iter().find(|(_, own, _)| *own == kind).map(|(.., node)| *node);
+        if let Some((start, elements)) = call.starred {
+            let from = self.cell(document, elements);
+            let start = bound + (start as usize).saturating_sub(skipped);
+            for (_, kind, node) in names.iter().skip(start) {
+                if matches!(kind, ParameterKind::Positional | ParameterKind::PositionalOnly) {
+                    let to = self.cell(defined, *node);
+                    self.edge(from, to);
+                }
+            }
+            if let Some(rest) = of_kind(ParameterKind::VarArgs) {
+                let rest = self.cell(defined, rest);
+                self.put(rest, Field::Unknown, from);
+            }
+        }
+        let keywords = of_kind(ParameterKind::VarKeywords).map(|node| self.cell(defined, node));
+        let find = |name: &Name| {
+            let is_named = |(own, kind, _): &&(Name, ParameterKind, Node)| {
+                own == name && !matches!(kind, ParameterKind::VarArgs | ParameterKind::VarKeywords)
+            };
+            names.iter().find(is_named).map(|(.., node)| *node)
+        };
+        for (name, argument) in &call.keywords {
+            let from = self.cell(document, *argument);
+            match (find(name), keywords) {
+                (Some(node), _) => {
+                    let to = self.cell(defined, node);
+                    self.edge(from, to);
+                }
+                (None, Some(keywords)) => {
+                    let field = self.field_of(&Part::Key(name.clone()));
+                    self.put(keywords, field, from);
+                }
+                _ => {}
+            }
+        }
+        for mapping in &call.mappings {
+            let mapping = self.cell(document, *mapping);
+            for (name, kind, node) in names.iter().skip(bound) {
+                if !matches!(kind, ParameterKind::VarArgs | ParameterKind::VarKeywords) {
+                    let (field, to) = (Field::Name(self.number(name)), self.cell(defined, *node));
+                    self.on(mapping, Use::Element { field, to, site: None });
+                }
+            }
+            if let Some(keywords) = keywords {
+                self.edge(mapping, keywords);
+            }
+        }
+    }
+
+    fn parameters(
+        &self,
+        document: DocumentIndex,
+        function: FunctionIndex,
+    ) -> Vec<(Name, ParameterKind, Node)> {
+        let Some(signature) = self.modules.indices[document].signatures.get(function) else {
+            return Vec::new();
+        };
+        let nodes = &self.flows[document].code.parameters[function];
+        let parameters = signature.parameters.iter().zip(nodes);
+        parameters.map(|(parameter, node)| (parameter.name.clone(), parameter.kind, *node)).collect()
+    }
+
+    /// A positional argument.
+    pub(super) fn give_cell(
+        &mut self,
+        document: DocumentIndex,
+        function: FunctionIndex,
+        position: usize,
+        from: Cell,
+    ) {
+        let Some(signature) = self.modules.indices[document].signatures.get(function) else { return };
+        let nodes = &self.flows[document].code.parameters[function];
+        let kind = signature.parameters.get(position.into()).map(|parameter| parameter.kind);
+        if let Some(ParameterKind::Positional | ParameterKind::PositionalOnly) = kind {
+            if let Some(node) = nodes.get(position).copied() {
+                let to = self.cell(document, node);
+                self.edge(from, to);
+            }
+            return;
+        }
+        let rest = signature.parameters.iter().position(|parameter| parameter.kind == ParameterKind::VarArgs);
+        if let Some(rest) = rest
+            && let Some(node) = nodes.get(rest).copied()
+        {
+            let field = Field::Position(position.saturating_sub(rest) as u32);
+            let container = self.cell(document, node);
+            self.put(container, field, from);
+        }
+    }
+
+    /// `Class(…)`
+    fn construct(&mut self, class: ClassId, document: DocumentIndex, position: u32, call: &Call) {
+        let init = self.number("__init__");
+        let init = self.class_attribute(class, init);
+        let origin = match init {
+            Some(_) => Origin::Class(class),
+            None => Origin::Call(document, position),
+        };
+        let object = self.object(origin, Some(class));
+        let instance = Value::Instance(object);
+        let result = self.cell(document, call.result);
+        if init.is_some() || self.has_methods(class) {
+            self.add(result, instance);
+        } else {
+            let all = self.field(object, Field::All);
+            self.on(all, Use::Hold { object, to: result });
+        }
+        if let Some(init) = init {
+            let bound = self.new_cell();
+            self.on(init, Use::Bind { receiver: instance, to: bound, site: None });
+            // The result of `__init__` is None.
+            self.on(bound, Use::Call { document, call: position });
+        } else {
+            self.fill(object, class, document, call);
+        }
+        let order = self.lookup_order(class);
+        let metaclass = order.iter().find_map(|class| {
+            let node = self.flows[class.document].code.metaclasses.get(&class.class)?;
+            Some(self.cell(class.document, *node))
+        });
+        if let Some(metaclass) = metaclass {
+            self.on(metaclass, Use::Meta { class, document, site: call.site });
+        }
+        for name in ["__new__", "__post_init__"] {
+            let name = self.number(name);
+            if let Some(attribute) = self.class_attribute(class, name) {
+                let (bound, to) = (self.new_cell(), self.new_cell());
+                self.on(attribute, Use::Bind { receiver: instance, to: bound, site: None });
+                self.on(bound, Use::Invoke { to, site: (document, call.site) });
+            }
+        }
+    }
+
+    /// `Class(…)` calls `__call__` of the metaclass.
+    pub(super) fn call_metaclass(
+        &mut self,
+        metaclass: Value,
+        class: ClassId,
+        site: (DocumentIndex, SiteIndex),
+    ) {
+        let Value::Class(metaclass) = metaclass else { return };
+        let name = self.number("__call__");
+        let Some(attribute) = self.class_attribute(metaclass, name) else { return };
+        let (receiver, to) = (self.new_cell(), self.new_cell());
+        self.add(receiver, Value::Class(class));
+        self.on(attribute, Use::Invoke { to, site });
+        self.on(attribute, Use::Applied { position: 0, from: receiver });
+    }
+
+    /// The arguments become the fields of a NamedTuple or dataclass.
+    fn fill(&mut self, object: u32, class: ClassId, document: DocumentIndex, call: &Call) {
+        let fields = self.fields_of(class);
+        for (argument, name) in call.positional.iter().zip(&fields) {
+            if let Some(argument) = argument {
+                let from = self.cell(document, *argument);
+                self.set_field(object, *name, from);
+            }
+        }
+        for (name, argument) in &call.keywords {
+            let name = self.number(name);
+            let from = self.cell(document, *argument);
+            self.set_field(object, name, from);
+        }
+        for name in fields {
+            let to = self.field(object, Field::Name(name));
+            if let Some((_, elements)) = call.starred {
+                let from = self.cell(document, elements);
+                self.set_field(object, name, from);
+            }
+            for mapping in &call.mappings {
+                let mapping = self.cell(document, *mapping);
+                self.on(mapping, Use::Element { field: Field::Name(name), to, site: None });
+                let all = self.field(object, Field::All);
+                self.edge(to, all);
+            }
+        }
+    }
+
+    fn set_field(&mut self, object: u32, name: u32, from: Cell) {
+        for field in [Field::Name(name), Field::All] {
+            let to = self.field(object, field);
+            self.edge(from, to);
+        }
+    }
+
+    /// Whether an object of the class has methods of the project.
+    fn has_methods(&mut self, class: ClassId) -> bool {
+        let order = self.lookup_order(class);
+        order.iter().any(|class| {
+            let classes = &self.modules.indices[class.document].definitions.classes;
+            classes.get(class.class).is_some_and(|entry| !entry.methods.is_empty())
+        })
+    }
+
+    /// Python or a library calls the value without arguments that matter.
+    pub(super) fn invoke(&mut self, value: Value, to: Cell, site: (DocumentIndex, SiteIndex)) {
+        let (callee, result) = match value {
+            Value::Function { document, function, .. } => {
+                let result = self.flows[document].code.results[function];
+                let owner = Owner::Code(Code::Function(function));
+                (Callable { document, owner }, self.cell(document, result))
+            }
+            Value::Lambda { document, lambda, .. } => {
+                let Some(flow) = self.flows[document].code.lambdas.get(lambda) else { return };
+                let result = self.cell(document, flow.result);
+                (Callable { document, owner: Owner::Lambda(lambda) }, result)
+            }
+            _ => return,
+        };
+        self.note_call(site, callee);
+        self.edge(result, to);
+    }
+
+    /// `partial(f, …)`
+    pub(super) fn partial(&mut self, value: Value, document: DocumentIndex, position: u32) {
+        let Some(call) = self.call_at(document, position) else { return };
+        let result = self.cell(document, call.result);
+        let more = u8::try_from(call.positional.len().saturating_sub(1)).unwrap_or(u8::MAX);
+        match value {
+            Value::Function { document: defined, function, bound } => {
+                self.pass(document, &call, 1, (defined, function), usize::from(bound));
+                let bound = bound.saturating_add(more);
+                self.add(result, Value::Function { document: defined, function, bound });
+            }
+            Value::Lambda { document: defined, lambda, bound } => {
+                let bound = bound.saturating_add(more);
+                self.add(result, Value::Lambda { document: defined, lambda, bound });
+            }
+            // `partial(jax.tree.map, f)`
+            Value::Library(_) => {
+                self.add(result, value);
+                for argument in call.positional.iter().skip(1).flatten() {
+                    let from = self.cell(document, *argument);
+                    self.on(
+                        from,
+                        Use::Passed { document, call: position, keeps: Keeps::Nothing, within: true },
+                    );
+                }
+            }
+            other => self.add(result, other),
+        }
+    }
+
+    /// A function that is given to a library function that stages it.
+    pub(super) fn root(
+        &mut self,
+        value: Value,
+        document: DocumentIndex,
+        site: SiteIndex,
+        stager: Stager,
+        is_first: bool,
+    ) {
+        match value {
+            Value::Function { document: defined, function, .. } => {
+                let function = Callable { document: defined, owner: Owner::Code(Code::Function(function)) };
+                self.note_root((document, site), stager, function);
+            }
+            Value::Lambda { document: defined, lambda, .. } => {
+                let function = Callable { document: defined, owner: Owner::Lambda(lambda) };
+                self.note_root((document, site), stager, function);
+            }
+            Value::Container(object) => {
+                let elements = self.field(object, Field::All);
+                self.on(elements, Use::Root { document, site, stager, is_first: false });
+            }
+            Value::Instance(object) if is_first => {
+                let Some(class) = self.objects[object as usize].class else { return };
+                for name in OF_CALLABLE_OBJECTS {
+                    let name = self.number(name);
+                    if let Some(attribute) = self.class_attribute(class, name) {
+                        let bound = self.new_cell();
+                        self.on(attribute, Use::Bind { receiver: value, to: bound, site: None });
+                        self.on(bound, Use::Root { document, site, stager, is_first: false });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! Calls of functions outside the project. They may call and return the functions that they are given.
+
+use ag_index::ids::{Code, DocumentIndex, FunctionIndex};
+use ag_index::roots;
+use ag_index::value_flow::{Call, Owner};
+use ruff_python_ast::name::Name;
+
+use super::Callable;
+use super::Stager;
+use super::solve::Solver;
+use super::values::{Cell, Field, Keeps, Origin, Use, Value};
+
+/// Builtins whose results are neither functions nor objects of the project.
+const PLAIN: [&str; 28] = [
+    "isinstance",
+    "issubclass",
+    "len",
+    "print",
+    "str",
+    "repr",
+    "hash",
+    "id",
+    "callable",
+    "hasattr",
+    "type",
+    "range",
+    "int",
+    "float",
+    "bool",
+    "format",
+    "vars",
+    "dir",
+    "abs",
+    "round",
+    "divmod",
+    "input",
+    "open",
+    "any",
+    "all",
+    "sum",
+    "super",
+    "object",
+];
+/// A class that `namedtuple` makes.
+pub(super) const RECORD: &str = "collections.namedtuple.Record";
+/// Builtins that call special methods.
+const SPECIAL: [(&str, &[&str]); 5] = [
+    ("len", &["__len__"]),
+    ("abs", &["__abs__"]),
+    ("float", &["__float__"]),
+    ("int", &["__int__", "__index__"]),
+    ("iter", &["__iter__"]),
+];
+/// Library functions that call a function with the elements of their other arguments, by their last names.
+pub(super) const OF_ELEMENTS: [&str; 9] = [
+    "map",
+    "tree_map",
+    "map_structure",
+    "starmap",
+    "filter",
+    "reduce",
+    "tree_reduce",
+    "tree_map_with_path",
+    "map_with_path",
+];
+/// Library functions that keep a function and do not call it while code is traced.
+const KEEPERS: [&str; 9] = [
+    "callback",
+    "py_function",
+    "numpy_function",
+    "register",
+    "wraps",
+    "defjvp",
+    "defvjp",
+    "Thread",
+    "atexit",
+];
+
+/// What functions of these modules return holds what they are given. Otherwise this is so of classes,
+/// `Transformed(init, apply)`, and of functions with one argument, which may be decorators.
+const CARRIERS: [&str; 6] =
+    ["builtins.", "functools.", "itertools.", "collections.", "copy.", "dataclasses."];
+/// What functions of these modules return holds nothing that they are given.
+const NUMERIC: [&str; 9] = [
+    "numpy.",
+    "jax.numpy.",
+    "jax.random.",
+    "jax.lax.",
+    "jax.nn.",
+    "jax.scipy.",
+    "scipy.",
+    "tensorflow.math.",
+    "math.",
+];
+
+impl Solver<'_> {
+    pub(super) fn call_library(&mut self, name: &str, document: DocumentIndex, position: u32, call: &Call) {
+        let result = self.cell(document, call.result);
+        let site = (document, call.site);
+        let last = name.rsplit('.').next().unwrap_or(name);
+        let argument = |solver: &Self, position: usize| -> Option<Cell> {
+            Some(solver.cell(document, (*call.positional.get(position)?)?))
+        };
+        if let Some(builtin) = name.strip_prefix("builtins.") {
+            let special = SPECIAL.iter().find(|(name, _)| *name == builtin);
+            if let (Some((_, names)), Some(base)) = (special, argument(self, 0)) {
+                let to = self.new_cell();
+                self.on(base, Use::Method { names, to, site });
+            }
+            if PLAIN.contains(&builtin) {
+                return;
+            }
+            match (builtin, argument(self, 0), &call.attribute) {
+                ("getattr", Some(base), Some(attribute)) => {
+                    let name = self.number(attribute);
+                    self.on(base, Use::Load { name, to: result, site: Some(site) });
+                    if let Some(default) = argument(self, 2) {
+                        self.edge(default, result);
+                    }
+                    return;
+                }
+                ("setattr", Some(base), Some(attribute)) => {
+                    let name = self.number(attribute);
+                    if let Some(from) = argument(self, 2) {
+                        self.on(base, Use::Store { name, from });
+                    }
+                    return;
+                }
+                ("next", Some(base), _) => {
+                    self.on(base, Use::Method { names: &["__next__"], to: result, site });
+                }
+                _ => {}
+            }
+        }
+        // `Row = namedtuple("Row", "make shape")`
+        if last == "namedtuple" {
+            let record = self.library(RECORD);
+            return self.add(result, record);
+        }
+        if name == RECORD || matches!(last, "SimpleNamespace" | "ConfigDict") || name == "builtins.dict" {
+            self.fill_record(document, position, call);
+            if name != "builtins.dict" {
+                return;
+            }
+        }
+        if last == "wraps" {
+            let identity = self.library("functools.update_wrapper");
+            return self.add(result, identity);
+        }
+        if KEEPERS.iter().any(|keeper| last.contains(keeper)) {
+            return;
+        }
+        if matches!(name, "functools.partial" | "jax.tree_util.Partial" | "equinox.Partial") {
+            if let Some(function) = argument(self, 0) {
+                self.on(function, Use::Partial { document, call: position });
+            }
+            return;
+        }
+        // `tf.function(jit_compile=True)` is called with the function.
+        let keyword = call.keywords.iter().find(|(name, _)| {
+            matches!(name.as_str(), "func" | "fun" | "f" | "fn" | "obj" | "mod" | "model" | "nnx_fn")
+        });
+        if let Some((dialect, kind)) = roots::wrapper_of_any(name) {
+            if call.positional.is_empty() && keyword.is_none() {
+                let library = self.library(name);
+                return self.add(result, library);
+            }
+            let function = argument(self, 0).or_else(|| Some(self.cell(document, keyword?.1)));
+            let Some(function) = function else { return };
+            self.edge(function, result);
+            match kind {
+                Some(kind) => {
+                    let stager = Stager::Value(dialect, kind);
+                    self.on(function, Use::Root { document, site: call.site, stager, is_first: true });
+                }
+                None => self.on(
+                    function,
+                    Use::Passed { document, call: position, keeps: Keeps::Nothing, within: true },
+                ),
+            }
+            return;
+        }
+        let keywords = call.keywords.iter().map(|(_, node)| *node);
+        let all =
+            call.positional.iter().copied().flatten().chain(keywords).chain(call.mappings.iter().copied());
+        let starred = call.starred.map(|(_, node)| node);
+        let carries = CARRIERS.iter().any(|prefix| name.starts_with(prefix))
+            || last.starts_with(|first: char| first.is_uppercase());
+        let keeps = match () {
+            () if NUMERIC.iter().any(|prefix| name.starts_with(prefix)) || OF_ELEMENTS.contains(&last) => {
+                Keeps::Nothing
+            }
+            () if carries => Keeps::All,
+            () if call.positional.len() == 1 => Keeps::Functions,
+            () => Keeps::Nothing,
+        };
+        for node in all.chain(starred) {
+            let from = self.cell(document, node);
+            self.on(from, Use::Passed { document, call: position, keeps, within: false });
+        }
+        if OF_ELEMENTS.contains(&last)
+            && let Some(function) = argument(self, 0)
+        {
+            let elements: Vec<Cell> = (1..call.positional.len())
+                .map(|position| {
+                    let element = self.new_cell();
+                    if let Some(from) = argument(self, position) {
+                        self.on(from, Use::Element { field: Field::All, to: element, site: Some(site) });
+                    }
+                    element
+                })
+                .collect();
+            for (position, from) in (0..).zip(elements) {
+                self.on(function, Use::Applied { position, from });
+            }
+        }
+    }
+
+    /// The arguments become the elements of a container, by their keywords: `dict(same=same)`.
+    fn fill_record(&mut self, document: DocumentIndex, position: u32, call: &Call) {
+        let object = self.object(Origin::Call(document, position), None);
+        let container = Value::Container(object);
+        for argument in call.positional.iter().flatten() {
+            let from = self.cell(document, *argument);
+            self.put_into(container, Field::Unknown, from);
+        }
+        for (name, argument) in &call.keywords {
+            let (field, from) = (Field::Name(self.number(name)), self.cell(document, *argument));
+            self.put_into(container, field, from);
+        }
+        let (all, to) = (self.field(object, Field::All), self.cell(document, call.result));
+        self.on(all, Use::Fill { container: object, to });
+    }
+
+    /// A function of the cell gets the values of `from` for a parameter.
+    pub(super) fn applied(&mut self, value: Value, position: u8, from: Cell) {
+        match value {
+            Value::Function { document, function, bound } => {
+                self.give_cell(document, function, usize::from(bound) + usize::from(position), from);
+            }
+            Value::Lambda { document, lambda, bound } => {
+                let flow = self.flows[document].code.lambdas.get(lambda);
+                let position = usize::from(bound) + usize::from(position);
+                if let Some((_, node)) = flow.and_then(|flow| flow.parameters.get(position)) {
+                    let to = self.cell(document, *node);
+                    self.edge(from, to);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// An argument of a library function. `within`: only functions are called, and the result is known.
+    pub(super) fn passed(
+        &mut self,
+        value: Value,
+        document: DocumentIndex,
+        position: u32,
+        keeps: Keeps,
+        within: bool,
+    ) {
+        let Some(call) = self.flows[document].code.calls.get(position as usize).cloned() else { return };
+        let (result, site) = (self.cell(document, call.result), (document, call.site));
+        let (callee, returned) = match value {
+            Value::Function { document: defined, function, .. } => {
+                let returned = self.flows[defined].code.results[function];
+                let owner = Owner::Code(Code::Function(function));
+                (Callable { document: defined, owner }, self.cell(defined, returned))
+            }
+            Value::Lambda { document: defined, lambda, .. } => {
+                let Some(flow) = self.flows[defined].code.lambdas.get(lambda) else { return };
+                (
+                    Callable { document: defined, owner: Owner::Lambda(lambda) },
+                    self.cell(defined, flow.result),
+                )
+            }
+            Value::Container(object) if !within => {
+                if keeps == Keeps::All {
+                    self.add(result, value);
+                }
+                let elements = self.field(object, Field::All);
+                return self.on(elements, Use::Passed { document, call: position, keeps, within: true });
+            }
+            Value::Instance(_) | Value::Class(_) if !within && keeps == Keeps::All => {
+                return self.add(result, value);
+            }
+            _ => return,
+        };
+        self.note_call(site, callee);
+        if !within {
+            if keeps != Keeps::Nothing {
+                self.add(result, value);
+            }
+            self.edge(returned, result);
+        }
+    }
+
+    pub(super) fn add_given(
+        &mut self,
+        document: DocumentIndex,
+        function: FunctionIndex,
+        names: Option<&Name>,
+        from: Cell,
+    ) {
+        let own = self.given_parameters(document, function);
+        let Some(names) = names else {
+            return self.on(from, Use::Given { document, function, depth: 3 });
+        };
+        let names: Vec<&str> = names.split(',').map(str::trim).collect();
+        for (position, name) in (0..).zip(&names) {
+            let Some((_, to)) = own.iter().find(|(own, _)| own.as_str() == *name) else { continue };
+            let elements = match names.len() {
+                1 => *to,
+                _ => self.new_cell(),
+            };
+            self.on(from, Use::Element { field: Field::All, to: elements, site: None });
+            if names.len() > 1 {
+                self.on(elements, Use::Element { field: Field::Position(position), to: *to, site: None });
+            }
+        }
+    }
+
+    fn given_parameters(&self, document: DocumentIndex, function: FunctionIndex) -> Vec<(Name, Cell)> {
+        let index = self.modules.indices[document];
+        let Some(signature) = index.signatures.get(function) else { return Vec::new() };
+        let is_method = index.definitions.functions[function].class.is_some() && !signature.is_static;
+        let nodes = &self.flows[document].code.parameters[function];
+        let parameters = signature.parameters.iter().zip(nodes).skip(usize::from(is_method));
+        parameters.map(|(own, node)| (own.name.clone(), self.cell(document, *node))).collect()
+    }
+
+    /// Of a value in the arguments of a decorator, the keys are names of parameters and the positions their positions:
+    /// `@parameters((sgd, 0.1), (adam, 0.2))`, `@named_parameters(dict(testcase_name="sgd", opt=sgd))`.
+    pub(super) fn given(
+        &mut self,
+        value: Value,
+        document: DocumentIndex,
+        function: FunctionIndex,
+        depth: u8,
+    ) {
+        let own = self.given_parameters(document, function);
+        let Value::Container(object) = value else {
+            if let (Some((_, first)), true) =
+                (own.first(), !matches!(value, Value::Library(_) | Value::Module(_)))
+            {
+                self.add(*first, value);
+            }
+            return;
+        };
+        let mut is_keyed = false;
+        for (name, to) in &own {
+            let field = Field::Name(self.number(name));
+            if self.objects[object as usize].fields.contains_key(&field) {
+                let keyed = self.field(object, field);
+                self.edge(keyed, *to);
+                is_keyed = true;
+            }
+        }
+        if is_keyed {
+            return;
+        }
+        for (position, (_, to)) in (0..).zip(&own) {
+            // The first element may be the name of the test.
+            for position in [position, position + 1] {
+                if self.objects[object as usize].fields.contains_key(&Field::Position(position)) {
+                    let element = self.field(object, Field::Position(position));
+                    self.on(element, Use::Plain { to: *to });
+                }
+            }
+        }
+        let fields = &self.objects[object as usize].fields;
+        let is_record = fields.keys().any(|field| matches!(field, Field::Name(_)));
+        if is_record {
+            let elements = self.field(object, Field::All);
+            own.iter().for_each(|(_, to)| self.on(elements, Use::Plain { to: *to }));
+        } else if depth > 0 {
+            let elements = self.field(object, Field::All);
+            self.on(elements, Use::GivenWithin { document, function, depth: depth - 1 });
+        }
+    }
+}

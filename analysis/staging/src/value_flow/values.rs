@@ -1,0 +1,228 @@
+//! Values, and where they are kept.
+
+use ag_index::ids::{ClassIndex, DocumentIndex, FunctionIndex};
+use ag_index::value_flow::{LambdaIndex, SiteIndex};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::hierarchy::ClassId;
+
+/// A node with more values is a registry: what flows through it says nothing.
+const MAX_VALUES: usize = 64;
+
+/// A variable or expression of the project, a field, or an element.
+pub(super) type Cell = u32;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Value {
+    /// `bound` leading parameters are filled: `object.method`, `partial(f, 1)`.
+    Function {
+        document: DocumentIndex,
+        function: FunctionIndex,
+        bound: u8,
+    },
+    Lambda {
+        document: DocumentIndex,
+        lambda: LambdaIndex,
+        bound: u8,
+    },
+    Class(ClassId),
+    Instance(u32),
+    Container(u32),
+    /// `container.append`
+    Mutator(u32),
+    Module(DocumentIndex),
+    /// A name outside the project, by its number.
+    Library(u32),
+}
+
+/// A place within an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Field {
+    /// An attribute or key, by its number.
+    Name(u32),
+    Position(u32),
+    /// Elements whose position or key is not known.
+    Unknown,
+    /// All elements.
+    All,
+}
+
+/// An instance of a class, or a container. All instances of a class with its own `__init__` are one object.
+#[derive(Debug, Default)]
+pub(super) struct Object {
+    pub(super) class: Option<ClassId>,
+    pub(super) fields: FxHashMap<Field, Cell>,
+}
+
+/// Which of its arguments the result of a library function holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Keeps {
+    Nothing,
+    Functions,
+    All,
+}
+
+/// What depends on the values of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Use {
+    Load {
+        name: u32,
+        to: Cell,
+        site: Option<(DocumentIndex, SiteIndex)>,
+    },
+    Super {
+        class: ClassId,
+        name: u32,
+        to: Cell,
+    },
+    Store {
+        name: u32,
+        from: Cell,
+    },
+    Element {
+        field: Field,
+        to: Cell,
+        site: Option<(DocumentIndex, SiteIndex)>,
+    },
+    Put {
+        field: Field,
+        from: Cell,
+    },
+    /// A field of a record, which flows to `to` once it has one.
+    Hold {
+        object: u32,
+        to: Cell,
+    },
+    /// An element of a container, which flows to `to` once it has one.
+    Fill {
+        container: u32,
+        to: Cell,
+    },
+    Method {
+        names: &'static [&'static str],
+        to: Cell,
+        site: (DocumentIndex, SiteIndex),
+    },
+    /// The call with this number in the document.
+    Call {
+        document: DocumentIndex,
+        call: u32,
+    },
+    /// Python calls it without arguments that matter.
+    Invoke {
+        to: Cell,
+        site: (DocumentIndex, SiteIndex),
+    },
+    /// An attribute of the class of `receiver` is read from it.
+    Bind {
+        receiver: Value,
+        to: Cell,
+        site: Option<(DocumentIndex, SiteIndex)>,
+    },
+    /// The metaclass of a class that is called.
+    Meta {
+        class: ClassId,
+        document: DocumentIndex,
+        site: SiteIndex,
+    },
+    /// `partial(f, …)`: the call with this number.
+    Partial {
+        document: DocumentIndex,
+        call: u32,
+    },
+    /// An argument of a library function, which may call it, and return it (`keeps`).
+    Passed {
+        document: DocumentIndex,
+        call: u32,
+        keeps: Keeps,
+        within: bool,
+    },
+    /// A library function calls it with the elements of `from` at this position.
+    Applied {
+        position: u8,
+        from: Cell,
+    },
+    /// The function that a stager is given.
+    Root {
+        document: DocumentIndex,
+        site: SiteIndex,
+        stager: super::Stager,
+        is_first: bool,
+    },
+    /// Test runners pass the values to the function.
+    Given {
+        document: DocumentIndex,
+        function: FunctionIndex,
+        depth: u8,
+    },
+    /// The same, for containers in containers.
+    GivenWithin {
+        document: DocumentIndex,
+        function: FunctionIndex,
+        depth: u8,
+    },
+    /// Values flow to the cell, except containers.
+    Plain {
+        to: Cell,
+    },
+}
+
+impl Use {
+    /// Whether the value has an effect. Most values that are passed to libraries have none.
+    pub(super) fn matters_to(self, value: Value) -> bool {
+        let is_function = matches!(value, Value::Function { .. } | Value::Lambda { .. });
+        match self {
+            Self::Passed { keeps: Keeps::All, within: false, .. } => true,
+            Self::Passed { within: false, .. } => is_function || matches!(value, Value::Container(_)),
+            Self::Passed { within: true, .. } | Self::Invoke { .. } | Self::Applied { .. } => is_function,
+            Self::Method { .. } => matches!(value, Value::Instance(_)),
+            Self::Store { .. } => matches!(value, Value::Instance(_)),
+            Self::Put { .. } => matches!(value, Value::Container(_)),
+            Self::Root { .. } => is_function || matches!(value, Value::Container(_) | Value::Instance(_)),
+            _ => true,
+        }
+    }
+}
+
+/// The values of a cell.
+#[derive(Debug, Default)]
+pub(super) struct Values {
+    pub(super) list: Vec<Value>,
+    /// So many of them are propagated.
+    pub(super) done: usize,
+    /// The same, if there are many.
+    known: FxHashSet<Value>,
+}
+
+impl Values {
+    /// Whether the value is new.
+    pub(super) fn insert(&mut self, value: Value) -> bool {
+        const FEW: usize = 12;
+        let is_known =
+            if self.list.len() <= FEW { self.list.contains(&value) } else { self.known.contains(&value) };
+        if is_known || self.list.len() >= MAX_VALUES {
+            return false;
+        }
+        self.list.push(value);
+        match self.list.len() {
+            length if length == FEW + 1 => self.known.extend(&self.list),
+            length if length > FEW => drop(self.known.insert(value)),
+            _ => {}
+        }
+        true
+    }
+}
+
+/// What an object is made by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Origin {
+    Class(ClassId),
+    /// A record, by the call.
+    Call(DocumentIndex, u32),
+    /// A display, by its cell.
+    Display(Cell),
+}
+
+pub(super) fn class_id(document: DocumentIndex, class: ClassIndex) -> ClassId {
+    ClassId { document, class }
+}
