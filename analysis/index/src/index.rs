@@ -52,6 +52,10 @@ pub struct FileIndex {
     pub names_keras2: bool,
     /// It calls `keras.Input`: it builds functional models.
     pub makes_keras_inputs: bool,
+    /// It has a class whose only base class is one of Keras.
+    pub derives_from_keras: bool,
+    /// The number of lambdas.
+    pub lambda_count: usize,
     /// The text is nested too deeply to walk its tree; all other fields are empty.
     pub too_deep: bool,
 }

@@ -4,6 +4,9 @@ use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
 use super::FileContext;
+use ag_index::dialect::{Dialect, RootKind};
+use ag_index::index::FileIndex;
+use ag_index::roots::RootSite;
 
 /// A decorated function, or method of a class.
 pub(super) struct Declared<'a> {
@@ -11,6 +14,14 @@ pub(super) struct Declared<'a> {
     pub(super) class: Option<&'a ast::StmtClassDef>,
     /// Whether `input_signature=` is passed, which converts arguments to Tensors.
     pub(super) has_signature: bool,
+}
+
+/// Whether a file seems to have a `tf.function`: a root of that kind, or a call of something with this name.
+pub(super) fn is_likely(index: &FileIndex) -> bool {
+    let is_function =
+        |root: &RootSite| root.kind == RootKind::Function && root.dialect == Dialect::Tensorflow;
+    index.imports.uses("tensorflow")
+        && (index.calls.contains_key("function") || index.roots.iter().any(is_function))
 }
 
 /// Functions and methods in source order, those nested in functions included.

@@ -63,10 +63,9 @@ pub struct Rule {
 pub enum Check {
     /// Each staged function, with its facts.
     Function(fn(&FunctionContext)),
-    /// Each file with a root or reachable from one; syntax and imports only.
-    File(fn(&FileContext)),
-    /// Each file whose index meets a condition, with a root or without: the file is parsed only then.
-    FileWith(fn(&FileIndex) -> bool, fn(&FileContext)),
+    /// Each file whose index meets a condition; syntax and imports only. The file is parsed again for it, which the
+    /// condition keeps rare.
+    File(fn(&FileIndex) -> bool, fn(&FileContext)),
     /// Reported by the engine itself (syntax errors, unused suppressions).
     Engine,
 }

@@ -10,7 +10,6 @@ use ag_db::diagnostic::{Diagnostic, Severity};
 use ag_db::{Document, text};
 use ag_index::dialect::Dialect;
 use ag_index::index::{FunctionId, file_index, function_ast, tree};
-use ag_staging::results::stages_of;
 use ag_staging::{decisions, queries, reached_from};
 
 /// The findings of one staged function, relative to its `def`.
@@ -58,18 +57,14 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
     diagnostics
 }
 
-/// The findings about a file as a whole, by the rules for the libraries that it imports.
+/// The findings about a file as a whole, by the rules whose condition its index meets.
 #[salsa::tracked(returns(ref))]
 pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
     let index = file_index(db, document);
-    let is_staged = !index.roots.is_empty() || !stages_of(db, document).is_empty();
-    let is_imported =
-        |rule: &Rule| rule.dialects.iter().any(|dialect| index.imports.uses(dialect.tensor_class().0));
     let checks: Vec<_> = RULES
         .iter()
         .filter_map(|rule| match rule.check {
-            Check::File(check) if is_staged && is_imported(rule) => Some(check),
-            Check::FileWith(applies, check) if applies(index) => Some(check),
+            Check::File(applies, check) if applies(index) => Some(check),
             _ => None,
         })
         .collect();

@@ -272,6 +272,10 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
             Stmt::FunctionDef(def) => self.function(def),
             Stmt::ClassDef(class) => {
                 self.declare(class.type_params.as_deref());
+                if let [base] = class.bases() {
+                    let resolved = self.index.imports.resolve(base);
+                    self.index.derives_from_keras |= resolved.is_some_and(|name| name.starts_with("keras."));
+                }
                 source_order::walk_stmt(self, statement);
             }
             Stmt::Assign(assign) => {
@@ -339,6 +343,7 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
         match expression {
             Expr::Call(call) => self.call(call),
             Expr::Lambda(lambda) => {
+                self.index.lambda_count += 1;
                 if let Some(stages) = self.called.remove(&std::ptr::from_ref(lambda)) {
                     let (scope, uses) = (self.scope, lambdas::uses(lambda));
                     self.index.lambdas.push(LambdaSyntax { scope, id, uses, stages });

@@ -47,7 +47,7 @@ declare_rule! {
         summary: "AutoGraph cannot distinguish two lambdas on one line",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: None,
-        check: File(check),
+        check: File(|index| index.lambda_count > 1 && index.imports.uses("tensorflow"), check),
     }
 }
 

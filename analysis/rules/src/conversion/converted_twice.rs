@@ -9,6 +9,7 @@ use rustc_hash::FxHashSet;
 use crate::FileContext;
 use crate::declare::declare_rule;
 use crate::declared;
+use ag_index::index::FileIndex;
 
 declare_rule! {
     /// ## What it does
@@ -55,8 +56,12 @@ declare_rule! {
         summary: "a `tf.function` instead of a Python function is passed to AutoGraph",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: Always,
-        check: File(check),
+        check: File(may_convert_twice, check),
     }
+}
+
+fn may_convert_twice(index: &FileIndex) -> bool {
+    declared::is_likely(index) && ["to_graph", "to_code"].iter().any(|name| index.calls.contains_key(*name))
 }
 
 fn check(ctx: &FileContext) {

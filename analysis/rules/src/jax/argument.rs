@@ -54,7 +54,7 @@ declare_rule! {
         summary: "an argument of a jitted function cannot be traced",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: FileWith(Program::is_of_interest, check),
+        check: File(Program::is_of_interest, check),
     }
 }
 

@@ -59,7 +59,7 @@ declare_rule! {
         summary: "a function or an argument does not fit the control flow of `jax.lax`",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: FileWith(Program::is_of_interest, check),
+        check: File(Program::is_of_interest, check),
     }
 }
 

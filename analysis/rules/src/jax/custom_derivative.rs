@@ -71,7 +71,7 @@ declare_rule! {
         summary: "the rule of a custom derivative does not fit its function",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: FileWith(Program::is_of_interest, check),
+        check: File(Program::is_of_interest, check),
     }
 }
 

@@ -45,7 +45,7 @@ declare_rule! {
         summary: "a function is compiled again in each iteration of a loop",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: FileWith(Program::is_of_interest, check),
+        check: File(Program::is_of_interest, check),
     }
 }
 

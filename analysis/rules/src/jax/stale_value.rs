@@ -54,7 +54,7 @@ declare_rule! {
         summary: "a jitted function does not see a later change of a Python value",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: FileWith(Program::is_of_interest, check),
+        check: File(Program::is_of_interest, check),
     }
 }
 

@@ -57,7 +57,7 @@ declare_rule! {
         summary: "a transformation of JAX rejects its arguments",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: FileWith(Program::is_of_interest, check),
+        check: File(Program::is_of_interest, check),
     }
 }
 

@@ -44,7 +44,7 @@ declare_rule! {
         summary: "trees have different structures",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: FileWith(Program::is_of_interest, check),
+        check: File(Program::is_of_interest, check),
     }
 }
 

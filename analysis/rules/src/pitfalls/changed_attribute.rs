@@ -67,7 +67,7 @@ declare_rule! {
         summary: "an attribute is assigned after a `tf.function` was traced with its old value",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: None,
-        check: File(check),
+        check: File(declared::is_likely, check),
     }
 }
 

@@ -58,7 +58,7 @@ declare_rule! {
         summary: "a `tf.function` is created and traced in each iteration of a loop",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: None,
-        check: File(check),
+        check: File(declared::is_likely, check),
     }
 }
 

@@ -48,7 +48,7 @@ declare_rule! {
         summary: "an `input_signature` that TensorFlow rejects",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: None,
-        check: File(check),
+        check: File(declared::is_likely, check),
     }
 }
 

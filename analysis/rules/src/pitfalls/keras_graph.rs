@@ -53,7 +53,7 @@ declare_rule! {
         summary: "a functional Keras model whose inputs and outputs are not connected",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Keras], fix: None,
-        check: FileWith(|index| index.makes_keras_inputs && !index.names_keras2, check),
+        check: File(|index| index.makes_keras_inputs && !index.names_keras2, check),
     }
 }
 

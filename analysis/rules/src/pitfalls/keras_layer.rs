@@ -67,10 +67,7 @@ declare_rule! {
         summary: "a Keras layer that Keras rejects when it is used",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Keras], fix: None,
-        check: FileWith(
-            |index| !index.names_keras2 && !index.roots.is_empty() && ["keras", "tensorflow"].iter().any(|name| index.imports.uses(name)),
-            check
-        ),
+        check: File(|index| index.derives_from_keras && !index.names_keras2, check),
     }
 }
 

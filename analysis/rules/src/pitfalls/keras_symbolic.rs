@@ -57,7 +57,7 @@ declare_rule! {
         summary: "Python needs the value of a symbolic tensor of a functional Keras model",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Keras], fix: None,
-        check: FileWith(|index| index.makes_keras_inputs, check),
+        check: File(|index| index.makes_keras_inputs, check),
     }
 }
 

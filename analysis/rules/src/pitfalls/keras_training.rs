@@ -46,7 +46,7 @@ declare_rule! {
         summary: "a Keras model is trained that was not compiled",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Keras], fix: None,
-        check: FileWith(
+        check: File(
             |index| index.calls.contains_key("Sequential") && ["fit", "evaluate", "train_on_batch", "get_layer"].iter().any(|name| index.calls.contains_key(*name)),
             check
         ),

@@ -62,7 +62,7 @@ declare_rule! {
         summary: "a loop passes a different Python number to a `tf.function` in each iteration",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: Sometimes,
-        check: File(check),
+        check: File(declared::is_likely, check),
     }
 }
 

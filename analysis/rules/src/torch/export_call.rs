@@ -55,7 +55,7 @@ declare_rule! {
         summary: "the arguments of `torch.export.export` are not accepted",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
-        check: FileWith(is_of_interest, check),
+        check: File(is_of_interest, check),
     }
 }
 
