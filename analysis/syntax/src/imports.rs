@@ -10,6 +10,8 @@
 //! one. Module aliases such as `tensorflow.compat.v2` and `tensorflow.python.keras` resolve to one
 //! canonical name, so that rules compare against a single name.
 
+use std::borrow::Cow;
+
 use ruff_python_ast::name::Name;
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{Expr, Stmt};
@@ -33,29 +35,26 @@ impl Imports {
 
     /// Returns the dotted name of a `Name` or `Attribute` chain whose root is imported.
     pub fn resolve(&self, expression: &Expr) -> Option<Name> {
+        let mut root = expression;
+        while let Expr::Attribute(attribute) = root {
+            root = &attribute.value;
+        }
+        let base = self.names.get(&root.as_name_expr()?.id)?;
         let mut attributes: Vec<&str> = Vec::new();
         let mut current = expression;
-        loop {
-            match current {
-                Expr::Attribute(attribute) => {
-                    attributes.push(attribute.attr.as_str());
-                    current = &attribute.value;
-                }
-                Expr::Name(name) => {
-                    let base = self.names.get(&name.id)?;
-                    if attributes.is_empty() {
-                        return Some(base.clone());
-                    }
-                    let mut dotted = base.to_string();
-                    for attribute in attributes.iter().rev() {
-                        dotted.push('.');
-                        dotted.push_str(attribute);
-                    }
-                    return Some(canonical(&dotted));
-                }
-                _ => return None,
-            }
+        while let Expr::Attribute(attribute) = current {
+            attributes.push(attribute.attr.as_str());
+            current = &attribute.value;
         }
+        if attributes.is_empty() {
+            return Some(base.clone());
+        }
+        let mut dotted = base.to_string();
+        for attribute in attributes.iter().rev() {
+            dotted.push('.');
+            dotted.push_str(attribute);
+        }
+        Some(canonical(&dotted))
     }
 
     /// Returns the dotted name that `local` is imported from.
@@ -153,12 +152,12 @@ pub fn canonical(dotted: &str) -> Name {
     if !["tensorflow", "keras", "jax", "torch"].iter().any(|package| dotted.starts_with(package)) {
         return Name::new(dotted);
     }
-    let mut current = dotted.to_owned();
+    let mut current = Cow::Borrowed(dotted);
     for (alias, canonical) in ALIASES {
         if let Some(rest) = current.strip_prefix(alias)
             && (rest.is_empty() || rest.starts_with('.'))
         {
-            current = format!("{canonical}{rest}");
+            current = Cow::Owned(format!("{canonical}{rest}"));
         }
     }
     Name::new(current)
