@@ -22,12 +22,27 @@ pub fn is_too_deep(text: &str) -> bool {
     looks_deep(text.as_bytes()) && is_deep(text)
 }
 
-/// How much a byte changes the number of open brackets.
-const DEPTH: [i32; 256] = {
-    let mut depth = [0; 256];
-    (depth[b'(' as usize], depth[b'[' as usize], depth[b'{' as usize]) = (1, 1, 1);
-    (depth[b')' as usize], depth[b']' as usize], depth[b'}' as usize]) = (-1, -1, -1);
-    depth
+/// The classes of bytes for [`looks_deep`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ByteClass {
+    Other,
+    Open,
+    Close,
+    Comma,
+    Line,
+}
+
+const BYTE_CLASSES: [ByteClass; 256] = {
+    let mut classes = [ByteClass::Other; 256];
+    classes[b'(' as usize] = ByteClass::Open;
+    classes[b'[' as usize] = ByteClass::Open;
+    classes[b'{' as usize] = ByteClass::Open;
+    classes[b')' as usize] = ByteClass::Close;
+    classes[b']' as usize] = ByteClass::Close;
+    classes[b'}' as usize] = ByteClass::Close;
+    classes[b',' as usize] = ByteClass::Comma;
+    classes[b'\n' as usize] = ByteClass::Line;
+    classes
 };
 
 /// A cheap over-approximation of [`is_deep`] on bytes, so that ordinary files are not lexed twice. The
@@ -35,32 +50,31 @@ const DEPTH: [i32; 256] = {
 fn looks_deep(bytes: &[u8]) -> bool {
     const SEGMENT: usize = LIMIT / 2;
     const INDENTATION: usize = 200;
-    // The start of the line with the last comma, or after the last line without open brackets. An operator chain does
-    // not cross it.
-    let mut segment = 0;
-    let (mut brackets, mut start) = (0, 0);
-    for end in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]) {
-        let line = &bytes[start..end];
-        // Without branches, which would be mispredicted.
-        let (mut deepest, mut has_comma) = (brackets, false);
-        for byte in line {
-            brackets = (brackets + DEPTH[usize::from(*byte)]).max(0);
-            deepest = deepest.max(brackets);
-            has_comma |= *byte == b',';
+    // The start of the current segment. An operator chain does not cross segments.
+    let (mut brackets, mut segment) = (0usize, 0usize);
+    let is_indented =
+        |line: &[u8]| line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count() > INDENTATION;
+    if is_indented(bytes) {
+        return true;
+    }
+    for (at, byte) in bytes.iter().enumerate() {
+        match BYTE_CLASSES[*byte as usize] {
+            ByteClass::Other => continue,
+            ByteClass::Open => brackets += 1,
+            ByteClass::Close => brackets = brackets.saturating_sub(1),
+            ByteClass::Comma => {}
+            ByteClass::Line if is_indented(&bytes[at + 1..]) => return true,
+            ByteClass::Line if brackets > 0 => continue,
+            ByteClass::Line => {}
         }
-        let is_indented = line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count() > INDENTATION;
-        if deepest > BRACKETS as i32 || end - segment > SEGMENT || is_indented {
+        if brackets > BRACKETS || at - segment > SEGMENT {
             return true;
         }
-        if has_comma {
-            segment = start;
-        }
-        start = end + 1;
-        if brackets == 0 {
-            segment = start;
+        if matches!(BYTE_CLASSES[*byte as usize], ByteClass::Comma | ByteClass::Line) {
+            segment = at;
         }
     }
-    false
+    bytes.len() - segment > SEGMENT
 }
 
 /// Whether open blocks, open brackets and the current operator chain exceed a limit at any token.
