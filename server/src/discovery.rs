@@ -52,7 +52,7 @@ pub(crate) fn discover(
     (inputs, unreadable)
 }
 
-/// Whether a folder has more Python files than a few, or too many files to find that out quickly.
+/// Whether a folder has more than a few Python files, or so many files that they cannot be counted quickly.
 pub(crate) fn is_large(folder: &SystemPath, root: &SystemPath, settings: &Settings) -> bool {
     const FEW: usize = 64;
     const MAX_VISITED: usize = 1_024;

@@ -63,7 +63,8 @@ pub fn converted(db: &dyn Db, document: Document, function: Option<&str>, view: 
     })
 }
 
-/// What traces the function, or all staged functions of the file, without conversion: `JAX traces`.
+/// The framework that traces the function, or all staged functions of the file, without conversion. Includes the verb:
+/// `JAX traces`.
 fn tracer(db: &dyn Db, document: Document, function: Option<&str>) -> Option<&'static str> {
     let stages = stages_of(db, document);
     let shown =

@@ -42,7 +42,7 @@ fn unconverted(reason: Unconverted) -> &'static str {
     }
 }
 
-/// A binding time, in the words of the dialect: what AutoGraph converts is *staged*, other libraries only trace.
+/// The name of a binding time in the dialect: *staged* where AutoGraph converts, *traced* in libraries that only trace.
 pub(super) fn binding(binding: Binding, stage: &Stage) -> &'static str {
     match binding {
         Binding::Staged if !stage.dialect.converts() => "traced",

@@ -35,9 +35,10 @@ pub struct Caller {
     /// Positions and keywords of the functions; each may also be a list, tuple or dict of functions.
     pub functions: &'static [(usize, &'static str)],
     pub given: &'static [Given],
-    /// Whether AutoGraph converts the function (`tf.map_fn`), or only traces it (`tf.cond`).
+    /// Whether AutoGraph converts the function (`tf.map_fn`). Otherwise it is only traced (`tf.cond`).
     pub converts: bool,
-    /// Whether it traces in eager code too. If not, it calls the functions as part of the code that calls it.
+    /// Whether the library function traces in eager code too. If not, the functions run as part of the code around the
+    /// call.
     pub stages: bool,
     pub kind: RootKind,
 }
@@ -77,7 +78,7 @@ const fn jax(
     }
 }
 
-/// Calls the functions as part of the code around the call, or keeps them for it.
+/// A caller that does not trace by itself: the functions run as part of the code around the call, at once or later.
 const fn inline(caller: Caller) -> Caller {
     Caller { stages: false, ..caller }
 }
@@ -182,7 +183,7 @@ pub static CALLERS: &[Caller] = &[
     dataset("tensorflow.data.experimental.group_by_window", &[(0, "key_func"), (1, "reduce_func")]),
     dataset("tensorflow.data.experimental.scan", &[(1, "scan_func")]),
     dataset("tensorflow.data.experimental.take_while", &[(0, "predicate")]),
-    // Roots, which tell the types of their functions by example inputs.
+    // Roots with example inputs, which determine the types of the functions' parameters.
     inline(torch("torch.export.export", &[(0, "mod")], &[Spread(1, "args")])),
     inline(torch("torch.jit.trace", &[(0, "func")], &[Spread(1, "example_inputs")])),
 ];
@@ -195,7 +196,7 @@ pub fn caller(name: &str) -> Option<&'static Caller> {
 }
 
 impl Caller {
-    /// The function arguments of a call of it.
+    /// The function arguments of a call of this library function.
     pub fn functions_of<'a>(&self, call: &'a ast::ExprCall) -> Vec<&'a Expr> {
         self.functions
             .iter()

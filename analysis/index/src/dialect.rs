@@ -48,7 +48,7 @@ impl Dialect {
         matches!(self, Self::Tensorflow | Self::Autograph | Self::Pennylane)
     }
 
-    /// What the users of its libraries call a value of traced code: "a Tensor", "a tracer".
+    /// The term of its libraries for a value in traced code: "a Tensor", "a tracer".
     pub fn traced_value(self) -> &'static str {
         match self {
             Self::Jax => "a tracer",

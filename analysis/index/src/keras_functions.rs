@@ -57,8 +57,8 @@ pub(crate) fn given<'a>(imports: &Imports, call: &'a ast::ExprCall, callee: Opti
     found
 }
 
-/// `model.compile(…)` of a Keras model that is not told to run eagerly. A backend other than TensorFlow may run losses
-/// as they are.
+/// `model.compile(…)` of a Keras model, unless `run_eagerly` may be true. Files that import torch are excluded: a
+/// backend other than TensorFlow may run losses without tracing.
 fn is_compile(imports: &Imports, call: &ast::ExprCall) -> bool {
     let is_method = call.func.as_attribute_expr().is_some_and(|method| method.attr.as_str() == "compile");
     let keyword = |name: &str| call.arguments.find_keyword(name).map(|keyword| &keyword.value);

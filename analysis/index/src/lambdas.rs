@@ -69,7 +69,7 @@ pub enum CalledBy<'a> {
 pub struct Called<'a> {
     pub lambdas: Vec<&'a ast::ExprLambda>,
     pub by: CalledBy<'a>,
-    /// `jax.grad(lambda x: …)` alone does not stage.
+    /// `None` for `jax.grad(lambda x: …)`, which alone does not stage.
     pub stage: Option<LambdaStage>,
 }
 

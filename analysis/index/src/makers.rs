@@ -37,12 +37,12 @@ pub(crate) fn are_imported(imports: &Imports) -> bool {
         .any(|name| name.split('.').next().is_some_and(|package| PACKAGES.contains(package)))
 }
 
-/// The function that stages to which an expression resolves.
+/// Resolves an expression to a public function that stages.
 pub(crate) fn of(imports: &Imports, expression: &Expr) -> Option<&'static RootMaker> {
     named(&imports.resolve(expression)?)
 }
 
-/// Whether a function returns one that calls its first argument, and does not stage it: `jax.grad`.
+/// Whether a function returns a wrapper that calls its first argument without staging it: `jax.grad`.
 pub(crate) fn is_transparent(name: &str) -> bool {
     TRANSPARENT.contains(&name)
 }
@@ -65,7 +65,7 @@ pub(crate) fn is_partial(imports: &Imports, callee: &Expr) -> bool {
     imports.resolve(callee).is_some_and(|name| name == "functools.partial" || name == "jax.tree_util.Partial")
 }
 
-/// What `tff.tensorflow.computation` is called inside of its package.
+/// The name of `tff.tensorflow.computation` inside its package.
 const TFF_COMPUTATION: &str =
     "tensorflow_federated.python.core.environments.tensorflow_frontend.tensorflow_computation.tf_computation";
 
@@ -85,7 +85,7 @@ const fn pennylane(name: &'static str, kind: RootKind) -> RootMaker {
     maker(name, Dialect::Pennylane, kind)
 }
 
-/// They are decorators, or calls whose first argument is the function.
+/// The functions that stage: each is used as a decorator, or is called with the function as its first argument.
 pub(crate) static MAKERS: &[RootMaker] = &[
     tensorflow("tensorflow.function", RootKind::Function),
     tensorflow("tensorflow.autograph.to_graph", RootKind::Convert),
@@ -250,8 +250,9 @@ pub(crate) static TRANSPARENT: &[&str] = &[
     "numpyro.handlers.uncondition",
 ];
 
-/// They trace what the function computes and not all that it is given: references of Pallas, the data of a model, the
-/// arguments of Equinox that are no arrays. `checkify` passes the arguments as they are and traces operations on arrays.
+/// Whether a maker traces the computations of the function, but not all of its arguments: references of Pallas, the
+/// data of a model, the arguments of Equinox that are not arrays. `checkify` passes the arguments unchanged and traces
+/// operations on arrays.
 pub(crate) fn traces_some_arguments(name: &str) -> bool {
     [
         "equinox.filter_",

@@ -64,8 +64,9 @@ pub struct Question<'a> {
     pub acyclic: bool,
 }
 
-/// The attributes that a method sets on its receiver, with the types that other code reads, which include the values
-/// that other methods set. A type is its full display and its type expressions; both are used for comparison only.
+/// The attributes that a method sets on its receiver. Their types are those that other code reads, so they include the
+/// values that other methods set. Each type is given as its full display and as type expressions, both only for
+/// comparison.
 pub type Attributes = Vec<(Name, String, AssumedType)>;
 
 /// The answer to a question.

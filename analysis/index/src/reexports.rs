@@ -68,7 +68,7 @@ fn is_framework(dotted: &str) -> bool {
     dotted.split('.').next().is_some_and(|package| FRAMEWORKS.contains(&package))
 }
 
-/// What the module that a name is imported from has imported under that name.
+/// Follows an imported name through modules of the project to the framework's name for it.
 fn imported(db: &dyn Db, document: Document, dotted: &str) -> Option<Name> {
     let (mut document, mut dotted) = (document, Name::new(dotted));
     for _ in 0..MAX_STEPS {

@@ -1,4 +1,5 @@
-//! Roots: decorators and calls that start staging, found from syntax and imports. [`crate::keras_classes`] has methods.
+//! Roots: decorators and calls that start staging, found from syntax and imports. Methods that are roots are in
+//! [`crate::keras_classes`].
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr};
@@ -96,7 +97,7 @@ pub fn of_decorator<'a>(
 /// `tf.function(f)`, `jax.jit(partial(f, …))`, `tf.function(jit_compile=True)(f)`, `lax.scan(f, …)`,
 /// `dataset.map(f)`.
 ///
-/// Lambdas are no roots; their decisions belong to the enclosing function.
+/// Lambdas are not roots; their decisions belong to the enclosing function.
 pub fn of_call<'a>(makers: (&Imports, &Makers<'a>), call: &'a ast::ExprCall, scope: Code) -> Vec<Found> {
     let mut found = all_of_call(makers, call, scope);
     found.retain(|found| !found.is_lambda);
@@ -288,7 +289,7 @@ fn site(
             }
             "in_axes" => static_arguments.add_unmapped(value),
             "disable" if boolean(value) == Some(true) => return None,
-            // The exporter of TorchScript, which records what the function does.
+            // `dynamo=False` selects TorchScript's exporter, which records one run of the function.
             "dynamo" if boolean(value) == Some(false) => return None,
             _ => {}
         }

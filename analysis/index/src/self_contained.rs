@@ -1,8 +1,8 @@
 //! Self-contained functions: their bodies do not affect the types of other code.
 //!
-//! The type engine takes the result of a function without annotation for unknown, and the names that a function
-//! binds are local. So other code does not depend on the body of an outermost function, unless the body
-//! sets attributes, imports a module, or contains `global` or `nonlocal`:
+//! The type engine treats the result of a function without annotation as unknown, and the names that a function binds
+//! are local. So other code does not depend on the body of an outermost function, unless the body sets attributes,
+//! imports a module, or contains `global` or `nonlocal`:
 //!
 //! ```python
 //! def g(x):
@@ -28,8 +28,8 @@ impl FileIndex {
         after.take_while(move |(_, entry)| range.contains_range(entry.range)).map(|(nested, _)| nested)
     }
 
-    /// Whether other code does not depend on the body of an outermost function, except on whether it is a
-    /// generator.
+    /// Whether an outermost function is self-contained: the only property of its body that other code depends on is
+    /// whether it is a generator.
     pub fn is_self_contained(&self, function: FunctionIndex) -> bool {
         self.with_nested(function)
             .all(|nested| self.signatures.get(nested).is_some_and(|signature| !signature.binds_outside()))

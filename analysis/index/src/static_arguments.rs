@@ -108,7 +108,8 @@ fn literals(value: &Expr) -> Option<Vec<StaticArgument>> {
     }
 }
 
-/// The elements of a computed sequence of literals: `(0,) * 3 + (None,) * 11`, `tuple(range(1, 4))` is none.
+/// The elements of a computed sequence of literals: `(0,) * 3 + (None,) * 11`. `None` for other computations, such as
+/// `tuple(range(1, 4))`.
 fn sequence(value: &Expr) -> Option<Vec<&Expr>> {
     const LONGEST: usize = 256;
     let elements = match value {

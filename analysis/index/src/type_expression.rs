@@ -32,7 +32,7 @@ pub enum TypeExpression {
     Unpacked(Arc<TypeExpression>),
 }
 
-/// A definition: `model.layers` and `Config.Mode`. Without a qualname it is the module itself.
+/// A definition, by module and qualname: `model.layers` and `Config.Mode`. Without a qualname it is the module itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct QualifiedName {
     pub module: Name,

@@ -1,6 +1,6 @@
-//! What an edit costs: `edit FILE VERSION...` opens FILE in an engine, gives it the texts of the VERSIONs one
-//! after the other, and prints for each the CPU milliseconds until the file's findings are known again, and
-//! the findings.
+//! Measures the cost of an edit. `edit FILE VERSION...` opens FILE in an engine and replaces its text by each VERSION
+//! in turn. It prints for each VERSION the CPU milliseconds until the file's findings are known again, and the
+//! findings.
 
 use std::time::Duration;
 

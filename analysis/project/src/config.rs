@@ -65,8 +65,8 @@ pub struct Settings {
     pub all_roots: bool,
     /// Infers types in all files of a large project, as in a small one.
     pub thorough: bool,
-    /// Imports from files of the project that are not analyzed have unknown types. An editor's open files are analyzed
-    /// so until the whole project is.
+    /// Imports from files of the project that are not analyzed have unknown types. The files that are open in an editor
+    /// are analyzed in this way until the whole project has been analyzed.
     pub isolated: bool,
     /// Import roots inside the project; if empty, the root and `src/`.
     pub src: Vec<SystemPathBuf>,

@@ -119,7 +119,7 @@ fn modules(source: &Path) -> BTreeMap<Module, String> {
     modules
 }
 
-/// Which files each file names in paths; `mod` declarations do not count.
+/// The files that each file refers to in paths. `mod` declarations do not count.
 fn imports(files: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>> {
     static COMMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"//.*").unwrap());
     static USE: LazyLock<Regex> =
@@ -169,7 +169,7 @@ fn leaves(prefix: &[String], tree: &str, paths: &mut Vec<Module>) {
     }
 }
 
-/// The file that has what a path names.
+/// The file that defines the item at a path.
 fn file_of(path: &[String], module: &Module, files: &BTreeMap<Module, String>) -> Option<Module> {
     let ups = path.iter().take_while(|part| *part == "super").count();
     let mut absolute: Module = match path.first()?.as_str() {

@@ -1,8 +1,8 @@
 //! The catalogue of errors (`tests/conformance/catalogue`): which kinds of errors of each framework a rule finds.
 //!
-//! A kind that is *found* has a finding of its rule in each of its programs: on the recorded line, or at the cause, which
-//! is elsewhere in the function. One that is *not yet* found has no finding on that line, and programs that the framework
-//! accepts have neither errors nor warnings. `AG_BLESS=1` updates the table.
+//! A kind with the verdict *found* has a finding of its rule in each of its programs: on the recorded line, or at the
+//! cause elsewhere in the function. A kind with the verdict *not yet* has no finding on the recorded line. Programs
+//! that the framework accepts have neither errors nor warnings. `AG_BLESS=1` updates the table.
 
 mod support;
 
@@ -205,7 +205,8 @@ fn starts(text: &str) -> BTreeMap<usize, String> {
     starts
 }
 
-/// A recorded message, which may be cut, has the longest literal part of a message with placeholders in braces.
+/// Whether a recorded message, which may be truncated, contains the longest literal part of `pattern`. The pattern is a
+/// message with placeholders in braces.
 fn says(recorded: &str, pattern: &str) -> bool {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut literals = Vec::new();

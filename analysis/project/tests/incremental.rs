@@ -355,7 +355,7 @@ fn findings_do_not_depend_on_earlier_edits() {
     println!("{compared} states");
 }
 
-/// The edit cancels the run, or comes after its end. Either way nothing of it is published.
+/// The edit cancels the run, or comes after its end. Either way none of its results are published.
 #[test]
 fn results_after_an_edit_during_a_run_are_those_of_the_new_text() {
     for number in 0..10 {

@@ -47,7 +47,7 @@ fn fixes_remove_their_finding() {
     }
 }
 
-/// The blocks, some at a time: of a large project not everything is analyzed.
+/// Checks the blocks in small groups, because a large project is not analyzed completely.
 fn checked() -> Vec<Checked> {
     const TOGETHER: usize = 60;
     spec().chunks(TOGETHER).flat_map(|blocks| support::check(blocks.to_vec())).collect()

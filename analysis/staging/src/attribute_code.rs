@@ -18,7 +18,7 @@ use ruff_python_ast::{self as ast, Expr, ExprContext, Identifier, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashSet;
 
-/// The text of a method without the statements that do not matter.
+/// The text of a method without its irrelevant statements.
 pub(crate) fn attribute_code(function: &FunctionAst, text: &str) -> String {
     let mut slice = Slice::default();
     let body = &function.def().body;
@@ -50,7 +50,7 @@ struct Slice<'a> {
 }
 
 impl<'a> Slice<'a> {
-    /// Whether a statement matters. If so, the names that it mentions do, too.
+    /// Returns whether a statement is relevant. If it is, adds the names that it mentions to `names`.
     fn visit(&mut self, statement: &'a Stmt) -> bool {
         let is_definition = matches!(statement, Stmt::FunctionDef(_) | Stmt::ClassDef(_));
         let mut parts = Parts { is_definition, ..Parts::default() };
@@ -82,8 +82,8 @@ impl<'a> Slice<'a> {
     }
 }
 
-/// What a statement consists of. A definition has no children: all that is in it belongs to the statement, so that the
-/// names that it declares `nonlocal` are bound by it.
+/// The parts of a statement. A definition has no children: its whole content belongs to the statement, so that the
+/// names that it declares `nonlocal` count as bound by it.
 #[derive(Default)]
 struct Parts<'a> {
     children: Vec<&'a Stmt>,

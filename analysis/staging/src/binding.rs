@@ -164,7 +164,8 @@ fn of_compare(compare: &ast::ExprCompare, expression: &Expr, fact: Lookup) -> Bi
 }
 
 fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
-    // A dtype or device is compared with its like, a string with a string, whatever the other side's type.
+    // A dtype or device is only compared with another one, and a string with a string, whatever the inferred type of
+    // the other side is.
     let names_no_value = |side: &Expr| {
         side.as_attribute_expr().is_some_and(|side| matches!(side.attr.as_str(), "dtype" | "device"))
             || matches!(side, Expr::StringLiteral(_) | Expr::FString(_))
@@ -185,7 +186,7 @@ fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
     }
 }
 
-/// `t == None` is `False` in every library, immediately and in Python.
+/// `t == None` is a Python `False` in every library; no operation of the graph computes it.
 fn compares_with_none((left, op, right): (&Expr, CmpOp, &Expr)) -> bool {
     matches!(op, CmpOp::Eq | CmpOp::NotEq) && (left.is_none_literal_expr() || right.is_none_literal_expr())
 }

@@ -37,7 +37,7 @@ pub struct Difference {
     pub methods: Vec<FunctionIndex>,
 }
 
-/// The functions whose code differs; `None` if the edit may affect other code other than through attributes.
+/// The functions whose code differs; `None` if the edit may affect other code, except through attributes.
 pub fn between(before: &Version, after: &Version) -> Option<Difference> {
     let (old, new) = (&before.index, &after.index);
     if before.text.as_str() == after.text.as_str() {
@@ -99,7 +99,7 @@ pub fn between(before: &Version, after: &Version) -> Option<Difference> {
     (is_contained(before) && is_contained(after)).then_some(difference)
 }
 
-/// The same imports, functions, classes around them, and number of roots.
+/// Whether both versions have the same imports, functions, classes around them, and number of roots.
 fn same_outline(old: &FileIndex, new: &FileIndex) -> bool {
     let functions = old.definitions.functions.iter().zip(&new.definitions.functions);
     old.too_deep == new.too_deep
@@ -112,8 +112,8 @@ fn same_outline(old: &FileIndex, new: &FileIndex) -> bool {
         && old.roots.iter().zip(&new.roots).all(|(old, new)| old.scope == new.scope)
 }
 
-/// Whether a run starts from the same state: it finds the same roots, and callers of the `relevant` names in the same
-/// functions. `before` and `after` differ as [`between`] requires.
+/// Whether runs on both versions start from the same state: they find the same roots, and callers of the `relevant`
+/// names in the same functions. `before` and `after` differ as [`between`] requires.
 pub fn same_start(before: &FileIndex, after: &FileIndex, relevant: &FxHashSet<Name>) -> bool {
     let stages = |index: &FileIndex| -> FxHashSet<Code> {
         index.lambdas.iter().filter(|lambda| lambda.stages).map(|lambda| lambda.scope).collect()
@@ -155,7 +155,7 @@ fn same_root(before: &RootSite, after: &RootSite) -> bool {
         && receiver.is_some() == after.receiver.is_some()
 }
 
-/// Equality of what a run reads, which excludes positions and the names of attributes.
+/// Equality of the data that a run reads, which excludes positions and the names of attributes.
 fn same_signature(before: &Signature, after: &Signature) -> bool {
     let Signature {
         parameters,

@@ -1,4 +1,4 @@
-//! The fixpoint of assumptions: what every staged function is called with, over the whole project.
+//! The fixpoint of assumptions: the types with which every staged function is called, over the whole project.
 //!
 //! 1. Roots are staged, and so are the functions that they call.
 //! 2. *Evidence* is code near staged functions: callers of a staged function (or of its class), their
@@ -107,7 +107,7 @@ pub struct Fixpoint {
     hierarchy: Hierarchy,
     /// Empty when the limits are selective.
     pub possible: Arc<PossibleCalls>,
-    /// What is certain is known. From now on only what is possible is added.
+    /// All certain calls are known. From now on only possible calls are added.
     is_certain_complete: bool,
     has_keras2: bool,
     /// The names whose callers were searched for. A call of any other name is not evidence.
@@ -130,7 +130,7 @@ pub struct Fixpoint {
     applied: BTreeMap<Scope, Vec<(ParameterIndex, Vec<AssumedType>)>>,
     /// The lambdas that a scope passes to functions: (lambda, callee, parameter).
     given_lambdas: BTreeMap<Scope, Vec<(ExprId, Scope, ParameterIndex)>>,
-    /// Functions that unconverted code calls, and why it does not convert them. Types do not depend on it.
+    /// Functions that unconverted code calls, and why they are not converted. Types do not depend on this map.
     pub called_unconverted: BTreeMap<Scope, Unconverted>,
     /// The other types that a body binds its parameters to. Monotone: a type is never removed.
     rebound: BTreeMap<(Scope, Name), AssumedType>,

@@ -50,7 +50,7 @@ impl<'a> HostNumbers<'a, '_> {
                 let definitions = self.flow.definitions_of(name.range(), &QName::from(&name.id));
                 let [definition] = definitions.as_slice() else { return None };
                 let value = expressions::at(self.def, definition.value?)?;
-                // The value of `for i in range(n)` is no number, and neither is that of `a, b = …`.
+                // The value in `for i in range(n)` is not a number, and neither is the value in `a, b = …`.
                 let assigns = matches!(definition.kind, ag_flow::DefKind::Assign | ag_flow::DefKind::Walrus);
                 self.within(value, steps - 1).filter(|_| assigns)
             }

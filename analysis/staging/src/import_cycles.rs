@@ -1,6 +1,6 @@
 //! Files outside import cycles: no file that they import, directly or indirectly, imports them.
 //!
-//! Conservative: modules are compared by their last names only, so some files count as imported that are not.
+//! Conservative: modules are compared by their last names only, so some files count as imported although they are not.
 
 use ag_db::{Db, Document};
 use ag_index::assumed::AssumedType;

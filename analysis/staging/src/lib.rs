@@ -1,4 +1,4 @@
-//! Binding times: what is evaluated in Python while tracing and what in the graph, and why.
+//! Binding times: which code is evaluated in Python while tracing, which in the graph, and why.
 //!
 //! ```text
 //! analysis      a run: index, roots, rounds of type inference

@@ -19,7 +19,7 @@ use crate::value_flow::PossibleCalls;
 pub struct Moves {
     places: FxHashMap<(Scope, Place), Place>,
     lambdas: FxHashMap<(Scope, ExprId), ExprId>,
-    /// One of them has two new locations.
+    /// An old location or lambda has two new ones.
     is_contradictory: bool,
 }
 

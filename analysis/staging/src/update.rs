@@ -31,7 +31,7 @@ pub(crate) struct Edited {
     difference: Difference,
 }
 
-/// What edits affect.
+/// The code that edits affect.
 pub(crate) enum Effect {
     /// Only the edited functions.
     Confined(Box<Update>),
@@ -41,7 +41,7 @@ pub(crate) enum Effect {
     Types,
 }
 
-/// What replaces the results of the last run.
+/// The data that replaces results of the last run.
 #[derive(Default)]
 pub struct Update {
     /// The positions of the edited documents.
@@ -81,7 +81,7 @@ impl Version {
 
 impl Run<'_> {
     /// The documents that were edited since the run of `cache`; `None` if their syntax shows that the edits may affect
-    /// other code other than through attributes.
+    /// other code, except through attributes.
     pub(crate) fn edited_documents(&self, cache: &RunCache) -> Option<Vec<Edited>> {
         let fixpoint = cache.fixpoint(self.documents)?;
         let mut all = Vec::new();

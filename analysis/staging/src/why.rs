@@ -1,5 +1,5 @@
-//! Why-chains: why an expression has its binding time, as the path of its value in at most five steps.
-//! What shows them adds the root: [`crate::reached_from`].
+//! Why-chains: why an expression has its binding time, as the path of its value in at most five steps. Findings and
+//! hover append the root: [`crate::reached_from`].
 //!
 //! Reaching definitions determine the path, facts describe each step, and the last step is the reason for the
 //! assumed type of a parameter:

@@ -33,8 +33,8 @@ pub fn is_scalar_literal(expression: &Expr) -> bool {
     }
 }
 
-/// The elements of a list, tuple or set, none for `None`, and any other expression itself: the ways to write several
-/// values, one or none in an option of a call.
+/// The values of an option of a call, which may be written as several values, one or none: the elements of a list,
+/// tuple or set, nothing for `None`, and any other expression itself.
 pub fn elements(value: &Expr) -> &[Expr] {
     match value {
         Expr::List(list) => &list.elts,

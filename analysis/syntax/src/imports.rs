@@ -62,12 +62,12 @@ impl Imports {
         self.names.get(local)
     }
 
-    /// The local names with what they are bound to.
+    /// The local names with the dotted names that they are bound to.
     pub fn names(&self) -> impl Iterator<Item = (&Name, &Name)> {
         self.names.iter()
     }
 
-    /// Binds a local name to what the project's own module that it is imported from has imported.
+    /// Binds a local name that is imported from a module of the project to the dotted name that this module imports.
     pub fn replace(&mut self, local: Name, dotted: Name) {
         self.modules.push(dotted.clone());
         self.names.insert(local, dotted);

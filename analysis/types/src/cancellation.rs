@@ -10,7 +10,7 @@ use crate::database::Database;
 #[derive(Clone, Default)]
 pub struct Cancellation(Arc<Mutex<State>>);
 
-/// A clone of a database for another thread, whose queries can be cancelled. So can those of its clones.
+/// A clone of a database for another thread. Its queries and those of its clones can be cancelled.
 pub(crate) struct Cancellable {
     pub(crate) db: Database,
     cancellation: Cancellation,
@@ -35,7 +35,7 @@ impl Clone for Cancellable {
 #[derive(Default)]
 struct State {
     is_cancelled: bool,
-    /// Of the databases that threads are using.
+    /// The tokens of the databases that threads are using.
     tokens: Vec<CancellationToken>,
 }
 

@@ -44,7 +44,7 @@ pub struct Oracle {
     replaced: BTreeSet<DocumentIndex>,
 }
 
-/// What inference is limited to.
+/// The documents that inference is limited to.
 enum Restriction {
     /// The documents or the search paths have changed since it was set.
     Outdated,
@@ -79,7 +79,7 @@ impl Workspace {
         self.files.get(document).copied().flatten()
     }
 
-    /// A document by its identity; `near` is a document that it is likely to be.
+    /// A document by its identity; `near` is a likely position.
     pub(crate) fn find(&self, document: Document, near: DocumentIndex) -> Option<(DocumentIndex, &Source)> {
         let is_it = |source: &Source| source.document == document;
         match self.sources.get(near).filter(|source| is_it(source)) {
@@ -114,7 +114,7 @@ impl Oracle {
         self.is_isolated = true;
     }
 
-    /// Sets what cancels the questions from now on.
+    /// Sets the cancellation of all later questions.
     pub fn set_cancellation(&mut self, cancellation: Cancellation) {
         self.cancellation = cancellation;
     }

@@ -31,7 +31,7 @@ pub(crate) struct Client {
     pub(crate) watches_configuration: bool,
     pub(crate) progress: bool,
     pub(crate) shows_documents: bool,
-    /// The user trusts the workspace, so the user may run code in it. Editors with workspace trust set it in the
+    /// The user trusts the workspace, so commands may run its code. Editors with workspace trust report it in the
     /// initialization option `trusted`.
     pub(crate) trusted: bool,
     pub(crate) refresh: Refresh,

@@ -24,7 +24,7 @@ pub(crate) struct Loading {
     pub(crate) changed: Vec<SystemPathBuf>,
 }
 
-/// What is needed to load a workspace folder.
+/// The data that is needed to load a workspace folder.
 pub(crate) struct Loader {
     pub(crate) project: u64,
     pub(crate) folder: SystemPathBuf,

@@ -29,7 +29,7 @@ impl Publish {
         });
         drop(snapshot);
         let Self { publication, inbox } = self;
-        // What cancels this job, an edit or the end of a run, schedules another one.
+        // An edit or the end of a run cancels this job, and schedules another one.
         if let Outcome::Done(all) = all {
             inbox.update(move |owner| owner.publish(publication, all));
         }

@@ -12,9 +12,9 @@ struct Row {
     code: &'static str,
     name: &'static str,
     count: usize,
-    /// How many of these `--fix` repairs.
+    /// The number of these findings that `--fix` repairs.
     fixable: usize,
-    /// How many more `--unsafe-fixes` repairs.
+    /// The number of further findings that `--unsafe-fixes` repairs.
     fixable_unsafe: usize,
 }
 

@@ -35,7 +35,7 @@ pub struct Signature {
     pub tests_values: bool,
     /// Never defined: it is in the body of an `if` on a module constant that is `False`.
     pub is_dead: bool,
-    /// The texts of the `return` statements that name functions nested in it: `return init, update`.
+    /// The texts of the returned expressions that name functions nested in it: `init, update`.
     pub returned: Vec<Name>,
     /// Names of decorators that stop conversion: `do_not_convert`, `lru_cache`, …
     pub decorators: Vec<Name>,
@@ -63,7 +63,7 @@ pub struct Annotation {
     pub quoted: bool,
     /// Imprecise, so that call sites may determine a more precise type: `dict[str, Any]`, `Callable`, `list`.
     pub vague: bool,
-    /// A type variable without bound: `def f[T](x: T)`. It says nothing of the argument.
+    /// A type variable without bound: `def f[T](x: T)`. It says nothing about the argument.
     pub variable: bool,
 }
 

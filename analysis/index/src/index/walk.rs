@@ -56,7 +56,7 @@ struct Walk<'a> {
     counters: FxHashMap<Code, u32>,
     /// Expressions that root sites refer to and that have no id yet.
     pending: FxHashMap<*const Expr, Vec<(RootIndex, Pending)>>,
-    /// Lambdas that are called and not visited yet; whether a library stages the functions that they call.
+    /// Called lambdas that are not visited yet, and whether a library stages the functions that they call.
     called: FxHashMap<*const ast::ExprLambda, bool>,
     /// Type variables without bound so far: `T = TypeVar("T")`, `def f[T]`, `class A[T]`.
     type_variables: FxHashSet<Name>,

@@ -29,8 +29,8 @@ impl ConfigFile {
     }
 }
 
-/// The configuration closest to `folder`, in it or its ancestors. A broken `pyproject.toml` that does not mention ag-lsp is
-/// passed over: `warn` gets its error.
+/// The configuration closest to `folder`, in it or its ancestors. A broken `pyproject.toml` that does not mention
+/// ag-lsp is skipped, and `warn` receives its error.
 pub fn closest(
     system: &dyn System,
     folder: &SystemPath,

@@ -1,5 +1,5 @@
-//! Functions that staged code possibly reaches, where functions are values. They are staged too, and what is found in
-//! them is info. Nothing that is certain depends on them.
+//! Functions that staged code possibly calls because they are values of variables, fields or containers. They are
+//! staged too, and findings in them are info. No certain result depends on them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::value_flow::{Callable, PossibleCalls, PossibleRoot, Stager};
 const MAX_DEPTH: u8 = 48;
 
 impl Fixpoint {
-    /// Stages what is possible, after all that is certain is known. Returns whether there is anything.
+    /// Stages the functions that are possibly reached, after all certain ones are known. Returns whether there are any.
     pub(crate) fn add_possible_calls(&mut self, db: &dyn Db) -> bool {
         if self.limits.selective || self.is_idle() {
             return false;
@@ -46,7 +46,7 @@ impl Fixpoint {
         self.typed_as(scope).is_some_and(|staged| staged.possible)
     }
 
-    /// How a scope is staged as far as its types are concerned. Evidence is not influenced by what is possible.
+    /// How a scope is staged as far as its types are concerned. Possible calls do not influence evidence.
     pub(super) fn typed_as(&self, scope: Scope) -> Option<&Staged> {
         self.staged.get(&scope).filter(|staged| !staged.possible || !self.evidence.contains_key(&scope))
     }
@@ -120,7 +120,7 @@ impl Fixpoint {
             .is_some_and(|code| self.staged.contains_key(&Scope { document: callable.document, code }))
     }
 
-    /// Whether it was not staged before.
+    /// Stages a function or lambda that is possibly reached. Returns whether it was not staged before.
     fn add_possible(
         &mut self,
         db: &dyn Db,

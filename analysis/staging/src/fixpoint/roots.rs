@@ -208,8 +208,8 @@ impl Fixpoint {
         self.stage(db, scope, Staged::at(site, signature, cause))
     }
 
-    /// Marks a scope as staged. Of several causes a certain one takes precedence, then the first root takes precedence, then any root over a
-    /// call, then a converted function over an unconverted one.
+    /// Marks a scope as staged. Of several causes, a certain one takes precedence over a possible one, then the first
+    /// root over later ones, then any root over a call, then a converted function over an unconverted one.
     pub(super) fn stage(&mut self, db: &dyn Db, scope: Scope, mut staged: Staged) -> bool {
         let signature = self.index(db, scope).signature(scope.code);
         if signature.is_some_and(|signature| signature.is_dead) {

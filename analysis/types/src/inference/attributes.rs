@@ -11,7 +11,7 @@ use super::{Inference, locate};
 use crate::annotate;
 use crate::oracle::Workspace;
 
-/// Reads the types off the method that annotated source has for this purpose; `None` if it is not there.
+/// Reads the types from the method that annotated source contains for this purpose; `None` if it is missing.
 pub(crate) fn attributes(db: &dyn Db, workspace: &Workspace, method: Scope) -> Option<Attributes> {
     let inference = Inference::new(db, workspace, method.document)?;
     let index = &inference.source.index;

@@ -294,7 +294,8 @@ impl Inference<'_> {
     }
 }
 
-/// Whether a callee has the name of the function, as it has unless another value is called.
+/// Whether the last name of a callee is the function's own name. It differs if the function is called through another
+/// value.
 fn is_named(callee: &Expr, target: &Target) -> bool {
     last_name(callee).is_some_and(|name| name == target.path.name())
 }

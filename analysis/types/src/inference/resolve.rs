@@ -29,7 +29,7 @@ impl<'db> Inference<'db> {
         targets
     }
 
-    /// The functions that its type or its name refers to.
+    /// The functions that the type or the name of an expression refers to.
     pub(super) fn add_known(&self, expression: &Expr, targets: &mut Vec<Target>) {
         let ty = self.type_of(expression);
         if let Some(ty) = ty {
@@ -44,7 +44,8 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// A function, method or class that is not in the project.
+    /// Whether an expression names a function, method, class or module: one of a library if it has no targets in the
+    /// project.
     fn is_of_library(&self, expression: &Expr) -> bool {
         matches!(expression, Expr::Name(_) | Expr::Attribute(_))
             && matches!(
@@ -70,8 +71,8 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// The functions that a root stages. Of a class it stages what its instances do when they are called, and of a
-    /// Lightning module the steps as well.
+    /// The functions that a root stages. For a class, JAX stages the `__call__` method of its instances. For a
+    /// Lightning module, torch stages the steps as well.
     pub(super) fn staged_targets(&self, expression: &Expr, dialect: Dialect) -> Vec<Target> {
         let mut targets = Vec::new();
         match self.type_of(expression) {

@@ -26,10 +26,10 @@ use ag_index::roots;
 
 /// The maximum number of names, containers and calls that are followed.
 const MAX_STEPS: u8 = 8;
-/// A container with more functions than these is a registry, and no call of one of them is known.
+/// A container with more functions is a registry: it is not known which of them a call reaches.
 const MAX_FUNCTIONS: usize = 8;
 
-/// What is taken out of a value.
+/// A part that is taken from a value.
 #[derive(Clone)]
 enum Part {
     /// `transform.update`
@@ -42,7 +42,7 @@ enum Part {
     Any,
 }
 
-/// What a name is bound to: the value, and the part of it that the name gets.
+/// The values that a name is bound to, each with the part of it that the name gets.
 type Bound<'a> = Vec<(&'a Expr, Option<Part>)>;
 
 impl Inference<'_> {
@@ -60,9 +60,9 @@ impl Inference<'_> {
         }
     }
 
-    /// How the arguments of a call of `callee` differ from those of the function that is called in the end: the number
-    /// of arguments that were bound before (`partial(f, 3)`), and of those that it does not get (`net.apply(params,
-    /// key, x)`).
+    /// How the arguments of a call of `callee` differ from those that the function finally gets: the number of
+    /// arguments that were bound earlier (`partial(f, 3)`), and the number of leading arguments that are not passed on
+    /// (`net.apply(params, key, x)`).
     pub(super) fn shift(&self, callee: &Expr) -> (usize, usize) {
         let module = parsed_module(self.db, self.model.python_file()).load(self.db);
         let imports = &self.source.index.imports;
@@ -103,7 +103,7 @@ impl Inference<'_> {
         (bound, skipped)
     }
 
-    /// `parts` are taken out of the value of `expression`, the last one first.
+    /// Adds the functions that remain after `parts` are taken from the value of `expression`, the last part first.
     fn follow(
         &self,
         module: &[Stmt],
@@ -247,7 +247,7 @@ fn part_of(slice: &Expr) -> Part {
     }
 }
 
-/// The elements of a display that a part of it may be.
+/// The elements of a list, tuple or dict display that `part` may select.
 fn elements<'a>(container: &'a Expr, part: &Part) -> Vec<&'a Expr> {
     match (container, part) {
         (Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }), part) => {
@@ -271,8 +271,8 @@ fn elements<'a>(container: &'a Expr, part: &Part) -> Vec<&'a Expr> {
     }
 }
 
-/// The argument that becomes a field of the object: by name, by the order of the fields, or for a class that is not
-/// known by what it is called, `GradientTransformation(init_fn, update_fn)`.
+/// The argument that becomes a field of the object. It is found by keyword, by the order of the fields, or, if the
+/// class is unknown, by the argument's own name: `GradientTransformation(init_fn, update_fn)`.
 fn field<'a>(arguments: &'a ast::Arguments, fields: &[&Name], part: &Part) -> Option<&'a Expr> {
     match part {
         Part::Position(position) => arguments.args.get(*position),
@@ -318,7 +318,7 @@ fn returns(def: &ast::StmtFunctionDef) -> Vec<&Expr> {
     returns.0
 }
 
-/// What a name that is read at `at` is bound to, in the innermost scope that binds it.
+/// The bindings of a name that is read at `at`, in the innermost scope that binds it.
 fn bound_to<'a>(body: &'a [Stmt], name: &Name, at: TextRange) -> Bound<'a> {
     let mut bindings = Bindings { name, at, bound: Vec::new(), inner: None };
     bindings.visit_body(body);

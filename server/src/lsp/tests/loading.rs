@@ -6,7 +6,7 @@ use super::*;
 
 const LIBRARY: &str = "def double(x):\n    return x * 2\n";
 
-/// Only with the other file it is known that `double(x)` is traced: AG501.
+/// Only the other file shows that `double(x)` is traced: AG501.
 const MODEL: &str = "\
 import jax
 from library import double
