@@ -52,7 +52,7 @@ pub struct FileIndex {
     pub names_keras2: bool,
     /// It calls `keras.Input`: it builds functional models.
     pub makes_keras_inputs: bool,
-    /// It has a class whose only base class is one of Keras.
+    /// It has a class whose only base class is a layer, model or metric of Keras.
     pub derives_from_keras: bool,
     /// The number of lambdas.
     pub lambda_count: usize,

@@ -274,7 +274,7 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
                 self.declare(class.type_params.as_deref());
                 if let [base] = class.bases() {
                     let resolved = self.index.imports.resolve(base);
-                    self.index.derives_from_keras |= resolved.is_some_and(|name| name.starts_with("keras."));
+                    self.index.derives_from_keras |= resolved.is_some_and(|name| is_keras_class(&name));
                 }
                 source_order::walk_stmt(self, statement);
             }
@@ -380,4 +380,11 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
     }
 
     fn visit_annotation(&mut self, _annotation: &'a Expr) {}
+}
+
+/// `keras.Layer`, `keras.layers.Dense`, `keras.metrics.Mean`
+fn is_keras_class(name: &str) -> bool {
+    let mut parts = name.split('.');
+    let top = ["Layer", "Model", "Metric", "layers", "models", "metrics"];
+    parts.next() == Some("keras") && parts.next().is_some_and(|part| top.contains(&part))
 }
