@@ -6,8 +6,8 @@ use ag_db::Db;
 use ag_db::{Document, text};
 use ag_index::index::file_index;
 
-/// The classes of a file whose instances are certainly neither Tensors nor structures of Tensors: those without
-/// decorators and without base classes other than such classes.
+/// The classes of a file whose instances are certainly neither Tensors nor structures of Tensors: classes without
+/// decorators whose base classes, if any, are `object` or other classes in this list.
 #[salsa::tracked(returns(ref))]
 pub fn plain_classes(db: &dyn Db, document: Document) -> Vec<Name> {
     let source = text(db, document);

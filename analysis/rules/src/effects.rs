@@ -29,7 +29,7 @@ pub(super) const MUTATORS: [&str; 17] = [
     "update",
 ];
 
-/// Those that few other classes have.
+/// The mutating methods that few classes other than containers have.
 const UNMISTAKABLE: [&str; 8] =
     ["append", "appendleft", "extend", "extendleft", "pop", "popitem", "popleft", "setdefault"];
 
@@ -43,7 +43,7 @@ pub(super) struct Mutation<'a> {
 
 /// The mutations in a block; nested functions and lambdas are not visited.
 ///
-/// Assignments to attributes, and to items with a constant key, are not included: AutoGraph handles them.
+/// Assignments to attributes, and to items with a constant key, are excluded: AutoGraph handles them.
 pub(super) fn mutations(block: &[Stmt]) -> Vec<Mutation<'_>> {
     let mut finder = Finder { found: Vec::new() };
     finder.visit_body(block);

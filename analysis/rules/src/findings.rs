@@ -18,9 +18,9 @@ use crate::suppress;
 
 /// The rules that are enabled for a document.
 pub struct FileRules<'a> {
-    /// Those of the project: files that cannot be analyzed are reported by these.
+    /// The rules enabled for the project, which report files that cannot be analyzed.
     pub project: &'a RuleTable,
-    /// Those that are left after per-file ignores.
+    /// The rules that remain after per-file ignores.
     pub file: &'a RuleTable,
 }
 
@@ -99,8 +99,8 @@ fn first_of_cells<'e>(
     first
 }
 
-/// The range without the line break that it ends with: every format can show it. An error at the end of the text is one
-/// at the end of its last line.
+/// The range without trailing line breaks, so that every output format can show it. An error at the end of the text is
+/// moved to the end of the last line.
 fn within_lines(text: &str, range: TextRange) -> TextRange {
     let before = text.get(..range.end().to_usize()).unwrap_or(text);
     let end = TextSize::of(before.trim_end_matches(['\r', '\n']));

@@ -80,8 +80,8 @@ fn callee_tests<'db>(db: &'db dyn Db, function: FunctionId<'db>, test: TextRange
         .any(|called| mentions(&called.text))
 }
 
-/// Whether `range` is under an `if` whose test satisfies `over`, or after one whose test satisfies `before` and
-/// that returns.
+/// Whether `range` is under an `if` whose test satisfies `over`, or after an `if` that returns and whose test satisfies
+/// `before`.
 pub(super) fn is_under(
     body: &[Stmt],
     range: TextRange,

@@ -63,8 +63,8 @@ pub struct Rule {
 pub enum Check {
     /// Each staged function, with its facts.
     Function(fn(&FunctionContext)),
-    /// Each file whose index meets a condition; syntax and imports only. The file is parsed again for it, which the
-    /// condition keeps rare.
+    /// Each file whose index satisfies the condition; the check sees syntax and imports only. The file is parsed again
+    /// for the check, so the condition should hold for few files.
     File(fn(&FileIndex) -> bool, fn(&FileContext)),
     /// Reported by the engine itself (syntax errors, unused suppressions).
     Engine,

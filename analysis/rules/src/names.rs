@@ -1,4 +1,4 @@
-//! The names that code reads and binds, nested functions included.
+//! The names that code reads and binds, including those in nested functions.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};

@@ -1,4 +1,4 @@
-//! What the body of a function tells of a parameter that is assumed to be a Tensor because nothing else is known.
+//! How a function uses a parameter that is assumed to be a Tensor only because nothing else is known about it.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Operator};
@@ -8,7 +8,7 @@ use ag_db::diagnostic::Diagnostic;
 use ag_index::assumptions::{Parameter, Source};
 use ag_index::dialect::RootKind;
 
-/// Functions of the frameworks that also take Python numbers and sequences in the first place.
+/// Functions of the frameworks that accept Python numbers and sequences as well as Tensors.
 const TAKE_NUMBERS: [&str; 20] = [
     "Variable",
     "arange",
@@ -72,8 +72,8 @@ const OF_TENSORS: [&str; 33] = [
 /// Methods and unpacking that only containers support: `x.items()`, `f(*x)`.
 const OF_CONTAINERS: [&str; 5] = ["append", "get", "items", "keys", "values"];
 
-/// Whether a diagnostic rests on a parameter that is assumed to be a Tensor, and that the body does not use as one:
-/// `if decay > 0:` in a function that may as well be called with a number.
+/// Whether a diagnostic depends on a parameter that is only assumed to be a Tensor and that the body does not use as a
+/// Tensor: `if decay > 0:` in a function that may just as well be called with a number.
 pub(super) fn rests_on_unconfirmed(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
     // `jax.jit` traces numbers, TorchScript requires annotations for them, and libraries call the other roots
     // with Tensors.

@@ -50,7 +50,8 @@ pub(super) fn is_definitely_reached(ctx: &FunctionContext, range: TextRange) -> 
     true
 }
 
-/// Whether a call that leads here is under `if not torch.jit.is_scripting():`, or after such an `if` that returns.
+/// Whether a call that leads here is under a test that TorchScript may decide while it compiles, such as
+/// `if not torch.jit.is_scripting():`, or after such an `if` that returns.
 fn is_called_uncompiled(ctx: &FunctionContext) -> bool {
     let mut cause = ctx.stage.cause.clone().filter(|_| ctx.stage.root.is_none());
     for _ in 0..MAX_CALLERS {
@@ -77,8 +78,9 @@ fn is_called_by_users(stage: &Stage) -> bool {
     stage.root.is_some_and(|root| root != RootKind::ControlFlowBody)
 }
 
-/// Whether the calls that lead here from a root pass a Tensor for `parameter`, as its annotation declares. Some calls do
-/// not: `def cell_list(box_size: Array)` may be called with a number, and arguments of a host callback are not traced.
+/// Whether the calls that lead here from a root pass a Tensor for `parameter`, as its annotation declares. Some calls
+/// do not: `def cell_list(box_size: Array)` may be called with a number, and arguments of a host callback are not
+/// traced.
 pub(super) fn receives_tensor(ctx: &FunctionContext, parameter: &str) -> bool {
     let mut callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
     let mut stage = ctx.stage;

@@ -57,7 +57,7 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
     diagnostics
 }
 
-/// The findings about a file as a whole, by the rules whose condition its index meets.
+/// The findings about a file as a whole, reported by the rules whose condition the file's index satisfies.
 #[salsa::tracked(returns(ref))]
 pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
     let index = file_index(db, document);

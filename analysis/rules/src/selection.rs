@@ -73,7 +73,7 @@ impl FromStr for Selector {
 
 impl<'de> Deserialize<'de> for Selector {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // An error created in the visitor has the position of the string; a later one has that of the list.
+        // An error that the visitor creates has the position of the string; a later error has the position of the list.
         struct Text;
 
         impl Visitor<'_> for Text {

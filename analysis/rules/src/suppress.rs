@@ -147,7 +147,7 @@ fn invalid(error: &DirectiveError, file: File, rules: &RuleTable) -> Option<Find
     finding("AG905", file, error.range, error.message.clone(), None, rules)
 }
 
-/// A code is reported as unused only if its rule ran: with `--select AG1,AG9`, `ignore[AG303]` is not.
+/// A code is reported as unused only if its rule ran: `ignore[AG303]` is not reported with `--select AG1,AG9`.
 fn unused(
     directive: &Directive,
     used: &BTreeSet<&'static str>,

@@ -40,7 +40,7 @@ pub(super) enum Certainty {
     Sometimes,
 }
 
-/// A decision on a Tensor that is not nested in another one of the list.
+/// A decision on a Tensor that is not nested in another decision of the list.
 pub(super) struct Decision<'a> {
     pub construct: &'a Construct,
     pub node: ConstructNode<'a>,
@@ -70,7 +70,7 @@ pub(super) fn decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<Decision<'a>> {
     decisions
 }
 
-/// `a and b` where some operand is always a Tensor.
+/// `a and b` where at least one operand is always a Tensor.
 fn ends_in_tensor(ctx: &FunctionContext, test: &Expr) -> bool {
     match test {
         Expr::UnaryOp(operation) if operation.op == ast::UnaryOp::Not => {
@@ -134,7 +134,7 @@ fn trace(ctx: &FunctionContext, expression: &Expr, steps: usize) -> Origin {
             Some(trace(ctx, &conditional.body, steps).max(trace(ctx, &conditional.orelse, steps)))
         }
         Expr::Subscript(subscript) => Some(trace(ctx, &subscript.value, steps)),
-        // An attribute of a Tensor is computed; one of another object has the origin of the object.
+        // An attribute of a Tensor is computed; an attribute of another object has the origin of that object.
         Expr::Attribute(attribute) if !ctx.fact(&attribute.value).may_be_tensor() => {
             Some(trace(ctx, &attribute.value, steps))
         }

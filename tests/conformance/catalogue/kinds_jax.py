@@ -1,9 +1,9 @@
 """The errors of JAX: its error classes, the raises of its transformations and control flow, and the arguments of NumPy
 functions that must be known while tracing.
 
-A kind is named by its file and the beginning of its message; `{}` stands for what is filled in. A raise without a message
-of its own (`raise e`, `raise NotImplementedError`) is no kind, and so is a class whose instances get their message from
-the raise, such as `UnexpectedTracerError`.
+The name of a kind consists of its file and the beginning of its message; `{}` stands for a placeholder. A raise without
+a message of its own (`raise e`, `raise NotImplementedError`) is not a kind. Neither is an error class whose message
+comes from the raise, such as `UnexpectedTracerError`.
 """
 import ast
 import mmap
@@ -47,7 +47,7 @@ def kinds():
                 # `raise escaped_tracer_error(x)`
                 text = max(filter(None, arguments), key=len, default=None) or maker and longest(maker, {})
                 add(Path(file).stem, file, text)
-    # The cache of jitted functions is a library.
+    # The cache of jitted functions is implemented in a binary library.
     text = "Non-hashable static arguments are not supported. An error occurred while trying to hash an object"
     for library in (Path(jaxlib.__file__).parent).glob("libjax*.so"):
         with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -62,7 +62,7 @@ def kinds():
 
 
 def raises(tree):
-    """Each raise with the innermost function around it; `yield lambda name: ValueError(…)` is one, too."""
+    """Each raise with the innermost function around it; `yield lambda name: ValueError(…)` counts as a raise."""
     def visit(node, function):
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.Raise) and child.exc is not None:
@@ -75,7 +75,7 @@ def raises(tree):
 
 
 def assigned(function, line):
-    """The patterns of the names that are assigned before a line: `msg = (…)`."""
+    """The message patterns that are assigned to names before a line: `msg = (…)`."""
     names = {}
     nodes = [node for node in ast.walk(function) if isinstance(node, ast.Assign) and node.lineno < line]
     for node in sorted(nodes, key=lambda node: node.lineno):
@@ -86,7 +86,7 @@ def assigned(function, line):
 
 
 def pattern(node, names):
-    """The text of a message, `{}` for what is filled in; None for what is no text."""
+    """The text of a message, with `{}` for each placeholder; None if the node is not a text."""
     match node:
         case ast.Constant(value=str(text)):
             return re.sub(r"\{[^{}]*\}", "{}", text)

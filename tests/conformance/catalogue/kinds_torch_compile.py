@@ -1,6 +1,6 @@
 """The graph breaks of torch.compile: the entries of `torch/_dynamo/graph_break_registry.json`.
 
-The module of a kind is the one whose source contains its name.
+The source of a kind is the module that contains the kind's message as a string.
 """
 import ast
 import json

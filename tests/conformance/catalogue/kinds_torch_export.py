@@ -1,7 +1,8 @@
 """The errors of torch.export: raises of `torch/export`, `torch/_export` and `symbolic_shapes`, and messages built elsewhere.
 
 Assertions about the exporter's own state, and the modules that change or store finished graphs (`passes`, `serde`, `db`),
-are left out. Messages in LISTED are not literals of a `raise`; those that the installed files lack are gone.
+are left out. Messages in LISTED are not literals of a `raise`. A listed message that the installed file does not
+contain is left out, and then `kinds.py` reports its kind as gone.
 """
 import ast
 from pathlib import Path
@@ -17,7 +18,7 @@ LISTED = {
     ],
     "export/dynamic_shapes.py": ["its top-level keys"],
 }
-#: Messages of the C++ library and of Python, for Tensors without memory.
+#: Messages of the C++ library and of Python about Tensors without memory.
 LIBRARY = {
     "numpy": ".numpy() is not supported for tensor subclasses",
     "address": "Cannot access data pointer of Tensor",

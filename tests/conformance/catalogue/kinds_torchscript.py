@@ -1,6 +1,7 @@
-"""The errors of TorchScript: raises of `torch/jit/frontend.py`, syntax that it does not know, and messages of the compiler.
+"""The errors of TorchScript: raises of `torch/jit/frontend.py`, unsupported syntax, and messages of the compiler.
 
-The compiler is a library: its messages are listed here, and those that the installed library does not contain are gone.
+The compiler is a binary library, so its messages are listed here. A message that the installed library does not contain
+is left out, and then `kinds.py` reports its kind as gone.
 """
 import ast
 import mmap
@@ -9,7 +10,7 @@ from pathlib import Path
 import torch
 from torch.jit import frontend
 
-#: Messages of the compiler (`torch/csrc/jit`) that the text of a program causes; the literal part that it contains.
+#: Messages of the compiler (`torch/csrc/jit`) that the source of a program can cause: the literal part of each message.
 COMPILER = {
     "branch-type": "is set to type ",
     "branch-undefined": " is not defined in the ",

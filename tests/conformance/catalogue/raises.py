@@ -3,12 +3,12 @@ import ast
 import re
 from pathlib import Path
 
-#: Characters of the message in the name of a kind.
+#: The number of characters of a message that the name of its kind contains.
 NAME_LENGTH = 60
 
 
 def message(node):
-    """The message that an expression builds, with `{expression}` where the text does not tell it."""
+    """The message that an expression builds, with `{expression}` for each part that the source does not show."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
@@ -38,7 +38,7 @@ def literal_length(text):
 
 
 def raised(error, names):
-    """The messages of an exception: several if its argument is a name."""
+    """The possible messages of an exception: several if its argument is a name."""
     texts = [message(argument) for argument in error.args]
     texts += [text for argument in error.args if isinstance(argument, ast.Name) for text in names.get(argument.id, [])]
     texts = [" ".join(text.split()) for text in texts]
@@ -49,7 +49,7 @@ def raised(error, names):
 
 
 def kinds_of(package, patterns):
-    """A kind for each message that a raise statement in the files has."""
+    """A kind for each message of a raise statement in the files."""
     root, found = Path(package.__file__).parent, {}
     for path in sorted(path for pattern in patterns for path in root.glob(pattern)):
         if path.stem.endswith("_test"):

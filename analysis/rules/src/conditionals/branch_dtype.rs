@@ -8,8 +8,8 @@ use ag_index::facts::DType;
 
 declare_rule! {
     /// ## What it does
-    /// Finds values whose dtype at the end of one branch of a staged `if` or conditional expression differs from that of
-    /// the other branch.
+    /// Finds values whose dtype at the end of one branch of a staged `if` or conditional expression differs from their
+    /// dtype at the end of the other branch.
     ///
     /// ## Why is this bad?
     /// Every output of a staged `if` is one Tensor, and a Tensor has one dtype. TensorFlow does not convert the

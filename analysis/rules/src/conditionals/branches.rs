@@ -83,7 +83,7 @@ fn side(ctx: &FunctionContext, name: &QName, definitions: &[&Def]) -> Option<Sid
         // `x["k"]` of a parameter: the parameter is known, its items are not.
         true if matches!(definition.kind, DefKind::Parameter(_)) && !name.is_simple() => Value::Unknown,
         true => Value::of_definition(ctx, definition),
-        // Assigning `a` changes `a.b`, about which nothing is known.
+        // Assigning `a` also changes `a.b`, whose new value is unknown.
         false => Value::Unknown,
     };
     let bound = |definition: &&&Def| !matches!(definition.kind, DefKind::Parameter(_) | DefKind::Outer);

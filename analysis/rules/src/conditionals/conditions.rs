@@ -19,7 +19,7 @@ pub(super) fn staged_tests<'c, 'a>(
     })
 }
 
-/// The operands of `and` and `or` in a test whose own truth value is tested: neither comparisons nor negations.
+/// The operands of `and` and `or` in a test whose own truth value is tested. Comparisons and negations are excluded.
 pub(super) fn tested(test: &Expr) -> Vec<&Expr> {
     match test {
         Expr::BoolOp(operation) => operation.values.iter().flat_map(tested).collect(),

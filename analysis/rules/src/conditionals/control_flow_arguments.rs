@@ -14,11 +14,11 @@ declare_rule! {
     /// ## What it does
     /// Finds calls of `tf.cond`, `tf.case`, `tf.switch_case` and `tf.while_loop` in traced functions with
     ///
-    /// - a Python bool or number where a Tensor decides, or a Tensor of the wrong dtype
-    /// - a Tensor where a function is expected: the function was called
+    /// - a Python bool or number as the predicate or index instead of a Tensor, or a Tensor of the wrong dtype
+    /// - a Tensor where a function is expected, because the function was called instead of passed
     /// - branches whose results have different dtypes or structures
-    /// - a body whose result has another dtype than the loop variable
-    /// - branches of `tf.switch_case` that are missing
+    /// - a loop body whose result has a different dtype from the loop variable
+    /// - missing branches of `tf.switch_case`
     ///
     /// ## Why is this bad?
     /// TensorFlow raises while the function is traced.
@@ -113,7 +113,7 @@ fn cond(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
     Some(format!("the results of `true_fn` and `false_fn` differ: {difference}"))
 }
 
-/// The number of values that a function returns which is defined in this one.
+/// The number of values that a function defined inside this one returns.
 fn results_of(ctx: &FunctionContext, function: &Expr) -> Option<usize> {
     let name = function.as_name_expr()?;
     let mut defs =
@@ -135,7 +135,7 @@ fn results_of(ctx: &FunctionContext, function: &Expr) -> Option<usize> {
     }
 }
 
-/// How two values that must be alike certainly differ.
+/// How two values certainly differ that must have the same dtype and structure.
 fn difference(main: &Value, orelse: &Value) -> Option<String> {
     match (main, orelse) {
         (Value::Leaf(Some(a)), Value::Leaf(Some(b))) => {

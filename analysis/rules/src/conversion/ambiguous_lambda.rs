@@ -79,7 +79,7 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// Whether two lambdas begin in one statement or on one line. Few files have such lambdas, and tokens are fast to search.
+/// Whether two lambdas begin in one statement or on one line. A search of the tokens is fast and excludes most files.
 fn may_share_line(ctx: &FileContext) -> bool {
     let (mut last, mut is_same_statement) = (None, false);
     for token in ctx.parsed.tokens() {

@@ -14,7 +14,7 @@ pub(super) enum DType {
 }
 
 impl DType {
-    /// `jnp.float32`, `"float32"`, `float`. Without `jax_enable_x64`, 64 bits are 32.
+    /// `jnp.float32`, `"float32"`, `float`. Without `jax_enable_x64`, 64-bit types become 32-bit types.
     pub(super) fn of_name(name: &str) -> Option<Self> {
         Some(match name {
             "bool" | "bool_" => Self::Bool,
@@ -55,7 +55,7 @@ impl DType {
 /// An array or a number. A field is `None` if its value is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Leaf {
-    /// The dtype, and whether it is weak: that of a Python number.
+    /// The dtype, and whether it is weak, as that of a Python number is.
     pub dtype: Option<(DType, bool)>,
     pub shape: Option<Vec<u64>>,
 }
@@ -64,7 +64,7 @@ pub(super) struct Leaf {
 pub(super) enum Value {
     Unknown,
     None,
-    /// A value that is no array, such as a string.
+    /// A value that is not an array, such as a string.
     Other,
     Leaf(Leaf),
     Tuple(Vec<Value>),
@@ -101,7 +101,7 @@ impl Value {
         }
     }
 
-    /// The first certain difference: nouns for this value and the other one.
+    /// The first certain difference, as two noun phrases: one for this value and one for `other`.
     pub(super) fn difference(&self, other: &Self) -> Option<(String, String)> {
         let differ = || Some((self.noun(), other.noun()));
         let zipped = |own: &[Self], others: &[Self]| {
@@ -134,8 +134,8 @@ impl Value {
         }
     }
 
-    /// The first place where a tree with this structure as prefix certainly has another one: nouns for both. A leaf of
-    /// the prefix stands for any subtree.
+    /// The first place where `full` certainly differs from a tree that has this structure as a prefix, as two noun
+    /// phrases. A leaf of the prefix stands for any subtree.
     pub(super) fn prefix_difference(&self, full: &Self) -> Option<(String, String)> {
         let differ = || Some((self.noun(), full.noun()));
         match (self, full) {
@@ -162,7 +162,7 @@ impl Value {
         }
     }
 
-    /// The arrays of a tree, as far as they are known; false if there may be others.
+    /// Collects the known arrays of a tree; returns false if there may be others.
     pub(super) fn leaves<'v>(&'v self, found: &mut Vec<&'v Leaf>) -> bool {
         let mut complete = true;
         match self {
@@ -196,12 +196,12 @@ impl Value {
         }
     }
 
-    /// A value that is certainly no function.
+    /// A value that is certainly not a function.
     pub(super) fn is_no_function(&self) -> bool {
         matches!(self, Self::Leaf(_) | Self::None | Self::Tuple(_) | Self::List(_) | Self::Dict(_))
     }
 
-    /// The initial carry after JAX has converted numbers of Python to what the body returns for them.
+    /// The initial carry after JAX has converted its Python numbers to the dtypes that the body returns for them.
     pub(super) fn promoted(&self, returned: &Self) -> Self {
         match (self, returned) {
             (Self::Leaf(own), Self::Leaf(other)) => {
@@ -291,7 +291,7 @@ pub(super) fn broadcast(left: Option<&[u64]>, right: Option<&[u64]>) -> Option<V
     dimensions.collect()
 }
 
-/// The value with an unknown dtype, unless it is `bool`: with `jax_enable_x64` the others may have 64 bits.
+/// The value with an unknown dtype unless it is `bool`: with `jax_enable_x64`, the other dtypes may have 64 bits.
 pub(super) fn without_dtype(value: Value) -> Value {
     match value {
         Value::Leaf(leaf) => {
@@ -301,7 +301,7 @@ pub(super) fn without_dtype(value: Value) -> Value {
     }
 }
 
-/// The array of these elements.
+/// The array that consists of these elements.
 pub(super) fn stacked(elements: &[Value]) -> Leaf {
     let leaves: Option<Vec<&Leaf>> = elements.iter().map(Value::leaf).collect();
     let Some(leaves) = leaves else {
@@ -343,7 +343,7 @@ pub(super) fn reduction(function: &str, leaf: &Leaf, whole: bool) -> Value {
 
 pub(super) fn binary(left: &Value, op: Operator, right: &Value) -> Value {
     let (Some(left), Some(right)) = (left.leaf(), right.leaf()) else {
-        // An array and an unknown value are an array, whatever its dtype.
+        // An operation on an array and an unknown value returns an array of unknown dtype.
         let array = [left, right].iter().any(|side| side.leaf().is_some());
         let other = [left, right].iter().all(|side| matches!(side, Value::Unknown | Value::Leaf(_)));
         return if array && other { Value::array(None, false, None) } else { Value::Unknown };

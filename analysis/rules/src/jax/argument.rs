@@ -14,7 +14,8 @@ use ag_index::ids::ParameterIndex;
 declare_rule! {
     /// ## What it does
     /// Reports values that JAX cannot trace (strings, functions, dtypes, devices, sets, ranges, instances of classes
-    /// that are no pytrees) passed to a non-static argument of a jitted function of the same file, and jitted methods with a non-static `self` whose class is not a pytree.
+    /// that are not pytrees) passed to a non-static argument of a jitted function of the same file. Also reports jitted
+    /// methods with a non-static `self` whose class is not a pytree.
     ///
     /// ## Why is this bad?
     /// `jax.jit` traces every argument that is not static. It can trace numbers, arrays, and containers of

@@ -11,7 +11,7 @@ use ag_index::callbacks::argument;
 
 pub(super) fn fault<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Option<Fault<'a>> {
     let (name, made) = (&transformed.name, transformed.made);
-    // The positions of the parameters of `jax.pmap` are others.
+    // The parameters of `jax.pmap` have other positions.
     let at = |position, keyword| match name.as_str() {
         "vmap" => argument(made, position, keyword),
         _ => transformed.keyword(keyword),
@@ -68,7 +68,7 @@ pub(super) fn fault<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed
     applied(evaluator, transformed, in_axes)
 }
 
-/// The call of the function that `jax.vmap` returns.
+/// Checks a call of the function that `jax.vmap` returns.
 fn applied<'a>(
     evaluator: &Evaluator<'_, 'a>,
     transformed: &Transformed<'a>,
@@ -152,7 +152,8 @@ enum Mismatch {
     Structure,
 }
 
-/// Compares the mapped axes of an argument with those before. Without `axes` it is the first.
+/// Compares the lengths of an argument's mapped axes with the length found so far. Without `axes`, the first axis is
+/// mapped.
 fn mapped(value: &Value, axes: Option<&Expr>, length: &mut Option<u64>) -> Result<(), Mismatch> {
     if let Some(axes) = axes
         && let Some(listed) = elements(axes)

@@ -7,7 +7,7 @@ use super::evaluate::{Evaluator, Function};
 use super::transformed;
 use ag_index::callbacks::argument;
 
-/// The operations, and the position of the name of the axis.
+/// The collective operations, and the position of their axis name argument.
 const COLLECTIVE: &[(&str, usize)] = &[
     ("all_gather", 1),
     ("all_to_all", 1),
@@ -20,8 +20,8 @@ const COLLECTIVE: &[(&str, usize)] = &[
     ("psum_scatter", 1),
 ];
 
-/// The collective operations in functions that the file maps without a name, with a message. A name that the file has
-/// elsewhere may be bound there.
+/// The collective operations in functions that the file maps without an axis name, each with a message. An axis name
+/// that occurs elsewhere in the file is not reported, because it may be bound there.
 pub(super) fn unbound<'a>(evaluator: &Evaluator<'_, 'a>) -> Vec<(&'a ast::ExprCall, String)> {
     let (ctx, program) = (evaluator.ctx, evaluator.program);
     let mut collectives = Vec::new();

@@ -77,10 +77,10 @@ const OF_ARRAYS: [&str; 10] = [
     "unsafe_buffer_pointer",
 ];
 
-/// Those that objects of other classes have, too.
+/// Attributes of arrays that objects of other classes have as well.
 const OF_ARRAYS_AND_OTHERS: [&str; 6] = ["committed", "delete", "device", "devices", "sharding", "traceback"];
 
-/// The attributes of lists and of the tensors of other libraries, which no array of JAX has.
+/// The attributes of lists and of the tensors of other libraries that no JAX array has.
 const FOREIGN: [&str; 15] = [
     "append",
     "backward",
@@ -247,7 +247,8 @@ fn concretized<'a>(
     }
 }
 
-/// Not a parameter, which may be an object of any class, but the result of an operation: `(x * 2).detach()`.
+/// Whether the value is the result of an operation, as in `(x * 2).detach()`. A parameter may be an object of any
+/// class.
 fn is_certainly_array(ctx: &FunctionContext, value: &Expr) -> bool {
     tracing::origin(ctx, value) == Origin::Computed && !ctx.fact(value).unknown
 }

@@ -16,13 +16,13 @@ declare_rule! {
     /// Reports functions and arguments that do not fit `jax.lax.scan`, `while_loop`, `fori_loop`, `cond`, `switch` and
     /// other functions of `jax.lax`:
     ///
-    /// - the body of a loop returns a carry with another structure, dtype or shape than the initial one
+    /// - the body of a loop returns a carry whose structure, dtype or shape differs from that of the initial carry
     /// - the body of a `scan` does not return a pair
-    /// - the condition of a `while_loop` is no boolean scalar
+    /// - the condition of a `while_loop` is not a boolean scalar
     /// - the branches of a `cond` or `switch` return different structures, dtypes or shapes
     /// - a function does not take the arguments that it is called with
     /// - the result of a function is passed instead of the function
-    /// - a predicate or index is no scalar, or of the wrong dtype
+    /// - a predicate or index is not a scalar, or has the wrong dtype
     /// - arrays to iterate over have different lengths
     ///
     /// ## Why is this bad?
@@ -127,7 +127,7 @@ impl<'a> Call<'_, '_, 'a> {
         })
     }
 
-    /// The fault of a carry; `body` maps a carry to the next one.
+    /// The fault of a carry whose type the body changes; `body` maps a carry to the next one.
     fn carry(
         &self,
         init: &Value,
@@ -293,7 +293,7 @@ impl<'a> Call<'_, '_, 'a> {
     }
 }
 
-/// An operand as a branch gets it.
+/// The value of an operand in a branch; a value that is not an array becomes unknown.
 fn strong(value: &Value) -> Value {
     match value {
         Value::Other => Value::Unknown,

@@ -1,4 +1,5 @@
-//! The arguments of the functions of `jax.lax` that take functions: what must be callable, a scalar, of one length.
+//! The arguments of the functions of `jax.lax` that take functions: which must be callable, which scalar, and which of
+//! equal length.
 
 use ruff_python_ast::{self as ast, Expr};
 
@@ -16,10 +17,10 @@ const CALLABLE: &[(&str, &[(usize, &str)])] = &[
     ("while_loop", &[(0, "cond_fun"), (1, "body_fun")]),
 ];
 
-/// The functions along an axis, which is not counted from the end.
+/// The cumulative operations, which do not accept a negative axis.
 const CUMULATIVE: [&str; 5] = ["cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum"];
 
-/// The fault of the arguments of `jax.lax.<function>`.
+/// The error in the arguments of `jax.lax.<function>`, if any.
 pub(super) fn fault<'a>(call: &Call<'_, '_, 'a>, function: &str) -> Option<Fault<'a>> {
     let of_function = || match function {
         "associative_scan" => associative_scan(call),
@@ -34,7 +35,7 @@ pub(super) fn fault<'a>(call: &Call<'_, '_, 'a>, function: &str) -> Option<Fault
     callables(call, function).or_else(|| initial(call, function)).or_else(of_function)
 }
 
-/// The initial value of a loop consists of arrays.
+/// The initial value of a loop may contain arrays and numbers only.
 fn initial<'a>(call: &Call<'_, '_, 'a>, function: &str) -> Option<Fault<'a>> {
     let (position, keyword) = match function {
         "scan" => (1, "init"),
@@ -50,7 +51,7 @@ fn initial<'a>(call: &Call<'_, '_, 'a>, function: &str) -> Option<Fault<'a>> {
     })
 }
 
-/// A string, a function or a class.
+/// Whether a value contains a string, a function or a class.
 fn holds_other(value: &Value) -> bool {
     match value {
         Value::Other => true,
@@ -138,7 +139,7 @@ fn switch<'a>(call: &Call<'_, '_, 'a>) -> Option<Fault<'a>> {
     }
 }
 
-/// Operands are either positional or `operand=`.
+/// Operands are passed either by position or as `operand=`, not both.
 fn operand<'a>(call: &Call<'_, '_, 'a>, before: usize, caller: &str) -> Option<Fault<'a>> {
     let arguments = &call.call.arguments;
     let keyword = arguments.find_keyword("operand")?;

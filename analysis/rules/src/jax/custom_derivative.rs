@@ -1,4 +1,4 @@
-//! Rules of `jax.custom_vjp` and `jax.custom_jvp` that do not fit their function.
+//! Derivative rules of `jax.custom_vjp` and `jax.custom_jvp` that do not fit their function.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
@@ -14,16 +14,16 @@ use ag_index::callbacks::argument;
 
 declare_rule! {
     /// ## What it does
-    /// Reports functions with derivatives of their own whose rules do not fit:
+    /// Reports functions with custom derivatives whose rules do not fit:
     ///
     /// - a function without a rule: neither `defvjp` nor `defjvp` is called
     /// - a forward rule or a JVP rule that does not return a pair
     /// - a backward rule that does not return a tuple with one cotangent for each argument
-    /// - traced values for `nondiff_argnums` of `jax.custom_vjp`
+    /// - traced values passed for the `nondiff_argnums` of `jax.custom_vjp`
     /// - forward-mode differentiation of a function that has a rule for reverse mode only
     ///
     /// ## Why is this bad?
-    /// JAX raises when the function is called, or differentiated.
+    /// JAX raises when the function is called or differentiated.
     ///
     /// ## Example
     /// ```python
@@ -75,7 +75,7 @@ declare_rule! {
     }
 }
 
-/// A function with a derivative of its own.
+/// A function with a custom derivative.
 struct Custom<'a> {
     def: &'a ast::StmtFunctionDef,
     decorator: &'a Expr,
@@ -127,7 +127,8 @@ fn of<'a>(ctx: &FileContext, def: &'a ast::StmtFunctionDef) -> Option<Custom<'a>
     Some(Custom { def, decorator, is_vjp, fixed })
 }
 
-/// `f.defvjp(…)` or `@f.defjvp` stands somewhere in the file, or a rule is given to what may be the function.
+/// Reports a function without a rule. The function has one if `f.defvjp(…)` or `@f.defjvp` occurs anywhere in the file,
+/// or if a rule is set on an object that may be the function.
 fn has_rule(ctx: &FileContext, program: &Program, custom: &Custom) {
     let (name, method) = (&custom.def.name, if custom.is_vjp { "defvjp" } else { "defjvp" });
     let mut receivers = ctx.text.match_indices(method).filter_map(|(at, _)| {
@@ -297,7 +298,7 @@ fn jvp_rule<'a>(evaluator: &Evaluator<'_, 'a>, custom: &Custom<'a>, rule: Functi
     }
     let (Value::Tuple(pair) | Value::List(pair)) = &result else { return None };
     let [primal, tangent] = pair.as_slice() else { return None };
-    // A tree differs from an array in both directions.
+    // Either value may be the array and the other one the tree.
     let differs = primal.prefix_difference(tangent).or_else(|| {
         let (tangent, primal) = tangent.prefix_difference(primal)?;
         Some((primal, tangent))

@@ -12,7 +12,7 @@ use super::super::FileContext;
 use super::abstract_value::{DType, Leaf, Value, binary, without_dtype};
 use super::program::{Bound, Program, ScopeId};
 
-/// How deep names and calls are followed.
+/// The maximum number of names and calls that are followed.
 const DEEPEST: usize = 6;
 
 pub(super) struct Evaluator<'c, 'a> {
@@ -22,7 +22,7 @@ pub(super) struct Evaluator<'c, 'a> {
     pub wide: bool,
     /// The calls of each function of the file.
     calls: OnceCell<FxHashMap<TextRange, Vec<(&'a ast::ExprCall, ScopeId)>>>,
-    /// The values of parameters; `Unknown` while one is computed.
+    /// The values of parameters; `Unknown` while the value is being computed.
     parameters: RefCell<FxHashMap<TextRange, Value>>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// Whether it can be called with so many positional arguments.
+    /// Whether it can be called with this number of positional arguments.
     pub(super) fn accepts(self, arguments: usize) -> bool {
         let Some(parameters) = self.parameters() else { return arguments == 0 };
         let positional = || parameters.posonlyargs.iter().chain(&parameters.args);
@@ -51,7 +51,7 @@ impl<'a> Function<'a> {
         !keyword_only && (required..=most).contains(&arguments)
     }
 
-    /// Whether some call has so many positional arguments.
+    /// Whether a call may pass this number of positional arguments, and the others as keywords.
     pub(super) fn accepts_count(self, arguments: usize) -> bool {
         let Some(parameters) = self.parameters() else { return arguments == 0 };
         let positional = || parameters.posonlyargs.iter().chain(&parameters.args);
@@ -79,7 +79,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         }
     }
 
-    /// The function that an expression refers to. One with a decorator that is not known may be anything.
+    /// The function that an expression refers to. A function with an unknown decorator is excluded: it may be anything.
     pub(super) fn function(&self, scope: ScopeId, expression: &'a Expr) -> Option<Function<'a>> {
         match self.program.value(scope, expression) {
             (Bound::Function(def), _) if self.is_plain(def) => Some(Function::Def(def)),
@@ -92,7 +92,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         }
     }
 
-    /// Whether calls of it run its body, and return what the body returns.
+    /// Whether calling the function runs its body and returns the body's result.
     fn is_plain(&self, def: &ast::StmtFunctionDef) -> bool {
         let keeps = |decorator: &ast::Decorator| match &decorator.expression {
             Expr::Call(call) => {
@@ -104,7 +104,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         !def.is_async && def.decorator_list.iter().all(keeps)
     }
 
-    /// Whether calls of it return what its body returns. Its derivative may be another one.
+    /// Whether calling the function returns the body's result. Its derivative may be a custom one.
     fn returns_as_written(&self, def: &ast::StmtFunctionDef) -> bool {
         let custom = |decorator: &ast::Decorator| {
             self.ctx
@@ -121,7 +121,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
             .is_some_and(|name| matches!(name.as_str(), "jax.jit" | "jax.checkpoint" | "jax.remat"))
     }
 
-    /// What a function returns for these arguments.
+    /// The result of a function for these arguments.
     pub(super) fn call(&self, function: Function<'a>, arguments: Vec<Value>, depth: usize) -> Value {
         let mut environment = Environment::default();
         let Some(scope) = self.program.scope_of(match function {
@@ -148,7 +148,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         }
     }
 
-    /// What the calls of a function in this file pass for a parameter, if all pass the same.
+    /// The value that the calls in this file pass for a parameter, if all of them pass the same one.
     fn parameter(&self, owner: ScopeId, parameter: TextRange, depth: usize) -> Value {
         if let Some(known) = self.parameters.borrow().get(&parameter) {
             return known.clone();
@@ -247,7 +247,7 @@ impl<'a> Frame<'_, '_, 'a> {
                     environment.insert(def.name.as_str(), Value::Unknown);
                 }
                 Stmt::Pass(_) | Stmt::Import(_) | Stmt::ImportFrom(_) | Stmt::Assert(_) => {}
-                // What depends on a condition, or is repeated, is not known.
+                // The result of conditional or repeated code is unknown.
                 _ => return Value::Unknown,
             }
         }
@@ -344,7 +344,7 @@ impl<'a> Frame<'_, '_, 'a> {
             .then(|| elements.iter().map(|element| self.value(element, environment)).collect())
     }
 
-    /// A name from outside the function.
+    /// A name that is bound outside the function.
     fn outer(&self, name: &'a ast::ExprName) -> Value {
         if self.depth > DEEPEST {
             return Value::Unknown;
@@ -396,7 +396,7 @@ impl<'a> Frame<'_, '_, 'a> {
         let ctx = self.evaluator.ctx;
         if let Some(name) = ctx.resolve(&call.func) {
             let value = self.library(&name, call, environment);
-            // The defaults have 64 bits, and so have the dtypes with that name.
+            // Default dtypes, and dtypes of the same name, may have 64 bits.
             return if self.evaluator.wide { without_dtype(value) } else { value };
         }
         if let Expr::Attribute(method) = &*call.func {

@@ -19,9 +19,9 @@ declare_rule! {
     /// Reports functions that `jax.grad`, `jax.value_and_grad`, `jax.jacfwd`, `jax.jacrev` and `jax.hessian` cannot
     /// differentiate:
     ///
-    /// - the result is no scalar, is an integer, or is a tuple without `has_aux=True`
-    /// - the argument is an integer, or there is none at the position `argnums`
-    /// - the result is that of a `lax.while_loop`, which has no derivative in reverse mode
+    /// - the result is not a scalar, is an integer, or is a tuple without `has_aux=True`
+    /// - the argument is an integer, or the function has no argument at the position `argnums`
+    /// - the function returns the result of a `lax.while_loop`, which has no derivative in reverse mode
     ///
     /// ## Why is this bad?
     /// A gradient exists for real scalar results and real arguments. JAX raises at the call.
@@ -141,7 +141,7 @@ fn position(value: &Expr) -> Option<usize> {
     usize::try_from(integer(value)?).ok()
 }
 
-/// The message and help for an argument by which a function is differentiated.
+/// The message and help for an argument with respect to which a function is differentiated.
 fn input(transformed: &Transformed, value: &Value, holomorphic: bool) -> Option<(String, &'static str)> {
     let mut leaves = Vec::new();
     value.leaves(&mut leaves);

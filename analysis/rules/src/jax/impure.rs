@@ -9,8 +9,8 @@ use super::{outlives, snippet};
 
 declare_rule! {
     /// ## What it does
-    /// Reports side effects in traced functions that were probably intended for every call: clocks, the random
-    /// numbers of Python and NumPy, counters outside the function, `print` of a traced array.
+    /// Reports side effects in traced functions that were probably intended for every call: reading a clock, drawing
+    /// random numbers from Python or NumPy, incrementing a counter outside the function, and `print` of a traced array.
     ///
     /// ## Why is this bad?
     /// Python code runs while JAX traces: once for each combination of shapes and dtypes. The clock and the
@@ -122,7 +122,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// `depth += 1` with a matching `depth -= 1`: the value is meant for the trace in between.
+/// `depth += 1` with a matching `depth -= 1`: the value is meant for the code traced in between.
 fn is_undone(ctx: &FunctionContext, change: &ast::StmtAugAssign) -> bool {
     let opposite = match change.op {
         ast::Operator::Add => ast::Operator::Sub,

@@ -129,8 +129,8 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
     }
 }
 
-/// Whether it may be a `Ref`, which is written in place: kernels of Pallas pass them on to the functions that they
-/// call and define. What an operation returns is none.
+/// Whether the array may be a `Ref`, which is written in place: Pallas kernels pass `Ref`s to the functions that they
+/// call and define. The result of an operation is never a `Ref`.
 fn may_be_ref(ctx: &FunctionContext, array: &Expr) -> bool {
     let has_refs = ctx.imports.uses("jax.experimental.pallas")
         || ctx.imports.dotted_names().any(|name| REF_MAKERS.iter().any(|maker| name.starts_with(maker)))

@@ -12,13 +12,13 @@ use crate::names::Names;
 declare_rule! {
     /// ## What it does
     /// Reports `jax.jit(lambda …)`, `jax.jit(partial(…))` and `@jax.jit` on a function defined in the body of a loop,
-    /// if they do not depend on the iteration.
+    /// if the jitted function does not depend on the iteration.
     ///
     /// ## Why is this bad?
-    /// JAX finds a compiled function by the function object. A lambda, a `partial` or a function defined in the
-    /// loop is a new object in each iteration, so it is traced and compiled in each iteration.
+    /// JAX caches compiled functions by the function object. A lambda, a `partial` or a function defined in the loop is
+    /// a new object in each iteration, so JAX traces and compiles it in each iteration.
     ///
-    /// `jax.jit(f)` of a function defined outside the loop is found again, and is not reported.
+    /// `jax.jit(f)` of a function defined outside the loop is found in the cache, and is not reported.
     ///
     /// ## Example
     /// ```python
@@ -116,7 +116,7 @@ fn report(ctx: &FileContext, range: TextRange) {
     }
 }
 
-/// `jax.jit(lambda …)`, `jax.jit(partial(…))`: of a function that is made by the call.
+/// `jax.jit(lambda …)`, `jax.jit(partial(…))`: the argument creates a new function object.
 fn is_jit_of_new(ctx: &FileContext, call: &ast::ExprCall) -> bool {
     let is_jit = ctx.resolve(&call.func).is_some_and(|name| name == "jax.jit");
     is_jit

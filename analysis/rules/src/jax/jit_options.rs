@@ -33,7 +33,7 @@ pub(super) fn of_decorators<'a>(ctx: &FileContext<'a>, def: &'a ast::StmtFunctio
         .flatten()
 }
 
-/// `device=` excludes `backend=` and shardings. A variable may be None.
+/// `device=` cannot be combined with `backend=` or with shardings. A variable may be None.
 fn places<'a>(keywords: &'a [ast::Keyword]) -> Option<Fault<'a>> {
     let given = |name: &str| {
         let found =

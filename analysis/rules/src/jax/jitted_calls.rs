@@ -17,7 +17,7 @@ pub(super) struct Argument<'a> {
     /// The parameter, if the function is known.
     pub parameter: String,
     pub value: &'a Expr,
-    /// The parameter is one of `static_argnums`, `static_argnames`.
+    /// Whether the parameter is listed in `static_argnums` or `static_argnames`.
     pub is_static: bool,
     pub kind: Kind,
 }
@@ -98,7 +98,7 @@ fn transformed<'a>(
     Some((jitted, function.id.to_string()))
 }
 
-/// Whether it is a parameter of a jitted function, not static, as its caller passed it.
+/// Whether a value is a non-static parameter of a jitted function, as the caller passed it.
 pub(super) fn is_traced_parameter(
     ctx: &FileContext,
     program: &Program,
@@ -114,7 +114,7 @@ pub(super) fn is_traced_parameter(
     let Some(position) = positional.position(|it| it.parameter.name.range() == binding.range) else {
         return false;
     };
-    // A default that no call replaces stays a Python value.
+    // If a call omits the argument, the default stays a Python value.
     let has_default =
         def.parameters.iter_non_variadic_params().nth(position).is_none_or(|it| it.default.is_some());
     let jitted = of_def(ctx, def).filter(|_| !has_default);
@@ -123,7 +123,7 @@ pub(super) fn is_traced_parameter(
     })
 }
 
-/// The jitted function that a call calls, its name, and whether its first parameter is bound.
+/// The jitted function that is called, its name, and whether its first parameter is bound (`self`).
 pub(super) fn callee<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
@@ -257,7 +257,7 @@ fn add<'a>(
         .collect();
     let mut add = |parameter: &str, position: Option<usize>, value: &'a Expr| {
         let position = position.map(ParameterIndex::from);
-        // Without the signature, names and positions of the call cannot be told apart.
+        // If the signature is unknown, an argument passed by position may match a static name, and the reverse.
         let by_other =
             parameters.is_none() && !target.static_arguments.iter().all(|it| it.is_for(position, parameter));
         let is_static = target.static_arguments.iter().any(|argument| argument.is_for(position, parameter));

@@ -1,4 +1,4 @@
-//! What the text tells of the value of an argument: whether JAX can trace it, whether it is hashable.
+//! What the source shows about the value of an argument: whether JAX can trace it, and whether it is hashable.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
@@ -26,8 +26,8 @@ impl Kind {
 
 const DTYPES: [&str; 6] = ["float", "bfloat", "int", "uint", "complex", "bool_"];
 
-/// The kind of an argument, as far as the text tells; a container has the kind of an element that cannot be
-/// traced.
+/// The kind of an argument, as far as the source shows it. A container that holds an element that cannot be traced has
+/// the kind of that element.
 pub(super) fn of<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
@@ -269,7 +269,7 @@ fn of_instance(ctx: &FileContext, class: &ast::StmtClassDef) -> Option<Kind> {
     Some(Kind { noun: format!("an instance of `{}`", class.name), traceable, hashable })
 }
 
-/// What makes the methods of a class.
+/// How the methods of a class are generated.
 enum Maker {
     Plain,
     Dataclass { eq: bool, frozen: bool, unsafe_hash: bool },

@@ -26,7 +26,7 @@ impl<'a> Frame<'_, '_, 'a> {
         }
         let leaf = match self.value(&method.value, environment) {
             Value::Leaf(leaf) => leaf,
-            // Only arrays have the method.
+            // Only arrays have this method.
             Value::Unknown if method.attr.as_str() == "astype" => Leaf::default(),
             _ => return Value::Unknown,
         };
@@ -82,7 +82,7 @@ impl<'a> Frame<'_, '_, 'a> {
             Some(Expr::NoneLiteral(_)) | None => Ok(None),
             Some(dtype) => self.dtype(dtype).map(Some).ok_or(()),
         };
-        // The dtype that is given, or the default; unknown if it is given by an expression.
+        // The dtype that is passed, or the default dtype; unknown if an expression computes the dtype.
         let typed = |position: usize, default: Option<(DType, bool)>| match dtype_at(position) {
             Ok(Some(dtype)) => Some((dtype, false)),
             Ok(None) => default,

@@ -79,7 +79,8 @@ fn value_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     let concrete = concrete || may_be_concrete(ctx, expression);
     let certain = !concrete && !handles_tracers(ctx, expression.range());
     let severity = if certain { Severity::Error } else { Severity::Info };
-    // `vmap` traces only values that depend on a mapped argument, which is known in the mapped function only.
+    // `vmap` traces only values that depend on a mapped argument. Which arguments are mapped is known only in the
+    // mapped function itself.
     let most = match ctx.stage.mode {
         RootKind::JaxVmap if ctx.root().is_none() => Severity::Info,
         RootKind::JaxVmap | RootKind::Configured => Severity::Warning,
@@ -89,7 +90,7 @@ fn value_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     severity.min(most)
 }
 
-/// Whether it is computed from parameters annotated as arrays only, in a function that is called with unknown
+/// Whether a value is computed only from parameters annotated as arrays, in a function that is called with unknown
 /// arguments.
 fn may_be_concrete(ctx: &FunctionContext, expression: &Expr) -> bool {
     let all = |operands: &mut dyn Iterator<Item = &Expr>| {
@@ -113,7 +114,7 @@ fn may_be_concrete(ctx: &FunctionContext, expression: &Expr) -> bool {
     }
 }
 
-/// The value is certainly a tracer: every operation is traced, whatever its operands.
+/// Whether the value is certainly a tracer: every operation is traced, whatever its operands are.
 fn is_operation(expression: &Expr) -> bool {
     match expression {
         Expr::Compare(_) | Expr::BinOp(_) | Expr::Call(_) => true,
@@ -185,7 +186,7 @@ fn outlives(ctx: &FunctionContext, place: &Expr, content: bool) -> bool {
     let scope = ctx.flow.scope();
     let starts_trace = ctx.root().is_some();
     match place {
-        // A container of the module is shared with what runs after the trace, wherever it is written.
+        // Code that runs after the trace can see a container of the module, whichever function mutates it.
         Expr::Name(name) if content => {
             let of_module = !ctx.path.qualname.contains('.') && ctx.stage.mode == RootKind::JaxJit;
             !scope.is_local(&name.id) && (starts_trace || of_module)
@@ -220,7 +221,7 @@ fn outlives(ctx: &FunctionContext, place: &Expr, content: bool) -> bool {
     }
 }
 
-/// Modules of flax's nnx are traced with their state.
+/// Modules of flax's nnx are traced together with their state.
 fn handles_state(ctx: &FunctionContext) -> bool {
     ctx.imports.uses("flax") && (ctx.imports.uses("flax.nnx") || ctx.imports.get("nnx").is_some())
 }

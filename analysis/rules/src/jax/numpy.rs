@@ -12,7 +12,7 @@ use ag_index::facts::Alternative;
 
 declare_rule! {
     /// ## What it does
-    /// Reports NumPy functions called with a traced array, and arrays of NumPy that are indexed by one.
+    /// Reports NumPy functions called with a traced array, and NumPy arrays indexed by a traced array.
     ///
     /// ## Why is this bad?
     /// NumPy computes immediately and needs the values. A tracer has none, so tracing raises. (Some NumPy

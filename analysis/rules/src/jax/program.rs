@@ -65,13 +65,13 @@ pub(crate) struct Binding<'a> {
     pub bound: Bound<'a>,
     /// Where the name is written.
     pub range: TextRange,
-    /// Where the binding takes effect: `x = f(x)` reads the one before.
+    /// Where the binding takes effect: in `x = f(x)`, the right side reads the previous binding.
     from: TextSize,
-    /// It is a statement of the scope's own block: no `if`, no loop around it.
+    /// Whether it is a statement of the scope's own block, with no `if` or loop around it.
     certain: bool,
     /// The outermost loop around it.
     pub repeated: Option<TextRange>,
-    /// The scope whose code binds the name: another one after `global` and `nonlocal`.
+    /// The scope whose code binds the name. It differs from the name's own scope after `global` and `nonlocal`.
     pub by: ScopeId,
 }
 
@@ -149,7 +149,7 @@ impl<'a> Program<'a> {
         self.scopes[scope.0].range
     }
 
-    /// The scope that a name belongs to where it is read.
+    /// The scope that a name belongs to when code of `scope` reads it.
     pub(super) fn owner(&self, scope: ScopeId, name: &str) -> Option<ScopeId> {
         let mut current = Some(scope);
         while let Some(id) = current {
@@ -202,7 +202,7 @@ impl<'a> Program<'a> {
         found.filter(|binding| binding.by == owner).map(|binding| (binding, owner))
     }
 
-    /// The value of an expression: a name is followed to what it is bound to.
+    /// The value of an expression. A name is replaced by what it is bound to.
     pub(crate) fn value(&self, scope: ScopeId, expression: &'a Expr) -> (Bound<'a>, ScopeId) {
         let (mut value, mut scope) = (expression, scope);
         for _ in 0..4 {
@@ -222,7 +222,7 @@ struct Collector<'a> {
     scope: ScopeId,
     conditional: bool,
     repeated: Option<TextRange>,
-    /// The end of the assignment whose targets are bound.
+    /// The end of the assignment whose targets are being bound.
     from: Option<TextSize>,
 }
 

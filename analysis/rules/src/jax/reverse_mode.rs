@@ -9,20 +9,20 @@ use super::evaluate::{Evaluator, Function};
 use super::program::{Bound, ScopeId};
 use ag_index::callbacks::argument;
 
-/// How deep calls and names are followed.
+/// The maximum number of calls and names that are followed.
 const DEEPEST: usize = 20;
 
-/// How a value depends on the argument by which a function is differentiated.
+/// How a value depends on the argument with respect to which a function is differentiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Dependence {
-    /// Not, or not certainly.
+    /// It does not depend on the argument, or not certainly.
     None,
     Smooth,
     /// Through a `while_loop`.
     Loop,
 }
 
-/// Whether the result of a function certainly is that of a `lax.while_loop` that depends on the first parameter:
+/// Whether a function certainly returns the result of a `lax.while_loop` that depends on the first parameter:
 ///
 /// ```python
 /// def halve(x):
@@ -33,7 +33,7 @@ pub(super) fn returns_while<'a>(evaluator: &Evaluator<'_, 'a>, function: Functio
         == Dependence::Loop
 }
 
-/// The parameters of the functions that are followed.
+/// How the parameters of the functions that are followed depend on the argument.
 type Parameters<'a> = FxHashMap<(ScopeId, &'a str), Dependence>;
 
 struct Flow<'e, 'c, 'a> {
@@ -41,7 +41,7 @@ struct Flow<'e, 'c, 'a> {
 }
 
 impl<'a> Flow<'_, '_, 'a> {
-    /// `known` has the parameters of the functions around it, too.
+    /// `known` also contains the parameters of the enclosing functions.
     fn result(
         &self,
         function: Function<'a>,

@@ -13,13 +13,13 @@ use ag_syntax::expressions;
 
 declare_rule! {
     /// ## What it does
-    /// Reports Python numbers, flags and strings from outside a jitted function that are assigned again between two
-    /// calls of it, and objects passed as static arguments whose attributes are assigned between two calls.
+    /// Reports Python numbers, flags and strings from outside a jitted function that are reassigned between two calls
+    /// of the function, and objects passed as static arguments whose attributes are assigned between two calls.
     ///
     /// ## Why is this bad?
     /// The value at the time of tracing is a constant of the compiled function. Assigning it later has no effect,
-    /// because JAX traces again only for other shapes, dtypes and static arguments. A static argument is found in
-    /// the cache by its hash and identity, so an object that was changed is taken for the old one.
+    /// because JAX traces again only for other shapes, dtypes and static arguments. The cache identifies a static
+    /// argument by its hash and equality, so JAX does not notice that the object was changed.
     ///
     /// ## Example
     /// ```python
@@ -160,7 +160,7 @@ fn captured<'a>(
         let changed = bindings.iter().skip(1).find(|binding| {
             let at = binding.range.start();
             if binding.by != owner {
-                // `global rate` in another function than the jitted one
+                // `global rate` in a function other than the jitted one
                 return binding.by != inside && !range.contains_range(binding.range);
             }
             let between = called < at && later.iter().any(|call| *call > at);

@@ -111,7 +111,7 @@ pub(super) const SHAPED_METHODS: &[(&str, &[(usize, &str)])] = &[
     ("var", &[(0, "axis")]),
 ];
 
-/// The functions whose result length depends on the values, and the argument that makes it static.
+/// The functions whose result length depends on values, and the argument that makes the length static.
 pub(super) const COUNTING: &[(&str, &str, usize)] = &[
     ("jax.numpy.argwhere", "size", usize::MAX),
     ("jax.numpy.bincount", "length", 3),
@@ -134,7 +134,7 @@ pub(super) const COUNTING: &[(&str, &str, usize)] = &[
     ("jax.ops.segment_sum", "num_segments", 2),
 ];
 
-/// The functions that need the values of their first argument, unless a keyword has another value than the default.
+/// The functions that need the values of their first argument, unless the named keyword changes the default behavior.
 pub(super) const CHECKING: &[(&str, &str)] = &[
     ("jax.numpy.choose", "mode"),
     ("jax.numpy.ravel_multi_index", "mode"),

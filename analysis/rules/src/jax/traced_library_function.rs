@@ -11,8 +11,8 @@ use super::static_parameters::COUNTING;
 declare_rule! {
     /// ## What it does
     /// Reports functions of JAX whose result length depends on the values (`jnp.nonzero`, `jnp.unique`, `jnp.where` of
-    /// one argument, `jax.ops.segment_sum` without `num_segments`) that are passed to `jax.jit`, `jax.vmap`,
-    /// `jax.lax.map` or `jnp.apply_along_axis` as they are.
+    /// one argument, `jax.ops.segment_sum` without `num_segments`) that are passed directly to `jax.jit`, `jax.vmap`,
+    /// `jax.lax.map` or `jnp.apply_along_axis`.
     ///
     /// ## Why is this bad?
     /// The transformation calls them with tracers, which have no values, so the length is unknown and JAX raises.

@@ -18,14 +18,14 @@ declare_rule! {
     /// Reports calls of transformations with arguments that they reject:
     ///
     /// - the result of a function instead of the function: `jax.jit(f(x))`, and generator functions
-    /// - `static_argnames` and `static_argnums` that name no parameter, or one that is donated
-    /// - `in_axes` and `out_axes` of `jax.vmap` and `jax.pmap` that do not fit the function, its arguments or its result,
-    ///   and arrays of different lengths
+    /// - `static_argnames` and `static_argnums` that name no parameter, or a donated parameter
+    /// - `in_axes` and `out_axes` of `jax.vmap` and `jax.pmap` that do not fit the function, its arguments or its
+    ///   result, and arrays of different lengths
     /// - collective operations such as `lax.pmean` over an axis that no transformation of the file names
     /// - tangents of `jax.jvp` that do not fit the primals
     ///
     /// ## Why is this bad?
-    /// The call raises, or the call of the function that it returns.
+    /// JAX raises at this call, or when the returned function is called.
     ///
     /// ## Example
     /// ```python
@@ -61,7 +61,7 @@ declare_rule! {
     }
 }
 
-/// What a transformation rejects.
+/// An argument that a transformation rejects, with the message and the help.
 pub(super) struct Fault<'a> {
     pub message: String,
     pub help: &'static str,
@@ -188,7 +188,7 @@ fn jvp<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Opti
     })
 }
 
-/// Functions that reject an argument as it is written.
+/// Other functions of JAX that reject an argument, judging from its source text.
 fn other_call<'a>(ctx: &FileContext<'a>, call: &'a ast::ExprCall) -> Option<Fault<'a>> {
     const CALLS: [&str; 3] = ["device_put", "named_scope", "ShapeDtypeStruct"];
     let last = match &*call.func {

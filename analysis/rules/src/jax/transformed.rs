@@ -1,4 +1,4 @@
-//! The calls of JAX's transformations, and the calls of what they return: `jax.vmap(f, in_axes=0)(x)`.
+//! The calls of JAX's transformations, and the calls of the functions that they return: `jax.vmap(f, in_axes=0)(x)`.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
@@ -25,9 +25,9 @@ const TRANSFORMATIONS: [&str; 16] = [
     "linear_transpose",
 ];
 
-/// `jax.vmap(f, in_axes=0)`, and the arguments that its result is called with.
+/// A transformation such as `jax.vmap(f, in_axes=0)`, and the call of its result.
 pub(super) struct Transformed<'a> {
-    /// Without `jax.`
+    /// The name of the transformation without `jax.`
     pub name: String,
     pub made: &'a ast::ExprCall,
     pub scope: ScopeId,
@@ -44,7 +44,7 @@ impl<'a> Transformed<'a> {
         self.made.arguments.find_keyword(name).map(|keyword| &keyword.value)
     }
 
-    /// Whether a keyword is given, and not as `False` or `None`.
+    /// Whether a keyword is passed with a value other than `False` and `None`.
     pub(super) fn sets(&self, name: &str) -> bool {
         self.keyword(name).is_some_and(|value| !is_false(value))
             || self.made.arguments.keywords.iter().any(|keyword| keyword.arg.is_none())
@@ -100,7 +100,7 @@ fn innermost<'a>(
     Some((name, made, scope))
 }
 
-/// The name of a transformation that is called, without `jax.`.
+/// The name of the called transformation, without `jax.`.
 fn name(ctx: &FileContext, call: &ast::ExprCall) -> Option<String> {
     let name = ctx.resolve(&call.func)?;
     let name = name.strip_prefix("jax.")?;

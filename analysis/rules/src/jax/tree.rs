@@ -1,4 +1,4 @@
-//! Trees of different structure, and dataclasses that are registered with other fields than they have.
+//! Trees of different structure, and dataclasses that are registered with the wrong fields.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
@@ -15,7 +15,7 @@ declare_rule! {
     /// `jax.tree_util.register_dataclass` whose fields are not those of the class.
     ///
     /// ## Why is this bad?
-    /// `jax.tree.map` pairs the leaves of its trees, and raises if there is no leaf for another one.
+    /// `jax.tree.map` pairs the leaves of its trees, and raises if a leaf has no counterpart in another tree.
     ///
     /// ## Example
     /// ```python

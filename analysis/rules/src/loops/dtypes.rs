@@ -26,7 +26,7 @@ pub(super) enum Value {
         /// The carried name it was computed from, if that was a Python number before the loop.
         number: Option<QName>,
     },
-    /// A Python number, with the dtype that it gets unless the other operand is a Tensor.
+    /// A Python number, with the dtype that it gets if the other operand is not a Tensor.
     Number(DType),
     Unknown,
 }

@@ -1,4 +1,4 @@
-//! AG217: a TensorArray from outside of the graph that a staged statement carries.
+//! AG217: a staged statement carries a TensorArray from outside the graph.
 
 use ruff_text_size::TextRange;
 
@@ -14,11 +14,12 @@ use ag_staging::construct::ConstructKind;
 
 declare_rule! {
     /// ## What it does
-    /// Finds staged loops and `if` statements that assign a name to which a TensorArray from outside of the graph is bound:
-    /// an argument of the `tf.function`, or an object of the module.
+    /// Finds staged loops and `if` statements that assign to a name that holds a TensorArray from outside the graph: an
+    /// argument of the `tf.function`, or an object of the module.
     ///
     /// ## Why is this bad?
-    /// A TensorArray made in eager code is a Python list. A staged statement can only carry one that belongs to the graph.
+    /// A TensorArray that is created in eager code is a Python list. A staged statement can carry only a TensorArray
+    /// that belongs to the graph.
     ///
     /// ## Example
     /// ```python
@@ -102,12 +103,12 @@ fn check(ctx: &FunctionContext) {
 
 #[derive(PartialEq, Eq)]
 enum Origin {
-    /// Other callers than the known ones may pass one of the graph.
+    /// Callers that are not known may pass a TensorArray that belongs to the graph.
     Argument,
     Module,
 }
 
-/// The code outside of the graph that makes the TensorArray of a definition.
+/// The code outside the graph that creates the TensorArray bound by a definition.
 fn origin(ctx: &FunctionContext, definition: &Def) -> Option<Origin> {
     let is_array = |fact: &Fact| fact.tensor_kind() == Some(TensorKind::TensorArray);
     match definition.kind {

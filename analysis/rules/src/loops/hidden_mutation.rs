@@ -12,8 +12,8 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports calls in a staged loop of a function that updates a `nonlocal` or `global` name, or an attribute
-    /// of its object, by `+=`.
+    /// Reports calls, in a staged loop, of functions that update a `nonlocal` or `global` name, or an attribute of
+    /// their object, by `+=`.
     ///
     /// ## Why is this bad?
     /// A staged loop carries the variables that its own body assigns. It ignores assignments in the functions
@@ -113,7 +113,7 @@ fn updates_of_nested(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName
     Some(updates(nested.found?, None))
 }
 
-/// The names that another function of the project updates, as names of the caller.
+/// The names that another function of the project updates, expressed as names of the caller.
 fn updates_of_callee(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName>> {
     let callee = ctx.callee(call)?.def();
     let receiver = call.func.as_attribute_expr().and_then(|attribute| QName::from_expr(&attribute.value));

@@ -14,8 +14,8 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a lambda, defined before a staged loop, that reads a name that the loop assigns and that is read
-    /// nowhere else.
+    /// Reports a lambda that is defined before a staged loop and reads a name that the loop assigns, if nothing else
+    /// reads the name.
     ///
     /// ## Why is this bad?
     /// A staged loop carries the names that are live after an iteration. AutoGraph's liveness analysis treats a

@@ -53,7 +53,7 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Safe: the fix declares how the shape already changes.
+    /// Safe: the fix only declares how the shape changes, which it does already.
     ///
     /// ## What TensorFlow reports
     /// ```text

@@ -41,7 +41,7 @@ const METHODS: [&str; 13] = [
     "reverse",
 ];
 
-/// The mutations in the body of a staged loop of lists, dicts and sets that the function bound before the loop.
+/// The mutations, in the body of a staged loop, of lists, dicts and sets that the function bound before the loop.
 pub(super) fn mutations<'a>(staged: &StagedLoop<'_, 'a>) -> Vec<Mutation<'a>> {
     let mut visitor = Mutations { found: Vec::new() };
     visitor.visit_body(staged.body());

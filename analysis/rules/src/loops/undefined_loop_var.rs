@@ -16,8 +16,9 @@ use ag_syntax::edits;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a name first assigned inside a staged loop that the loop reads earlier, or that is used after
-    /// the loop and is neither a Tensor nor a number, or is bound in one branch of a staged `if` only.
+    /// Reports a name that is first assigned inside a staged loop, if the loop reads the name before that assignment.
+    /// Also reports the name if it is used after the loop, and either is not a Tensor or number or is bound in only one
+    /// branch of a staged `if`.
     ///
     /// ## Why is this bad?
     /// A staged loop carries its variables from one iteration to the next, so each must be defined before the
@@ -112,7 +113,7 @@ fn read_first(staged: &StagedLoop, variable: &BlockVariable) -> bool {
     true
 }
 
-/// The zero of what is added in `total += i`.
+/// The zero of the type that `total += i` adds.
 fn zero(staged: &StagedLoop, variable: &BlockVariable) -> Option<&'static str> {
     let definitions = staged.after(&variable.name);
     let [definition] = definitions.as_slice() else { return None };

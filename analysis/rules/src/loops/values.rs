@@ -1,5 +1,4 @@
-//! Values that a graph cannot carry through a loop, and values without a zero that TensorFlow could initialize
-//! them with.
+//! Values that a graph cannot carry through a loop, and values for which TensorFlow has no zero as an initial value.
 
 use crate::FunctionContext;
 use ag_flow::{Def, DefKind};
@@ -10,8 +9,8 @@ pub(super) fn uncarriable(ctx: &FunctionContext, definition: &Def) -> Option<Str
     described(ctx, definition, |alternative| unsupported(ctx, alternative))
 }
 
-/// The description of a value that TensorFlow cannot initialize with a zero: values that cannot be carried, and
-/// a few that can.
+/// The description of a value that TensorFlow cannot initialize with a zero: every value that a loop cannot carry, and
+/// a few that it can carry.
 pub(super) fn without_zero(ctx: &FunctionContext, definition: &Def) -> Option<String> {
     described(ctx, definition, |alternative| match alternative {
         Alternative::Str(_) => Some("a string".to_owned()),
@@ -21,7 +20,7 @@ pub(super) fn without_zero(ctx: &FunctionContext, definition: &Def) -> Option<St
     })
 }
 
-/// The common description of all alternatives of a value that is certain.
+/// The description that all alternatives of a value have in common, if the value is certain.
 fn described(
     ctx: &FunctionContext,
     definition: &Def,

@@ -17,11 +17,11 @@ declare_rule! {
     /// Reports in staged code:
     ///
     /// - Tensors passed to functions of NumPy or `math`
-    /// - the methods `.numpy()`, `.item()` and `.tolist()`, and those that only arrays, strings or torch's Tensors
+    /// - the methods `.numpy()`, `.item()` and `.tolist()`, and methods that only arrays, strings or Tensors of torch
     ///   have: `.astype(…)`, `.reshape(…)`, `.decode()`
-    /// - a Tensor in an f-string with a format or after `%`, and as an argument of `round` and `hash`
-    /// - where AutoGraph does not convert, a Tensor as an argument of `float`, `int`, `len` and `range`, and as the index
-    ///   of a Python list
+    /// - Tensors in an f-string with a format specification, after `%`, and as arguments of `round` and `hash`
+    /// - in code that AutoGraph does not convert: Tensors as arguments of `float`, `int`, `len` and `range`, and as
+    ///   indices of Python lists
     ///
     /// ## Why is this bad?
     /// While the graph is built, a Tensor is symbolic and has no value yet. NumPy and `math` compute
@@ -92,7 +92,7 @@ fn check(ctx: &FunctionContext) {
                 builtin(ctx, call);
             }
             Expr::Attribute(attribute) if !numpy_methods => array_attribute(ctx, attribute),
-            // In converted code `dynamic-key` reports it.
+            // In converted code, `dynamic-key` reports this.
             Expr::Subscript(item) if !ctx.converts() => list_index(ctx, item),
             Expr::FString(text) => formatted(ctx, text),
             Expr::BinOp(operation) if operation.op == Operator::Mod => percent_formatted(ctx, operation),
@@ -131,7 +131,7 @@ fn library(ctx: &FunctionContext, call: &ExprCall) {
     .emit();
 }
 
-/// The parameter of a function that a Dataset calls: a Tensor, or a structure of Tensors, which NumPy converts as well.
+/// A parameter of a function that a Dataset calls: a Tensor, or a structure of Tensors. NumPy converts both.
 fn is_element(ctx: &FunctionContext, argument: &Expr) -> bool {
     ctx.root() == Some(RootKind::DatasetCallback)
         && argument.is_name_expr()
@@ -153,7 +153,8 @@ fn asks_for_type(ctx: &FunctionContext, value: &Expr) -> bool {
     })
 }
 
-/// A Tensor; with the evidence of a use that only arrays have, a parameter that is assumed to be one, too.
+/// Whether a value is a Tensor or a parameter that is assumed to be one. The assumption is made only for uses that only
+/// arrays support.
 fn is_array(ctx: &FunctionContext, value: &Expr) -> bool {
     let fact = ctx.fact(value);
     let is_one = matches!(

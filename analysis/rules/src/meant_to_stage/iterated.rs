@@ -19,7 +19,7 @@ pub(super) fn is_tensor(ctx: &FunctionContext, expression: &Expr) -> bool {
         && is_single_tensor(ctx, expression, &mut 0)
 }
 
-/// Whether a Tensor is certainly one Tensor: the result of a model, a layer or a gradient may also be a list of
+/// Whether a value is certainly a single Tensor. The result of a model, a layer or a gradient may also be a list of
 /// Tensors.
 fn is_single_tensor(ctx: &FunctionContext, expression: &Expr, steps: &mut u32) -> bool {
     *steps += 1;

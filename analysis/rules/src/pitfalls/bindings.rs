@@ -1,4 +1,4 @@
-//! What a function body or module binds its names to, nested functions excluded.
+//! What a function body or module binds its names to; nested functions are excluded.
 
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -12,7 +12,7 @@ pub(super) struct Bindings<'a> {
     pub(super) values: FxHashMap<&'a str, Vec<&'a Expr>>,
     /// `name += value`
     pub(super) updates: Vec<(&'a str, &'a Expr)>,
-    /// The loops, whose targets are in none of the other fields.
+    /// The loops. Their targets are in none of the other fields.
     pub(super) loops: Vec<&'a ast::StmtFor>,
     /// Names with a binding whose value is unknown.
     pub(super) others: FxHashSet<&'a str>,
@@ -26,7 +26,7 @@ impl<'a> Bindings<'a> {
         bindings
     }
 
-    /// The value of each name in `target` is unknown.
+    /// Marks the value of each name in `target` as unknown.
     pub(super) fn forget(&mut self, target: &'a Expr) {
         self.others.extend(Names::of_expression(target).bound);
     }

@@ -1,4 +1,4 @@
-//! Lists and dictionaries that a `tf.function` gets as arguments and changes.
+//! Lists and dictionaries that a `tf.function` receives as arguments and changes.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -14,8 +14,8 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Finds `append`, `update`, `pop`, item assignment and other changes of a list or dictionary that is an argument of
-    /// a `tf.function`.
+    /// Finds `append`, `update`, `pop`, item assignments and other changes of a list or dictionary that is an argument
+    /// of a `tf.function`.
     ///
     /// ## Why is this bad?
     /// The change would happen once, while the function is traced. TensorFlow compares the arguments before and after,
@@ -62,7 +62,7 @@ fn check(ctx: &FunctionContext) {
     let mut changes = Changes { ctx, found: Vec::new() };
     changes.visit_body(&ctx.def().body);
     for (name, range) in changes.found {
-        // A change in a branch that Python decides need not happen.
+        // A change in a branch that Python decides may not happen.
         let is_certain = ctx.enclosing(range).next().is_none();
         let message = format!("`{}` is an argument: the `tf.function` may not change it", name.id);
         let mut report = ctx.report(&CHANGED_ARGUMENT, range, message).help("change a copy, and return it");
@@ -99,7 +99,8 @@ impl<'a> Changes<'_, 'a> {
             && fact.alternatives.iter().all(|alternative| {
                 matches!(alternative, Alternative::Container { class, .. } if matches!(class.as_str(), "list" | "dict"))
             });
-        // Nothing is known of the parameter, but only lists have the method; or only dictionaries have a text as key.
+        // The type of the parameter is unknown, but only lists have the method, or only dictionaries have a string as a
+        // key.
         let is_assumed = of_dictionaries
             && ctx
                 .parameter(&name.id)

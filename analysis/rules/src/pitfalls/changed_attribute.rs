@@ -14,10 +14,10 @@ use crate::declared::Declared;
 
 declare_rule! {
     /// ## What it does
-    /// Finds attributes and globals that a `tf.function` of the file reads, and that are assigned
+    /// Finds attributes and globals that a `tf.function` of the file reads and that are assigned
     ///
-    /// - between two calls of it with the same arguments, in one block or in a loop
-    /// - by `+=` and the like, in another method of the class
+    /// - between two calls of the function with the same arguments, in one block or in a loop
+    /// - by `+=` and similar operators, in another method of the class
     ///
     /// ## Why is this bad?
     /// The first call traces the function, with the value as a constant of the graph. The second call reuses that graph
@@ -84,7 +84,7 @@ fn check(ctx: &FileContext) {
     blocks.visit_body(ctx.parsed.suite());
 }
 
-/// The number of statements up to which the body of a loop is repeated.
+/// A loop body is repeated only as long as there are fewer statements than this.
 const MAX_STEPS: usize = 1000;
 
 struct Blocks<'c, 'a> {
@@ -114,7 +114,7 @@ impl<'a> StatementVisitor<'a> for Blocks<'_, 'a> {
 }
 
 impl<'a> Blocks<'_, 'a> {
-    /// The body of a function, or the module.
+    /// Checks the body of a function, or of the module.
     fn block(&mut self, body: &'a [Stmt], is_module: bool) {
         let mut steps = Vec::new();
         flatten(body, &mut steps);
@@ -131,7 +131,7 @@ impl<'a> Blocks<'_, 'a> {
                 };
                 let before = steps.iter().take(position).rev();
                 let Some(traced) = before.clone().find_map(|step| read.call(step)) else { continue };
-                // Whatever is bound or assigned anew is traced anew.
+                // A function or object that is bound again is traced again.
                 let rebound =
                     before.take_while(|step| read.call(step).is_none()).any(|step| read.rebinds(step));
                 let mut after = steps.iter().skip(position + 1).take_while(|step| !read.rebinds(step));
@@ -144,7 +144,7 @@ impl<'a> Blocks<'_, 'a> {
         }
     }
 
-    /// The value that a function reads and an assignment sets.
+    /// The value that a function reads and an assignment changes.
     fn read(
         &self,
         function: &Declared<'a>,
@@ -186,13 +186,13 @@ impl<'a> Blocks<'_, 'a> {
         }
     }
 
-    /// A method that updates an attribute which a `tf.function` of the class reads.
+    /// Checks a method that updates an attribute which a `tf.function` of the class reads.
     fn method(&mut self, def: &'a ast::StmtFunctionDef) {
         let Some(class) = self.class else { return };
         if matches!(def.name.as_str(), "__init__" | "build" | "__setstate__") || !is_method_of(class, def) {
             return;
         }
-        // What a `tf.function` calls runs while it is traced.
+        // A method that a `tf.function` calls runs while the function is traced.
         if self.is_reached(class, def) {
             return;
         }
@@ -218,7 +218,7 @@ impl<'a> Blocks<'_, 'a> {
         }
     }
 
-    /// Whether a `tf.function` of the class calls a method, through other methods too.
+    /// Whether a `tf.function` of the class calls a method, directly or through other methods.
     fn is_reached(&self, class: &'a ast::StmtClassDef, def: &ast::StmtFunctionDef) -> bool {
         let methods = class.body.iter().filter_map(Stmt::as_function_def_stmt);
         let is_staged =
@@ -271,7 +271,7 @@ impl<'a> Blocks<'_, 'a> {
 
 const HELP: &str = "make it a `tf.Variable`, or pass the value as an argument";
 
-/// Where a function first reads what an assignment sets.
+/// Where a function first reads the target of an assignment.
 fn first_read(def: &ast::StmtFunctionDef, target: &Expr) -> Option<TextRange> {
     struct Reads<'t> {
         target: &'t Expr,
@@ -299,7 +299,7 @@ fn first_read(def: &ast::StmtFunctionDef, target: &Expr) -> Option<TextRange> {
 
 /// How a block refers to the function that reads a value.
 struct Read<'a> {
-    /// The object of a method.
+    /// The object on which the method is called.
     object: Option<&'a str>,
     name: &'a str,
     /// The object whose attribute is read.
@@ -318,8 +318,8 @@ impl<'a> Read<'a> {
     }
 }
 
-/// The simple statements of a block in an order in which they run; those of a loop twice. Alternative branches are left
-/// out, since only one of them runs.
+/// The simple statements of a block in an order in which they may run; those of a loop twice. Alternative branches are
+/// left out, since only one of them runs.
 fn flatten<'a>(body: &'a [Stmt], steps: &mut Vec<&'a Stmt>) {
     for statement in body {
         match statement {
@@ -327,7 +327,7 @@ fn flatten<'a>(body: &'a [Stmt], steps: &mut Vec<&'a Stmt>) {
                 let start = steps.len();
                 flatten(body, steps);
                 let again = steps.get(start..).unwrap_or_default().to_vec();
-                // Nested loops would double it each time.
+                // Each level of nested loops would double the number of statements.
                 if steps.len() < MAX_STEPS {
                     steps.extend(again);
                 }
@@ -353,7 +353,7 @@ fn assignment(statement: &Stmt) -> Option<(&Expr, &Expr)> {
     }
 }
 
-/// The class in `object = Class(…)`; empty for another value.
+/// The class in `object = Class(…)`; empty for any other value.
 fn created<'a>(statement: &'a Stmt, object: &str) -> Option<&'a str> {
     let (target, value) = assignment(statement)?;
     let is_object = target.as_name_expr().is_some_and(|name| name.id == object);
@@ -368,7 +368,7 @@ fn creates_variable(ctx: &FileContext, value: &Expr) -> bool {
         .is_some_and(|name| name == "tensorflow.Variable")
 }
 
-/// Whether a second call reuses the graph of the first: the arguments are the same text.
+/// Whether the second call reuses the graph of the first one: both have the same arguments in the source.
 fn same_arguments(first: &ast::ExprCall, second: &ast::ExprCall) -> bool {
     arguments(first) == arguments(second)
 }
@@ -446,7 +446,7 @@ fn uses(def: &ast::StmtFunctionDef, object: &str, attribute: &str) -> bool {
                     self.sets = true
                 };
             }
-            // A method of the attribute acts on an object, which the graph may share.
+            // A method of the attribute acts on an object that the graph may share.
             if let Expr::Call(call) = expression
                 && let Expr::Attribute(method) = call.func.as_ref()
                 && let Expr::Attribute(found) = method.value.as_ref()
@@ -522,7 +522,7 @@ fn is_method_of(class: &ast::StmtClassDef, def: &ast::StmtFunctionDef) -> bool {
     class.body.iter().any(|statement| statement.range() == def.range())
 }
 
-/// Whether the methods of a class set an attribute to numbers and parameters only, `__init__` among them.
+/// Whether `__init__` and the other methods of a class set an attribute to numbers and parameters only.
 fn starts_as_number(class: &ast::StmtClassDef, attribute: &str) -> bool {
     struct Values<'n> {
         attribute: &'n str,

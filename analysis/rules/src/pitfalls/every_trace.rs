@@ -1,8 +1,8 @@
 //! The calls that every trace of a function evaluates.
 //!
-//! All branches of a staged `if`, conditional expression or loop are traced. Code under a Python condition is
-//! not certain to be traced, nor is code after a statement that may leave the function; if the condition is on local
-//! values, each trace with the same arguments evaluates it again.
+//! All branches of a staged `if`, conditional expression or loop are traced. Code under a Python condition, or after a
+//! statement that may leave the function, is not certain to be traced. If the condition depends only on local values,
+//! each trace with the same arguments evaluates the code again.
 
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -30,7 +30,7 @@ pub(super) fn calls<'a>(ctx: &FunctionContext<'a>, visit: &mut dyn FnMut(&'a ast
     });
 }
 
-/// Visits the calls that are not evaluated in the first trace only. Code under a condition on the state of objects
+/// Visits the calls that a later trace evaluates again. Code under a condition on the state of objects
 /// (`if self.weight is None:`) is not visited.
 pub(super) fn repeated_calls<'a>(
     ctx: &FunctionContext<'a>,
@@ -51,7 +51,7 @@ impl<'a> Trace<'_, 'a> {
         body.iter().all(|statement| self.statement(statement))
     }
 
-    /// A block that is not certainly evaluated.
+    /// A block that may not be evaluated.
     fn repeated(&mut self, body: &'a [Stmt]) {
         let outer = std::mem::replace(&mut self.reached, Reached::Repeatedly);
         self.block(body);
@@ -123,7 +123,8 @@ impl<'a> Trace<'_, 'a> {
         staged || self.after(statement, local)
     }
 
-    /// Whether the statements after one that may leave the function are evaluated. They are no longer certain to be.
+    /// Whether to visit the statements after one that may leave the function. They are no longer certain to be
+    /// evaluated.
     fn after(&mut self, statement: &Stmt, local: bool) -> bool {
         if !may_leave(statement) {
             return true;

@@ -16,7 +16,8 @@ declare_rule! {
     /// iteration.
     ///
     /// ## Why is this bad?
-    /// Each `tf.function` has its own cache of graphs. Created in each iteration, it is traced in each iteration.
+    /// Each `tf.function` has its own cache of graphs. If it is created in each iteration, it is traced in each
+    /// iteration.
     ///
     /// Functions that use the loop's variables, or are stored in a container, are not reported.
     ///

@@ -23,10 +23,10 @@ const MAX_DEPTH: usize = 32;
 enum Value<'a> {
     /// A node of the graph.
     Tensor(usize),
-    /// A new layer of Keras.
+    /// A Keras layer that the code creates.
     Layer(usize),
     Several(Vec<Value<'a>>),
-    /// An array of NumPy.
+    /// A NumPy array.
     Array,
     /// A number, bool or string.
     Literal(&'a str),
@@ -35,7 +35,7 @@ enum Value<'a> {
 
 struct Node {
     parents: Vec<usize>,
-    /// For an Input: what the user wrote.
+    /// For an Input: its source text.
     input: Option<String>,
     rank: Option<usize>,
     layer: Option<usize>,
@@ -44,7 +44,7 @@ struct Node {
 struct Layer<'a> {
     class: String,
     call: &'a ast::ExprCall,
-    /// Whether something may have called it.
+    /// Whether the layer may have been called.
     used: bool,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct Graph<'c, 'a> {
 }
 
 impl<'c, 'a> Graph<'c, 'a> {
-    /// The faults of the models that a scope builds.
+    /// The errors in the models that a scope builds.
     pub(super) fn of_scope(
         ctx: &'c FileContext<'a>,
         classes: &'c FxHashSet<&'a str>,
@@ -126,12 +126,12 @@ impl<'c, 'a> Graph<'c, 'a> {
         }
     }
 
-    /// Something unknown uses the value of a name.
+    /// Records that unknown code uses the value of a name.
     fn escapes(&mut self, name: &str) {
         if let Some(Value::Layer(layer)) = self.names.get(name) {
             self.layers[*layer].used = true;
         }
-        // A list may get new elements.
+        // Elements may be added to a list.
         if matches!(self.names.get(name), Some(Value::Several(_))) {
             self.names.remove(name);
         }
@@ -301,7 +301,7 @@ impl<'c, 'a> Graph<'c, 'a> {
             }
             return Value::Unknown;
         }
-        // A layer of the user may have several results.
+        // A layer that the user defines may have several results.
         if class.is_empty() {
             return Value::Unknown;
         }
@@ -387,7 +387,7 @@ impl<'c, 'a> Graph<'c, 'a> {
         Value::Unknown
     }
 
-    /// Whether the outputs depend on the inputs only, and the layers between them have different names.
+    /// Checks that the outputs depend on the inputs only, and that the layers between them have different names.
     fn connected(&mut self, call: &'a ast::ExprCall, inputs: &FxHashSet<usize>, outputs: &Value<'a>) {
         let mut pending: Vec<usize> = tensors(outputs).collect();
         let mut seen = FxHashSet::default();
@@ -451,7 +451,7 @@ fn is_known(value: &Value) -> bool {
     }
 }
 
-/// The functions of NumPy that make an array.
+/// The functions of NumPy that create an array.
 fn is_array(name: &str) -> bool {
     name.starts_with("numpy.random.")
         || name.strip_prefix("numpy.").is_some_and(|function| {

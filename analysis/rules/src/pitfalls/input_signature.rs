@@ -11,8 +11,8 @@ use crate::declared;
 
 declare_rule! {
     /// ## What it does
-    /// Finds an `input_signature` that is no list or tuple of `tf.TensorSpec`, has more entries than the function has
-    /// parameters, and calls with more arguments than entries.
+    /// Finds an `input_signature` that is not a list or tuple of `tf.TensorSpec`, or has more entries than the function
+    /// has parameters. Also finds calls with more arguments than entries.
     ///
     /// ## Why is this bad?
     /// TensorFlow raises when the function is defined or called.
@@ -105,7 +105,7 @@ fn is_dtype(ctx: &FileContext, expression: &Expr) -> bool {
     name.is_some_and(|name| name.strip_prefix("tensorflow.").is_some_and(|dtype| DTYPES.contains(&dtype)))
 }
 
-/// How often the file binds each name.
+/// The number of times that the file binds each name.
 struct Bound<'a> {
     counts: FxHashMap<&'a str, usize>,
 }
@@ -138,7 +138,7 @@ struct Calls<'c, 'a> {
 
 impl SourceOrderVisitor<'_> for Calls<'_, '_> {
     fn visit_stmt(&mut self, statement: &Stmt) {
-        // Code that expects an exception.
+        // The code in a `try` expects an exception.
         if !statement.is_try_stmt() {
             source_order::walk_stmt(self, statement);
         }

@@ -1,4 +1,4 @@
-//! Functional Keras models whose tensors do not form a graph from their inputs to their outputs.
+//! Functional Keras models whose tensors do not form a graph from the inputs of the model to its outputs.
 
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{self as ast, Stmt};
@@ -14,11 +14,11 @@ declare_rule! {
     /// Finds code that builds a functional model which Keras rejects:
     ///
     /// - the outputs depend on a `keras.Input` that is not among the inputs of the model
-    /// - an input or output is a layer or an array instead of a symbolic tensor, or there is none
+    /// - an input or output is a layer or an array instead of a symbolic tensor, or the model has no inputs or outputs
     /// - two layers have the same name
-    /// - a layer gets a tensor with a rank that it does not support, several tensors instead of one, or a number as a
-    ///   positional argument (a warning: Keras 2 accepts it)
-    /// - the output of a layer is read that was never called
+    /// - a layer receives a tensor with a rank that it does not support, several tensors instead of one, or a number as
+    ///   a positional argument (a warning: Keras 2 accepts it)
+    /// - code reads the output of a layer that was never called
     ///
     /// ## Why is this bad?
     /// Keras raises while the model is built.

@@ -19,18 +19,20 @@ declare_rule! {
     /// - `__init__` does not call `super().__init__()`
     /// - a model assigns `self.layers`, or has a `forward` and no `call`
     ///
-    /// What Keras 3 rejects and Keras 2 accepts is a warning, or info in files that use `tf.keras`, whose version is
-    /// unknown:
+    /// Code that Keras 3 rejects and Keras 2 accepts is a warning, or info in files that use `tf.keras`, where the
+    /// version of Keras is unknown:
     ///
     /// - `call` creates a layer and keeps it in `self`, or adds a weight
     /// - calls of `add_weight` and `add_metric` with arguments of Keras 2
     /// - several parameters of `build` that are not named after the parameters of `call`
     /// - a number or bool as a positional argument of a layer
     ///
-    /// A layer that `call` creates and does not keep has new weights whenever it is traced, which is a warning.
+    /// If `call` creates a layer and does not store it, the layer has new weights in each trace. This is a warning,
+    /// too.
     ///
     /// ## Why is this bad?
-    /// Keras raises at the first call, which is often traced by `fit` and reported far away from the class.
+    /// Keras raises at the first call. That call often happens while `fit` traces the model, so the error is reported
+    /// far away from the class.
     ///
     /// ## Example
     /// ```python
@@ -79,11 +81,11 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// What a class is derived from.
+/// The kind of class that a class is derived from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Base {
     Layer,
-    /// A layer of the library.
+    /// A layer of the Keras library.
     Library,
     Model,
     Metric,
@@ -196,7 +198,7 @@ impl<'a> Class<'_, 'a> {
             return;
         }
         let uses = match self.base {
-            // `add_weight` checks it.
+            // A metric needs its constructor only for `add_weight`, which checks that it ran.
             Base::Metric => text.contains("self.add_weight") || text.contains("self.add_variable"),
             _ => true,
         };
@@ -264,7 +266,7 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
-    /// The attributes that `__init__` binds, once, to layers of the library.
+    /// The attributes that `__init__` binds exactly once, to a layer of the library.
     fn layers(&self) -> FxHashMap<&'a str, &'a Expr> {
         let mut layers = FxHashMap::default();
         let mut others = Vec::new();
@@ -337,7 +339,7 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
-    /// `return {"x": x, "name": "text"}`: an output that is no tensor.
+    /// `return {"x": x, "name": "text"}`: one of the outputs is not a tensor.
     fn results(&self, call: &'a ast::StmtFunctionDef) {
         let Some(Stmt::Return(node)) = call.body.last() else { return };
         let parts: Vec<&Expr> = match node.value.as_deref() {
@@ -360,7 +362,7 @@ impl<'a> Class<'_, 'a> {
         keras_ranks::has_weights(class.strip_prefix("keras.layers.")?).then_some(value)
     }
 
-    /// The severity of what only Keras 3 rejects.
+    /// The severity of code that Keras 3 rejects and Keras 2 accepts.
     fn of_keras3(&self) -> Severity {
         keras_ranks::severity_of_keras3(self.ctx)
     }
@@ -414,7 +416,7 @@ impl<'a> SourceOrderVisitor<'a> for Made<'_, 'a> {
     }
 }
 
-/// Calls of the methods that a layer inherits, and of its layers.
+/// Checks calls of the methods that a layer inherits, and calls of its sublayers.
 struct Calls<'c, 'a> {
     class: &'c Class<'c, 'a>,
     layers: &'c FxHashMap<&'a str, &'a Expr>,

@@ -1,17 +1,17 @@
-//! The ranks of the tensors that layers of Keras take and give.
+//! The ranks of the tensors that Keras layers take and return.
 
 use ruff_python_ast as ast;
 
 use crate::FileContext;
 use ag_db::diagnostic::Severity;
 
-/// The severity of what Keras 3 rejects and Keras 2 accepts: `tf.keras` is either of them.
+/// The severity of code that Keras 3 rejects and Keras 2 accepts: `tf.keras` may be either version.
 pub(super) fn severity_of_keras3(ctx: &FileContext) -> Severity {
     let is_either = ["tf.keras", "tensorflow.keras", "tf_keras"].iter().any(|name| ctx.text.contains(name));
     if is_either { Severity::Info } else { Severity::Warning }
 }
 
-/// Whether a dotted name is a class of layers.
+/// Whether a dotted name is a layer class.
 pub(super) fn is_layer(name: &str) -> bool {
     name.strip_prefix("keras.layers.").is_some_and(|class| {
         class.starts_with(|letter: char| letter.is_ascii_uppercase())
@@ -19,7 +19,7 @@ pub(super) fn is_layer(name: &str) -> bool {
     })
 }
 
-/// Layers for data, which also take lists and strings.
+/// Whether a layer preprocesses data: such layers also take lists and strings.
 pub(super) fn takes_python_values(class: &str) -> bool {
     const WORDS: [&str; 12] = [
         "Random",
@@ -39,7 +39,7 @@ pub(super) fn takes_python_values(class: &str) -> bool {
         || matches!(class, "Lambda" | "TFSMLayer" | "Pipeline" | "AutoContrast")
 }
 
-/// The rank of the tensor that a layer takes, the batch dimension included.
+/// The rank of the tensor that a layer takes, including the batch dimension.
 pub(super) fn expected(class: &str) -> Option<usize> {
     Some(match class {
         "RepeatVector" => 2,
@@ -77,7 +77,7 @@ pub(super) fn expected(class: &str) -> Option<usize> {
     })
 }
 
-/// The rank of a layer's result, from the rank of the tensor that it takes and the text of the call that makes it.
+/// The rank of a layer's result, given the rank of its argument and the source text of the call that creates the layer.
 pub(super) fn result(class: &str, rank: Option<usize>, options: &str) -> Option<usize> {
     let has = |option: &str| options.contains(option);
     match class {

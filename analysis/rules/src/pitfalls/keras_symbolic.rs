@@ -13,17 +13,17 @@ use ag_db::diagnostic::Severity;
 
 declare_rule! {
     /// ## What it does
-    /// Finds code that builds a functional Keras model from `keras.Input(…)` and uses a tensor of the model as if it had
-    /// a value:
+    /// Finds code that builds a functional Keras model from `keras.Input(…)` and uses a tensor of the model as if it
+    /// had a value:
     ///
-    /// - a condition on it, a loop over it, an assignment to its items
+    /// - a condition on the tensor, a loop over it, an assignment to its items
     /// - `float`, `int`, `len`, `max` and other builtins, functions of NumPy, `.numpy()`, `.astype(…)`
-    /// - functions of TensorFlow, which Keras 2 made layers of and Keras 3 rejects (a warning)
+    /// - functions of TensorFlow, which Keras 2 converts to layers and Keras 3 rejects (a warning)
     /// - `==`, which compares the objects and is always false (a warning)
     ///
     /// ## Why is this bad?
-    /// A tensor of a functional model is a placeholder with a shape and a dtype. It has no value, neither while the model
-    /// is built nor later.
+    /// A tensor of a functional model is a placeholder with a shape and a dtype. It has no value, neither while the
+    /// model is built nor later.
     ///
     /// ## Example
     /// ```python
@@ -85,7 +85,8 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// A function that is called with symbolic tensors: its body, up to the first statement that decides something.
+/// Checks a function that is called with symbolic tensors: its body up to the first statement that is not an
+/// assignment, expression or `return`.
 fn helper<'a>(ctx: &FileContext<'a>, def: &'a ast::StmtFunctionDef, arguments: &[Argument<'a>]) {
     let parameters: Vec<&str> = def.parameters.iter().map(|parameter| parameter.name().as_str()).collect();
     let symbolic: Vec<&str> = arguments
@@ -107,7 +108,7 @@ fn helper<'a>(ctx: &FileContext<'a>, def: &'a ast::StmtFunctionDef, arguments: &
     plain.for_each(|statement| uses.visit_stmt(statement));
 }
 
-/// Which argument of a call is a symbolic tensor.
+/// An argument of a call that is a symbolic tensor.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Argument<'a> {
     Position(usize),
@@ -150,7 +151,7 @@ struct Uses<'c, 'a> {
 impl<'a> SourceOrderVisitor<'a> for Uses<'_, 'a> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
-            // Code that expects an exception.
+            // The code in a `try` expects an exception.
             Stmt::FunctionDef(_) | Stmt::ClassDef(_) | Stmt::Try(_) => return,
             Stmt::If(node) => {
                 self.test(&node.test);
@@ -264,7 +265,7 @@ impl<'a> Uses<'_, 'a> {
         }
     }
 
-    /// A call of what may be a function of the file: `sample(mean, variance)`.
+    /// Records a call of a function that the file may define: `sample(mean, variance)`.
     fn note(&mut self, call: &'a ast::ExprCall) {
         let Expr::Name(function) = call.func.as_ref() else { return };
         let arguments = &call.arguments;

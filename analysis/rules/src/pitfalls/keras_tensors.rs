@@ -1,4 +1,4 @@
-//! The names of a scope that are bound to symbolic tensors of a functional Keras model only.
+//! The names of a scope that are bound only to symbolic tensors of a functional Keras model.
 //!
 //! ```python
 //! inputs = keras.Input((8,))
@@ -19,16 +19,16 @@ const MAX_DEPTH: usize = 32;
 
 pub(super) struct KerasTensors<'c, 'a> {
     ctx: &'c FileContext<'a>,
-    /// Names that are bound to symbolic tensors only.
+    /// Names that are bound only to symbolic tensors.
     tensors: FxHashSet<&'a str>,
-    /// Names that are bound to layers with one result only.
+    /// Names that are bound only to layers with one result.
     layers: FxHashSet<&'a str>,
     /// All names that the scope binds.
     bound: FxHashSet<&'a str>,
 }
 
 impl<'c, 'a> KerasTensors<'c, 'a> {
-    /// `symbolic` are the parameters that are symbolic tensors, and `parameters` the others.
+    /// `symbolic` lists the parameters that are symbolic tensors, and `parameters` lists the others.
     pub(super) fn of_scope(
         ctx: &'c FileContext<'a>,
         body: &'a [Stmt],
@@ -51,7 +51,7 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
             tensors: bindings.values.keys().filter(of_one_kind).copied().collect(),
             bound,
         };
-        // A name is symbolic as long as all its values are.
+        // A name is symbolic only if all its values are.
         loop {
             let is_other = |name: &&&'a str| {
                 bindings.values.get(**name).into_iter().flatten().any(|value| !found.is_symbolic(value, 0))
@@ -70,7 +70,7 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
         self.is_symbolic(expression, 0)
     }
 
-    /// Whether a name of a builtin refers to it.
+    /// Whether the name of a builtin still refers to that builtin.
     pub(super) fn is_builtin(&self, name: &str) -> bool {
         !self.bound.contains(name) && self.ctx.imports.get(name).is_none()
     }
@@ -114,7 +114,7 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
                 matches!(name.as_str(), "keras.Input" | "keras.layers.Input" | "keras.KerasTensor")
                     && arguments.find_keyword("tensor").is_none()
                     || name.strip_prefix("keras.ops.").is_some_and(gives_one_tensor) && takes_tensor()
-                    // `x = tf.reshape(x, …)`, which Keras 3 rejects and Keras 2 makes a layer of.
+                    // `x = tf.reshape(x, …)`, which Keras 3 rejects and Keras 2 converts to a layer.
                     || name.strip_prefix("tensorflow.").is_some_and(keeps_tensor) && takes_tensor()
             }),
         }
@@ -163,7 +163,7 @@ fn gives_one_tensor(function: &str) -> bool {
     !OTHERS.contains(&function)
 }
 
-/// A new layer with one result.
+/// A call that creates a layer with one result.
 fn is_layer(ctx: &FileContext, value: &Expr) -> bool {
     const OTHERS: [&str; 4] = ["Input", "InputLayer", "Lambda", "RNN"];
     let Some(call) = value.as_call_expr().filter(|call| !gives_several(ctx, call)) else { return false };

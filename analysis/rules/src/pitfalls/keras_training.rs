@@ -11,8 +11,8 @@ use ag_syntax::expressions;
 
 declare_rule! {
     /// ## What it does
-    /// Finds calls of `fit`, `evaluate` and `train_on_batch` on a model that the same code has created and not compiled,
-    /// or compiled without a loss.
+    /// Finds calls of `fit`, `evaluate` and `train_on_batch` on a model that the same code created and either did not
+    /// compile or compiled without a loss.
     ///
     /// ## Why is this bad?
     /// `compile` sets the loss and the optimizer. Without them Keras raises.
@@ -76,16 +76,16 @@ impl<'a> StatementVisitor<'a> for Functions<'a> {
     }
 }
 
-/// What the code has done with a model.
+/// What the code has done with a model so far.
 #[derive(Clone, Copy)]
 struct Model {
     is_compiled: bool,
     has_loss: bool,
-    /// A layer may add losses.
+    /// Whether a layer of the model may add a loss.
     may_add_loss: bool,
 }
 
-/// The models of a scope, by name; those that anything else uses are not among them.
+/// The models of a scope, by name. A model is removed once it is used in any other way.
 struct Scope<'c, 'a> {
     ctx: &'c FileContext<'a>,
     models: FxHashMap<&'a str, Model>,
@@ -146,7 +146,7 @@ impl<'a> Scope<'_, 'a> {
         is_sequential.then_some(Model { is_compiled: false, has_loss: false, may_add_loss })
     }
 
-    /// Whether a layer is not certainly one of the library without a regularizer.
+    /// Whether a layer may add a loss: it is not a layer of the library, or has a regularizer.
     fn may_add_loss(&self, layer: &'a Expr) -> bool {
         let Some(call) = layer.as_call_expr() else { return true };
         let is_library = self.ctx.resolve(&call.func).is_some_and(|name| name.starts_with("keras."));

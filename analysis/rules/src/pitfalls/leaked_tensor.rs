@@ -16,7 +16,7 @@ declare_rule! {
     /// ## What it does
     /// Finds Tensors that a staged function stores beyond the end of the call:
     ///
-    /// - an attribute of `self` that the function also reads as left by an earlier call
+    /// - an attribute of `self` from which the function also reads the value stored by an earlier call
     /// - a `global` or `nonlocal` name
     /// - an item appended to a list from outside the function
     ///
@@ -178,7 +178,7 @@ impl Stores<'_, '_> {
         })
     }
 
-    /// Whether the function sets or empties the list itself, and uses it within a call.
+    /// Whether the function itself sets or empties the list, and so uses it within a single call.
     fn sets(&self, name: &QName) -> bool {
         expressions::of_function(self.ctx.def()).into_iter().any(|expression| match expression {
             Expr::Attribute(attribute) if attribute.attr.as_str() == "clear" => {

@@ -1,5 +1,5 @@
-//! Staged code that runs but silently misbehaves: side effects, state and values at tracing time; and what
-//! `tf.function` and Keras reject as a whole: arguments, results, models, layers.
+//! Staged code that runs but silently misbehaves (side effects, state and values at tracing time), and code that
+//! `tf.function` and Keras reject as a whole (arguments, results, models, layers).
 
 mod bindings;
 pub(super) mod captured_global;

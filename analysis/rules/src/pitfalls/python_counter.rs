@@ -16,15 +16,16 @@ declare_rule! {
     /// ## What it does
     /// Finds
     ///
-    /// - attributes of `self` with a Python value that a staged function updates (`self.n += 1`, `self.on = not self.on`)
-    ///   and also tests
-    /// - Python numbers that outlive the call, and to which it adds: of an object, a dictionary, a global
+    /// - attributes of `self` with a Python value that a staged function both updates (`self.n += 1`,
+    ///   `self.on = not self.on`) and tests
+    /// - Python numbers that outlive the call and that a staged function increments: an attribute of an object, an item
+    ///   of a dictionary, a global
     ///
     /// ## Why is this bad?
-    /// Both happen while the function is traced. The graph contains the branch that was taken then; later calls
-    /// neither update the value nor evaluate the condition again.
+    /// The update and the test happen while the function is traced. The graph contains only the branch that was taken
+    /// then; later calls neither update the value nor evaluate the condition again.
     ///
-    /// A counter whose name says that it counts traces, `trace_count`, is not reported.
+    /// A counter whose name shows that it counts traces, such as `trace_count`, is not reported.
     ///
     /// ## Example
     /// ```python
@@ -136,7 +137,7 @@ fn counter(ctx: &FunctionContext, assign: &ast::StmtAugAssign) {
     ctx.report(&PYTHON_COUNTER, target.range(), message).help("make it a `tf.Variable`").emit();
 }
 
-/// Counting traces is what such a counter is good for.
+/// Whether the name shows that the counter counts traces, for which a Python number is correct.
 fn counts_traces(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["trac", "compil"].iter().any(|word| name.contains(word))

@@ -1,4 +1,4 @@
-//! The names of a scope that are bound to Python numbers, and those that are another number in each iteration of a loop.
+//! The names of a scope that are bound to Python numbers, and those whose number differs in each iteration of a loop.
 //!
 //! ```python
 //! rate = 0.1
@@ -15,16 +15,16 @@ use rustc_hash::FxHashSet;
 use super::bindings::Bindings;
 use crate::FileContext;
 
-/// The number of traces from which TensorFlow warns.
+/// The number of traces at which TensorFlow starts to warn.
 const MANY: usize = 5;
 
-/// Deeper expressions are no numbers.
+/// Deeper expressions are not recognized as numbers.
 const MAX_DEPTH: usize = 16;
 
 /// The Python numbers of a scope.
 pub(super) struct Numbers<'c, 'a> {
     ctx: &'c FileContext<'a>,
-    /// Names that are bound to numbers only.
+    /// Names that are bound only to numbers.
     names: FxHashSet<&'a str>,
     /// Functions of the file that compute a number from numbers.
     arithmetic: FxHashSet<&'a str>,
@@ -49,7 +49,7 @@ impl<'c, 'a> Numbers<'c, 'a> {
         let names = bindings.values.keys().copied().chain(counters);
         let names = names.filter(|name| !bindings.others.contains(name)).collect();
         let mut numbers = Self { ctx, names, arithmetic: arithmetic_functions(ctx), changing: Vec::new() };
-        // A name is a number as long as all its values are.
+        // A name is a number only if all its values are.
         loop {
             let is_no_number = |name: &&&'a str| {
                 bindings.values.get(**name).into_iter().flatten().any(|value| !numbers.is_number(value, 0))
@@ -59,7 +59,7 @@ impl<'c, 'a> Numbers<'c, 'a> {
         }
     }
 
-    /// Enters a loop; the result is for [`Numbers::leave`].
+    /// Enters a loop; pass the result to [`Numbers::leave`].
     pub(super) fn enter(&mut self, statement: &'a Stmt) -> usize {
         let before = self.changing.len();
         let body = match statement {
@@ -93,7 +93,7 @@ impl<'c, 'a> Numbers<'c, 'a> {
         self.changing.truncate(before);
     }
 
-    /// Whether an expression is a number that is another one in each iteration of an enclosing loop.
+    /// Whether an expression is a number that differs in each iteration of an enclosing loop.
     pub(super) fn changes(&self, expression: &Expr) -> bool {
         self.is_number(expression, 0) && self.mentions(expression, None)
     }
@@ -150,7 +150,7 @@ impl<'c, 'a> Numbers<'c, 'a> {
     }
 }
 
-/// The names that a loop body binds: to a value, or by `+=`.
+/// The names that a loop body binds, by an assignment or by `+=`.
 #[derive(Default)]
 struct Updates<'a> {
     found: Vec<(&'a str, Option<&'a Expr>)>,
@@ -190,7 +190,7 @@ fn is_text(statement: &Stmt) -> bool {
     statement.as_expr_stmt().is_some_and(|statement| statement.value.is_string_literal_expr())
 }
 
-/// Arithmetic on numbers and these names.
+/// Whether an expression is arithmetic on numbers and these names.
 fn of_names(ctx: &FileContext, value: &Expr, names: &[&str], depth: usize) -> bool {
     let inner = |value: &Expr| depth < MAX_DEPTH && of_names(ctx, value, names, depth + 1);
     match value {
@@ -210,7 +210,7 @@ fn of_names(ctx: &FileContext, value: &Expr, names: &[&str], depth: usize) -> bo
     }
 }
 
-/// The variable of a loop over many numbers.
+/// The variable of a loop over numbers, unless there are certainly fewer than `MANY`.
 fn number_variable(node: &ast::StmtFor) -> Option<&str> {
     match node.iter.as_ref() {
         Expr::Call(call) => {

@@ -13,14 +13,15 @@ use ag_db::diagnostic::{Applicability, Edit};
 
 declare_rule! {
     /// ## What it does
-    /// Finds loops that pass a Python number to a `tf.function` of the same file which is another one in each iteration: the
-    /// variable of a loop over `range(…)`, `enumerate(…)` or a list of numbers, a counter, or what is computed from them.
+    /// Finds loops that pass a Python number to a `tf.function` of the same file, if the number differs in each
+    /// iteration: the variable of a loop over `range(…)`, `enumerate(…)` or a list of numbers, a counter, or a number
+    /// computed from them.
     ///
     /// ## Why is this bad?
-    /// A Python number is not an input of the graph but a constant in it. A `tf.function` is retraced for each
-    /// new number and keeps all graphs.
+    /// A Python number is not an input of the graph but a constant in it. A `tf.function` is retraced for each new
+    /// number and keeps all the graphs.
     ///
-    /// Loops of fewer than five iterations are not reported; TensorFlow warns from five on.
+    /// Loops of fewer than five iterations are not reported, because TensorFlow warns only from the fifth trace on.
     ///
     /// ## Example
     /// ```python
@@ -80,7 +81,7 @@ fn check(ctx: &FileContext) {
 struct Loops<'c, 'a> {
     ctx: &'c FileContext<'a>,
     staged: &'c StagedNames<'a>,
-    /// What is known of the names of the scope, in the enclosing loops.
+    /// The numbers among the names of the scope, in the enclosing loops.
     numbers: Numbers<'c, 'a>,
     class: Option<&'a str>,
 }

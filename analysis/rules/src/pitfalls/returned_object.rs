@@ -1,4 +1,4 @@
-//! Python objects that a `tf.function` returns and a graph cannot.
+//! Python objects that a `tf.function` returns, although a graph cannot return them.
 
 use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::Ranged;
@@ -73,7 +73,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The part of a result that is no value of a graph.
+/// The part of a result that a graph cannot represent.
 fn object_in<'a>(ctx: &FunctionContext<'a>, value: &'a Expr) -> Option<(&'a Expr, String)> {
     match value {
         Expr::Tuple(tuple) => tuple.elts.iter().find_map(|element| object_in(ctx, element)),

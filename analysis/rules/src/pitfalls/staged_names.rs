@@ -56,7 +56,7 @@ impl<'a> StagedNames<'a> {
 struct Bindings<'n, 'a> {
     ctx: &'n FileContext<'a>,
     names: &'n mut StagedNames<'a>,
-    /// Names that are also those of functions that are not staged.
+    /// Names that also belong to functions that are not staged.
     plain: FxHashSet<&'a str>,
     in_class: bool,
 }

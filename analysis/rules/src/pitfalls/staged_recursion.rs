@@ -14,7 +14,7 @@ declare_rule! {
     /// ## Why is this bad?
     /// Both branches of a staged `if` are traced. So tracing follows the recursive call whatever the value of
     /// the Tensor, until Python's recursion limit raises.
-    /// Several calls below one condition are one finding, with a label each.
+    /// Several recursive calls below one condition are reported as one finding, with a label for each call.
     ///
     /// ## Example
     /// ```python

@@ -21,9 +21,10 @@ const MAX_CALLERS: usize = 6;
 
 declare_rule! {
     /// ## What it does
-    /// Finds what creates variables, in a `tf.function` or a function that it always calls, if every trace evaluates
-    /// it: `tf.Variable(…)`, optimizers and metrics of Keras, and layers that are created and called. It is a warning
-    /// if the trace evaluates it only for some arguments, or in a Python loop that may have no iterations.
+    /// Finds calls that create variables, in a `tf.function` or a function that it always calls, if every trace
+    /// evaluates them: `tf.Variable(…)`, optimizers and metrics of Keras, and layers that are created and called. The
+    /// finding is a warning if a trace evaluates the call only for some arguments, or in a Python loop that may have no
+    /// iterations.
     ///
     /// ## Why is this bad?
     /// A `tf.function` may create variables only in its first trace. TensorFlow verifies that by tracing twice
@@ -106,7 +107,8 @@ fn kept(ctx: &FunctionContext) -> Vec<TextRange> {
     ctx.statements().into_iter().filter_map(assigned).collect()
 }
 
-/// The call that creates variables, if `call` does.
+/// The expression that creates variables when `call` is evaluated, if any: for a call of a new layer, the constructor
+/// call.
 fn created<'a>(ctx: &FunctionContext<'a>, call: &'a ExprCall) -> Option<&'a ExprCall> {
     match call.func.as_ref() {
         // `keras.layers.Dense(2)(x)`

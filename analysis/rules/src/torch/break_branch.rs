@@ -19,10 +19,10 @@ declare_rule! {
     /// which return a Python bool.
     ///
     /// ## Why is this bad?
-    /// The compiler traces without values, so it cannot select a branch. It inserts a graph break: the decision
-    /// runs in Python between two graphs, nothing is fused across the break, and each call synchronizes with
-    /// the device. With `fullgraph=True` it raises. An `assert` with a constant message is supported; it
-    /// becomes a check in the graph.
+    /// The compiler traces without values, so it cannot select a branch. It inserts a graph break: the decision runs in
+    /// Python between two graphs, nothing is fused across the break, and each call synchronizes with the device. With
+    /// `fullgraph=True` the compiler raises. An `assert` with a constant message is supported: it becomes a check in
+    /// the graph.
     ///
     /// ## Example
     /// ```python

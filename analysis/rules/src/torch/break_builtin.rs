@@ -11,14 +11,14 @@ use ag_index::facts::Alternative;
 declare_rule! {
     /// ## What it does
     /// Reports calls in a function compiled by `torch.compile` that the compiler cannot trace: `print`, `open`, `eval`,
-    /// logging, warnings, debuggers, `copy`, the clocks of `time`, the functions of `random`, files and processes, and functions of NumPy that torch does not
-    /// implement.
+    /// logging, warnings, debuggers, `copy`, the clocks of `time`, the functions of `random`, files and processes, and
+    /// functions of NumPy that torch does not implement.
     ///
     /// ## Why is this bad?
-    /// The compiler inserts a graph break: the call runs in Python between two graphs. With `fullgraph=True` it
-    /// raises.
+    /// The compiler inserts a graph break: the call runs in Python between two graphs. With `fullgraph=True` the
+    /// compiler raises.
     ///
-    /// A call within the arguments of another such call is not reported again: it leaves the graph with the outer one.
+    /// A call in the arguments of a reported call is not reported again, because the same graph break covers both.
     ///
     /// ## Example
     /// ```python
@@ -230,7 +230,7 @@ const OF_NUMPY: &[(&str, &[&str])] = &[
         ],
     ),
 ];
-/// Methods of NumPy's functions: `np.add.reduce`.
+/// Methods of NumPy's universal functions: `np.add.reduce`.
 const UFUNC_METHODS: [&str; 5] = ["accumulate", "at", "outer", "reduce", "reduceat"];
 const BUILTINS: [&str; 13] = [
     "breakpoint",
@@ -249,7 +249,7 @@ const BUILTINS: [&str; 13] = [
 ];
 const LEVELS: [&str; 7] = ["critical", "debug", "error", "exception", "info", "log", "warning"];
 
-/// The name of a called function that cannot be traced.
+/// The name of the called function if the compiler cannot trace it.
 fn skipped<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Option<String> {
     if let Some(name) = ctx.resolve(&call.func) {
         let (module, function) = name.rsplit_once('.')?;
@@ -284,7 +284,7 @@ fn check(ctx: &FunctionContext) {
     if !compiles(ctx) {
         return;
     }
-    // Expressions come in pre-order: a call after the calls that contain it.
+    // Expressions come in pre-order: a call comes after the calls that contain it.
     let mut reported: Option<TextRange> = None;
     for expression in ctx.expressions() {
         let Some(call) = expression.as_call_expr() else { continue };

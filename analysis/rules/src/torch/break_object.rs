@@ -12,10 +12,11 @@ use ag_syntax::expressions;
 
 declare_rule! {
     /// ## What it does
-    /// Reports Python in a function compiled by `torch.compile` that the compiler does not trace, besides
+    /// Reports Python constructs in a function compiled by `torch.compile` that the compiler does not trace, other than
     /// [calls of library functions](AG514):
     ///
-    /// - layers: a call of `nn.LSTM`, `nn.GRU` or `nn.RNN`; layers, parameters and optimizers that the function creates;
+    /// - layers: a call of `nn.LSTM`, `nn.GRU` or `nn.RNN`; layers, parameters and optimizers that the function
+    ///   creates;
     /// - classes: a class that the function defines, an assignment to `__class__`, an `autograd.Function` with a `jvp`;
     /// - a compiled generator;
     /// - `with` on a lock or a file;
@@ -167,7 +168,7 @@ fn report(ctx: &FunctionContext, range: TextRange, what: &str, help: &str) {
         .emit();
 }
 
-/// What a call does that cannot be traced, and what to do instead.
+/// The part of a call that cannot be traced, and what to use instead.
 fn called(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'static str)> {
     if let Some(name) = ctx.resolve(&call.func) {
         let (module, class) = name.rsplit_once('.')?;
@@ -206,14 +207,14 @@ fn called(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'stat
     forward_mode(ctx, call).or_else(|| disabled(ctx, call))
 }
 
-/// A variable of the function in the message of a check.
+/// A local variable in the message of a check.
 fn local_in<'a>(ctx: &FunctionContext<'a>, message: &Expr) -> Option<&'a str> {
     let within = |expression: &&Expr| message.range().contains_range(expression.range());
     let mut names = ctx.expressions().into_iter().filter(within).filter_map(Expr::as_name_expr);
     names.find(|name| ctx.flow.scope().is_local(&name.id)).map(|name| name.id.as_str())
 }
 
-/// An object of a class of this file that defines `__hash__`.
+/// A key that is an object of a class of this file with a `__hash__` method.
 fn hashed<'a>(ctx: &FunctionContext, key: &'a Expr) -> Option<(&'a Expr, String)> {
     let [Alternative::Instance { class, .. }] = ctx.fact(key).alternatives.as_slice() else { return None };
     let is_here =
@@ -246,7 +247,8 @@ fn forward_mode(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, 
     })
 }
 
-/// A call of a function of this file under `torch.compiler.disable`. Without `fullgraph=True` the graph break is intended.
+/// A call of a function of this file under `torch.compiler.disable`. Without `fullgraph=True` the graph break is
+/// intended.
 fn disabled(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'static str)> {
     let name = call.func.as_name_expr().filter(|name| !ctx.flow.scope().is_local(&name.id))?;
     if !ctx.stage.options.full_graph {

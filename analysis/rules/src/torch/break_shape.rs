@@ -15,8 +15,8 @@ declare_rule! {
     /// Tensor, `one_hot` without the number of classes, `torch.where` with only a condition.
     ///
     /// ## Why is this bad?
-    /// The compiler needs shapes. If a shape is unknown, it inserts a graph break: PyTorch runs the operation
-    /// eagerly between two graphs.
+    /// The compiler needs to know all shapes. If a shape is unknown, it inserts a graph break: PyTorch runs the
+    /// operation eagerly between two graphs.
     ///
     /// ## Example
     /// ```python

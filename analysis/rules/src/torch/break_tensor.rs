@@ -1,4 +1,4 @@
-//! Tensors whose gradients, storage or kind change under torch.compile.
+//! Operations that change the gradients, storage or kind of a Tensor, under torch.compile.
 
 use ruff_python_ast::{self as ast, CmpOp, Expr, Operator, Stmt};
 use ruff_text_size::{Ranged, TextRange};
@@ -14,19 +14,19 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports what a function compiled by `torch.compile` does with a Tensor that the compiler cannot trace:
+    /// Reports operations on a Tensor in a function compiled by `torch.compile` that the compiler cannot trace:
     ///
     /// - gradients: `loss.backward()`, `torch.autograd.grad`, `requires_grad_()`, `retain_grad()`, an assignment to
     ///   `requires_grad`, a Tensor created with `requires_grad=True`;
-    /// - storage: `resize_`, `set_`, `share_memory_`, `storage()`, comparisons of `data_ptr()`, an assignment to `.data`
-    ///   of a computed Tensor, `unsqueeze_` and similar methods on an argument;
+    /// - storage: `resize_`, `set_`, `share_memory_`, `storage()`, comparisons of `data_ptr()`, an assignment to
+    ///   `.data` of a computed Tensor, `unsqueeze_` and similar methods on an argument;
     /// - sparse Tensors: `to_sparse()`;
-    /// - Python on elements: `sorted` of Tensors, `max` with a key, `apply_`, `str(x)`;
+    /// - Python functions on elements: `sorted` of Tensors, `max` with a key, `apply_`, `str(x)`;
     /// - attributes and methods of NumPy arrays that torch does not implement: `x.numpy().tobytes()`.
     ///
     /// ## Why is this bad?
-    /// The compiler inserts a graph break and runs the operation in Python between two graphs. With `fullgraph=True` it
-    /// raises.
+    /// The compiler inserts a graph break and runs the operation in Python between two graphs. With `fullgraph=True`
+    /// the compiler raises.
     ///
     /// ## Example
     /// ```python
@@ -304,13 +304,13 @@ fn report(ctx: &FunctionContext, range: TextRange, what: &str, value: &Expr, hel
         .emit();
 }
 
-/// `x.register_hook(…)`: the Tensor.
+/// The Tensor `x` of `x.register_hook(…)`.
 fn hooked<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<&'a Expr> {
     let method = expression.as_call_expr()?.func.as_attribute_expr()?;
     (method.attr.as_str() == "register_hook" && is_tensor(ctx, &method.value)).then_some(&*method.value)
 }
 
-/// `x.data_ptr()`: the Tensor.
+/// The Tensor `x` of `x.data_ptr()`.
 fn address<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<&'a Expr> {
     let method = expression.as_call_expr()?.func.as_attribute_expr()?;
     (method.attr.as_str() == "data_ptr" && is_tensor(ctx, &method.value)).then_some(&*method.value)
@@ -330,7 +330,7 @@ fn sorts_tensors(ctx: &FunctionContext, call: &ast::ExprCall, values: &Expr) -> 
     elements.len() > 1 && elements.iter().all(|element| is_tensor(ctx, element))
 }
 
-/// Whether a call does not disable gradients: `requires_grad_()`, `requires_grad_(True)`.
+/// Whether a call enables gradients: `requires_grad_()`, `requires_grad_(True)`.
 fn enables(call: &ast::ExprCall) -> bool {
     let argument =
         call.arguments.args.first().or(call.arguments.keywords.first().map(|keyword| &keyword.value));
@@ -341,7 +341,7 @@ fn is_true(value: &Expr) -> bool {
     value.as_boolean_literal_expr().is_some_and(|literal| literal.value)
 }
 
-/// A NumPy array made of a Tensor, or a value that is certainly an array.
+/// Whether a value is a NumPy array: `x.numpy()` of a Tensor, or a value of the type `ndarray`.
 fn is_array(ctx: &FunctionContext, value: &Expr) -> bool {
     let converts = value.as_call_expr().and_then(|call| call.func.as_attribute_expr());
     converts.is_some_and(|method| method.attr.as_str() == "numpy" && is_tensor(ctx, &method.value))
@@ -356,7 +356,7 @@ fn is_object(ctx: &FunctionContext, dtype: &Expr) -> bool {
         || dtype.as_string_literal_expr().is_some_and(|text| matches!(text.value.to_str(), "O" | "object"))
 }
 
-/// `torch.empty(3, 4).t()`, or a name for it.
+/// `torch.empty(3, 4).t()`, or a name that is bound to it.
 fn is_transposed(ctx: &FunctionContext, value: &Expr) -> bool {
     match value {
         Expr::Call(call) => call.func.as_attribute_expr().is_some_and(|method| {
@@ -374,14 +374,14 @@ fn is_transposed(ctx: &FunctionContext, value: &Expr) -> bool {
     }
 }
 
-/// A parameter that was not bound again.
+/// Whether a value is a parameter that was not rebound.
 fn is_argument(ctx: &FunctionContext, value: &Expr) -> bool {
     let Expr::Name(name) = value else { return false };
     let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
     matches!(definitions.as_slice(), [definition] if matches!(definition.kind, DefKind::Parameter(_)))
 }
 
-/// Created in the function, not received from outside.
+/// Whether a value was created in the function, not received from outside.
 fn is_fresh(ctx: &FunctionContext, value: &Expr) -> bool {
     match value {
         Expr::Call(_) => true,

@@ -15,9 +15,9 @@ use ruff_text_size::Ranged;
 
 declare_rule! {
     /// ## What it does
-    /// Reports Python decisions on the value of a Tensor in an exported module: `if`, `while`, `assert`,
-    /// conditional expressions, `and`, `or`, `not`, `torch.equal`, `any` of Tensors; also after a conversion by `.item()`, `int()`, `float()` or
-    /// `bool()`.
+    /// Reports Python decisions on the value of a Tensor in an exported module: `if`, `while`, `assert`, conditional
+    /// expressions, `and`, `or`, `not`, `torch.equal`, `any` of Tensors. This includes Tensors converted by `.item()`,
+    /// `int()`, `float()` or `bool()`.
     ///
     /// ## Why is this bad?
     /// `torch.export` produces a single graph. It traces without values and cannot select a branch, so it

@@ -1,4 +1,4 @@
-//! Calls of `torch.export.export`, and what is done with the exported program.
+//! Calls of `torch.export.export`, and uses of the exported program.
 
 use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt};
 use ruff_text_size::Ranged;
@@ -11,13 +11,14 @@ use ag_index::index::FileIndex;
 
 declare_rule! {
     /// ## What it does
-    /// Reports calls of `torch.export.export` that raise for every input, and uses of the result that raise:
+    /// Reports calls of `torch.export.export` that raise for every input, and uses of the exported program that raise:
     ///
     /// - a function or a scripted module instead of an `nn.Module`;
     /// - example inputs that are not in a tuple, or that are objects of a class of the program;
-    /// - `dynamic_shapes` that do not match the inputs; two different `Dim` of the same name;
-    /// - a size that is declared dynamic, which `forward` compares with a constant;
-    /// - a call of the exported program itself; `eval()` and `train()` of its module, and calls of it with other arguments.
+    /// - `dynamic_shapes` that do not match the inputs; two different `Dim` objects of the same name;
+    /// - a size that is declared dynamic but that `forward` compares with a constant;
+    /// - a call of the exported program itself; `eval()` and `train()` of its module, and calls of the module with
+    ///   other arguments than those of the export.
     ///
     /// ## Why is this bad?
     /// The calls raise.
@@ -157,7 +158,7 @@ fn value<'a>(program: &Program<'a>, scope: ScopeId, expression: &'a Expr) -> Opt
     }
 }
 
-/// `Dim("batch")`, or a name for it.
+/// `Dim("batch")`, or a name that is bound to it.
 fn is_dimension<'a>(
     ctx: &FileContext<'a>,
     program: &Program<'a>,
@@ -169,7 +170,7 @@ fn is_dimension<'a>(
         .is_some_and(|name| name == "torch.export.Dim")
 }
 
-/// The call of `torch.export.export` that an expression is the result of.
+/// The call of `torch.export.export` that returned the value of an expression.
 fn exported<'a>(
     ctx: &FileContext<'a>,
     program: &Program<'a>,
@@ -191,7 +192,8 @@ fn is_exported<'a>(
     exported(ctx, program, scope, expression).is_some()
 }
 
-/// `program.module()` and `torch.export.unflatten(program)`, or a name for one: the call that exports the program.
+/// The call that exports the program, for `program.module()`, `torch.export.unflatten(program)`, or a name bound to one
+/// of them.
 fn module_of_export<'a>(
     ctx: &FileContext<'a>,
     program: &Program<'a>,
@@ -206,7 +208,7 @@ fn module_of_export<'a>(
     exported(ctx, program, scope, &method.value)
 }
 
-/// Not the module of `torch.export.unflatten`, which has both methods.
+/// Whether a module is the result of `module()`. The module of `torch.export.unflatten` has `eval` and `train`.
 fn is_method_of_module<'a>(program: &Program<'a>, scope: ScopeId, module: &'a Expr) -> bool {
     value(program, scope, module)
         .and_then(|value| value.as_call_expr()?.func.as_attribute_expr())
@@ -252,7 +254,7 @@ impl<'a> Export<'_, 'a> {
         self.dimensions();
     }
 
-    /// A call of the exported module: with as many arguments as there were example inputs.
+    /// Checks a call of the exported module: it must pass as many arguments as there were example inputs.
     fn called(&self, call: &ast::ExprCall) {
         let argument = |name: &str, position: usize| self.call.arguments.find_argument_value(name, position);
         let inputs = argument("args", 1).and_then(|inputs| value(self.program, self.scope, inputs));
@@ -299,7 +301,7 @@ impl<'a> Export<'_, 'a> {
         self.ctx.report(&TORCH_EXPORT_CALL, at, message).help(help).emit();
     }
 
-    /// The class of the exported module, if it is one of this file.
+    /// The class of the exported module, if this file defines it.
     fn module(&self, module: &'a Expr) -> Option<&'a ast::StmtClassDef> {
         const WRAP: &str = "export an `nn.Module` whose `forward` calls the function";
         match self.program.value(self.scope, module) {
@@ -364,7 +366,7 @@ impl<'a> Export<'_, 'a> {
         }
     }
 
-    /// An object of a class that `torch.export` does not know.
+    /// Reports an input that is an object of a class that `torch.export` does not know.
     fn input(&self, element: &'a Expr) {
         let (Bound::Value(Expr::Call(created)), scope) = self.program.value(self.scope, element) else {
             return;
@@ -500,7 +502,7 @@ impl<'a> Export<'_, 'a> {
         value.and_then(Expr::as_call_expr).is_some_and(|call| self.is_dim(call) && call.arguments.len() == 1)
     }
 
-    /// Two definitions of a dimension in the shapes of this call.
+    /// Reports two definitions of the same dimension in the shapes of this call.
     fn dimensions(&self) {
         let Some(shapes) = self.call.arguments.find_argument_value("dynamic_shapes", 3) else { return };
         let mut known: Vec<(&str, &str)> = Vec::new();
@@ -531,7 +533,7 @@ impl<'a> Export<'_, 'a> {
         }
     }
 
-    /// `if x.shape[0] > 4:` in `forward`, where the size is declared dynamic.
+    /// Reports `if x.shape[0] > 4:` in `forward` if the size is declared dynamic.
     fn specialized(&self, forward: &'a ast::StmtFunctionDef, name: &str, axis: i64) {
         for statement in &forward.body {
             let test = match statement {
@@ -567,7 +569,7 @@ impl<'a> Export<'_, 'a> {
     }
 }
 
-/// The names and calls in the shapes of a call.
+/// The names and calls in `dynamic_shapes`.
 #[derive(Default)]
 struct Names<'a> {
     found: Vec<&'a Expr>,

@@ -10,11 +10,11 @@ use super::{exports, handles_tracing, snippet};
 
 declare_rule! {
     /// ## What it does
-    /// Reports what reads the memory of a Tensor in an exported module: `x.numpy()`, `x.data_ptr()`, `copy.deepcopy(x)`,
-    /// `torch.tensor([x.sum(), 1.0])`, and a number format such as `f"{x:.3f}"`.
+    /// Reports code that reads the memory of a Tensor in an exported module: `x.numpy()`, `x.data_ptr()`,
+    /// `copy.deepcopy(x)`, `torch.tensor([x.sum(), 1.0])`, and a number format such as `f"{x:.3f}"`.
     ///
     /// ## Why is this bad?
-    /// While `torch.export` traces, Tensors have no memory that could be read, so it raises.
+    /// While `torch.export` traces, Tensors have no memory that can be read, so it raises.
     ///
     /// ## Example
     /// ```python
@@ -71,7 +71,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// What reads the memory of a Tensor, the Tensor, and what to use instead.
+/// The expression that reads the memory of a Tensor, the Tensor, and what to use instead.
 fn read<'a>(
     ctx: &FunctionContext<'a>,
     expression: &'a Expr,

@@ -13,12 +13,13 @@ use ag_staging::host_numbers::HostNumbers;
 
 declare_rule! {
     /// ## What it does
-    /// Reports what needs the value of a Tensor as a Python number in an exported module: `int(x)`, `float(x)` and
-    /// `range(x)`; also of `x.item()`, which may be the index of a list or an argument of `math.sqrt`, too.
+    /// Reports code that needs the value of a Tensor as a Python number in an exported module: `int(x)`, `float(x)` and
+    /// `range(x)`. The result of `x.item()` is reported there as well, and also as the index of a list or as an
+    /// argument of functions such as `math.sqrt`.
     ///
     /// ## Why is this bad?
-    /// They need a concrete number, and `torch.export` traces without values, so it raises. (`x.item()` alone
-    /// is accepted; its result stays symbolic.)
+    /// This code needs a concrete number, but `torch.export` traces without values, so it raises. (`x.item()` alone is
+    /// accepted; its result stays symbolic.)
     ///
     /// ## Example
     /// ```python
@@ -85,7 +86,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// What needs a Python number, and the Tensor, or the number read from one.
+/// What needs a Python number, and the Tensor or the number read from one.
 fn needed<'a>(
     ctx: &FunctionContext<'a>,
     expression: &'a Expr,
@@ -119,7 +120,7 @@ fn needed<'a>(
     }
 }
 
-/// A number as it is read, or a name for it.
+/// Whether a value is the conversion itself, or a name that is bound to it.
 fn is_read(value: &Expr) -> bool {
     value.is_name_expr() || value.is_call_expr()
 }

@@ -71,12 +71,12 @@ fn break_severity(ctx: &FunctionContext) -> Severity {
     if ctx.stage.options.full_graph { Severity::Error } else { Severity::Warning }
 }
 
-/// The severity if Python needs the truth value of a Tensor; `certain` is the severity of a certain case. A
-/// parameter of unknown type may be a Python value, more likely so if it is tested as it is.
+/// The severity if Python needs the truth value of a Tensor; `certain` is the severity of a certain case. A parameter
+/// of unknown type may be a Python value. This is more likely if the code tests the parameter itself.
 fn bool_severity(ctx: &FunctionContext, decision: &Decision, certain: Severity) -> Severity {
     let origin = tracing::origin(ctx, decision.test);
     let severity = match origin {
-        // Attributes of unknown type of a module are usually parameters and buffers.
+        // Attributes of a module whose type is unknown are usually parameters and buffers.
         Origin::Outside if ctx.fact(decision.test).unknown => certain.min(Severity::Warning),
         _ if ctx.fact(decision.test).unknown => Severity::Info,
         Origin::Assumed if is_bare(decision.test) => Severity::Info,
@@ -124,7 +124,7 @@ struct NumberDecision<'a> {
     number: &'a Expr,
 }
 
-/// The decisions on numbers without a value while tracing, except those in code that tests for tracing.
+/// The decisions on numbers that have no value during tracing, except those in code that tests for tracing.
 fn number_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<NumberDecision<'a>> {
     let fact = |expression: &Expr| Some(ctx.fact(expression));
     let numbers = HostNumbers { def: ctx.def(), flow: ctx.flow, fact: &fact };
@@ -142,7 +142,7 @@ fn number_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<NumberDecision<'a>> {
     found
 }
 
-/// Decisions on the size of a Tensor that depends on values: `if kept.shape[0] > 2:` of `kept = x[x > 0]`.
+/// Decisions on a size that depends on the values of a Tensor: `if kept.shape[0] > 2:` where `kept = x[x > 0]`.
 fn size_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Expr, &'static str, &'a Expr)> {
     let mut found = Vec::new();
     for (construct, node) in ctx.decisions() {
@@ -168,8 +168,8 @@ fn size_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Expr, &'static str,
     found
 }
 
-/// The Tensor of `kept.shape[0]`, `kept.size(0)`, `len(kept)` and `kept.numel()`. The other sizes of a selection are those
-/// of the Tensor.
+/// The Tensor of `kept.shape[0]`, `kept.size(0)`, `len(kept)` and `kept.numel()`. The other dimensions of a selection
+/// have the sizes of the original Tensor.
 fn sized(size: &Expr) -> Option<&ast::ExprName> {
     let is_first = |axis: &Expr| {
         axis.as_number_literal_expr()
@@ -192,8 +192,8 @@ fn sized(size: &Expr) -> Option<&ast::ExprName> {
     }
 }
 
-/// Whether the code around `range`, or anywhere in the function, tests for compilation. The test is recognized
-/// by its name: packages wrap it, since it has moved between modules.
+/// Whether the code around `range`, or anywhere in the function, tests for compilation. The test is recognized by its
+/// name, because packages wrap it: it has moved between modules.
 fn handles_tracing(ctx: &FunctionContext, range: TextRange) -> bool {
     let tests_compilation = ctx.expressions().into_iter().any(|expression| {
         last_name(expression).is_some_and(|name| {
@@ -212,7 +212,8 @@ fn is_under_script_test(ctx: &FunctionContext, range: TextRange) -> bool {
     })
 }
 
-/// A function of this file: `step`, `Net.forward`, `train.step` for a `def` in a function.
+/// A function of this file, given its qualified name: `step`, `Net.forward`, `train.step` for a `def` inside a
+/// function.
 fn definition<'a>(ctx: &FunctionContext<'a>, qualname: &str) -> Option<&'a FunctionAst> {
     let path = FunctionPath { qualname: qualname.into(), occurrence: 0 };
     function_ast(ctx.db, FunctionId::new(ctx.db, ctx.document, path)).as_ref()

@@ -12,16 +12,16 @@ use ag_syntax::statements;
 
 declare_rule! {
     /// ## What it does
-    /// Reports arguments that the control flow operators of torch reject (`torch.cond`, `while_loop`, `scan`): operands
+    /// Reports arguments that the control flow operators of torch (`torch.cond`, `while_loop`, `scan`) reject: operands
     /// that are not in a tuple, branches that are not functions, and functions that
     ///
     /// - return different structures, or something other than Tensors and integers;
     /// - return an operand itself, or change one in place;
-    /// - change a list, an attribute or a variable outside.
+    /// - change a list, an attribute or a variable outside the function.
     ///
     /// ## Why is this bad?
-    /// The operators trace their functions into subgraphs, which have no side effects and whose results are new
-    /// Tensors. Otherwise they raise.
+    /// The operators trace their functions into subgraphs. A subgraph has no side effects, and its results must be new
+    /// Tensors. The operators raise if a function does not comply.
     ///
     /// ## Example
     /// ```python
@@ -154,7 +154,7 @@ fn scan(ctx: &FunctionContext, call: &ast::ExprCall) {
     }
 }
 
-/// `checkpoint` becomes a subgraph, too; otherwise it causes a graph break.
+/// The function of `checkpoint` becomes a subgraph, too. If that is impossible, it causes a graph break.
 fn checkpoint(ctx: &FunctionContext, call: &ast::ExprCall) {
     if let Some(function) = call.arguments.args.first()
         && let Some(Body { effect: Some(effect), .. }) = Body::of(ctx, function)
@@ -168,7 +168,7 @@ fn checkpoint(ctx: &FunctionContext, call: &ast::ExprCall) {
     }
 }
 
-/// What holds for every function that becomes a subgraph.
+/// Checks that apply to every function that becomes a subgraph.
 fn subgraph(ctx: &FunctionContext, function: &Expr, body: &Body, operator: Operator) {
     if let Some(effect) = &body.effect {
         let message =
@@ -215,7 +215,7 @@ fn report(ctx: &FunctionContext, range: TextRange, message: String, help: String
     ctx.report(&TORCH_OPERATOR_ARGUMENTS, range, message).help(help).emit();
 }
 
-/// The structure of a result as the text shows it.
+/// The structure of a result, as far as the source shows it.
 #[derive(PartialEq, Eq)]
 enum Structure {
     Single,
@@ -223,15 +223,15 @@ enum Structure {
     Dict(usize),
 }
 
-/// A function that is given to an operator.
+/// A function that is passed to an operator.
 struct Body<'a> {
     parameters: Vec<&'a str>,
     results: Vec<&'a Expr>,
-    /// The names that it binds: parameters among them are no operands any more.
+    /// The names that the function binds. A parameter among them is no longer an operand.
     bound: Vec<&'a str>,
-    /// What it changes outside.
+    /// What the function changes outside itself.
     effect: Option<String>,
-    /// The parameter that it changes in place.
+    /// The parameter that the function changes in place.
     changed: Option<&'a str>,
     lambda: bool,
 }
@@ -323,7 +323,7 @@ impl<'a> Body<'a> {
         Self { parameters, results, bound, effect, changed, lambda: false }
     }
 
-    /// The structure of the result, if the text shows it.
+    /// The structure of the result, if the source shows it.
     fn structure(&self, ctx: &FunctionContext) -> Option<Structure> {
         let [result] = self.results.as_slice() else { return None };
         match result {

@@ -11,13 +11,14 @@ use ag_index::index::file_index;
 
 declare_rule! {
     /// ## What it does
-    /// Reports integers that a function compiled by `torch.compile` changes in each call: an attribute of an `nn.Module`
-    /// and a global variable, as in `self.calls += 1`.
+    /// Reports integers that a function compiled by `torch.compile` changes in each call: an attribute of an
+    /// `nn.Module` or a global variable, as in `self.calls += 1`.
     ///
     /// ## Why is this bad?
-    /// The compiler treats these integers as constants and guards on them, so each call compiles the function again. After
-    /// 8 compilations (`torch._dynamo.config.recompile_limit`) it gives up and runs the function in Python; with
-    /// `fullgraph=True` it raises. Floats, and attributes of objects that are no modules, become inputs of the graph.
+    /// The compiler treats these integers as constants and guards on them, so each call compiles the function again.
+    /// After 8 compilations (`torch._dynamo.config.recompile_limit`) it stops compiling and runs the function in
+    /// Python; with `fullgraph=True` it raises. Floats, and attributes of objects that are not modules, become inputs
+    /// of the graph.
     ///
     /// ## Example
     /// ```python
@@ -116,7 +117,7 @@ fn is_step(value: &Expr) -> bool {
         .is_some_and(|number| number.value.as_int().is_some_and(|step| *step != ast::Int::ZERO))
 }
 
-/// Whether the value before is an integer. The target of an assignment has no fact of its own in all cases.
+/// Whether the previous value is an integer. The target of an assignment does not always have a fact of its own.
 fn is_int(ctx: &FunctionContext, target: &Expr) -> bool {
     let known = |expression: &Expr| {
         let fact = ctx.python_fact(expression);

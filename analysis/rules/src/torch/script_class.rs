@@ -94,7 +94,7 @@ pub(super) fn is_optional_attribute(ctx: &FunctionContext, expression: &Expr) ->
     };
     let Some(class) = of_method(ctx) else { return false };
     let declared = |attribute: &Attribute| {
-        // If the value is always `None`, so is the type that the compiler sees.
+        // If the value is always `None`, the compiler infers the type `None`.
         let has_value = attribute.initial.iter().any(|initial| *initial != Initial::None);
         attribute.is_optional() && !attribute.is_constant && has_value
     };
@@ -301,7 +301,7 @@ impl<'a> SourceOrderVisitor<'a> for Stores<'_> {
     fn visit_expr(&mut self, expression: &'a Expr) {
         if let Some(name) = self.attribute(expression).cloned() {
             if self.method == "__init__" {
-                // `self.sizes.append(3)`: the value at the end of the constructor is another one.
+                // `self.sizes.append(3)` changes the value, so it differs at the end of the constructor.
                 let attribute = self.attributes.entry(name).or_default();
                 if !attribute.initial.contains(&Initial::Other) {
                     attribute.initial.push(Initial::Other);

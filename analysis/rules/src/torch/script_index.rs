@@ -16,7 +16,7 @@ declare_rule! {
     /// `nn.ModuleDict`, in a TorchScript function.
     ///
     /// ## Why is this bad?
-    /// Each module of a container is compiled on its own and has a type of its own, so the compiler must know which one
+    /// Each module of a container is compiled separately and has its own type, so the compiler must know which module
     /// is meant. It unrolls loops over a container, but not loops over `range`.
     ///
     /// ## Example
@@ -109,7 +109,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Neither a literal nor a constant of the module.
+/// Whether an index is neither a literal nor a constant of the module.
 fn is_variable(ctx: &FunctionContext, index: &Expr) -> bool {
     match index {
         Expr::NumberLiteral(_) | Expr::StringLiteral(_) | Expr::NoneLiteral(_) => false,

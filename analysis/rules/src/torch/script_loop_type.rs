@@ -157,7 +157,7 @@ fn is_bound_outside(ctx: &FunctionContext, statement: &Stmt, name: &QName) -> bo
     false
 }
 
-/// TorchScript converts a Tensor to a number where one is required, and a bool to an integer.
+/// TorchScript converts a Tensor to a number where a number is required, and a bool to an integer.
 pub(super) fn converts(from: ScriptType, to: ScriptType) -> bool {
     match to {
         ScriptType::Int => matches!(from, ScriptType::Tensor | ScriptType::Bool),

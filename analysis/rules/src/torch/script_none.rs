@@ -202,7 +202,7 @@ fn is_optional(ctx: &FunctionContext, expression: &Expr) -> bool {
     }
 }
 
-/// `self.cache = x` where the constructor assigns `None`, and the body of the class declares nothing.
+/// `self.cache = x` where the constructor assigns `None` and the body of the class declares no type.
 fn attributes(ctx: &FunctionContext) {
     let Some(class) = script_class::of_method(ctx).filter(|class| class.is_complete) else { return };
     let compiled = Compiled::of(ctx);

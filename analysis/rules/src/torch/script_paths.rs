@@ -23,13 +23,13 @@ pub(super) enum Known {
     /// It is evaluated at run time: both branches are compiled.
     No,
     Value(bool),
-    /// The compiler may know it, we do not.
+    /// The compiler may be able to decide it, but this analysis is not.
     Maybe,
 }
 
-/// The code of a function that is certainly compiled: all but `left_out`.
+/// The code of a function that is certainly compiled: everything outside `left_out`.
 pub(super) struct Compiled {
-    /// Ranges that are not compiled, or maybe not.
+    /// Ranges that are not compiled, or may not be compiled.
     left_out: Vec<TextRange>,
     /// Some test is `Known::Maybe`.
     pub is_uncertain: bool,
@@ -78,7 +78,7 @@ struct Walk<'a, 'c> {
 }
 
 impl Walk<'_, '_> {
-    /// Returns whether the end of the body is not reached, as the compiler sees it; `Maybe` if that depends on a test.
+    /// Whether control never reaches the end of the body, as the compiler sees it; `Maybe` if that depends on a test.
     fn body(&mut self, body: &[Stmt]) -> Known {
         let mut exits = Known::Value(false);
         for statement in body {
@@ -185,7 +185,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// `x is None`: not known if `x` is declared `Optional`.
+    /// `x is None`: evaluated at run time if `x` is declared `Optional`.
     fn identity(&self, compare: &ast::ExprCompare) -> Known {
         let [op] = &*compare.ops else { return Known::Maybe };
         if script_class::is_optional_attribute(self.ctx, &compare.left) {
@@ -199,7 +199,7 @@ impl Walk<'_, '_> {
             Expr::Name(name) => {
                 let parameter = self.ctx.parameter(&name.id);
                 let annotated = parameter.is_some_and(|it| it.source == Source::Annotation);
-                // A local may be declared `Optional` and hold a value that is not.
+                // The value of a local variable that is declared `Optional` may have a type that is not.
                 if annotated && fact.may_be_none() && fact.alternatives.len() > 1 {
                     Known::No
                 } else {
@@ -248,7 +248,7 @@ impl Walk<'_, '_> {
 
     fn attribute(&self, expression: &Expr) -> Known {
         let Some(name) = script_class::attribute_of_self(self.ctx, expression) else {
-            // `x.is_cuda` is a value at run time.
+            // `x.is_cuda` is evaluated at run time.
             let is_tensor = expression
                 .as_attribute_expr()
                 .is_some_and(|attribute| self.ctx.fact(&attribute.value).is_tensor());

@@ -21,7 +21,7 @@ pub(super) enum ScriptType {
     Str,
     List,
     Dict,
-    /// Of a known number of elements.
+    /// With a known number of elements.
     Tuple(usize),
     None,
 }

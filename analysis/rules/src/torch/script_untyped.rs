@@ -15,8 +15,8 @@ declare_rule! {
     /// Tensor.
     ///
     /// ## Why is this bad?
-    /// A parameter without annotation is a Tensor. A number as default is rejected at compile time, a number as
-    /// argument at the call.
+    /// A parameter without annotation is taken to be a Tensor. TorchScript rejects a number as default at compile time,
+    /// and a number as argument at the call.
     ///
     /// ## Example
     /// ```python

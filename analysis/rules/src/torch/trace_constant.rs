@@ -20,10 +20,10 @@ declare_rule! {
     ///
     /// ## Why is this bad?
     /// The function runs once, with the example inputs, and its operations are recorded. The branch that was taken, the
-    /// number of iterations, and the number that was read are constants of the recorded graph: for other inputs its
-    /// results are wrong, and no error is raised.
+    /// number of iterations, and the number that was read become constants of the recorded graph: for other inputs the
+    /// graph computes wrong results, and no error is raised.
     ///
-    /// An `assert` or a test that only raises is not reported: it is left out, and changes no result.
+    /// An `assert` or a test that only raises is not reported: the recording omits it, and the results stay the same.
     ///
     /// ## Example
     /// ```python
@@ -107,7 +107,8 @@ fn on_tensors(ctx: &FunctionContext) {
     }
 }
 
-/// While it traces, torch records sizes, too: a test of a size reads it.
+/// Checks decisions on sizes. While it traces, torch also records sizes as values of the graph, and a test of a size
+/// reads such a value.
 fn on_sizes(ctx: &FunctionContext) {
     let mut reported: Vec<&Expr> = Vec::new();
     for (construct, node) in ctx.decisions() {
@@ -159,7 +160,7 @@ fn report(ctx: &FunctionContext, at: &Expr, message: String, severity: Severity,
         .emit();
 }
 
-/// `assert …`, or an `if` that only raises or warns: without it, the results are the same.
+/// `assert …`, or an `if` that only raises: without it, the results are the same.
 fn only_raises(node: ConstructNode) -> bool {
     match node {
         ConstructNode::Assert(_) => true,

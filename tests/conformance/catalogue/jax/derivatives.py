@@ -1,4 +1,4 @@
-"""Programs whose own rules of differentiation do not fit the function."""
+"""Programs with custom derivative rules that do not fit their function."""
 from functools import partial
 
 import jax

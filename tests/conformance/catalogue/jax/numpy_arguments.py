@@ -1,4 +1,4 @@
-"""Functions of `jax.numpy` that need an argument while they are traced: sizes, axes, orders, whole arrays."""
+"""Functions of `jax.numpy` with an argument that must be known while tracing: sizes, axes, orders, whole arrays."""
 import jax
 import jax.numpy as jnp
 

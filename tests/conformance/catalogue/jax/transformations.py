@@ -1,4 +1,4 @@
-"""Programs that pass a transformation of JAX what it cannot take."""
+"""Programs that pass invalid arguments to a transformation of JAX."""
 import warnings
 from functools import partial
 

@@ -1,6 +1,6 @@
 """Python that AutoGraph does not convert, a function for each kind of message.
 
-The recording has `AUTOGRAPH_STRICT_CONVERSION=1`, with which TensorFlow raises instead of logging a warning.
+The programs are recorded with `AUTOGRAPH_STRICT_CONVERSION=1`: TensorFlow raises instead of logging a warning.
 """
 import tensorflow as tf
 
