@@ -25,11 +25,12 @@ impl fmt::Display for Reason {
         match self {
             Self::Generator => f.write_str("generators are not supported"),
             Self::Frame(name) => {
-                write!(f, "`{name}` sees the frame of the function, which conversion splits")
+                write!(
+                    f,
+                    "`{name}` reads the frame of the function, which conversion splits into several functions"
+                )
             }
-            Self::JumpInFinally => {
-                f.write_str("a jump out of `finally` drops the exception that is on its way")
-            }
+            Self::JumpInFinally => f.write_str("a jump out of `finally` discards the active exception"),
             Self::Syntax(error) => write!(f, "syntax error: {error}"),
         }
     }

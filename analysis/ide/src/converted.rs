@@ -56,7 +56,7 @@ pub fn converted(db: &dyn Db, document: Document, function: Option<&str>, view: 
         None => converted,
         Some(tracer) => {
             let note =
-                format!("# {tracer} this code and does not convert it. AutoGraph would make this of it:\n");
+                format!("# {tracer} this code and does not convert it. AutoGraph would convert it to:\n");
             let map = converted.map.shifted(note.text_len());
             Converted { text: note + &converted.text, map, ..converted }
         }

@@ -84,7 +84,7 @@ pub(super) fn decision(construct: &Construct, stage: &Stage) -> String {
             "is **mixed**: staged for some callers, python for others"
         }
         (Binding::Mixed, _) => "is **mixed**: traced for some callers, python for others",
-        (Binding::Unknown, _) => "is of **unknown** binding time",
+        (Binding::Unknown, _) => "has an **unknown** binding time",
     };
     format!("{what} {does}.")
 }

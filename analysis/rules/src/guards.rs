@@ -31,6 +31,7 @@ const MAX_CALLERS: usize = 6;
 /// or in the body of a `try`; or the whole function is called from such code.
 pub(super) fn is_guarded(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.enclosing(range).any(|construct| mentions(ctx.text(construct.test_range)))
+        || is_under(&ctx.def().body, range, &|_| false, &|test| tests_for_value(ctx.text(test)))
         || is_outside_graph(ctx, range)
         || is_called_eagerly(ctx)
 }
@@ -38,6 +39,11 @@ pub(super) fn is_guarded(ctx: &FunctionContext, range: TextRange) -> bool {
 /// Whether `range` is under a test of eager execution itself.
 pub(super) fn tests_eager_execution(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.enclosing(range).any(|construct| ctx.text(construct.test_range).contains("executing_eagerly"))
+}
+
+/// `if not hasattr(x, "numpy"): return placeholder`: what follows has only eager Tensors.
+fn tests_for_value(test: &str) -> bool {
+    test.contains("hasattr") && test.contains("numpy") || test.contains("executing_eagerly")
 }
 
 fn mentions(test: &str) -> bool {

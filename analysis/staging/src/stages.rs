@@ -185,7 +185,7 @@ fn why(
             let root = root_name(staged.root);
             steps.push(step(
                 format!(
-                    "parameter `{name}` of {root} has no annotation, default or call: assumed to be {}",
+                    "parameter `{name}` of {root} has no annotation, no default and no known call: assumed to be {}",
                     staged.dialect.traced_value()
                 ),
                 Some(place),

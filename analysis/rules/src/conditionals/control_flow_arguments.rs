@@ -71,7 +71,7 @@ fn check(ctx: &FunctionContext) {
             && !is_guarded(ctx, call.range())
         {
             ctx.report(&CONTROL_FLOW_ARGUMENTS, call.range(), message)
-                .help("pass a Tensor to decide, and functions such as `lambda: x` for what depends on it")
+                .help("pass a Tensor as the predicate or index, and functions such as `lambda: x` as the branches")
                 .emit();
         }
     }

@@ -122,21 +122,24 @@ fn applied<'a>(
             Ok(()) => {}
             Err(Mismatch::Rank(noun)) => {
                 return Some(Fault {
-                    message: format!("`jax.{name}` maps over {noun}, which does not have the axis"),
-                    help: "pass `None` in `in_axes` for what is not mapped",
+                    message: format!("`jax.{name}` maps over {noun}, which does not have the mapped axis"),
+                    help: "pass `None` in `in_axes` for arguments that are not mapped",
                     at: argument,
                 });
             }
             Err(Mismatch::Length(one, other)) => {
                 return Some(Fault {
                     message: format!("`jax.{name}` maps over axes of the lengths {one} and {other}"),
-                    help: "pass arrays of the same length, and `None` in `in_axes` for what is not mapped",
+                    help: "pass arrays of the same length, and `None` in `in_axes` for arguments that are not mapped",
                     at: argument,
                 });
             }
             Err(Mismatch::Structure) => {
                 return Some(Fault {
-                    message: format!("`in_axes` of `jax.{name}` has another structure than {}", value.noun()),
+                    message: format!(
+                        "`in_axes` of `jax.{name}` has a different structure from {}",
+                        value.noun()
+                    ),
                     help: "pass an axis for each element, or one for all",
                     at,
                 });

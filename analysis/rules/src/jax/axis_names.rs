@@ -63,7 +63,7 @@ pub(super) fn unbound<'a>(evaluator: &Evaluator<'_, 'a>) -> Vec<(&'a ast::ExprCa
             mapped.iter().any(|range| range.contains_range(call.range())) && written(axis) == uses(axis)
         })
         .map(|(call, axis, function)| {
-            (*call, format!("`lax.{function}` is over the axis `{axis}`, which no transformation names"))
+            (*call, format!("`lax.{function}` uses the axis `{axis}`, which no transformation defines"))
         })
         .collect()
 }

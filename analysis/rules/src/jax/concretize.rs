@@ -146,11 +146,7 @@ fn foreign<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(Strin
         "unsqueeze" => "use `jnp.expand_dims`",
         _ => "remove it, or use it outside of the traced function",
     };
-    Some((
-        format!("`{}` is an array of JAX, which has no attribute `{name}`", snippet(ctx, value)),
-        value,
-        help,
-    ))
+    Some((format!("`{}` is a JAX array, which has no attribute `{name}`", snippet(ctx, value)), value, help))
 }
 
 /// The operation that needs a number, the Tensor passed to it, and the help.

@@ -122,7 +122,7 @@ impl<'a> Call<'_, '_, 'a> {
     ) -> Option<Fault<'a>> {
         (!function.accepts(arguments)).then(|| Fault {
             message: format!("`{caller}` calls {} with {arguments} positional arguments", function.name()),
-            help: "let the function take these arguments",
+            help: "change the function to take these arguments",
             at,
         })
     }
@@ -281,7 +281,9 @@ impl<'a> Call<'_, '_, 'a> {
                 Some(known) => {
                     if let Some((one, other)) = known.difference(&result) {
                         return Some(Fault {
-                            message: format!("one branch of `{caller}` returns {one}, another one {other}"),
+                            message: format!(
+                                "the branches of `{caller}` return different values: {one} and {other}"
+                            ),
                             help: "return the same structure, dtype and shape from all branches",
                             at,
                         });

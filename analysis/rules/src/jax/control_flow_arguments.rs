@@ -45,7 +45,7 @@ fn initial<'a>(call: &Call<'_, '_, 'a>, function: &str) -> Option<Fault<'a>> {
     };
     let at = argument(call.call, position, keyword)?;
     holds_other(&call.evaluator.value(call.scope, at)).then(|| Fault {
-        message: format!("the initial value of `lax.{function}` holds a value that is no array"),
+        message: format!("the initial value of `lax.{function}` contains a value that is not an array"),
         help: "carry arrays and numbers only; the body can read other values from outside",
         at,
     })
@@ -76,7 +76,7 @@ fn callables<'a>(call: &Call<'_, '_, 'a>, function: &str) -> Option<Fault<'a>> {
 fn not_callable<'a>(call: &Call<'_, '_, 'a>, at: &'a Expr, caller: &str) -> Option<Fault<'a>> {
     let value = call.evaluator.value(call.scope, at);
     value.is_no_function().then(|| Fault {
-        message: format!("{caller} is given {} where it needs a function", value.noun()),
+        message: format!("{caller} expects a function, but receives {}", value.noun()),
         help: "pass the function, and its arguments separately, or a `lambda`",
         at,
     })
@@ -204,7 +204,7 @@ fn scan<'a>(call: &Call<'_, '_, 'a>) -> Option<Fault<'a>> {
     let first = lengths.next()?;
     if let Some(other) = lengths.find(|other| *other != first) {
         return Some(Fault {
-            message: format!("`lax.scan` iterates over arrays of the lengths {first} and {other}"),
+            message: format!("the arrays of `lax.scan` have different lengths: {first} and {other}"),
             help: "pass arrays of the same length",
             at,
         });
@@ -248,7 +248,7 @@ fn associative_scan<'a>(call: &Call<'_, '_, 'a>) -> Option<Fault<'a>> {
     let first = lengths.next()?;
     let other = lengths.find(|other| *other != first)?;
     Some(Fault {
-        message: format!("`lax.associative_scan` is given arrays of the lengths {first} and {other}"),
+        message: format!("the arrays of `lax.associative_scan` have different lengths: {first} and {other}"),
         help: "pass arrays of the same length",
         at,
     })
@@ -261,7 +261,7 @@ fn cumulative<'a>(call: &Call<'_, '_, 'a>, function: &str) -> Option<Fault<'a>> 
         && value.leaf().and_then(|leaf| leaf.dtype).is_some_and(|(dtype, _)| dtype == DType::Bool)
     {
         return Some(Fault {
-            message: format!("`lax.{function}` is given booleans"),
+            message: format!("`lax.{function}` does not accept a boolean array"),
             help: "convert them with `astype(int)`, or use the function of `jax.numpy`",
             at: operand,
         });
@@ -269,7 +269,7 @@ fn cumulative<'a>(call: &Call<'_, '_, 'a>, function: &str) -> Option<Fault<'a>> 
     let at = argument(call.call, 1, "axis")?;
     if let Some(axis) = negative(at) {
         return Some(Fault {
-            message: format!("`lax.{function}` does not count axes from the end, but `axis` is -{axis}"),
+            message: format!("`lax.{function}` does not accept the negative `axis` -{axis}"),
             help: "pass `x.ndim - 1`, or use the function of `jax.numpy`",
             at,
         });

@@ -172,7 +172,7 @@ fn of_method<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a
     if method.attr.as_str() == "reshape" {
         let value = call.arguments.args.iter().flat_map(parts).find(|part| is_tensor(ctx, part))?;
         let message = format!(
-            "the shape that `.reshape` is given depends on `{}`, which is traced and has no value yet",
+            "the shape passed to `.reshape` depends on `{}`, which is traced and has no value yet",
             snippet(ctx, value)
         );
         return Some((message, value, STATIC.to_owned()));

@@ -97,7 +97,7 @@ fn fault<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Op
         if too_few {
             return Some(Fault {
                 message: format!(
-                    "`jax.{}` differentiates by argument {last}, which there is not",
+                    "`jax.{}` differentiates with respect to argument {last}, which the function does not have",
                     transformed.name
                 ),
                 help: "pass the position of an argument, counted from 0, in `argnums`",
@@ -156,7 +156,7 @@ fn input(transformed: &Transformed, value: &Value, holomorphic: bool) -> Option<
     let what = if holomorphic { "a complex" } else { "a floating-point" };
     Some((
         format!(
-            "`jax.{}` differentiates by a value of the dtype {}, and needs {what} dtype",
+            "`jax.{}` differentiates with respect to a value of dtype {}, but requires {what} dtype",
             transformed.name,
             wrong.as_str()
         ),

@@ -73,7 +73,7 @@ fn options<'a>(keywords: &'a [ast::Keyword], parameters: &ast::Parameters) -> Op
             if of_names {
                 if element.is_number_literal_expr() {
                     return Some(Fault {
-                        message: format!("`{name}` has a number where it needs a name"),
+                        message: format!("`{name}` contains a number, but must contain names"),
                         help: "pass the names of parameters, or `static_argnums`",
                         at: element,
                     });
@@ -90,7 +90,7 @@ fn options<'a>(keywords: &'a [ast::Keyword], parameters: &ast::Parameters) -> Op
                 let is_parameter = positional.contains(&text) || keyword_only.contains(&text);
                 if !is_parameter && parameters.kwarg.is_none() {
                     return Some(Fault {
-                        message: format!("`{text}` in `{name}` is no parameter of the function"),
+                        message: format!("`{text}` in `{name}` is not a parameter of the function"),
                         help: "pass the names of parameters",
                         at: element,
                     });

@@ -207,7 +207,7 @@ fn check_index<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr, subscript: &
         &JAX_NUMPY,
         expression,
         format!(
-            "an array of NumPy is indexed by `{}`, which is traced and has no value yet",
+            "a NumPy array is indexed by `{}`, which is traced and has no value yet",
             snippet(ctx, index)
         ),
     )

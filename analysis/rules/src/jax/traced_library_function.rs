@@ -39,7 +39,7 @@ declare_rule! {
     /// `ConcretizationTypeError: Abstract tracer value encountered where concrete value is expected`
     pub(crate) static JAX_TRACED_LIBRARY_FUNCTION = {
         code: "AG545", name: "jax-traced-library-function",
-        summary: "a function of JAX that needs values is traced as it is",
+        summary: "a JAX function that needs values is passed directly to a transformation",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
         check: File(Program::is_of_interest, check),

@@ -124,8 +124,8 @@ fn not_callable<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>
     }
     let value = evaluator.value(transformed.scope, at);
     (value.is_no_function() || at.is_string_literal_expr()).then(|| Fault {
-        message: format!("`jax.{}` is given {} where it needs a function", transformed.name, value.noun()),
-        help: "pass the function itself, and its arguments to what the transformation returns",
+        message: format!("`jax.{}` expects a function, but receives {}", transformed.name, value.noun()),
+        help: "pass the function itself, and pass its arguments to the returned function",
         at,
     })
 }
@@ -157,7 +157,7 @@ fn jvp<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Opti
     for (value, at) in [(&primals, first), (&tangents, second)] {
         if matches!(value, Value::Leaf(_) | Value::Dict(_)) {
             return Some(Fault {
-                message: format!("`jax.jvp` is given {} where it needs a tuple", value.noun()),
+                message: format!("`jax.jvp` expects a tuple, but receives {}", value.noun()),
                 help: "pass the primals and the tangents as tuples: `jax.jvp(f, (x,), (t,))`",
                 at,
             });
@@ -205,7 +205,7 @@ fn other_call<'a>(ctx: &FileContext<'a>, call: &'a ast::ExprCall) -> Option<Faul
                 && at.is_string_literal_expr()
             {
                 return Some(Fault {
-                    message: "`jax.device_put` is given the name of a device".to_owned(),
+                    message: "`jax.device_put` expects a device, not its name".to_owned(),
                     help: "pass the device: `jax.devices(\"cpu\")[0]`",
                     at,
                 });
@@ -223,7 +223,7 @@ fn other_call<'a>(ctx: &FileContext<'a>, call: &'a ast::ExprCall) -> Option<Faul
         "jax.named_scope" => {
             let at = argument(call, 0, "name")?;
             at.is_number_literal_expr().then(|| Fault {
-                message: "the name that `jax.named_scope` is given is no string".to_owned(),
+                message: "the name passed to `jax.named_scope` must be a string".to_owned(),
                 help: "pass a string",
                 at,
             })
@@ -231,7 +231,7 @@ fn other_call<'a>(ctx: &FileContext<'a>, call: &'a ast::ExprCall) -> Option<Faul
         "jax.ShapeDtypeStruct" => {
             let at = argument(call, 1, "dtype")?;
             at.is_none_literal_expr().then(|| Fault {
-                message: "`jax.ShapeDtypeStruct` is given no dtype".to_owned(),
+                message: "`jax.ShapeDtypeStruct` requires a dtype".to_owned(),
                 help: "pass a dtype",
                 at,
             })

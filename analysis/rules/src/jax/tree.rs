@@ -108,7 +108,8 @@ fn fields<'a>(
     let data = argument(call, 1, "data_fields").filter(|fields| !fields.is_none_literal_expr());
     let meta = argument(call, 2, "meta_fields").filter(|fields| !fields.is_none_literal_expr());
     if data.is_some() != meta.is_some() {
-        let message = "`register_dataclass` is given only one of `data_fields` and `meta_fields`".to_owned();
+        let message =
+            "`register_dataclass` needs both `data_fields` and `meta_fields`, or neither".to_owned();
         return Some((message, "pass both, or neither", data.or(meta)?));
     }
     let (Bound::Class(class), _) = program.value(scope, node) else { return None };
@@ -116,7 +117,7 @@ fn fields<'a>(
         let plain =
             class.decorator_list.is_empty() && class.arguments.as_ref().is_none_or(|it| it.is_empty());
         return plain.then(|| {
-            let message = format!("`{}` is no dataclass, so its fields are not known", class.name);
+            let message = format!("`{}` is not a dataclass, so its fields are unknown", class.name);
             (message, "pass `data_fields` and `meta_fields`, or add `@dataclass`", node)
         });
     };
@@ -130,7 +131,7 @@ fn fields<'a>(
     let missing = own.iter().find(|name| !all().any(|it| it == *name));
     let unknown = all().find(|name| !own.contains(name));
     let (name, what) =
-        missing.map(|name| (name, "is missing")).or(unknown.map(|name| (name, "is no field")))?;
+        missing.map(|name| (name, "is missing")).or(unknown.map(|name| (name, "is not a field")))?;
     let message =
         format!("the fields that are registered differ from those of `{}`: `{name}` {what}", class.name);
     Some((message, "list every field of the dataclass once", data))

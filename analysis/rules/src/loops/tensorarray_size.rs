@@ -58,7 +58,7 @@ fn check(ctx: &FunctionContext) {
                 keyword.arg.as_ref().is_none_or(|name| matches!(name.as_str(), "size" | "flow" | "handle"))
             });
         if is_array && arguments.args.len() < 2 && !is_open {
-            ctx.report(&TENSORARRAY_SIZE, call, "this TensorArray has no size, which raises")
+            ctx.report(&TENSORARRAY_SIZE, call, "this TensorArray is created without `size`, which raises")
                 .help("pass `size=0, dynamic_size=True`")
                 .emit();
         }

@@ -302,7 +302,10 @@ impl<'a> Checker<'_, 'a> {
             ctx.report(
                 &TENSOR_AS_PYTHON_VALUE,
                 compare,
-                format!("`{}` is the text of a symbolic Tensor, not of its value", ctx.text(operand)),
+                format!(
+                    "`{}` is the text of the symbolic Tensor itself, not of its value",
+                    ctx.text(operand)
+                ),
             )
             .severity(ag_db::diagnostic::Severity::Warning)
             .help("compare the Tensors, or convert the value with `tf.strings.as_string`")

@@ -66,7 +66,7 @@ declare_rule! {
     /// ```
     pub(crate) static KERAS_LAYER = {
         code: "AG417", name: "keras-layer",
-        summary: "a Keras layer that Keras rejects when it is used",
+        summary: "a Keras layer, model or metric that raises when it is used",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Keras], fix: None,
         check: File(|index| index.derives_from_keras && !index.names_keras2, check),
@@ -229,7 +229,7 @@ impl<'a> Class<'_, 'a> {
         let builds_graph =
             self.method("__init__").is_some_and(|init| self.ctx.text(init).contains("outputs"));
         if let Some(forward) = self.method("forward").filter(|_| !is_called && !builds_graph) {
-            let message = format!("`{}` has no `call`, which Keras calls", self.class.name);
+            let message = format!("`{}` has no `call` method, which Keras requires", self.class.name);
             self.report(&forward.name, message).help("rename it `call`").severity(Severity::Warning).emit();
         }
     }
@@ -349,7 +349,7 @@ impl<'a> Class<'_, 'a> {
             _ => return,
         };
         if let Some(text) = parts.into_iter().find(|part| part.is_string_literal_expr()) {
-            self.report(text, "`call` returns a text, which raises in a functional model".to_owned())
+            self.report(text, "`call` returns a string, which raises in a functional model".to_owned())
                 .help("return tensors only")
                 .severity(Severity::Warning)
                 .emit();

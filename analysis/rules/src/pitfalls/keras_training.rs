@@ -43,7 +43,7 @@ declare_rule! {
     /// ```
     pub(crate) static KERAS_TRAINING = {
         code: "AG418", name: "keras-training",
-        summary: "a Keras model is trained that was not compiled",
+        summary: "a Keras model is trained without being compiled",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Keras], fix: None,
         check: File(

@@ -9,6 +9,7 @@ use crate::guards::is_guarded;
 use ag_flow::DefKind;
 use ag_index::dialect::RootKind;
 use ag_index::facts::{Alternative, CalleeKind};
+use ag_index::index::file_index;
 use ag_syntax::qname::QName;
 
 declare_rule! {
@@ -66,11 +67,19 @@ fn check(ctx: &FunctionContext) {
         let Some(value) = node.value.as_deref().filter(|value| !is_guarded(ctx, value.range())) else {
             continue;
         };
-        if let Some((part, what)) = object_in(ctx, value) {
+        if let Some((part, what)) = object_in(ctx, value).filter(|_| !is_wrapped(ctx)) {
             let message = format!("a `tf.function` cannot return `{}`, {what}", ctx.text(part));
             ctx.report(&RETURNED_OBJECT, node, message).help("return the Tensors that callers need").emit();
         }
     }
+}
+
+/// Whether another decorator, such as `@tf.custom_gradient`, may change what the function returns.
+fn is_wrapped(ctx: &FunctionContext) -> bool {
+    let index = file_index(ctx.db, ctx.document);
+    let function = index.definitions.functions.iter_enumerated().find(|(_, entry)| entry.path == ctx.path);
+    let signature = function.and_then(|(function, _)| index.signature(function.into()));
+    signature.is_some_and(|signature| signature.decorators.len() > 1)
 }
 
 /// The part of a result that a graph cannot represent.

@@ -93,7 +93,7 @@ const LAYERS: [&str; 24] = [
     "TransformerEncoderLayer",
 ];
 const OPTIMIZERS: [&str; 7] = ["Adagrad", "Adam", "AdamW", "LBFGS", "NAdam", "RMSprop", "SGD"];
-const CREATE: &str = "create it outside the compiled function, for modules in `__init__`";
+const CREATE: &str = "create it outside the compiled function (in a module: in `__init__`)";
 
 fn check(ctx: &FunctionContext) {
     if !compiles(ctx) {

@@ -116,7 +116,7 @@ fn check(ctx: &FileContext) {
         {
             let message = format!("the module of an exported program does not support `{}()`", method.attr);
             ctx.report(&TORCH_EXPORT_CALL, call, message)
-                .help("export the module in the mode that it shall have")
+                .help("call `train()` or `eval()` on the module before exporting it")
                 .emit();
         } else if is_dimension(ctx, &program, place.scope, &call.func) {
             ctx.report(&TORCH_EXPORT_CALL, call, "a `Dim` cannot be called")
@@ -291,7 +291,7 @@ impl<'a> Export<'_, 'a> {
             let (here, exported) = (call.arguments.args.len(), tuple.elts.len());
             self.report(
                 call,
-                format!("{here} arguments for a module that was exported with {exported}"),
+                format!("the exported module takes {exported} arguments, but this call passes {here}"),
                 SAME,
             );
         }
@@ -379,7 +379,7 @@ impl<'a> Export<'_, 'a> {
         let plain = class.arguments.as_ref().is_none_or(|arguments| arguments.is_empty());
         if plain && !self.program.calls.iter().any(registers) {
             let message =
-                format!("the example input is a `{}`, which `torch.export` does not know", class.name);
+                format!("the example input is a `{}`, which `torch.export` does not support", class.name);
             self.report(
                 element,
                 message,
@@ -433,7 +433,7 @@ impl<'a> Export<'_, 'a> {
         }
         if let Some(names) = names {
             if let Some((unknown, at, _)) = keys.iter().find(|(key, ..)| !names.contains(key)) {
-                let message = format!("`dynamic_shapes` names `{unknown}`, which is no input");
+                let message = format!("`dynamic_shapes` names `{unknown}`, which is not an input");
                 self.report(*at, message, "use the names of the parameters of `forward`");
                 return;
             }

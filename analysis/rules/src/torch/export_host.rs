@@ -44,7 +44,7 @@ declare_rule! {
     /// `RuntimeError: .numpy() is not supported for tensor subclasses.`
     pub(crate) static TORCH_EXPORT_HOST = {
         code: "AG524", name: "torch-export-host",
-        summary: "the memory of a Tensor in an exported module is read",
+        summary: "an exported module reads the memory of a Tensor",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: Function(check),

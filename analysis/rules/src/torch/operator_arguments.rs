@@ -159,8 +159,9 @@ fn checkpoint(ctx: &FunctionContext, call: &ast::ExprCall) {
     if let Some(function) = call.arguments.args.first()
         && let Some(Body { effect: Some(effect), .. }) = Body::of(ctx, function)
     {
-        let message =
-            format!("the function changes `{effect}`, which is outside; a subgraph has no side effects");
+        let message = format!(
+            "the function changes `{effect}`, which is defined outside it; a subgraph cannot have side effects"
+        );
         ctx.report(&TORCH_OPERATOR_ARGUMENTS, function, message)
             .severity(break_severity(ctx))
             .help("return the value")
@@ -171,8 +172,9 @@ fn checkpoint(ctx: &FunctionContext, call: &ast::ExprCall) {
 /// Checks that apply to every function that becomes a subgraph.
 fn subgraph(ctx: &FunctionContext, function: &Expr, body: &Body, operator: Operator) {
     if let Some(effect) = &body.effect {
-        let message =
-            format!("the function changes `{effect}`, which is outside; a subgraph has no side effects");
+        let message = format!(
+            "the function changes `{effect}`, which is defined outside it; a subgraph cannot have side effects"
+        );
         report(ctx, function.range(), message, "return the value".to_owned());
         return;
     }

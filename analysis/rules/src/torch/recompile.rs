@@ -58,7 +58,7 @@ declare_rule! {
     /// `torch._dynamo hit config.recompile_limit (8)`
     pub(crate) static TORCH_RECOMPILE = {
         code: "AG518", name: "torch-recompile",
-        summary: "an integer that counts calls causes a recompilation in each of them",
+        summary: "an integer that counts calls causes a recompilation in each call",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: Function(check),
@@ -82,7 +82,7 @@ fn check(ctx: &FunctionContext) {
                 &TORCH_RECOMPILE,
                 statement,
                 format!(
-                    "`{}`, {what}, changes in each call, which compiles the function again",
+                    "`{}`, {what}, changes in each call, so each call recompiles the function",
                     snippet(ctx, target)
                 ),
             )

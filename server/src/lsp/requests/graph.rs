@@ -25,7 +25,8 @@ pub(crate) fn answer(snapshot: &Snapshot, of: &GraphParams) -> Result<Plan> {
         function: Some(of.function.clone()),
         position: None,
     };
-    let unknown = || Error::invalid_params(format!("`{}` is not a root of the runtime", of.function));
+    let unknown =
+        || Error::invalid_params(format!("`{}` is not a root such as an `@ag.function`", of.function));
     let proposed = graph_inputs::answer(snapshot, &params)?.ok_or_else(unknown)?;
     Ok(Plan {
         file: on_disk(snapshot, &of.uri)?,

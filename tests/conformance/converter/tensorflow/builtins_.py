@@ -73,14 +73,14 @@ def types(x):
 
 
 @case(T(3))
-@kept("`locals` sees the frame of the function, which conversion splits")
+@kept("`locals` reads the frame of the function, which conversion splits into several functions")
 def locals_and_globals(x):
     y = 5
     return x + locals()["y"], "tf" in globals()
 
 
 @case(T(3))
-@kept("`eval` sees the frame of the function, which conversion splits")
+@kept("`eval` reads the frame of the function, which conversion splits into several functions")
 def evaluated(x):
     y = 4
     return eval("x + y")

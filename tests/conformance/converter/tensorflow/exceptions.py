@@ -229,7 +229,7 @@ def exit_swallows(x):
 
 
 @case(T(3))
-@kept("a jump out of `finally` drops the exception that is on its way")
+@kept("a jump out of `finally` discards the active exception")
 def finally_overrides(x):
     try:
         return x
