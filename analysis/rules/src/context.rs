@@ -11,7 +11,7 @@ use ruff_python_ast::{self as ast, Expr, ModModule};
 use ruff_python_parser::Parsed;
 use ruff_text_size::{Ranged, TextRange};
 
-use super::jax::program::Program;
+use super::program::Program;
 use super::{Rule, classes};
 use ag_db::Db;
 use ag_db::Document;
@@ -252,14 +252,14 @@ pub struct FileContext<'a> {
     pub parsed: &'a Parsed<ModModule>,
     pub imports: &'a Imports,
     pub diagnostics: RefCell<Vec<Diagnostic>>,
-    /// The scopes of the file, for the rules that look at calls of JAX.
-    pub(crate) jax_program: OnceCell<Option<Program<'a>>>,
+    /// See [`FileContext::program`].
+    pub(crate) program: OnceCell<Program<'a>>,
 }
 
 impl<'a> FileContext<'a> {
-    /// The scopes and calls of a file that uses JAX; `None` for others.
-    pub(crate) fn jax_program(&self) -> Option<&Program<'a>> {
-        self.jax_program.get_or_init(|| Program::of(self)).as_ref()
+    /// The scopes and calls of the file, for the rules that look up what names are bound to.
+    pub(crate) fn program(&self) -> &Program<'a> {
+        self.program.get_or_init(|| Program::of(self))
     }
 
     pub fn text(&self, node: impl Ranged) -> &str {

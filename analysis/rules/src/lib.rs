@@ -21,6 +21,7 @@ mod names;
 mod parameter_use;
 mod path_certainty;
 mod pitfalls;
+mod program;
 pub mod registry;
 pub mod run;
 pub mod selection;

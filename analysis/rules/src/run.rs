@@ -79,7 +79,7 @@ pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
         parsed: &parsed,
         imports: queries::imports(db, document),
         diagnostics: RefCell::default(),
-        jax_program: OnceCell::new(),
+        program: OnceCell::new(),
     };
     for check in checks {
         check(&context);

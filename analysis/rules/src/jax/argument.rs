@@ -1,5 +1,6 @@
 //! Arguments that cannot be traced.
 
+use super::is_of_interest;
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{self as ast, Stmt};
 use ruff_text_size::Ranged;
@@ -7,7 +8,6 @@ use ruff_text_size::Ranged;
 use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::jitted_calls::{arguments, static_arguments};
-use super::program::Program;
 use ag_db::diagnostic::Severity;
 use ag_index::ids::ParameterIndex;
 
@@ -55,7 +55,7 @@ declare_rule! {
         summary: "an argument of a jitted function cannot be traced",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: File(Program::is_of_interest, check),
+        check: File(is_of_interest, check),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Functions that do not fit the control flow of `jax.lax`: carries, branches, conditions.
 
+use super::is_of_interest;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
@@ -8,7 +9,7 @@ use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Leaf, Value};
 use super::control_flow_arguments;
 use super::evaluate::{Evaluator, Function};
-use super::program::{Program, ScopeId};
+use crate::program::ScopeId;
 use ag_index::callbacks::argument;
 
 declare_rule! {
@@ -59,12 +60,12 @@ declare_rule! {
         summary: "a function or an argument does not fit the control flow of `jax.lax`",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: File(Program::is_of_interest, check),
+        check: File(is_of_interest, check),
     }
 }
 
 fn check(ctx: &FileContext) {
-    let Some(program) = ctx.jax_program() else { return };
+    let program = ctx.program();
     let evaluator = Evaluator::new(ctx, program);
     for place in &program.calls {
         let Some(name) = ctx.resolve(&place.node.func) else { continue };

@@ -1,5 +1,6 @@
 //! Derivative rules of `jax.custom_vjp` and `jax.custom_jvp` that do not fit their function.
 
+use super::is_of_interest;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
@@ -9,7 +10,7 @@ use super::abstract_value::Value;
 use super::evaluate::{Evaluator, Function};
 use super::jit_options::integer;
 use super::jitted_calls::is_traced_parameter;
-use super::program::{Bound, Program, ScopeId};
+use crate::program::{Bound, Program, ScopeId};
 use ag_index::callbacks::argument;
 
 declare_rule! {
@@ -71,7 +72,7 @@ declare_rule! {
         summary: "the rule of a custom derivative does not fit its function",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: File(Program::is_of_interest, check),
+        check: File(is_of_interest, check),
     }
 }
 
@@ -85,7 +86,7 @@ struct Custom<'a> {
 }
 
 fn check(ctx: &FileContext) {
-    let Some(program) = ctx.jax_program() else { return };
+    let program = ctx.program();
     let evaluator = Evaluator::new(ctx, program);
     for (def, _) in &program.functions {
         if let Some(custom) = of(ctx, def) {

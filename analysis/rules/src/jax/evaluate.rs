@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::FileContext;
 use super::abstract_value::{DType, Leaf, Value, binary, without_dtype};
-use super::program::{Bound, Program, ScopeId};
+use crate::program::{Bound, Program, ScopeId};
 
 /// The maximum number of names and calls that are followed.
 const DEEPEST: usize = 6;

@@ -1,5 +1,6 @@
 //! Functions and arguments that cannot be differentiated.
 
+use super::is_of_interest;
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
 
@@ -8,7 +9,6 @@ use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Leaf, Value};
 use super::evaluate::Evaluator;
 use super::jit_options::integer;
-use super::program::Program;
 use super::reverse_mode;
 use super::transformation::Fault;
 use super::transformed::{self, Transformed, is_false};
@@ -57,12 +57,12 @@ declare_rule! {
         summary: "a function cannot be differentiated",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: File(Program::is_of_interest, check),
+        check: File(is_of_interest, check),
     }
 }
 
 fn check(ctx: &FileContext) {
-    let Some(program) = ctx.jax_program() else { return };
+    let program = ctx.program();
     let evaluator = Evaluator::new(ctx, program);
     let mut reported = Vec::new();
     for transformed in transformed::all(ctx, program) {

@@ -1,13 +1,14 @@
 //! A function is created and jitted in each iteration of a loop.
 
+use super::is_of_interest;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::jitted_calls::static_arguments;
-use super::program::{Program, ScopeId};
 use crate::names::Names;
+use crate::program::{Program, ScopeId};
 
 declare_rule! {
     /// ## What it does
@@ -45,12 +46,12 @@ declare_rule! {
         summary: "a function is compiled again in each iteration of a loop",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: File(Program::is_of_interest, check),
+        check: File(is_of_interest, check),
     }
 }
 
 fn check(ctx: &FileContext) {
-    let Some(program) = ctx.jax_program() else { return };
+    let program = ctx.program();
     // `jax.jit(lambda …)(x)`, and `f = jax.jit(lambda …)` that is called in the loop.
     for place in &program.calls {
         let Some(repeated) = place.repeated else { continue };
@@ -59,7 +60,7 @@ fn check(ctx: &FileContext) {
             Expr::Name(name) => {
                 let Some(owner) = program.owner(place.scope, &name.id) else { continue };
                 let made = program.bindings(owner, &name.id).iter().find_map(|binding| match binding.bound {
-                    super::program::Bound::Value(Expr::Call(call))
+                    crate::program::Bound::Value(Expr::Call(call))
                         if binding.repeated == Some(repeated) && is_jit_of_new(ctx, call) =>
                     {
                         Some(call)

@@ -10,8 +10,8 @@ use super::transformed::Transformed;
 pub(super) fn fault<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Option<Fault<'a>> {
     let keywords = &transformed.made.arguments.keywords;
     let parameters = match evaluator.program.value(transformed.scope, transformed.function()?).0 {
-        super::program::Bound::Function(def) if def.decorator_list.is_empty() => Some(&*def.parameters),
-        super::program::Bound::Value(Expr::Lambda(_)) => {
+        crate::program::Bound::Function(def) if def.decorator_list.is_empty() => Some(&*def.parameters),
+        crate::program::Bound::Value(Expr::Lambda(_)) => {
             let function = evaluator.function(transformed.scope, transformed.function()?)?;
             let Function::Lambda(lambda) = function else { return None };
             lambda.parameters.as_deref()

@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::kinds::{self, Kind};
-use super::program::{Bound, Program, ScopeId};
+use crate::program::{Bound, Program, ScopeId};
 use ag_index::ids::ParameterIndex;
 use ag_index::static_arguments::StaticArgument;
 
@@ -38,7 +38,7 @@ pub(super) enum Body<'a> {
 }
 
 pub(super) fn arguments<'a>(ctx: &FileContext<'a>) -> Vec<Argument<'a>> {
-    let Some(program) = ctx.jax_program() else { return Vec::new() };
+    let program = ctx.program();
     let mut found = Vec::new();
     for place in &program.calls {
         let (call, scope) = (place.node, place.scope);

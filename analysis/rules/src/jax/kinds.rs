@@ -3,7 +3,7 @@
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
 use super::super::FileContext;
-use super::program::{Bound, Program, ScopeId};
+use crate::program::{Bound, Program, ScopeId};
 
 /// A kind of value that JAX cannot trace, or that is not hashable.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,7 +23,6 @@ pub(super) mod leak;
 mod library_results;
 pub(super) mod loops;
 pub(super) mod numpy;
-pub(super) mod program;
 mod reverse_mode;
 pub(super) mod stale_value;
 pub(super) mod static_argument;
@@ -44,10 +43,50 @@ use ag_db::diagnostic::{Anchor, Severity, Span};
 use ag_flow::DefKind;
 use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
-use ag_index::index::{FunctionId, function_ast};
+use ag_index::index::{FileIndex, FunctionId, function_ast};
 use ag_staging::queries;
 use ag_syntax::expressions;
 use ag_syntax::qname::QName;
+
+/// The functions whose calls are checked.
+const CHECKED: [&str; 30] = [
+    "apply_along_axis",
+    "associative_scan",
+    "cond",
+    "cumlogsumexp",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
+    "custom_jvp",
+    "custom_vjp",
+    "device_put",
+    "fori_loop",
+    "grad",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jit",
+    "jvp",
+    "make_jaxpr",
+    "map",
+    "named_scope",
+    "platform_dependent",
+    "pmap",
+    "register_dataclass",
+    "scan",
+    "switch",
+    "tree_map",
+    "value_and_grad",
+    "vmap",
+    "while_loop",
+];
+
+/// Whether a file that uses JAX has a root, or calls a function whose arguments are checked: `lax.scan(lambda …)`.
+fn is_of_interest(index: &FileIndex) -> bool {
+    index.imports.uses("jax")
+        && (!index.roots.is_empty() || CHECKED.iter().any(|name| index.calls.contains_key(*name)))
+}
 
 /// The severity if Python needs the truth value of `expression`, a Tensor. Under `jit` every operation returns
 /// a tracer; only an array from outside on which no operation was performed is concrete. A parameter of unknown

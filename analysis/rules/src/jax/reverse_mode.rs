@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::abstract_value::Value;
 use super::evaluate::{Evaluator, Function};
-use super::program::{Bound, ScopeId};
+use crate::program::{Bound, ScopeId};
 use ag_index::callbacks::argument;
 
 /// The maximum number of calls and names that are followed.

@@ -1,5 +1,6 @@
 //! Python values that a jitted function read while it was traced, and that change afterwards.
 
+use super::is_of_interest;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashSet;
@@ -7,8 +8,8 @@ use rustc_hash::FxHashSet;
 use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::jitted_calls::{Body, Jitted, callee};
-use super::program::{Bound, Place, Program, ScopeId};
 use crate::names::Names;
+use crate::program::{Bound, Place, Program, ScopeId};
 use ag_syntax::expressions;
 
 declare_rule! {
@@ -54,12 +55,12 @@ declare_rule! {
         summary: "a jitted function does not see a later change of a Python value",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: File(Program::is_of_interest, check),
+        check: File(is_of_interest, check),
     }
 }
 
 fn check(ctx: &FileContext) {
-    let Some(program) = ctx.jax_program() else { return };
+    let program = ctx.program();
     let mut reported = FxHashSet::default();
     let calls: Vec<Call> = program
         .calls

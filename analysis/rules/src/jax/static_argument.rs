@@ -1,11 +1,11 @@
 //! Unhashable values of static arguments.
 
+use super::is_of_interest;
 use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::jitted_calls::{Argument, arguments};
-use super::program::Program;
 
 declare_rule! {
     /// ## What it does
@@ -51,7 +51,7 @@ declare_rule! {
         summary: "a static argument is not hashable",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: File(Program::is_of_interest, check),
+        check: File(is_of_interest, check),
     }
 }
 

@@ -1,12 +1,13 @@
 //! Functions of JAX that need values, passed to a transformation.
 
+use super::is_of_interest;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
-use super::program::{Bound, Program};
 use super::static_parameters::COUNTING;
+use crate::program::Bound;
 
 declare_rule! {
     /// ## What it does
@@ -42,12 +43,12 @@ declare_rule! {
         summary: "a JAX function that needs values is passed directly to a transformation",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: File(Program::is_of_interest, check),
+        check: File(is_of_interest, check),
     }
 }
 
 fn check(ctx: &FileContext) {
-    let Some(program) = ctx.jax_program() else { return };
+    let program = ctx.program();
     for place in &program.calls {
         let call = place.node;
         let (transformation, arguments) = match &*call.func {

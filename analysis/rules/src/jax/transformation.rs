@@ -1,5 +1,6 @@
 //! Arguments that a transformation of JAX cannot take.
 
+use super::is_of_interest;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
@@ -7,9 +8,9 @@ use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Value};
 use super::evaluate::Evaluator;
-use super::program::{Bound, Program};
 use super::transformed::{self, Transformed, is_generator};
 use super::{axes, axis_names, jit_options};
+use crate::program::Bound;
 use ag_db::diagnostic::Severity;
 use ag_index::callbacks::argument;
 
@@ -57,7 +58,7 @@ declare_rule! {
         summary: "a transformation of JAX rejects its arguments",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: File(Program::is_of_interest, check),
+        check: File(is_of_interest, check),
     }
 }
 
@@ -69,7 +70,7 @@ pub(super) struct Fault<'a> {
 }
 
 fn check(ctx: &FileContext) {
-    let Some(program) = ctx.jax_program() else { return };
+    let program = ctx.program();
     let evaluator = Evaluator::new(ctx, program);
     let mut reported = Vec::new();
     for transformed in transformed::all(ctx, program) {

@@ -3,7 +3,7 @@
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
 use super::super::FileContext;
-use super::program::{Bound, Program, ScopeId};
+use crate::program::{Bound, Program, ScopeId};
 
 /// The transformations that are checked.
 const TRANSFORMATIONS: [&str; 16] = [

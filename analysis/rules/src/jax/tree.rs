@@ -1,12 +1,13 @@
 //! Trees of different structure, and dataclasses that are registered with the wrong fields.
 
+use super::is_of_interest;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::evaluate::Evaluator;
-use super::program::{Bound, Program, ScopeId};
+use crate::program::{Bound, Program, ScopeId};
 use ag_index::callbacks::argument;
 
 declare_rule! {
@@ -44,12 +45,12 @@ declare_rule! {
         summary: "trees have different structures",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: File(Program::is_of_interest, check),
+        check: File(is_of_interest, check),
     }
 }
 
 fn check(ctx: &FileContext) {
-    let Some(program) = ctx.jax_program() else { return };
+    let program = ctx.program();
     let evaluator = Evaluator::new(ctx, program);
     for place in &program.calls {
         let call = place.node;

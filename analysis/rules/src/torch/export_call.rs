@@ -5,8 +5,8 @@ use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
-use super::super::jax::program::{Bound, Place, Program, ScopeId};
 use super::super::tracing;
+use crate::program::{Bound, Place, Program, ScopeId};
 use ag_index::index::FileIndex;
 
 declare_rule! {
@@ -104,38 +104,38 @@ struct Export<'p, 'a> {
 }
 
 fn check(ctx: &FileContext) {
-    let program = Program::build(ctx);
+    let program = ctx.program();
     for place in &program.calls {
         let call = place.node;
         if is_export(ctx, call) {
-            Export { ctx, program: &program, call, scope: place.scope }.check();
+            Export { ctx, program: program, call, scope: place.scope }.check();
         } else if let Some(method) = call.func.as_attribute_expr()
             && matches!(method.attr.as_str(), "eval" | "train")
-            && module_of_export(ctx, &program, place.scope, &method.value).is_some()
-            && is_method_of_module(&program, place.scope, &method.value)
+            && module_of_export(ctx, program, place.scope, &method.value).is_some()
+            && is_method_of_module(program, place.scope, &method.value)
         {
             let message = format!("the module of an exported program does not support `{}()`", method.attr);
             ctx.report(&TORCH_EXPORT_CALL, call, message)
                 .help("call `train()` or `eval()` on the module before exporting it")
                 .emit();
-        } else if is_dimension(ctx, &program, place.scope, &call.func) {
+        } else if is_dimension(ctx, program, place.scope, &call.func) {
             ctx.report(&TORCH_EXPORT_CALL, call, "a `Dim` cannot be called")
                 .help("give bounds where it is created: `Dim(\"batch\", min=…, max=…)`")
                 .emit();
-        } else if let Some((export, scope)) = module_of_export(ctx, &program, place.scope, &call.func) {
-            Export { ctx, program: &program, call: export, scope }.called(call);
-        } else if is_exported(ctx, &program, place.scope, &call.func) {
+        } else if let Some((export, scope)) = module_of_export(ctx, program, place.scope, &call.func) {
+            Export { ctx, program: program, call: export, scope }.called(call);
+        } else if is_exported(ctx, program, place.scope, &call.func) {
             let text = tracing::snippet(ctx.text(&*call.func));
             ctx.report(&TORCH_EXPORT_CALL, call, "an exported program cannot be called")
                 .help(format!("call `{text}.module()(…)`"))
                 .emit();
         } else if ctx.resolve(&call.func).is_some_and(|name| name == "torch.export.save") {
-            saved(ctx, &program, place);
+            saved(ctx, program, place);
         }
     }
     for store in &program.stores {
         if READ_ONLY.contains(&store.node.attr.as_str())
-            && is_exported(ctx, &program, store.scope, &store.node.value)
+            && is_exported(ctx, program, store.scope, &store.node.value)
         {
             let message = format!("`{}` of an exported program cannot be set", store.node.attr);
             ctx.report(&TORCH_EXPORT_CALL, store.node, message)

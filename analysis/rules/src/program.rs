@@ -1,53 +1,18 @@
-//! The scopes of a file that uses JAX: what its names are bound to, and its calls. Purely syntactic; a name is
-//! resolved only where one binding certainly reaches the use.
+//! The scopes of a file: what its names are bound to, and its calls. Purely syntactic; a name is resolved only where
+//! one binding certainly reaches the use.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::FileContext;
-use ag_index::index::FileIndex;
+use super::FileContext;
 
 /// The module, a function, a class or a lambda, in source order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ScopeId(usize);
 
 const MODULE: ScopeId = ScopeId(0);
-
-/// The functions whose calls are checked.
-const CHECKED: [&str; 30] = [
-    "apply_along_axis",
-    "associative_scan",
-    "cond",
-    "cumlogsumexp",
-    "cummax",
-    "cummin",
-    "cumprod",
-    "cumsum",
-    "custom_jvp",
-    "custom_vjp",
-    "device_put",
-    "fori_loop",
-    "grad",
-    "hessian",
-    "jacfwd",
-    "jacrev",
-    "jit",
-    "jvp",
-    "make_jaxpr",
-    "map",
-    "named_scope",
-    "platform_dependent",
-    "pmap",
-    "register_dataclass",
-    "scan",
-    "switch",
-    "tree_map",
-    "value_and_grad",
-    "vmap",
-    "while_loop",
-];
 
 /// What a name is bound to.
 #[derive(Clone, Copy)]
@@ -104,21 +69,7 @@ pub(crate) struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    /// Whether a file that uses JAX has a root, or calls a function whose arguments are checked: `lax.scan(lambda …)`.
-    pub(crate) fn is_of_interest(index: &FileIndex) -> bool {
-        index.imports.uses("jax")
-            && (!index.roots.is_empty() || CHECKED.iter().any(|name| index.calls.contains_key(*name)))
-    }
-
-    /// `None` for a file that does not use JAX.
-    pub(crate) fn of(ctx: &FileContext<'a>) -> Option<Self> {
-        if !ctx.imports.uses("jax") && !ctx.imports.dotted_names().any(|name| name.starts_with("jax")) {
-            return None;
-        }
-        Some(Self::build(ctx))
-    }
-
-    pub(crate) fn build(ctx: &FileContext<'a>) -> Self {
+    pub(crate) fn of(ctx: &FileContext<'a>) -> Self {
         let module = Scope {
             parent: None,
             is_class: false,
@@ -141,16 +92,16 @@ impl<'a> Program<'a> {
     }
 
     /// The scope of a function or lambda.
-    pub(super) fn scope_of(&self, range: TextRange) -> Option<ScopeId> {
+    pub(crate) fn scope_of(&self, range: TextRange) -> Option<ScopeId> {
         self.scopes.iter().position(|scope| scope.range == range).map(ScopeId)
     }
 
-    pub(super) fn range(&self, scope: ScopeId) -> TextRange {
+    pub(crate) fn range(&self, scope: ScopeId) -> TextRange {
         self.scopes[scope.0].range
     }
 
     /// The scope that a name belongs to when code of `scope` reads it.
-    pub(super) fn owner(&self, scope: ScopeId, name: &str) -> Option<ScopeId> {
+    pub(crate) fn owner(&self, scope: ScopeId, name: &str) -> Option<ScopeId> {
         let mut current = Some(scope);
         while let Some(id) = current {
             let here = &self.scopes[id.0];
@@ -168,7 +119,7 @@ impl<'a> Program<'a> {
         None
     }
 
-    pub(super) fn bindings(&self, scope: ScopeId, name: &str) -> &[Binding<'a>] {
+    pub(crate) fn bindings(&self, scope: ScopeId, name: &str) -> &[Binding<'a>] {
         self.scopes[scope.0].bindings.get(name).map_or(&[], Vec::as_slice)
     }
 
@@ -178,7 +129,7 @@ impl<'a> Program<'a> {
     }
 
     /// The binding that certainly reaches a use.
-    pub(super) fn binding(
+    pub(crate) fn binding(
         &self,
         scope: ScopeId,
         name: &str,
