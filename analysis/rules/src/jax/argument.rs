@@ -1,12 +1,12 @@
 //! Arguments that cannot be traced.
 
-use super::is_of_interest;
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{self as ast, Stmt};
 use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
+use super::is_of_interest;
 use super::jitted_calls::{arguments, static_arguments};
 use ag_db::diagnostic::Severity;
 use ag_index::ids::ParameterIndex;

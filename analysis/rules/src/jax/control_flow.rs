@@ -1,6 +1,5 @@
 //! Functions that do not fit the control flow of `jax.lax`: carries, branches, conditions.
 
-use super::is_of_interest;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
@@ -9,6 +8,7 @@ use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Leaf, Value};
 use super::control_flow_arguments;
 use super::evaluate::{Evaluator, Function};
+use super::is_of_interest;
 use crate::program::ScopeId;
 use ag_index::callbacks::argument;
 

@@ -1,6 +1,5 @@
 //! Derivative rules of `jax.custom_vjp` and `jax.custom_jvp` that do not fit their function.
 
-use super::is_of_interest;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
@@ -8,6 +7,7 @@ use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::abstract_value::Value;
 use super::evaluate::{Evaluator, Function};
+use super::is_of_interest;
 use super::jit_options::integer;
 use super::jitted_calls::is_traced_parameter;
 use crate::program::{Bound, Program, ScopeId};

@@ -1,6 +1,5 @@
 //! Functions and arguments that cannot be differentiated.
 
-use super::is_of_interest;
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
 
@@ -8,6 +7,7 @@ use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Leaf, Value};
 use super::evaluate::Evaluator;
+use super::is_of_interest;
 use super::jit_options::integer;
 use super::reverse_mode;
 use super::transformation::Fault;

@@ -1,11 +1,11 @@
 //! A function is created and jitted in each iteration of a loop.
 
-use super::is_of_interest;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
+use super::is_of_interest;
 use super::jitted_calls::static_arguments;
 use crate::names::Names;
 use crate::program::{Program, ScopeId};

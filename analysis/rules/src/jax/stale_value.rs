@@ -1,12 +1,12 @@
 //! Python values that a jitted function read while it was traced, and that change afterwards.
 
-use super::is_of_interest;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashSet;
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
+use super::is_of_interest;
 use super::jitted_calls::{Body, Jitted, callee};
 use crate::names::Names;
 use crate::program::{Bound, Place, Program, ScopeId};

@@ -1,10 +1,10 @@
 //! Unhashable values of static arguments.
 
-use super::is_of_interest;
 use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
+use super::is_of_interest;
 use super::jitted_calls::{Argument, arguments};
 
 declare_rule! {

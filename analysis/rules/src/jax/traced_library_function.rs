@@ -1,11 +1,11 @@
 //! Functions of JAX that need values, passed to a transformation.
 
-use super::is_of_interest;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
+use super::is_of_interest;
 use super::static_parameters::COUNTING;
 use crate::program::Bound;
 

@@ -1,6 +1,5 @@
 //! Arguments that a transformation of JAX cannot take.
 
-use super::is_of_interest;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
@@ -8,6 +7,7 @@ use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Value};
 use super::evaluate::Evaluator;
+use super::is_of_interest;
 use super::transformed::{self, Transformed, is_generator};
 use super::{axes, axis_names, jit_options};
 use crate::program::Bound;

@@ -1,12 +1,12 @@
 //! Trees of different structure, and dataclasses that are registered with the wrong fields.
 
-use super::is_of_interest;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::evaluate::Evaluator;
+use super::is_of_interest;
 use crate::program::{Bound, Program, ScopeId};
 use ag_index::callbacks::argument;
 

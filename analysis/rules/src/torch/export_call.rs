@@ -108,7 +108,7 @@ fn check(ctx: &FileContext) {
     for place in &program.calls {
         let call = place.node;
         if is_export(ctx, call) {
-            Export { ctx, program: program, call, scope: place.scope }.check();
+            Export { ctx, program, call, scope: place.scope }.check();
         } else if let Some(method) = call.func.as_attribute_expr()
             && matches!(method.attr.as_str(), "eval" | "train")
             && module_of_export(ctx, program, place.scope, &method.value).is_some()
@@ -123,7 +123,7 @@ fn check(ctx: &FileContext) {
                 .help("give bounds where it is created: `Dim(\"batch\", min=…, max=…)`")
                 .emit();
         } else if let Some((export, scope)) = module_of_export(ctx, program, place.scope, &call.func) {
-            Export { ctx, program: program, call: export, scope }.called(call);
+            Export { ctx, program, call: export, scope }.called(call);
         } else if is_exported(ctx, program, place.scope, &call.func) {
             let text = tracing::snippet(ctx.text(&*call.func));
             ctx.report(&TORCH_EXPORT_CALL, call, "an exported program cannot be called")
