@@ -72,6 +72,14 @@ class Package:
                 (partial / "moved").rename(inner)
         partial.rename(self.sources)
 
+    def program(self):
+        """Our own examples become part of the package, so that the checker sees what they stage; those that only start
+        traces (`torch:all`) do not."""
+        program = HERE / self.command[0]
+        if self.roots:
+            return program
+        return shutil.copy(program, self.sources / "examples_test.py")
+
     def observe(self, seconds):
         self.facts.parent.mkdir(parents=True, exist_ok=True)
         paths = [HERE, self.sources / self.root, self.sources]
@@ -81,14 +89,20 @@ class Package:
         command = [environment(self.framework), "-m", "observer", "--facts", self.facts.with_suffix(".partial"),
                    "--root", ".", "--framework", self.framework, "--seconds", str(WITH_IMPORTS * seconds), "--"]
         if self.command[0].endswith(".py"):
-            command += [HERE / self.command[0], *self.command[1:]]
+            command += [self.program(), *self.command[1:]]
         else:
             command += ["-m", "pytest", "-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:warnings",
                         "-p", "observer.spread", *(["-p", "observer.compiled"] if self.roots else []), "--continue-on-collection-errors", "-c", os.devnull,
                         "--rootdir", ".", "--import-mode=importlib" if self.source == "sdist" else "-q", *self.command]
         with open(self.facts.with_suffix(".log"), "w") as log:
-            subprocess.run(list(map(str, command)), cwd=self.sources, env={**os.environ, **variables}, stdout=log,
-                           stderr=subprocess.STDOUT, timeout=WAITING * seconds)
+            program = subprocess.Popen(list(map(str, command)), cwd=self.sources, env={**os.environ, **variables}, stdout=log,
+                                       stderr=subprocess.STDOUT)
+            try:
+                program.wait(WAITING * seconds)
+            except subprocess.TimeoutExpired:
+                # It writes what it has observed.
+                program.terminate()
+                program.wait(WAITING)
         if not self.facts.with_suffix(".partial").stat().st_size:
             raise OSError(f"nothing was observed: see {self.facts.with_suffix('.log')}")
         self.facts.with_suffix(".partial").rename(self.facts)
