@@ -137,6 +137,11 @@ pub enum Constraint {
         to: Node,
         site: SiteIndex,
     },
+    /// `@base.register(…)`: a call of `base` may call the function, if `base` dispatches.
+    Register {
+        base: Node,
+        from: Node,
+    },
     /// A decorator's argument that a test runner passes to the function. `name`: the parameter, or several of them:
     /// `@parametrize("opt, rate", [(sgd, 0.1), (adam, 0.2)])`
     Given {

@@ -310,6 +310,16 @@ impl<'a> Collector<'a> {
         if name.is_some_and(|name| OF_PYTHON.contains(&name.as_str())) {
             return value;
         }
+        let registering = match decorator {
+            Expr::Call(call) => &*call.func,
+            other => other,
+        };
+        if let Expr::Attribute(attribute) = registering
+            && attribute.attr.as_str() == "register"
+            && let Some(base) = self.value(&attribute.value)
+        {
+            self.add(Constraint::Register { base, from: value });
+        }
         if let Expr::Call(call) = decorator {
             // `@parametrize("opt, rate", [(sgd, 0.1)])`
             let names = match &*call.arguments.args {

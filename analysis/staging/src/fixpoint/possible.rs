@@ -21,7 +21,7 @@ const MAX_DEPTH: u8 = 48;
 impl Fixpoint {
     /// Stages what is possible, after all that is certain is known. Returns whether there is anything.
     pub(crate) fn add_possible_calls(&mut self, db: &dyn Db) -> bool {
-        if self.limits.selective || self.is_idle() {
+        if !self.limits.values || self.is_idle() {
             return false;
         }
         self.possible = Arc::new(PossibleCalls::of(db, &self.documents, &self.hierarchy));

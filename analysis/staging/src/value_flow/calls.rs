@@ -198,7 +198,7 @@ impl Solver<'_> {
         let init = self.class_attribute(class, init);
         let origin = match init {
             Some(_) => Origin::Class(class),
-            None => Origin::Call(document, position),
+            None => Origin::Call(document, position, Some(class)),
         };
         let object = self.object(origin, Some(class));
         let instance = Value::Instance(object);

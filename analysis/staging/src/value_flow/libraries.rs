@@ -86,6 +86,8 @@ pub(super) const OF_ELEMENTS: [&str; 9] = [
     "tree_map_with_path",
     "map_with_path",
 ];
+/// Library functions that call functions, by their last names: `loop(body)`, called with `loop=jax.lax.scan`.
+pub(super) const LOOPS: [&str; 6] = ["while_loop", "fori_loop", "scan", "cond", "switch", "associative_scan"];
 /// Calls without elements make containers that may be filled later.
 const CONTAINERS: [&str; 8] = [
     "builtins.list",
@@ -190,7 +192,7 @@ impl Solver<'_> {
             return;
         }
         if CONTAINERS.contains(&name) {
-            let container = self.object(Origin::Call(document, position), None);
+            let container = self.object(Origin::Call(document, position, None), None);
             self.add(result, Value::Container(container));
         }
         // `@variants(with_jit=True)`
@@ -384,7 +386,7 @@ impl Solver<'_> {
 
     /// The arguments become the elements of a container, by their keywords: `dict(same=same)`.
     fn fill_record(&mut self, document: DocumentIndex, position: u32, call: &Call) {
-        let object = self.object(Origin::Call(document, position), None);
+        let object = self.object(Origin::Call(document, position, None), None);
         let container = Value::Container(object);
         for argument in call.positional.iter().flatten() {
             let from = self.cell(document, *argument);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ag_db::{Db, Document};
 use ag_index::callbacks;
-use ag_index::ids::{ClassIndex, DocumentIndex};
+use ag_index::ids::{ClassIndex, DocumentIndex, FunctionIndex};
 use ag_index::roots::{self, RootTarget};
 use ag_index::value_flow::{Constraint, FileFlow, Node, Operation, Owner, Part, SiteIndex, file_flow};
 use ag_syntax::imports;
@@ -14,13 +14,54 @@ use ruff_python_ast::name::Name;
 use ruff_text_size::TextRange;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::libraries::{GIVERS, OF_ELEMENTS, RECORD};
+use super::libraries::{GIVERS, LOOPS, OF_ELEMENTS, RECORD};
 use super::values::{Cell, Field, Missing, Object, Origin, Use, Value, Values, class_id};
 use super::{Callable, PossibleCall, PossibleCalls, PossibleRoot, Stager};
 use crate::hierarchy::{ClassId, Hierarchy, Modules};
 
 /// A bound on the work, in values that are used. Calls that are not found by then are missing.
 const MAX_STEPS: usize = 3_000_000;
+/// More classes that define a method say nothing of a call.
+const MAX_OVERRIDES: usize = 64;
+/// Methods and attributes of arrays and containers, too.
+const OF_ARRAYS: [&str; 36] = [
+    "all",
+    "any",
+    "append",
+    "at",
+    "clear",
+    "conj",
+    "copy",
+    "device",
+    "diagonal",
+    "dtype",
+    "flatten",
+    "get",
+    "index",
+    "items",
+    "keys",
+    "max",
+    "mean",
+    "min",
+    "ndim",
+    "pop",
+    "prod",
+    "ravel",
+    "repeat",
+    "replace",
+    "reshape",
+    "round",
+    "set",
+    "shape",
+    "size",
+    "sort",
+    "sum",
+    "transpose",
+    "T",
+    "update",
+    "values",
+    "var",
+];
 /// Longer chains of re-exports are not followed.
 const MAX_REEXPORTS: u8 = 8;
 
@@ -45,6 +86,8 @@ pub(super) struct Solver<'a> {
     orders: FxHashMap<ClassId, Arc<[ClassId]>>,
     attributes: FxHashMap<(ClassId, u32), Option<Cell>>,
     pub(super) special: FxHashMap<(ClassId, Operation), Arc<[Cell]>>,
+    /// Where a function that dispatches is defined, by its document and index.
+    dispatchers: FxHashMap<(DocumentIndex, FunctionIndex), Cell>,
     passed_on: FxHashMap<u32, bool>,
     pub(super) missing: Vec<Missing>,
     /// The functions that flatten and restore the objects of a class, by the class that is registered.
@@ -86,6 +129,7 @@ pub(super) fn solve(
         orders: FxHashMap::default(),
         attributes: FxHashMap::default(),
         special: FxHashMap::default(),
+        dispatchers: FxHashMap::default(),
         passed_on: FxHashMap::default(),
         missing: Vec::new(),
         pytrees: FxHashMap::default(),
@@ -98,7 +142,7 @@ pub(super) fn solve(
         solver.add_file(document);
     }
     solver.run();
-    while solver.load_missing() | solver.skip_decorators() {
+    while solver.load_missing() | solver.skip_decorators() | solver.load_abstract() {
         solver.run();
     }
     solver.note_pytrees();
@@ -248,6 +292,7 @@ impl<'a> Solver<'a> {
         let is_passed_on = name.starts_with("functools.")
             || name == RECORD
             || OF_ELEMENTS.contains(&last)
+            || LOOPS.contains(&last)
             || roots::wrapper_of_any(name).is_some()
             || callbacks::caller(name).is_some()
             || GIVERS.iter().any(|(giver, ..)| giver == name);
@@ -271,6 +316,7 @@ impl<'a> Solver<'a> {
             Use::Invoke { to, site } => self.invoke(value, to, site),
             Use::Bind { receiver, to, site } => self.bind(value, receiver, to, site),
             Use::Meta { class, operation, site } => self.call_metaclass(value, class, operation, site),
+            Use::Register { from } => self.register(value, from),
             Use::Get { receiver, to, site } => self.get(value, receiver, to, site),
             Use::Gives { attribute, library } => self.gives(value, attribute, library),
             Use::Registered { document, call } => self.registered(value, document, call),
@@ -308,6 +354,72 @@ impl<'a> Solver<'a> {
         self.add_roots(document, &flow);
     }
 
+    /// What dispatches flows together with the functions that are registered.
+    fn register(&mut self, value: Value, from: Cell) {
+        if let Value::Function { document, function, .. } = value
+            && let Some(dispatcher) = self.dispatchers.get(&(document, function)).copied()
+        {
+            self.edge(from, dispatcher);
+        }
+    }
+
+    /// Methods of objects of which nothing is known, if their names are those of abstract methods of one hierarchy: an
+    /// interface of the project. Returns whether there are any.
+    fn load_abstract(&mut self) -> bool {
+        let interfaces = self.interfaces();
+        let mut found = false;
+        for document in self.flows.indices().filter(|_| !interfaces.is_empty()) {
+            let flow = Arc::clone(&self.flows[document]);
+            for constraint in &flow.code.constraints {
+                let Constraint::Load { base, name, to, site } = constraint else { continue };
+                let Some(classes) = interfaces.get(name) else { continue };
+                if !self.values[self.cell(document, *base) as usize].list.is_empty() {
+                    continue;
+                }
+                let to = self.cell(document, *to);
+                for class in classes {
+                    let receiver = self.instance_of(*class);
+                    let use_ = Use::Bind { receiver, to, site: Some((document, *site)) };
+                    if let Some(attribute) = self.own_attribute(*class, name)
+                        && !self.known_uses.contains(&(attribute, use_))
+                    {
+                        self.on(attribute, use_);
+                        found = true;
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The classes that define an abstract method, by its name, where all are derived from one that declares it.
+    fn interfaces(&mut self) -> FxHashMap<Name, Vec<ClassId>> {
+        let mut definitions: FxHashMap<Name, (Vec<ClassId>, bool)> = FxHashMap::default();
+        for (document, index) in self.modules.indices.iter_enumerated() {
+            for (function, entry) in index.definitions.functions.iter_enumerated() {
+                let Some(class) = entry.class else { continue };
+                let is_abstract =
+                    |name: &Name| matches!(name.as_str(), "abstractmethod" | "abstractproperty");
+                let signature = index.signatures.get(function);
+                let is_abstract = signature.is_some_and(|own| own.decorators.iter().any(is_abstract));
+                let known = definitions.entry(Name::new(index.short_name(function))).or_default();
+                known.0.push(class_id(document, class));
+                known.1 |= is_abstract;
+            }
+        }
+        definitions.retain(|name, (_, is_abstract)| *is_abstract && !OF_ARRAYS.contains(&name.as_str()));
+        let mut interfaces = FxHashMap::default();
+        for (name, (classes, _)) in definitions {
+            let shared = |candidate: &ClassId| {
+                classes.iter().all(|class| self.hierarchy.lookup_order(*class).contains(candidate))
+            };
+            if classes.len() <= MAX_OVERRIDES && classes.iter().any(shared) {
+                interfaces.insert(name, classes);
+            }
+        }
+        interfaces
+    }
+
     /// A decorator of which nothing is known returns the function. Returns whether there are any.
     fn skip_decorators(&mut self) -> bool {
         let mut found = false;
@@ -333,6 +445,11 @@ impl<'a> Solver<'a> {
                 self.edge(from, to);
             }
             Constraint::Function { function, to } => {
+                let index = self.modules.indices[document];
+                let dispatches = |name: &Name| name.contains("dispatch");
+                if index.signatures.get(*function).is_some_and(|own| own.decorators.iter().any(dispatches)) {
+                    self.dispatchers.insert((document, *function), cell(to));
+                }
                 self.add(cell(to), Value::Function { document, function: *function, bound: 0 });
             }
             Constraint::Lambda { lambda, to } => {
@@ -392,6 +509,10 @@ impl<'a> Solver<'a> {
             Constraint::Method { base, operation, to, site } => {
                 let (base, to) = (cell(base), cell(to));
                 self.on(base, Use::Method { operation: *operation, to, site: (document, *site) });
+            }
+            Constraint::Register { base, from } => {
+                let (base, from) = (cell(base), cell(from));
+                self.on(base, Use::Register { from });
             }
             Constraint::Given { function, name, from } => {
                 let from = cell(from);

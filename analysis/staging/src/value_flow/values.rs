@@ -92,6 +92,10 @@ pub(super) enum Use {
         from: Cell,
         site: Option<(DocumentIndex, SiteIndex)>,
     },
+    /// A function that dispatches to those of `from`.
+    Register {
+        from: Cell,
+    },
     /// An attribute of the class of `receiver` is assigned on it.
     Set {
         receiver: Value,
@@ -259,8 +263,8 @@ pub(super) enum Origin {
     Class(ClassId),
     /// The attributes of a function.
     Function(DocumentIndex, FunctionIndex),
-    /// A record, by the call.
-    Call(DocumentIndex, u32),
+    /// A record or container, by the call and the class that is called.
+    Call(DocumentIndex, u32, Option<ClassId>),
     /// A display, by its cell.
     Display(Cell),
 }
