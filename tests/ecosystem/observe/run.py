@@ -25,10 +25,6 @@ sys.path.insert(0, str(ROOT / "tests/conformance"))
 
 import tensorflow_environment  # noqa: E402
 
-sys.path.insert(0, str(ROOT / "tests/conformance"))
-
-import tensorflow_environment  # noqa: E402
-
 CACHE = ROOT / "target/observe"
 SECONDS, QUICK_SECONDS = 120, 30
 # The limits, in multiples, on the time of the CPU with imports and a last long test, and on real time: the machine may
@@ -50,7 +46,6 @@ class Package:
         self.name, self.version, framework, source, self.root, *self.command = line.split()
         # `torch:all`: the traces are started by the tests, so every function of the package is a root.
         self.framework, _, self.roots = framework.partition(":")
-        self.environment = self.framework + ("-quick" if quick else "")
         self.environment = self.framework + ("-quick" if quick else "")
         self.source, _, self.folder = source.partition(":")
         self.facts = CACHE / ("quick" if quick else "facts") / f"{self.name}-{self.version}.jsonl"
@@ -205,7 +200,6 @@ def main():
 
 # What must hold of the three packages. The target for all packages is 0.5 % and 2 %.
 MOST_CONTRADICTIONS, MOST_NOT_SEEN = 0.005, 0.1
-FEWEST_DECISIONS = 20
 FEWEST_DECISIONS = 20
 
 
