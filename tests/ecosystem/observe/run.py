@@ -47,7 +47,9 @@ class Package:
         # `torch:all`: the traces are started by the tests, so every function of the package is a root.
         self.framework, _, self.roots = framework.partition(":")
         self.environment = self.framework + ("-quick" if quick else "")
-        self.source, _, self.folder = source.partition(":")
+        self.source, self.folder, *others = f"{source}:".split(":")
+        # Folders with copies of the code for other frameworks, which the checker does not get.
+        self.others = others[0].split(",") if others and others[0] else []
         self.facts = CACHE / ("quick" if quick else "facts") / f"{self.name}-{self.version}.jsonl"
         self.sources = CACHE / f"packages/{self.name}-{self.version}"
 
@@ -87,7 +89,14 @@ class Package:
             return program
         return shutil.copy(program, self.sources / "examples_test.py")
 
+    def leave_out(self):
+        for folder in self.others:
+            shutil.rmtree(self.sources / self.folder / folder, ignore_errors=True)
+
     def observe(self, seconds):
+        if self.others:
+            shutil.rmtree(self.sources)
+            self.unpack()
         self.facts.parent.mkdir(parents=True, exist_ok=True)
         paths = [HERE, self.sources / self.root, self.sources]
         variables = {"PYTHONPATH": os.pathsep.join(map(str, paths)), "CUDA_VISIBLE_DEVICES": "-1",
@@ -149,6 +158,7 @@ def run(package, again, seconds, binary):
         package.unpack()
         if again or not package.facts.exists():
             package.observe(seconds)
+        package.leave_out()
         comparison = compare(binary, read(package.facts), package.sources, package.roots)
     except (subprocess.SubprocessError, OSError, StopIteration) as error:
         print(f"{package.name}: {error}", file=sys.stderr)

@@ -627,7 +627,16 @@ impl<'a> Collector<'a> {
             ast::Operator::BitAnd => (Operation::And, Operation::ReflectedAnd),
             _ => return None,
         };
+        // `inputs + (last,)`: where the elements of the second one are is not known.
+        let joined = match (node.op, &*node.right) {
+            (ast::Operator::Add, Expr::Tuple(_) | Expr::List(_)) => {
+                let element = self.element(right, Part::Any, node.right.range());
+                element.map(|element| self.display(vec![(Part::Any, element)]))
+            }
+            _ => None,
+        };
         let results = [
+            joined,
             self.operate(left, own, node.range()),
             self.operate(right, reflected, node.range()),
             // `layers + [last]`, `defaults | options`

@@ -54,6 +54,8 @@ pub enum Operation {
     SetAttribute,
     /// `object.a`, where `a` is a value in the body of the object's class
     Descriptor,
+    /// `object.a = b`, where `a` is a value in the body of the object's class
+    SetDescriptor,
     /// `isinstance(b, a)`
     InstanceCheck,
     /// `class B(a):`
@@ -103,6 +105,7 @@ impl Operation {
             Self::Attribute => &["__getattribute__"],
             Self::SetAttribute => &["__setattr__"],
             Self::Descriptor => &["__get__"],
+            Self::SetDescriptor => &["__set__"],
             Self::InstanceCheck => &["__instancecheck__"],
             Self::Subclass => &["__init_subclass__"],
             Self::Library => &[

@@ -23,7 +23,7 @@ pub struct AnalysisLimits {
 }
 
 /// In a large project functions are followed as values if it has at most so many: the cost grows with them.
-const MAX_FOLLOWED: usize = 8_000;
+const MAX_FOLLOWED: usize = 10_000;
 
 impl AnalysisLimits {
     pub(super) fn of(files: usize, functions: usize, thorough: bool) -> Self {

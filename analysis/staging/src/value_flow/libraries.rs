@@ -158,6 +158,15 @@ impl Solver<'_> {
                     .into_iter()
                     .for_each(|base| self.on(base, Use::Load { name, to: result, site: None }));
             }
+            // `type("Derived", (Base,), {…})`
+            if builtin == "type"
+                && let Some(bases) = argument(self, 1)
+            {
+                let (base, to) = (self.new_cell(), self.new_cell());
+                self.on(bases, Use::Element { field: Field::All, to: base, site: None });
+                self.on(base, Use::Method { operation: Operation::Subclass, to, site });
+                self.edge(base, result);
+            }
             if PLAIN.contains(&builtin) {
                 return;
             }

@@ -167,6 +167,10 @@ impl Solver<'_> {
 
     /// A value in the body of a class that an assignment to an attribute of its objects meets: a setter is called.
     pub(super) fn set(&mut self, value: Value, receiver: Value, from: Cell, site: Site) {
+        if let Value::Instance(_) = value {
+            let to = self.new_cell();
+            return self.operate(value, Operation::SetDescriptor, to, site);
+        }
         let Value::Function { document, function, bound: 0 } = value else { return };
         let index = self.modules.indices[document];
         let is_setter = index

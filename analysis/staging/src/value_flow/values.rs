@@ -213,12 +213,9 @@ impl Use {
         match self {
             Self::Passed { keeps: Keeps::All, within: false, .. } => true,
             Self::Passed { .. } => is_function || matches!(value, Value::Container(_) | Value::Instance(_)),
-            Self::Invoke { .. }
-            | Self::Applied { .. }
-            | Self::Set { .. }
-            | Self::Get { .. }
-            | Self::Gives { .. } => is_function,
+            Self::Invoke { .. } | Self::Applied { .. } | Self::Get { .. } | Self::Gives { .. } => is_function,
             Self::Method { .. } => matches!(value, Value::Instance(_) | Value::Class(_)),
+            Self::Set { .. } => is_function || matches!(value, Value::Instance(_)),
             Self::Registered { .. } => matches!(value, Value::Class(_)),
             Self::Store { .. } => matches!(value, Value::Instance(_) | Value::Function { .. }),
             Self::Put { .. } => matches!(value, Value::Container(_)),

@@ -1,4 +1,4 @@
-"""Compiles and scripts the modules of a package, each built from its signature and called with small tensors.
+"""Compiles the modules of a package, each built from its signature and called with small tensors.
 
     torch_modules.py PACKAGE [SUBPACKAGE...]
 
@@ -68,11 +68,6 @@ def values(signature):
     return given
 
 
-def stages():
-    yield "compile", lambda target: torch.compile(target, backend="eager", dynamic=False)
-    yield "script", torch.jit.script
-
-
 def try_target(name, target):
     found = 0
     for make in INPUTS:
@@ -81,13 +76,12 @@ def try_target(name, target):
                 target(*make())
         except Exception:
             continue
-        for stage, transform in stages():
-            torch._dynamo.reset()
-            try:
-                with torch.no_grad():
-                    transform(target)(*make())
-            except Exception as error:
-                print(name, stage, type(error).__name__, str(error)[:120].replace("\n", " "), flush=True)
+        torch._dynamo.reset()
+        try:
+            with torch.no_grad():
+                torch.compile(target, backend="eager", dynamic=False)(*make())
+        except Exception as error:
+            print(name, type(error).__name__, str(error)[:120].replace("\n", " "), flush=True)
         found += 1
         if found == MOST_VARIANTS:
             break
