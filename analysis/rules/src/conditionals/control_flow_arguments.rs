@@ -1,6 +1,6 @@
 //! Arguments of `tf.cond`, `tf.case`, `tf.switch_case` and `tf.while_loop` that TensorFlow rejects.
 
-use ruff_python_ast::{self as ast, Expr, Number, Stmt};
+use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::values::Value;
@@ -177,18 +177,12 @@ fn switch_case(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
             if let Some(key) = keys.iter().find(|key| key.is_string_literal_expr()) {
                 return Some(format!("the keys of `branch_fns` must be integers, not {}", ctx.text(*key)));
             }
-            let mut numbers: Vec<usize> = keys.iter().map(|key| small_integer(key)).collect::<Option<_>>()?;
+            let mut numbers: Vec<u64> =
+                keys.iter().map(|key| expressions::natural(key)).collect::<Option<_>>()?;
             numbers.sort_unstable();
-            let is_contiguous = numbers.iter().enumerate().all(|(position, number)| position == *number);
+            let is_contiguous = numbers.iter().zip(0..).all(|(number, position)| position == *number);
             (!is_contiguous).then(|| "the keys of `branch_fns` must be 0, 1, 2, … without a gap".to_owned())
         }
-        _ => None,
-    }
-}
-
-fn small_integer(expression: &Expr) -> Option<usize> {
-    match &expression.as_number_literal_expr()?.value {
-        Number::Int(number) => number.as_usize(),
         _ => None,
     }
 }

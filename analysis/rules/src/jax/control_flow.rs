@@ -11,6 +11,7 @@ use super::evaluate::{Evaluator, Function};
 use super::is_of_interest;
 use crate::program::ScopeId;
 use ag_index::callbacks::argument;
+use ag_syntax::expressions::sequence;
 
 declare_rule! {
     /// ## What it does
@@ -237,12 +238,7 @@ impl<'a> Call<'_, '_, 'a> {
 
     fn switch(&self) -> Option<Fault<'a>> {
         let operands = self.operands(2)?;
-        let branches = match argument(self.call, 1, "branches")? {
-            Expr::List(list) => &list.elts,
-            Expr::Tuple(tuple) => &tuple.elts,
-            _ => return None,
-        };
-        let branches: Vec<_> = branches
+        let branches: Vec<_> = sequence(argument(self.call, 1, "branches")?)?
             .iter()
             .map(|branch| Some((self.evaluator.function(self.scope, branch)?, branch)))
             .collect();

@@ -8,6 +8,7 @@ use super::super::tracing::{is_created_before_tracing, is_mask, is_tensor};
 use super::static_parameters::{CHECKING, COUNTING, SHAPED, SHAPED_METHODS};
 use super::{snippet, value_severity};
 use ag_index::callbacks::argument;
+use ag_syntax::expressions::sequence;
 
 declare_rule! {
     /// ## What it does
@@ -120,11 +121,7 @@ const STATIC: &str = "make it a static argument, or use the shape of an array";
 
 /// The elements of a shape: `(n, 2)`, `n`.
 fn parts(value: &Expr) -> &[Expr] {
-    match value {
-        Expr::Tuple(tuple) => &tuple.elts,
-        Expr::List(list) => &list.elts,
-        other => std::slice::from_ref(other),
-    }
+    sequence(value).unwrap_or(std::slice::from_ref(value))
 }
 
 /// The first traced one of the arguments that must be known.

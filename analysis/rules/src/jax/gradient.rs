@@ -8,11 +8,11 @@ use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Leaf, Value};
 use super::evaluate::Evaluator;
 use super::is_of_interest;
-use super::jit_options::integer;
 use super::reverse_mode;
 use super::transformation::Fault;
 use super::transformed::{self, Transformed, is_false};
 use ag_index::callbacks::argument;
+use ag_syntax::expressions::natural;
 
 declare_rule! {
     /// ## What it does
@@ -138,7 +138,7 @@ fn fault<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Op
 }
 
 fn position(value: &Expr) -> Option<usize> {
-    usize::try_from(integer(value)?).ok()
+    usize::try_from(natural(value)?).ok()
 }
 
 /// The message and help for an argument with respect to which a function is differentiated.

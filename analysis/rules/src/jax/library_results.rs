@@ -6,6 +6,7 @@ use super::abstract_value::{DType, Leaf, Value, binary, broadcast, promote, redu
 use super::evaluate::{Environment, Frame};
 use super::kinds;
 use ag_index::callbacks::argument;
+use ag_syntax::expressions::{natural, sequence};
 
 impl<'a> Frame<'_, '_, 'a> {
     /// `x.astype(t)`, `x.at[i].set(v)`, `x.sum()`.
@@ -135,7 +136,7 @@ impl<'a> Frame<'_, '_, 'a> {
                 let dtypes = bounds.iter().map(|bound| bound.leaf()?.dtype);
                 let dtype = dtypes.reduce(promote).flatten().map(|(dtype, _)| (dtype, false));
                 let length = match &*call.arguments.args {
-                    [stop] => integer(stop),
+                    [stop] => natural(stop),
                     _ => None,
                 };
                 Value::Leaf(Leaf { dtype: typed(3, dtype), shape: length.map(|length| vec![length]) })
@@ -244,16 +245,10 @@ impl<'a> Frame<'_, '_, 'a> {
     /// A shape of literals: `3`, `(2, 3)`, `()`.
     fn shape(&self, expression: &'a Expr, environment: &Environment<'a>) -> Option<Vec<u64>> {
         match expression {
-            Expr::Tuple(tuple) => tuple.elts.iter().map(integer).collect(),
-            Expr::List(list) => list.elts.iter().map(integer).collect(),
             Expr::Attribute(attribute) if attribute.attr.as_str() == "shape" => {
                 self.value(&attribute.value, environment).leaf()?.shape.clone()
             }
-            other => Some(vec![integer(other)?]),
+            other => sequence(other).unwrap_or(std::slice::from_ref(other)).iter().map(natural).collect(),
         }
     }
-}
-
-fn integer(expression: &Expr) -> Option<u64> {
-    expression.as_number_literal_expr()?.value.as_int()?.as_u64()
 }

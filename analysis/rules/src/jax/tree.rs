@@ -9,6 +9,7 @@ use super::evaluate::Evaluator;
 use super::is_of_interest;
 use crate::program::{Bound, Program, ScopeId};
 use ag_index::callbacks::argument;
+use ag_syntax::expressions::sequence;
 
 declare_rule! {
     /// ## What it does
@@ -139,11 +140,7 @@ fn fields<'a>(
 }
 
 fn names(value: &Expr) -> Option<Vec<&str>> {
-    let elements = match value {
-        Expr::List(list) => &list.elts,
-        Expr::Tuple(tuple) => &tuple.elts,
-        _ => return None,
-    };
+    let elements = sequence(value)?;
     elements.iter().map(|element| Some(element.as_string_literal_expr()?.value.to_str())).collect()
 }
 

@@ -7,6 +7,7 @@ use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
 use super::{break_severity, compiles, definition, exports, snippet};
+use ag_syntax::expressions::sequence;
 use ag_syntax::functions::FunctionAst;
 use ag_syntax::statements;
 
@@ -196,11 +197,7 @@ fn subgraph(ctx: &FunctionContext, function: &Expr, body: &Body, operator: Opera
             report(ctx, function.range(), message, "return a Tensor".to_owned());
             return;
         }
-        let parts = match result {
-            Expr::Tuple(tuple) => tuple.elts.as_slice(),
-            Expr::List(list) => list.elts.as_slice(),
-            single => std::slice::from_ref(*single),
-        };
+        let parts = sequence(result).unwrap_or(std::slice::from_ref(*result));
         let operand = parts.iter().find_map(|part| {
             part.as_name_expr()
                 .filter(|name| operator == Operator::Cond && body.parameters.contains(&name.id.as_str()))
