@@ -2,9 +2,9 @@
 
 use ruff_python_ast::{self as ast, Expr};
 
+use super::Fault;
 use super::abstract_value::Value;
 use super::evaluate::Evaluator;
-use super::transformation::Fault;
 use super::transformed::Transformed;
 use ag_index::callbacks::argument;
 use ag_syntax::expressions::{integer, sequence};
@@ -186,7 +186,7 @@ fn mapped(value: &Value, axes: Option<&Expr>, length: &mut Option<u64>) -> Resul
         let rank = shape.len() as i64;
         let position = usize::try_from(if axis < 0 { axis + rank } else { axis }).ok();
         let Some(size) = position.and_then(|position| shape.get(position)) else {
-            return Err(Mismatch::Rank(Value::Leaf(leaf.clone()).noun()));
+            return Err(Mismatch::Rank(leaf.noun()));
         };
         match length {
             Some(known) if known != size => return Err(Mismatch::Length(*known, *size)),

@@ -8,7 +8,7 @@ use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Leaf, Value};
 use super::control_flow_arguments;
 use super::evaluate::{Evaluator, Function};
-use super::is_of_interest;
+use super::{Fault, is_of_interest};
 use crate::program::ScopeId;
 use ag_index::callbacks::argument;
 use ag_syntax::expressions::sequence;
@@ -87,12 +87,6 @@ fn check(ctx: &FileContext) {
                 .emit();
         }
     }
-}
-
-pub(super) struct Fault<'a> {
-    pub message: String,
-    pub help: &'static str,
-    pub at: &'a Expr,
 }
 
 pub(super) struct Call<'e, 'c, 'a> {

@@ -3,8 +3,9 @@
 
 use ruff_python_ast::{self as ast, Expr};
 
+use super::Fault;
 use super::abstract_value::{DType, Leaf, Value};
-use super::control_flow::{Call, Fault};
+use super::control_flow::Call;
 use ag_index::callbacks::argument;
 use ag_syntax::expressions::{natural, sequence};
 

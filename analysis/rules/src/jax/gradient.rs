@@ -7,10 +7,9 @@ use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Leaf, Value};
 use super::evaluate::Evaluator;
-use super::is_of_interest;
 use super::reverse_mode;
-use super::transformation::Fault;
 use super::transformed::{self, Transformed, is_false};
+use super::{Fault, is_of_interest};
 use ag_index::callbacks::argument;
 use ag_syntax::expressions::natural;
 

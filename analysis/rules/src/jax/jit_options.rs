@@ -3,8 +3,8 @@
 use ruff_python_ast::{self as ast, Expr};
 
 use super::super::FileContext;
+use super::Fault;
 use super::evaluate::Evaluator;
-use super::transformation::Fault;
 use super::transformed::Transformed;
 use crate::program::Bound;
 use ag_syntax::expressions::{integer, sequence};

@@ -3,6 +3,7 @@
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
 use super::super::FileContext;
+use super::may_use_64_bits;
 use crate::program::{Bound, Program, ScopeId};
 use ag_syntax::expressions::natural;
 
@@ -62,7 +63,7 @@ pub(super) fn of<'a>(
         Some(Kind { noun, traceable: untraceable.is_none(), hashable })
     };
     match value {
-        Expr::NumberLiteral(_) | Expr::BinOp(_) if !ctx.text.contains("x64") && is_wide(value) => {
+        Expr::NumberLiteral(_) | Expr::BinOp(_) if is_wide(value) && !may_use_64_bits(ctx) => {
             Kind::untraceable("an integer of more than 32 bits")
         }
         Expr::StringLiteral(_) | Expr::FString(_) => Kind::untraceable("a string"),

@@ -35,10 +35,10 @@ pub(super) mod tree;
 use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::FunctionContext;
 use super::parameter_use;
 use super::path_certainty;
 use super::tracing::{self, Certainty, Decision, Origin};
+use super::{FileContext, FunctionContext};
 use ag_db::diagnostic::{Anchor, Severity, Span};
 use ag_flow::DefKind;
 use ag_index::assumptions::Source;
@@ -86,6 +86,18 @@ const CHECKED: [&str; 30] = [
 fn is_of_interest(index: &FileIndex) -> bool {
     index.imports.uses("jax")
         && (!index.roots.is_empty() || CHECKED.iter().any(|name| index.calls.contains_key(*name)))
+}
+
+/// An argument that JAX rejects, with the message and the help.
+struct Fault<'a> {
+    message: String,
+    help: &'static str,
+    at: &'a Expr,
+}
+
+/// Whether dtypes may have 64 bits: the file seems to set `jax_enable_x64`.
+fn may_use_64_bits(ctx: &FileContext) -> bool {
+    ctx.text.contains("x64")
 }
 
 /// The severity if Python needs the truth value of `expression`, a Tensor. Under `jit` every operation returns

@@ -7,9 +7,8 @@ use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Value};
 use super::evaluate::Evaluator;
-use super::is_of_interest;
 use super::transformed::{self, Transformed, is_generator};
-use super::{axes, axis_names, jit_options};
+use super::{Fault, axes, axis_names, is_of_interest, jit_options};
 use crate::program::Bound;
 use ag_db::diagnostic::Severity;
 use ag_index::callbacks::argument;
@@ -60,13 +59,6 @@ declare_rule! {
         dialects: [Jax], fix: None,
         check: File(is_of_interest, check),
     }
-}
-
-/// An argument that a transformation rejects, with the message and the help.
-pub(super) struct Fault<'a> {
-    pub message: String,
-    pub help: &'static str,
-    pub at: &'a Expr,
 }
 
 fn check(ctx: &FileContext) {
@@ -177,8 +169,7 @@ fn jvp<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Opti
                 .dtype
                 .zip(tangent.dtype)
                 .is_some_and(|((one, _), (other, _))| one.is_inexact() && integer(other));
-            (shapes || dtypes)
-                .then(|| (Value::Leaf((*primal).clone()).noun(), Value::Leaf((*tangent).clone()).noun()))
+            (shapes || dtypes).then(|| (primal.noun(), tangent.noun()))
         })
     };
     let (primal, tangent) = structure.or_else(types)?;
