@@ -262,6 +262,12 @@ impl<'a> FileContext<'a> {
         self.program.get_or_init(|| Program::of(self))
     }
 
+    /// The code of the module, and the bodies of all functions.
+    pub(crate) fn bodies(&self) -> impl Iterator<Item = &'a [ast::Stmt]> {
+        let functions = self.program().functions.iter().map(|(def, _)| def.body.as_slice());
+        std::iter::once(self.parsed.suite().as_slice()).chain(functions)
+    }
+
     pub fn text(&self, node: impl Ranged) -> &str {
         &self.text[node.range()]
     }

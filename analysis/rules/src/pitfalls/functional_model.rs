@@ -320,7 +320,7 @@ impl<'c, 'a> Graph<'c, 'a> {
             Some(Value::Several(items))
                 if items.len() > 1
                     && items.iter().all(|item| matches!(item, Value::Tensor(_)))
-                    && keras_ranks::expected(&class).is_some() | (class == "Dense") =>
+                    && (keras_ranks::expected(&class).is_some() || class == "Dense") =>
             {
                 let message = format!("`{class}` takes one tensor, not {}", items.len());
                 self.fault(call.range(), message, "merge them first, with `keras.layers.Concatenate`");
@@ -329,15 +329,13 @@ impl<'c, 'a> Graph<'c, 'a> {
             Some(Value::Several(_)) => {}
             _ => return Value::Unknown,
         }
-        if parents.is_empty()
-            || keras_ranks::gives_several(self.ctx.text(self.layers[layer].call), call, self.ctx)
-        {
+        let made = self.layers[layer].call;
+        if parents.is_empty() || [made, call].iter().any(|it| keras_ranks::gives_several(self.ctx, it)) {
             return Value::Unknown;
         }
         let rank = match first {
             Some(Value::Tensor(node)) => {
-                let options = self.ctx.text(self.layers[layer].call);
-                keras_ranks::result(&class, self.nodes[*node].rank, options)
+                keras_ranks::result(&class, self.nodes[*node].rank, self.ctx.text(made))
             }
             _ => None,
         };
