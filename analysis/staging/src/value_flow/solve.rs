@@ -14,7 +14,7 @@ use ruff_python_ast::name::Name;
 use ruff_text_size::TextRange;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::libraries::{GIVERS, LOOPS, OF_ELEMENTS, RECORD};
+use super::libraries::{LOOPS, OF_ELEMENTS, RECORD};
 use super::values::{Cell, Field, Missing, Object, Origin, Use, Value, Values, class_id};
 use super::{Callable, PossibleCall, PossibleCalls, PossibleRoot, Stager};
 use crate::hierarchy::{ClassId, Hierarchy, Modules};
@@ -294,8 +294,7 @@ impl<'a> Solver<'a> {
             || OF_ELEMENTS.contains(&last)
             || LOOPS.contains(&last)
             || roots::wrapper_of_any(name).is_some()
-            || callbacks::caller(name).is_some()
-            || GIVERS.iter().any(|(giver, ..)| giver == name);
+            || callbacks::caller(name).is_some();
         self.passed_on.insert(number, is_passed_on);
         is_passed_on
     }
@@ -318,7 +317,6 @@ impl<'a> Solver<'a> {
             Use::Meta { class, operation, site } => self.call_metaclass(value, class, operation, site),
             Use::Register { from } => self.register(value, from),
             Use::Get { receiver, to, site } => self.get(value, receiver, to, site),
-            Use::Gives { attribute, library } => self.gives(value, attribute, library),
             Use::Registered { document, call } => self.registered(value, document, call),
             Use::Partial { document, call } => self.partial(value, document, call),
             Use::Passed { document, call, keeps, within } => {
