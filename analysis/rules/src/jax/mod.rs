@@ -35,15 +35,16 @@ pub(super) mod tree;
 use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
+use super::callers;
 use super::parameter_use;
 use super::path_certainty;
 use super::tracing::{self, Certainty, Decision, Origin};
 use super::{FileContext, FunctionContext};
-use ag_db::diagnostic::{Anchor, Severity, Span};
+use ag_db::diagnostic::{Anchor, Severity};
 use ag_flow::DefKind;
 use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
-use ag_index::index::{FileIndex, FunctionId, function_ast};
+use ag_index::index::FileIndex;
 use ag_staging::queries;
 use ag_syntax::expressions;
 use ag_syntax::qname::QName;
@@ -287,17 +288,12 @@ fn handles_state(ctx: &FunctionContext) -> bool {
 ///     return x + jax.random.normal(keys.next())
 /// ```
 fn is_called_on_outer(ctx: &FunctionContext) -> bool {
-    let Some(Span { document, anchor: Anchor::Function(path), range }) = ctx.stage.cause.clone() else {
-        return false;
-    };
-    let caller = FunctionId::new(ctx.db, document, path);
-    let is_jitted = queries::stage(ctx.db, caller)
-        .as_ref()
+    let Some(call) = callers::of(ctx).next() else { return false };
+    let is_jitted = call
+        .stage
         .is_some_and(|stage| stage.root == Some(RootKind::JaxJit) && stage.dialect == ctx.dialect());
-    let (Some(ast), Some(flow)) = (function_ast(ctx.db, caller), queries::flow(ctx.db, caller)) else {
-        return false;
-    };
-    let receiver = expressions::at(ast.def(), range)
+    let Some(flow) = queries::flow(ctx.db, call.function) else { return false };
+    let receiver = expressions::at(call.ast.def(), call.range)
         .and_then(Expr::as_call_expr)
         .and_then(|call| call.func.as_attribute_expr())
         .and_then(|method| method.value.as_name_expr());

@@ -22,6 +22,7 @@ pub(super) mod python_counter;
 mod python_numbers;
 pub(super) mod retraced_loop;
 pub(super) mod returned_object;
+mod root_calls;
 pub(super) mod runs_while_tracing;
 mod staged_names;
 pub(super) mod staged_recursion;
