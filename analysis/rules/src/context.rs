@@ -16,7 +16,7 @@ use super::{Rule, classes};
 use ag_db::Db;
 use ag_db::Document;
 use ag_db::diagnostic::{Anchor, Applicability, Diagnostic, Edit, Fix, Label, Span, Step, Why};
-use ag_flow::{Def, DefKind, Flow};
+use ag_flow::{BlockVariables, Def, DefKind, Flow};
 use ag_index::assumptions::{Parameter, Stage};
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::{Binding, Fact};
@@ -229,6 +229,11 @@ impl<'a> FunctionContext<'a> {
                 && !construct.test_range.contains_range(range)
                 && construct.test_range.end() <= range.start()
         })
+    }
+
+    /// The variables of an `if` or a loop.
+    pub fn variables(&self, construct: &Construct) -> Option<BlockVariables> {
+        self.flow.block_variables(self.flow.cfg.statement_at(construct.range.start())?)
     }
 
     /// A span in this function.

@@ -5,6 +5,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::super::names::bound_names;
 use super::super::tracing::is_tensor;
 use super::{break_severity, compiles, definition, exports, snippet};
 use ag_syntax::expressions::sequence;
@@ -344,16 +345,6 @@ impl<'a> Body<'a> {
 
 fn names(parameters: &ast::Parameters) -> Vec<&str> {
     parameters.iter_non_variadic_params().map(|parameter| parameter.name().as_str()).collect()
-}
-
-fn bound_names(target: &Expr) -> Vec<&str> {
-    match target {
-        Expr::Name(name) => vec![name.id.as_str()],
-        Expr::Tuple(tuple) => tuple.elts.iter().flat_map(bound_names).collect(),
-        Expr::List(list) => list.elts.iter().flat_map(bound_names).collect(),
-        Expr::Starred(starred) => bound_names(&starred.value),
-        _ => Vec::new(),
-    }
 }
 
 /// `v.add_(1)`: the parameter.
