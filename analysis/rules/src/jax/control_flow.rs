@@ -1,7 +1,6 @@
 //! Functions that do not fit the control flow of `jax.lax`: carries, branches, conditions.
 
 use ruff_python_ast::{self as ast, Expr};
-use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
@@ -80,11 +79,8 @@ fn check(ctx: &FileContext) {
             "switch" => call.switch(),
             _ => None,
         });
-        if let Some(Fault { message, help, at }) = fault {
-            ctx.report(&JAX_CONTROL_FLOW, place.node, message)
-                .label(ctx.span(at.range()), "this argument")
-                .help(help)
-                .emit();
+        if let Some(fault) = fault {
+            fault.report(ctx, &JAX_CONTROL_FLOW, place.node, "this argument");
         }
     }
 }

@@ -12,6 +12,7 @@ use super::super::FileContext;
 use super::abstract_value::{DType, Leaf, Value, binary, without_dtype};
 use super::may_use_64_bits;
 use crate::program::{Bound, Program, ScopeId};
+use ag_syntax::expressions::natural;
 
 /// The maximum number of names and calls that are followed.
 const DEEPEST: usize = 6;
@@ -369,12 +370,7 @@ impl<'a> Frame<'_, '_, 'a> {
 
     fn item(&self, subscript: &'a ast::ExprSubscript, environment: &Environment<'a>) -> Value {
         let value = self.value(&subscript.value, environment);
-        let position = subscript
-            .slice
-            .as_number_literal_expr()
-            .and_then(|literal| literal.value.as_int())
-            .and_then(|position| position.as_u16())
-            .map(usize::from);
+        let position = natural(&subscript.slice).and_then(|position| usize::try_from(position).ok());
         match value {
             Value::Tuple(elements) | Value::List(elements) => {
                 position.and_then(|position| elements.get(position).cloned()).unwrap_or(Value::Unknown)

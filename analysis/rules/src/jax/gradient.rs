@@ -72,9 +72,9 @@ fn check(ctx: &FileContext) {
             continue;
         }
         let call = transformed.applied.map_or(transformed.made, |(call, _)| call);
-        if let Some(Fault { message, help, at }) = fault(&evaluator, &transformed) {
+        if let Some(fault) = fault(&evaluator, &transformed) {
             reported.push(transformed.made.range());
-            ctx.report(&JAX_GRADIENT, call, message).label(ctx.span(at.range()), "here").help(help).emit();
+            fault.report(ctx, &JAX_GRADIENT, call, "here");
         }
     }
 }

@@ -32,14 +32,14 @@ pub(super) mod transformation;
 mod transformed;
 pub(super) mod tree;
 
-use ruff_python_ast::{Expr, Stmt};
+use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::callers;
 use super::parameter_use;
 use super::path_certainty;
 use super::tracing::{self, Certainty, Decision, Origin};
-use super::{FileContext, FunctionContext};
+use super::{FileContext, FunctionContext, Rule};
 use ag_db::diagnostic::{Anchor, Severity};
 use ag_flow::DefKind;
 use ag_index::assumptions::Source;
@@ -94,6 +94,13 @@ struct Fault<'a> {
     message: String,
     help: &'static str,
     at: &'a Expr,
+}
+
+impl Fault<'_> {
+    /// Reports the fault at a call; `label` describes the argument.
+    fn report(self, ctx: &FileContext, rule: &'static Rule, call: &ast::ExprCall, label: &str) {
+        ctx.report(rule, call, self.message).label(ctx.span(self.at.range()), label).help(self.help).emit();
+    }
 }
 
 /// Whether dtypes may have 64 bits: the file seems to set `jax_enable_x64`.

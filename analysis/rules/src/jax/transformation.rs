@@ -76,12 +76,9 @@ fn check(ctx: &FileContext) {
             "jvp" => jvp(&evaluator, &transformed),
             _ => None,
         });
-        if let Some(Fault { message, help, at }) = fault {
+        if let Some(fault) = fault {
             reported.push(transformed.made.range());
-            ctx.report(&JAX_TRANSFORMATION, call, message)
-                .label(ctx.span(at.range()), "this argument")
-                .help(help)
-                .emit();
+            fault.report(ctx, &JAX_TRANSFORMATION, call, "this argument");
         }
     }
     for (def, _) in &program.functions {
@@ -97,11 +94,8 @@ fn check(ctx: &FileContext) {
             .emit();
     }
     for place in &program.calls {
-        if let Some(Fault { message, help, at }) = other_call(ctx, place.node) {
-            ctx.report(&JAX_TRANSFORMATION, place.node, message)
-                .label(ctx.span(at.range()), "this argument")
-                .help(help)
-                .emit();
+        if let Some(fault) = other_call(ctx, place.node) {
+            fault.report(ctx, &JAX_TRANSFORMATION, place.node, "this argument");
         }
     }
 }

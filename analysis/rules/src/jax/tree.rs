@@ -1,7 +1,6 @@
 //! Trees of different structure, and dataclasses that are registered with the wrong fields.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
-use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
@@ -64,15 +63,15 @@ fn check(ctx: &FileContext) {
             continue;
         }
         let Some(name) = ctx.resolve(&call.func) else { continue };
-        let found = match name.as_str() {
+        let fault = match name.as_str() {
             "jax.tree.map" | "jax.tree_map" | "jax.tree_util.tree_map" => {
                 trees(&evaluator, call, place.scope)
             }
             "jax.tree_util.register_dataclass" => fields(ctx, program, call, place.scope),
             _ => None,
         };
-        if let Some(Fault { message, help, at }) = found {
-            ctx.report(&JAX_TREE, call, message).label(ctx.span(at.range()), "here").help(help).emit();
+        if let Some(fault) = fault {
+            fault.report(ctx, &JAX_TREE, call, "here");
         }
     }
 }
