@@ -13,6 +13,7 @@ pub(super) mod export_host;
 pub(super) mod export_item;
 mod export_shapes;
 pub(super) mod export_state;
+mod exported_program;
 pub(super) mod operator_arguments;
 pub(super) mod recompile;
 pub(super) mod script_attribute;
