@@ -1,5 +1,6 @@
 //! Whether each trace of a `tf.function` evaluates the calls that lead from it to another function.
 
+use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
@@ -38,7 +39,9 @@ fn is_wrapped<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
     let signature =
         index.definitions.find(function.path(db)).and_then(|(function, _)| index.signatures.get(function));
     signature.is_none_or(|signature| {
-        !signature.decorators.iter().all(|name| matches!(name.as_str(), "staticmethod" | "classmethod"))
+        let calls_each_time =
+            |name: &Name| matches!(name.as_str(), "staticmethod" | "classmethod" | "do_not_convert");
+        !signature.decorators.iter().all(calls_each_time)
     })
 }
 
