@@ -15,11 +15,11 @@ use ag_index::index::file_index;
 use ag_index::oracle::{Attributes, Scope, Source};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::{Run, RunCache, source};
+use crate::analysis::{Completeness, Run, RunCache, source};
 use crate::difference::{self, Difference, Version};
 use crate::fixpoint::{Cause, Fixpoint, is_unsupported};
 use crate::moves::Moves;
-use crate::value_flow::PossibleCalls;
+use crate::value_flow::{EditedFlow, PossibleCalls};
 use crate::{results, stages};
 
 /// A document with its versions before and after the edits since the last run.
@@ -35,8 +35,8 @@ pub(crate) struct Edited {
 pub(crate) enum Effect {
     /// Only the edited functions.
     Confined(Box<Update>),
-    /// Other functions too, through the assumptions about them.
-    Assumptions,
+    /// Other functions too, through the assumptions about them. With the possible calls, if they are known.
+    Assumptions(Option<Arc<PossibleCalls>>),
     /// Possibly all types.
     Types,
 }
@@ -66,6 +66,10 @@ impl Edited {
 
     fn methods(&self) -> impl Iterator<Item = Scope> + '_ {
         self.difference.methods.iter().map(|method| self.scope(*method))
+    }
+
+    fn flow(&self) -> EditedFlow<'_> {
+        EditedFlow { document: self.position, before: &self.before, after: &self.after }
     }
 
     fn scope(&self, function: FunctionIndex) -> Scope {
@@ -140,9 +144,10 @@ impl Run<'_> {
             return Effect::Types;
         }
         self.add_module_code(cache, all, &mut update);
-        update.possible = fixpoint.possible_calls_after(self.db, all.iter().map(|edited| edited.position));
+        update.possible = self.possible_calls_after(fixpoint, all);
         if let Some(possible) = &update.possible {
-            is_same &= possible.is_same_but_for_sites(&fixpoint.possible);
+            let is_edited = |document| update.documents.contains(&document);
+            is_same &= possible.is_same_but_for_sites(&fixpoint.possible, is_edited);
             if is_same {
                 for edited in all {
                     update.moves.add_possible_calls(edited, &fixpoint.possible, possible);
@@ -154,9 +159,25 @@ impl Run<'_> {
                 && edited.scopes().all(|scope| self.has_same_syntax(fixpoint, scope))
         };
         if !is_same || !all.iter().all(starts_same) || !update.knows_all_places(fixpoint) {
-            return Effect::Assumptions;
+            return Effect::Assumptions(update.possible);
         }
         Effect::Confined(Box::new(update))
+    }
+
+    /// The possible calls after edits; `None` if the last run did not need them.
+    fn possible_calls_after(&self, fixpoint: &Fixpoint, all: &[Edited]) -> Option<Arc<PossibleCalls>> {
+        let known = &fixpoint.possible;
+        if known.flows.is_empty() {
+            return None;
+        }
+        let edits: Vec<EditedFlow<'_>> = all.iter().map(Edited::flow).collect();
+        let is_exact = self.completeness == Completeness::Quick || !known.is_stale;
+        let same = || known.with_same_constraints(self.db, self.documents(), &edits);
+        let possible = is_exact.then(same).flatten().unwrap_or_else(|| match self.completeness {
+            Completeness::Complete => fixpoint.solved(self.db),
+            Completeness::Quick => known.carried_over(self.db, self.documents(), &edits),
+        });
+        Some(Arc::new(possible))
     }
 
     /// The attributes of edited methods before the edits, where the cache does not have them.

@@ -12,6 +12,19 @@ use super::loading::{Loader, Loading};
 use super::options::EditorOptions;
 use crate::discovery;
 
+/// The value flow of a project is solved again after every edit if that takes at most so many steps.
+const SOLVED_AT_ONCE: usize = 2_000;
+
+/// The part of the analysis that is repeated only when no edits arrive: solving the value flow of a project where that
+/// takes long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Completion {
+    Done,
+    /// To be begun some time after the end of the last run.
+    Due(Instant),
+    Running,
+}
+
 pub(crate) struct Project {
     pub(crate) folder: SystemPathBuf,
     /// All Python files in the folder are analyzed, not only the open ones.
@@ -30,6 +43,10 @@ pub(crate) struct Project {
     pub(crate) needs_run: bool,
     pub(crate) is_running: bool,
     pub(crate) has_run: bool,
+    /// What the last run left for later.
+    pub(crate) completion: Completion,
+    /// The work of solving the value flow.
+    value_flow_steps: usize,
     /// A request was answered before the analysis was complete.
     pub(crate) has_answered_early: bool,
     /// Duration of the last run.
@@ -96,6 +113,8 @@ impl Project {
             needs_run: false,
             is_running: false,
             has_run: false,
+            completion: Completion::Done,
+            value_flow_steps: 0,
             has_answered_early: false,
             analysis_time: Duration::ZERO,
             exclusion,
@@ -119,6 +138,7 @@ impl Project {
     pub(crate) fn change<T>(&mut self, change: impl FnOnce(&mut Engine) -> T) -> T {
         self.version += 1;
         self.is_running = false;
+        self.completion = Completion::Done;
         self.needs_run = true;
         change(&mut self.engine)
     }
@@ -128,6 +148,21 @@ impl Project {
         self.change(|known| std::mem::replace(known, engine)).cancel_run();
         self.needs_run = false;
         self.has_run = true;
+        self.note_value_flow();
+    }
+
+    /// Whether the value flow is solved again after every edit.
+    pub(crate) fn is_solved_at_once(&self) -> bool {
+        self.value_flow_steps <= SOLVED_AT_ONCE
+    }
+
+    /// Must be called after a run.
+    pub(crate) fn note_value_flow(&mut self) {
+        let (steps, is_stale) = self.engine.value_flow();
+        self.value_flow_steps = steps;
+        if is_stale {
+            self.completion = Completion::Due(Instant::now());
+        }
     }
 
     /// The results are not those of the current texts, or there are none.
