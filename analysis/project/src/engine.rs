@@ -136,11 +136,14 @@ impl Engine {
         self.edited.clear();
     }
 
-    /// The work of solving the value flow in the last run, in steps, and whether it must be solved again for complete
-    /// results.
-    pub fn value_flow(&self) -> (usize, bool) {
-        let state = self.lock();
-        state.cache.possible_calls().map_or((0, false), |possible| (possible.steps, possible.is_stale))
+    /// Whether the results are those of a run from scratch: not after a quick run.
+    pub fn is_complete(&self) -> bool {
+        self.lock().cache.is_complete()
+    }
+
+    /// The work of solving the value flow, in steps.
+    pub fn value_flow_steps(&self) -> usize {
+        self.lock().cache.value_flow_steps()
     }
 
     /// A panic in a run leaves the state unchanged, because the run replaces the cache at its end.

@@ -40,6 +40,8 @@ pub struct RunCache {
     pub(crate) rounds: Vec<Round>,
     /// The last answer for each scope.
     pub(crate) answers: Answers,
+    /// Some answers of earlier rounds are missing.
+    pub(crate) has_unknown: bool,
     /// After the last round; `None` before the first run.
     fixpoint: Option<Fixpoint>,
     /// The attributes that the methods edited since that round set.
@@ -63,10 +65,14 @@ impl RunCache {
         self.restricted.as_deref()
     }
 
-    /// The possible calls of the last run, if it needed them.
-    pub fn possible_calls(&self) -> Option<&PossibleCalls> {
-        let possible = &self.fixpoint.as_ref()?.possible;
-        (!possible.flows.is_empty()).then_some(possible)
+    /// Whether the results are those of a run from scratch.
+    pub fn is_complete(&self) -> bool {
+        !self.has_unknown && self.fixpoint.as_ref().is_none_or(|fixpoint| !fixpoint.possible.is_stale)
+    }
+
+    /// The work of solving the value flow, in steps.
+    pub fn value_flow_steps(&self) -> usize {
+        self.fixpoint.as_ref().map_or(0, |fixpoint| fixpoint.possible.steps)
     }
 
     /// The state and the last answer for each scope.
@@ -80,7 +86,8 @@ impl RunCache {
 pub enum Completeness {
     /// The results are those of a first run.
     Complete,
-    /// Possible calls are carried over from the last run, so some are missing: [`RunCache::possible_calls`].
+    /// Types of edited functions are inferred under the assumptions of the last round alone, and possible calls are
+    /// carried over from the last run. [`RunCache::is_complete`]
     Quick,
 }
 
@@ -174,6 +181,7 @@ impl Run<'_> {
             restricted,
             rounds,
             answers,
+            has_unknown: false,
             fixpoint: Some(fixpoint),
             attributes: AttributesByRound::default(),
         };

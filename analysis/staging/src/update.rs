@@ -49,6 +49,8 @@ pub struct Update {
     edited: BTreeSet<Scope>,
     /// By round.
     answers: Vec<Vec<(Scope, Arc<ScopeTypes>)>>,
+    /// The answers that are no longer known, by round.
+    unknown: Vec<(usize, Scope)>,
     attributes: AttributesByRound,
     /// If they are known.
     possible: Option<Arc<PossibleCalls>>,
@@ -117,11 +119,23 @@ impl Run<'_> {
         }
         let mut is_same = true;
         update.answers = vec![Vec::new(); cache.rounds.len()];
+        // Attributes must be the same in every round: they are read by other functions.
+        let asks_all_rounds = self.completeness == Completeness::Complete || !methods.is_empty();
+        let mut asked_later: BTreeSet<Scope> = BTreeSet::new();
         // Backwards: the oracle still has the annotated source of the last round.
         let mut attributes = vec![Vec::new(); cache.rounds.len()];
         for (at, round) in cache.rounds.iter().enumerate().rev() {
-            let is_asked = |scope: &Scope| round.answers.contains_key(scope);
-            let asked: Vec<Scope> = update.edited.iter().copied().filter(is_asked).collect();
+            let is_known = |scope: &Scope| round.answers.contains_key(scope);
+            let mut asked: Vec<Scope> = update.edited.iter().copied().filter(is_known).collect();
+            if !asks_all_rounds {
+                asked.retain(|scope| match asked_later.insert(*scope) {
+                    true => true,
+                    false => {
+                        update.unknown.push((at, *scope));
+                        false
+                    }
+                });
+            }
             if asked.is_empty() && methods.is_empty() {
                 continue;
             }
@@ -158,6 +172,7 @@ impl Run<'_> {
             difference::same_start(&edited.before.index, &edited.after.index, &fixpoint.names)
                 && edited.scopes().all(|scope| self.has_same_syntax(fixpoint, scope))
         };
+        is_same &= self.completeness == Completeness::Quick || !cache.has_unknown;
         if !is_same || !all.iter().all(starts_same) || !update.knows_all_places(fixpoint) {
             return Effect::Assumptions(update.possible);
         }
@@ -242,12 +257,16 @@ impl Update {
 
     /// Applies the update to the state of the last run, and publishes the results that differ.
     pub fn publish(self, db: &mut Database, cache: &mut RunCache) {
-        let Self { documents, edited, answers, attributes, possible, moves } = self;
+        let Self { documents, edited, answers, unknown, attributes, possible, moves } = self;
         cache.attributes.extend(attributes);
         for (round, answers) in cache.rounds.iter_mut().zip(answers) {
             cache.answers.extend(answers.iter().map(|(scope, types)| (*scope, Arc::clone(types))));
             round.answers.extend(answers);
             moves.apply_to_assumptions(&edited, &mut round.assumptions);
+        }
+        for (round, scope) in unknown {
+            cache.rounds[round].answers.remove(&scope);
+            cache.has_unknown = true;
         }
         let Some((fixpoint, answers)) = cache.last() else { return };
         if let Some(possible) = possible {

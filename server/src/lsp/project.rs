@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 use ag_project::config;
 use ag_project::config::{ConfigFile, Exclusion, Settings};
 use ag_project::{Engine, Environment, environment};
+use ag_staging::analysis::Completeness;
 use ruff_db::system::{OsSystem, SystemPath, SystemPathBuf};
 
 use super::loading::{Loader, Loading};
 use super::options::EditorOptions;
 use crate::discovery;
 
-/// The value flow of a project is solved again after every edit if that takes at most so many steps.
-const SOLVED_AT_ONCE: usize = 2_000;
+/// A project whose value flow takes at most so many steps is analyzed completely after every edit.
+const SMALL: usize = 2_000;
 
-/// The part of the analysis that is repeated only when no edits arrive: solving the value flow of a project where that
-/// takes long.
+/// The part of the analysis of a large project that is repeated only when no edits arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Completion {
     Done,
@@ -43,7 +43,7 @@ pub(crate) struct Project {
     pub(crate) needs_run: bool,
     pub(crate) is_running: bool,
     pub(crate) has_run: bool,
-    /// What the last run left for later.
+    /// Of the last run, if it was quick.
     pub(crate) completion: Completion,
     /// The work of solving the value flow.
     value_flow_steps: usize,
@@ -148,19 +148,18 @@ impl Project {
         self.change(|known| std::mem::replace(known, engine)).cancel_run();
         self.needs_run = false;
         self.has_run = true;
-        self.note_value_flow();
+        self.note_completeness();
     }
 
-    /// Whether the value flow is solved again after every edit.
-    pub(crate) fn is_solved_at_once(&self) -> bool {
-        self.value_flow_steps <= SOLVED_AT_ONCE
+    /// What a run repeats after an edit.
+    pub(crate) fn completeness(&self) -> Completeness {
+        if self.value_flow_steps <= SMALL { Completeness::Complete } else { Completeness::Quick }
     }
 
     /// Must be called after a run.
-    pub(crate) fn note_value_flow(&mut self) {
-        let (steps, is_stale) = self.engine.value_flow();
-        self.value_flow_steps = steps;
-        if is_stale {
+    pub(crate) fn note_completeness(&mut self) {
+        self.value_flow_steps = self.engine.value_flow_steps();
+        if !self.engine.is_complete() {
             self.completion = Completion::Due(Instant::now());
         }
     }

@@ -87,13 +87,12 @@ impl Owner {
             // While a workspace is loaded, its files occupy the other pool.
             let has_few_files = project.has_run || project.loading.is_some();
             let pool = if has_few_files { &self.edit_pool } else { &self.project_pool };
-            let completeness =
-                if project.is_solved_at_once() { Completeness::Complete } else { Completeness::Quick };
+            let completeness = project.completeness();
             start(project, pool, &self.inbox, completeness);
         }
     }
 
-    /// Solves value flow again where no edit has arrived for some time.
+    /// Completes the analysis where no edit has arrived for some time.
     fn start_completions(&mut self) {
         for project in &mut self.projects {
             if let Completion::Due(since) = project.completion
@@ -118,7 +117,7 @@ impl Owner {
             Outcome::Done(outcome) => {
                 project.has_answered_early |= is_completion && matches!(outcome, RunOutcome::All(_));
                 project.engine.publish(outcome);
-                project.note_value_flow();
+                project.note_completeness();
                 if !is_completion {
                     project.analysis_time = spent;
                 }

@@ -7,7 +7,7 @@ pub(crate) struct Timing {
     /// How long a request waits for the analysis of the current text before it is answered from the last results. If
     /// there are none yet, it waits for the first.
     pub(crate) patience: Duration,
-    /// How long after an edit the value flow of a large project is solved again.
+    /// How long after an edit the analysis of a large project is completed.
     pub(crate) idle: Duration,
     /// How long the loading of a large folder waits for the client to open a file, which is analyzed first.
     pub(crate) opening: Duration,
