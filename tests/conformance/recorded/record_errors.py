@@ -49,7 +49,8 @@ def explained(compile_function, dynamo):
 
 
 def scrubbed(message, path):
-    message = IN_USER_CODE.sub("", message.replace(str(path), path.name))
+    # Some messages contain only the end of a long path.
+    message = re.sub(rf"[^\s\"'(]*/{re.escape(path.name)}", path.name, IN_USER_CODE.sub("", message))
     message = re.sub(r"[^\s\"']*/site-packages/", "", message)
     return re.sub(r" at 0x[0-9a-f]+| with object id \d+|\x1b\[[0-9;]*m", "", message)[:300].rstrip()
 
