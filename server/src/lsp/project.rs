@@ -6,11 +6,24 @@ use std::time::{Duration, Instant};
 use ag_project::config;
 use ag_project::config::{ConfigFile, Exclusion, Settings};
 use ag_project::{Engine, Environment, environment};
+use ag_staging::analysis::Completeness;
 use ruff_db::system::{OsSystem, SystemPath, SystemPathBuf};
 
 use super::loading::{Loader, Loading};
 use super::options::EditorOptions;
 use crate::discovery;
+
+/// A project whose value flow takes at most so many steps is analyzed completely after every edit.
+const SMALL: usize = 2_000;
+
+/// The part of the analysis of a large project that is repeated only when no edits arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Completion {
+    Done,
+    /// To be begun some time after the end of the last run.
+    Due(Instant),
+    Running,
+}
 
 pub(crate) struct Project {
     pub(crate) folder: SystemPathBuf,
@@ -30,6 +43,10 @@ pub(crate) struct Project {
     pub(crate) needs_run: bool,
     pub(crate) is_running: bool,
     pub(crate) has_run: bool,
+    /// Of the last run, if it was quick.
+    pub(crate) completion: Completion,
+    /// The work of solving the value flow.
+    value_flow_steps: usize,
     /// A request was answered before the analysis was complete.
     pub(crate) has_answered_early: bool,
     /// Duration of the last run.
@@ -96,6 +113,8 @@ impl Project {
             needs_run: false,
             is_running: false,
             has_run: false,
+            completion: Completion::Done,
+            value_flow_steps: 0,
             has_answered_early: false,
             analysis_time: Duration::ZERO,
             exclusion,
@@ -119,6 +138,7 @@ impl Project {
     pub(crate) fn change<T>(&mut self, change: impl FnOnce(&mut Engine) -> T) -> T {
         self.version += 1;
         self.is_running = false;
+        self.completion = Completion::Done;
         self.needs_run = true;
         change(&mut self.engine)
     }
@@ -128,6 +148,20 @@ impl Project {
         self.change(|known| std::mem::replace(known, engine)).cancel_run();
         self.needs_run = false;
         self.has_run = true;
+        self.note_completeness();
+    }
+
+    /// What a run repeats after an edit.
+    pub(crate) fn completeness(&self) -> Completeness {
+        if self.value_flow_steps <= SMALL { Completeness::Complete } else { Completeness::Quick }
+    }
+
+    /// Must be called after a run.
+    pub(crate) fn note_completeness(&mut self) {
+        self.value_flow_steps = self.engine.value_flow_steps();
+        if !self.engine.is_complete() {
+            self.completion = Completion::Due(Instant::now());
+        }
     }
 
     /// The results are not those of the current texts, or there are none.
