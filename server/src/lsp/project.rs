@@ -11,10 +11,8 @@ use ruff_db::system::{OsSystem, SystemPath, SystemPathBuf};
 
 use super::loading::{Loader, Loading};
 use super::options::EditorOptions;
+use super::timing::Timing;
 use crate::discovery;
-
-/// A project whose value flow takes at most so many steps is analyzed completely after every edit.
-const SMALL: usize = 2_000;
 
 /// The part of the analysis of a large project that is repeated only when no edits arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,8 +150,8 @@ impl Project {
     }
 
     /// What a run repeats after an edit.
-    pub(crate) fn completeness(&self) -> Completeness {
-        if self.value_flow_steps <= SMALL { Completeness::Complete } else { Completeness::Quick }
+    pub(crate) fn completeness(&self, timing: &Timing) -> Completeness {
+        if self.value_flow_steps <= timing.small { Completeness::Complete } else { Completeness::Quick }
     }
 
     /// Must be called after a run.

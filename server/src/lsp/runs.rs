@@ -87,7 +87,7 @@ impl Owner {
             // While a workspace is loaded, its files occupy the other pool.
             let has_few_files = project.has_run || project.loading.is_some();
             let pool = if has_few_files { &self.edit_pool } else { &self.project_pool };
-            let completeness = project.completeness();
+            let completeness = project.completeness(&self.timing);
             start(project, pool, &self.inbox, completeness);
         }
     }
