@@ -11,6 +11,7 @@ use ag_db::Db;
 use ag_db::finding::Note;
 use ag_db::{Document, source_type, text};
 use ag_index::facts::{Binding, Fact};
+use ag_index::index::file_index;
 use ag_rules::Rule;
 use ag_rules::suppress;
 use ag_staging::binding;
@@ -212,10 +213,10 @@ fn value(here: &StagedHere, expression: &Expr, offset: TextSize) -> Option<Vec<P
 
 /// The rules that a suppression comment names.
 fn suppression(db: &dyn Db, document: Document, offset: TextSize) -> Option<Hover> {
-    let source = text(db, document);
-    if !suppress::may_occur(source.as_str()) {
+    if !file_index(db, document).may_have_directives {
         return None;
     }
+    let source = text(db, document);
     let (range, rules) = suppress::named_at(source.as_str(), source_type(db, document), offset)?;
     let mut paragraphs: Vec<Paragraph> = rules
         .into_iter()

@@ -24,6 +24,7 @@ use crate::roots;
 use crate::roots::{Reference, RootSite};
 use ag_db::Db;
 use ag_db::{Document, source_type, text, with_text};
+use ag_syntax::directives;
 use ag_syntax::functions::{FunctionAst, FunctionPath};
 use ag_syntax::imports::Imports;
 use ag_syntax::nesting;
@@ -56,6 +57,10 @@ pub struct FileIndex {
     pub derives_from_keras: bool,
     /// The number of lambdas.
     pub lambda_count: usize,
+    /// It may have comments that address the checker.
+    pub may_have_directives: bool,
+    /// It has no text, perhaps because it cannot be read.
+    pub is_empty: bool,
     /// The text is nested too deeply to walk its tree; all other fields are empty.
     pub too_deep: bool,
 }
@@ -134,6 +139,8 @@ impl FileIndex {
                 .collect(),
             definitions,
             imports,
+            may_have_directives: directives::may_occur(text),
+            is_empty: text.is_empty(),
             ..Self::default()
         };
         let mut index = walk::fill(index, text, parsed.suite());

@@ -27,7 +27,6 @@ pub struct FileRules<'a> {
 /// All findings of a document in source order: those of the engine and of the enabled rules, with suppressions
 /// applied.
 pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<Finding> {
-    let source = text(db, document);
     let file = document.file(db);
     let engine = |code: &str, range: TextRange, message: String| {
         let rule = registry::find(code)?;
@@ -43,20 +42,24 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
             fix: None,
         })
     };
-    if let Some(error) = source.read_error() {
+    let index = file_index(db, document);
+    // Most texts are not needed again.
+    if index.is_empty
+        && let Some(error) = text(db, document).read_error()
+    {
         return engine("AG901", TextRange::default(), error.to_string()).into_iter().collect();
     }
-    let index = file_index(db, document);
     if index.too_deep {
         let message = "the file is nested too deeply to be checked".to_owned();
         return engine("AG904", TextRange::default(), message).into_iter().collect();
     }
-    let mut found: Vec<Finding> = first_of_cells(&source, &index.syntax_errors)
-        .into_iter()
-        .filter_map(|(range, message)| {
-            engine("AG900", within_lines(source.as_str(), *range), uncapitalised(message))
-        })
-        .collect();
+    let mut found: Vec<Finding> = Vec::new();
+    if !index.syntax_errors.is_empty() {
+        let source = text(db, document);
+        found.extend(first_of_cells(&source, &index.syntax_errors).into_iter().filter_map(
+            |(range, message)| engine("AG900", within_lines(source.as_str(), *range), uncapitalised(message)),
+        ));
+    }
     let stages = stages_of(db, document);
     let mut diagnostics: Vec<&Diagnostic> = file_diagnostics(db, document).iter().collect();
     for path in stages.keys() {
@@ -76,9 +79,10 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
     found.dedup_by(|next, first| {
         next.code == first.code && next.location == first.location && next.message == first.message
     });
-    if suppress::may_occur(source.as_str())
+    if index.may_have_directives
         && let Some(parsed) = tree(db, document)
     {
+        let source = text(db, document);
         found = suppress::apply(found, file, source.as_str(), &parsed, rules.file);
     }
     found

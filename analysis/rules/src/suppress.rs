@@ -24,14 +24,6 @@ use ag_syntax::nesting;
 use directive::{Directive, DirectiveError, Scope};
 use lines::Lines;
 
-/// Whether a text may contain directives: `ag:` after a `#` on the same line.
-pub fn may_occur(text: &str) -> bool {
-    memchr::memmem::find_iter(text.as_bytes(), b"ag:").any(|at| {
-        let line = text.get(..at).and_then(|before| before.rsplit(['\n', '\r']).next());
-        line.is_some_and(|line| line.trim_end().ends_with('#'))
-    })
-}
-
 /// Removes the findings that comments suppress, and adds a finding for each comment that suppresses nothing
 /// (AG902) or is invalid (AG905). `findings` and `text` belong to `file`.
 pub fn apply(

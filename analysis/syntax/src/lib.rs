@@ -3,6 +3,7 @@
 //! This crate depends on text and syntax only: no types, no dataflow, no dialects.
 
 pub mod blocks;
+pub mod directives;
 pub mod edits;
 pub mod expressions;
 pub mod functions;
