@@ -15,7 +15,7 @@ from ..capture.staging import current
 from ..errors import Restart, StagingError
 from ..operators import calls
 from ..shadow import check
-from ..tracing import signatures
+from ..tracing import ambient, signatures
 from ..tracing.arguments import flatten
 from ..tracing.trace import TRACING, Trace, name_of
 from ..tracing.tracebacks import in_user_code
@@ -110,9 +110,9 @@ class Function(Callable):
     def _trace_for(self, leaves, structure, args, kwargs):
         if self.input_signature is not None:
             sizes = signatures.checked(self.__name__, self.input_signature, leaves)
-            kind = (torch.is_grad_enabled(), torch.get_default_dtype(), structure, *signatures.kinds(leaves))
+            kind = (structure, ambient.key(), *signatures.kinds(leaves))
             return self._find_or_create(("signature", kind), lambda: self._new_trace(args, kwargs, sizes))
-        kind = (structure, torch.is_grad_enabled(), torch.get_default_dtype(), *signatures.kinds(leaves))
+        kind = (structure, ambient.key(), *signatures.kinds(leaves))
         shapes = signatures.shapes(leaves)
         known = self._live((kind, shapes))
         if known is not None:

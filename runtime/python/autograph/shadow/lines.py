@@ -1,28 +1,12 @@
 """The line of the user that a difference belongs to."""
 
 import dis
-import os
 import re
 import sys
-
-from ..conversion import spans
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-
 
 def of_function(function):
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     return None if code is None else (code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1)
-
-
-def of_frame(frame):
-    """The innermost line of the user in a stack."""
-    while frame is not None:
-        code = frame.f_code
-        if not spans.is_converted_text(code.co_filename) and not code.co_filename.startswith(_PACKAGE):
-            return (code.co_filename, frame.f_lineno, 0, frame.f_lineno, 0)
-        frame = frame.f_back
-    return None
 
 
 class Returns:

@@ -7,7 +7,7 @@ import sys
 
 import torch
 
-from . import lines
+from ..tracing.tracebacks import line_outside
 
 
 def random_state():
@@ -39,7 +39,7 @@ class Output(io.TextIOBase):
         self._file = file
 
     def write(self, text):
-        self.chunks.append((text, lines.of_frame(sys._getframe(1))))
+        self.chunks.append((text, line_outside(sys._getframe(1))))
         if self._file is not None:
             self._file.write(text)
         return len(text)
