@@ -26,7 +26,7 @@ HELD = "this changes a tensor that a list of the graph holds; append a copy to t
 class Base:
     """A storage. `source` is the capture for memory from outside the graph, otherwise None."""
 
-    __slots__ = ("value", "version", "depth", "fake", "source", "is_recorded", "__weakref__")
+    __slots__ = ("value", "version", "depth", "fake", "source", "is_recorded", "was_leaf", "__weakref__")
 
     def __init__(self, value, fake, depth, source=None):
         self.value = value
@@ -34,6 +34,7 @@ class Base:
         self.fake = fake
         self.depth = depth
         self.source = source
+        self.was_leaf = False  # whether a tensor from outside requires a gradient when the function is called
         self.is_recorded = False  # whether torch's autograd would have recorded an in-place write
 
 

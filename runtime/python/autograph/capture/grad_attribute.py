@@ -45,6 +45,7 @@ class Gradients:
         self.staging = staging
         self.values = {}  # base -> tensor, None, or Maybe
         self.cells = {}  # base -> Gradient
+        self.hooks = {}  # capture of a leaf whose gradient is computed -> its hooks
         self.guards = {}  # id -> (tensor from outside whose gradient was read, whether it was None)
 
     def of(self, base):

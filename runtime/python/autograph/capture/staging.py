@@ -89,6 +89,9 @@ class Staging:
         self.unrolled = set()  # code of loop bodies that cannot become a loop of the graph
         self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
         self.leaf_views = weakref.WeakSet()  # views that require a gradient: `x.detach().requires_grad_()`
+        self.flags = {}  # base of a tensor from outside -> the `requires_grad` that the function sets
+        self.unwritten = {}  # base -> its value after a change that does not write to its memory
+        self.called = None  # the function of torch that was called last
         self.keeps_detach = True  # False while a derivative is captured: it may be differentiated again
         self.checks_values = None  # the message of an operator that is checking a value of its operands
         self.calls = 0  # the number of active calls of converted functions
@@ -175,6 +178,7 @@ class Staging:
         capture.is_parameter = isinstance(tensor, torch.nn.Parameter)
         if tensor.requires_grad:
             self.leaves.add(base)
+            base.was_leaf = True
         return capture
 
     def argument(self, tensor, name, unknown=None):
