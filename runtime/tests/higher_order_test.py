@@ -127,6 +127,7 @@ FACTORIES = {
 def test_writes_to_new_tensors_have_a_gradient(make):
     def f(x):
         y = make(x)
+        y.nan_to_num_().clamp_(-1, 1)  # uninitialized memory
         y[0] = x[0] * 2
         y[1:] *= x[1:]
         return y
@@ -251,3 +252,60 @@ def test_anomaly_mode_is_refused_where_it_would_check_nothing():
     assert f(x).isnan()
     with torch.autograd.set_detect_anomaly(True), pytest.raises(ag.StagingError, match="anomaly mode"):
         f(x)
+
+
+first, second = (torch.nn.Parameter(torch.ones(2, dtype=torch.float64)) for _ in range(2))
+
+
+def in_branches(x, n):
+    return (x * first).sum() if x.sum() > 0 else (x * second).sum()
+
+
+def in_a_loop(x, n):
+    for _ in range(n):
+        if x.sum() > 5:
+            x = x * first
+        else:
+            x = x + second
+    return x.sum()
+
+
+def in_recursion(x, n):
+    if n <= 0:
+        return x.sum()
+    if x.sum() > 5:
+        x = x * first
+    else:
+        x = x + second
+    return in_recursion(x, n - 1)
+
+
+@pytest.mark.parametrize("function", [in_branches, in_a_loop, in_recursion])
+def test_a_parameter_on_another_path_has_no_gradient(function):
+    staged = ag.function(function)
+    for factor, n in ((1, 0), (1, 1), (1, 5), (-1, 1), (-1, 3), (4, 2)):
+        x = torch.full((2,), float(factor), dtype=torch.float64, requires_grad=True)
+        found = [
+            torch.autograd.grad(run(x, number), [x, first, second], allow_unused=True)
+            for run, number in ((function, n), (staged, torch.tensor(n)))
+        ]
+        assert [g is None for g in found[1]] == [g is None for g in found[0]], (factor, n)
+        torch.testing.assert_close(found[1], found[0])
+
+
+def test_dot_grad_of_a_parameter_on_another_path():
+    def f(x):
+        in_branches(x, 0).backward()
+
+    for run in (f, ag.function(f)):
+        first.grad = second.grad = None
+        run(torch.ones(2, dtype=torch.float64))
+        assert first.grad.tolist() == [1, 1] and second.grad is None
+        run(-torch.ones(2, dtype=torch.float64))
+        assert first.grad.tolist() == [1, 1] and second.grad.tolist() == [-1, -1]
+
+
+def test_a_saved_graph_has_the_results_of_the_function_only(tmp_path):
+    staged = ag.function(lambda x: in_branches(x, 0))
+    staged.save(tmp_path / "model", torch.ones(2, dtype=torch.float64))
+    assert ag.load(tmp_path / "model")(torch.ones(2, dtype=torch.float64)).item() == 2

@@ -158,6 +158,8 @@ class Journal:
         self.python = self.objects.snapshot()
         self.gradients = aliases.staging.gradients
         self.grads = self.gradients.snapshot()
+        self.uses = aliases.staging.uses
+        self.used = self.uses.snapshot()
 
     def note(self, cell):
         if cell not in self.before:
@@ -167,6 +169,7 @@ class Journal:
         changed = {}
         self.before.update(self.objects.changed(self.python))
         self.before.update(self.gradients.changed(self.grads, self.depth))
+        self.before.update(self.uses.changed(self.used))
         for cell, state in self.before.items():
             changed[cell] = cell_state(cell)
             set_cell_state(cell, state)

@@ -20,7 +20,7 @@ def grad(staging, outputs, inputs, grad_outputs=None, allow_unused=None, materia
     outputs, inputs = _tuple(outputs), _tuple(inputs)
     seeds = _tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outputs)
     values = [staging.value_of(output) for output in outputs]
-    input_values = [staging.value_of(tensor) for tensor in inputs]
+    input_values = [staging.value_of(tensor, is_use=False) for tensor in inputs]
     for value, seed in zip(values, seeds):
         if seed is None and any(n != 1 for n in value.type.dims):
             message = "a gradient without `grad_outputs` needs an output with one element; this one has more"
@@ -85,7 +85,7 @@ def has_history(staging, tensor):
     """Whether a tensor is computed from one that requires a gradient."""
     leaves = [base.value for base in staging.leaves if base.value.visible]
     leaves += [staging.aliases.read(view) for view in list(staging.leaf_views) if view.base.value.visible]
-    return bool(leaves) and any(depend_on(staging.record, leaves, [staging.value_of(tensor)]))
+    return bool(leaves) and any(depend_on(staging.record, leaves, [staging.value_of(tensor, is_use=False)]))
 
 
 def _tuple(value):

@@ -49,6 +49,7 @@ class Differentiable(torch.autograd.Function):
             # Torch checks that saved tensors are not modified before the backward pass.
             ctx.save_for_backward(*(saved[index] for index in kept if isinstance(saved[index], torch.Tensor)))
             outputs, ctx.saved = ctx.gradient.forward.run_saving(saved, len(trace.operands))
+        ctx.unused = [index for index, flag in trace.uses if outputs[flag] is False]
         leaves, ctx.structure = pytree.tree_flatten(tuple(outputs))
         structure.append(ctx.structure)
         flags = trace.gradient(differentiable_outputs, ctx.needed)
@@ -79,7 +80,14 @@ class Differentiable(torch.autograd.Function):
         gradients = [None] * len(ctx.needed)
         for index, value in zip(gradient.inputs, found):
             gradients[index] = value
-        return (None, None, *gradients)
+        return (None, None, *_used(ctx, gradients))
+
+
+def _used(ctx, gradients):
+    """The gradients, without those of inputs that the run has not used."""
+    for index in ctx.unused:
+        gradients[index] = None
+    return gradients
 
 
 class _Inputs:
@@ -109,7 +117,8 @@ def _differentiable(ctx, seeds):
     """The gradients of the inputs, with a history."""
     level = ctx.trace.gradient(Level, (ctx.needed,))
     seeds = pytree.tree_unflatten(seeds, ctx.structure)
-    return level.gradients(ctx.inputs.unchanged(), ctx.inputs.random, [seeds[index] for index in level.outputs])
+    seeds = [seeds[index] for index in level.outputs]
+    return _used(ctx, level.gradients(ctx.inputs.unchanged(), ctx.inputs.random, seeds))
 
 
 class Derivative(torch.autograd.Function):

@@ -90,7 +90,13 @@ class Trace:
                 if base.value is not capture.param and base.value is not staging.unwritten.get(base):
                     self.writes.append(capture)
                     operands.append(base.value)
-        captures = staging.captures_in_order()
+            captures = staging.captures_in_order()
+            #: The inputs that are used on some paths only, and the results that say whether they are.
+            self.uses = []
+            for base, used in staging.uses.values.items():
+                if scalars.is_staged(used):
+                    self.uses.append((captures.index(base.source), len(operands)))
+                    operands.append(scalars.lower(staging, used))
         written = [None] * len(operands)
         for position, capture in enumerate(self.writes, len(self.result.operands)):
             written[position] = captures.index(capture)
@@ -114,6 +120,11 @@ class Trace:
             if key not in self._gradients:
                 self._gradients[key] = kind(self, needed)
             return self._gradients[key]
+
+    def without_uses(self):
+        """The graph with only the results of the function."""
+        operands = self.operands[: len(self.operands) - len(self.uses)]
+        return graphs.graph(self.staging, operands, [None] * len(operands))[0] if self.uses else self.graph
 
     def broken(self):
         """Whether the current state of Python violates a guard; and the places whose values have changed."""
