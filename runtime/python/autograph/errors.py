@@ -26,6 +26,10 @@ class StagingError(AutographError):
     """Code that cannot become part of a graph."""
 
 
+class VerificationError(AutographError):
+    """In shadow mode, a graph did something else than eager Python."""
+
+
 class Unreachable(BaseException):
     """The code after this point is never reached: a staged branch before it raised on every path."""
 

@@ -26,7 +26,7 @@ HELD = "this changes a tensor that a list of the graph holds; append a copy to t
 class Base:
     """A storage. `source` is the capture for memory from outside the graph, otherwise None."""
 
-    __slots__ = ("value", "version", "depth", "fake", "source", "is_recorded", "__weakref__")
+    __slots__ = ("value", "version", "depth", "fake", "source", "is_recorded", "was_leaf", "__weakref__")
 
     def __init__(self, value, fake, depth, source=None):
         self.value = value
@@ -34,6 +34,7 @@ class Base:
         self.fake = fake
         self.depth = depth
         self.source = source
+        self.was_leaf = False  # whether a tensor from outside requires a gradient when the function is called
         self.is_recorded = False  # whether torch's autograd would have recorded an in-place write
 
 
@@ -157,6 +158,8 @@ class Journal:
         self.python = self.objects.snapshot()
         self.gradients = aliases.staging.gradients
         self.grads = self.gradients.snapshot()
+        self.uses = aliases.staging.uses
+        self.used = self.uses.snapshot()
 
     def note(self, cell):
         if cell not in self.before:
@@ -166,6 +169,7 @@ class Journal:
         changed = {}
         self.before.update(self.objects.changed(self.python))
         self.before.update(self.gradients.changed(self.grads, self.depth))
+        self.before.update(self.uses.changed(self.used))
         for cell, state in self.before.items():
             changed[cell] = cell_state(cell)
             set_cell_state(cell, state)

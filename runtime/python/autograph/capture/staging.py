@@ -12,13 +12,14 @@ from torch.utils._python_dispatch import _disable_current_modes
 from ..conversion import spans
 from ..errors import StagingError
 from ..record.nodes import Record
-from ..record.ops import ITEM, Callback, of_torch
+from ..record.ops import ITEM, OR, Callback, of_torch
 from ..record.types import BOOL, FLOAT, INT, TensorType
 from . import scalars, sizes, views
 from .aliases import Aliases, Base, View
 from .grad_attribute import Gradients
 from .layouts import layout, strides
 from .objects import Objects
+from .uses import Uses
 
 _LOCAL = threading.local()
 
@@ -86,9 +87,13 @@ class Staging:
         self.sizes = sizes.Sizes(self)
         self.captures = {}  # id of the tensor -> Capture
         self.gradients = Gradients(self)
+        self.uses = Uses()
         self.unrolled = set()  # code of loop bodies that cannot become a loop of the graph
         self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
         self.leaf_views = weakref.WeakSet()  # views that require a gradient: `x.detach().requires_grad_()`
+        self.flags = {}  # base of a tensor from outside -> the `requires_grad` that the function sets
+        self.unwritten = {}  # base -> its value after a change that does not write to its memory
+        self.called = None  # the function of torch that was called last
         self.keeps_detach = True  # False while a derivative is captured: it may be differentiated again
         self.checks_values = None  # the message of an operator that is checking a value of its operands
         self.calls = 0  # the number of active calls of converted functions
@@ -96,6 +101,7 @@ class Staging:
         self.recursive = dict(recursive)  # code of recursive functions -> whether their numbers are widened
         self.formatted = []  # values that have a mark in a string: (operand, format)
         self.outside = frozenset()  # ids of objects that existed before the trace
+        self.stepping = {}  # id of an optimizer that is stepping -> gradients to restore
         self.prepared = set()  # ids of optimizers whose state was created at the beginning
         self.callbacks = []  # Python functions that the graph calls
         self.constants = []  # real tensors kept alive
@@ -137,10 +143,13 @@ class Staging:
             view = tensor.__dict__["_ag_view"]
         return view
 
-    def value_of(self, tensor):
+    def value_of(self, tensor, is_use=True):
+        """The current value of a tensor. Asking for the gradient by a leaf is no use of it."""
         view = self.view_of(tensor)
         if not view.base.value.visible:
             raise StagingError("a tensor created inside a staged branch or loop is used outside of it", spans.current())
+        if is_use and view.base.was_leaf and torch.is_grad_enabled():
+            self.uses.note(view.base)
         return self.aliases.read(view)
 
     def fake_of(self, tensor):
@@ -175,6 +184,7 @@ class Staging:
         capture.is_parameter = isinstance(tensor, torch.nn.Parameter)
         if tensor.requires_grad:
             self.leaves.add(base)
+            base.was_leaf = True
         return capture
 
     def argument(self, tensor, name, unknown=None):
@@ -270,6 +280,12 @@ class Staging:
         if value not in memo:
             memo[value] = self.emit(ITEM, [value], [kind])[0]
         return self.scalar(memo[value])
+
+    def either(self, a, b):
+        """`a or b` of booleans, which may be staged."""
+        if a is True or b is True:
+            return True
+        return scalars.apply(self, OR, a, b)
 
     def tensor_of(self, number, dtype=None):
         """A 0-d tensor with the value of a number or staged scalar."""

@@ -24,6 +24,10 @@ class Interception(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        self.staging.called = func
+        if kwargs.get("requires_grad") is True and func is not T.requires_grad_:  # torch.zeros(2, requires_grad=True)
+            kwargs = {name: value for name, value in kwargs.items() if name != "requires_grad"}
+            return _requires_grad_(self.staging, func, self.__torch_function__(func, types, args, kwargs))
         special = SPECIAL.get(func)
         if special is not None:
             result = special(self.staging, func, *args, **kwargs)
@@ -159,13 +163,24 @@ def _len(staging, func, tensor):
 
 def _requires_grad_(staging, func, tensor, requires_grad=True):
     view = staging.view_of(tensor)
-    for leaves, leaf in ((staging.leaves, view.base), (staging.leaf_views, view)):
-        (leaves.add if requires_grad else leaves.discard)(leaf)
+    base, is_leaf = view.base, view.base in staging.leaves
+    if view.chain:  # `x.detach().requires_grad_()`
+        for leaves, leaf in ((staging.leaves, base), (staging.leaf_views, view)):
+            (leaves.add if requires_grad else leaves.discard)(leaf)
+        return tensor
+    if is_leaf == bool(requires_grad):
+        return tensor
+    if not requires_grad and not is_leaf and gradients.has_history(staging, tensor):
+        raise RuntimeError("you can only change requires_grad flags of leaf variables.")
+    if base.depth < staging.depth:
+        message = "`requires_grad` of a tensor from outside of this staged branch or loop cannot be changed in it"
+        raise StagingError(f"{message}\nhelp: change it before", spans.current())
+    gradients.set_leaf(staging, base, requires_grad)
     return tensor
 
 
 def _get_requires_grad(staging, func, tensor, *_):
-    return staging.view_of(tensor).base in staging.leaves or gradients.has_history(staging, tensor)
+    return gradients.requires_grad(staging, tensor)
 
 
 def _set_requires_grad(staging, func, tensor, value):

@@ -32,6 +32,16 @@ def _nodes(region, seen):
                 yield from _nodes(inner, seen)
 
 
+def is_used(record, value):
+    """Whether a node uses a value."""
+    region, found = record.region, set()
+    while region is not None:
+        for node in region.nodes:
+            _add_operands(node, found)
+        region = region.parent
+    return value in found
+
+
 def depend_on(record, inputs, outputs):
     """For each input, whether the outputs depend on it."""
     needed = set(outputs)
@@ -46,6 +56,8 @@ def depend_on(record, inputs, outputs):
 
 def _stops_gradient(node):
     """Whether gradients do not propagate through a node."""
+    if isinstance(node.op, Gradient):
+        return not node.op.create_graph
     return node.op == _DETACH or not node.grad and is_aten(node.op)
 
 

@@ -2,7 +2,8 @@
 
 The graph and its gradient are partitioned into a forward graph, which saves what the backward graph needs, and a
 backward graph. A function that computes gradients itself is rarely differentiated again: its backward graph is built
-on demand, and recomputes the forward pass with the same random numbers.
+on demand, and recomputes the forward pass with the same random numbers. So do derivatives of higher order
+(`create_graph=True`): each is a graph of its own, and again a node of autograd.
 """
 
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..errors import StagingError
-from ..record.queries import has_gradient, has_random
+from ..record.queries import has_gradient
 from ..record.types import gradient_type, is_differentiable
 from . import graphs
 
@@ -31,6 +32,7 @@ class Differentiable(torch.autograd.Function):
     @staticmethod
     def forward(ctx, trace, structure, *tensors):
         ctx.trace, ctx.needed = trace, tuple(ctx.needs_input_grad[2:])
+        ctx.inputs = _Inputs(trace, tensors)
         ctx.gradient = trace.gradient(partitioned, ctx.needed)
         written = {id(capture) for capture in trace.writes}
         kept = range(len(tensors)) if ctx.gradient is None else ctx.gradient.kept
@@ -40,7 +42,6 @@ class Differentiable(torch.autograd.Function):
             for index, (t, capture) in enumerate(zip(plain, trace.captures))
         ]
         if ctx.gradient is None:
-            ctx.random = torch.get_rng_state() if has_random(trace.staging.record.entry) else None
             ctx.others = [None if isinstance(t, torch.Tensor) else t for t in tensors]
             ctx.save_for_backward(*(t if isinstance(t, torch.Tensor) else None for t in saved))
             outputs = trace.plan.run(plain)
@@ -48,6 +49,7 @@ class Differentiable(torch.autograd.Function):
             # Torch checks that saved tensors are not modified before the backward pass.
             ctx.save_for_backward(*(saved[index] for index in kept if isinstance(saved[index], torch.Tensor)))
             outputs, ctx.saved = ctx.gradient.forward.run_saving(saved, len(trace.operands))
+        ctx.unused = [index for index, flag in trace.uses if outputs[flag] is False]
         leaves, ctx.structure = pytree.tree_flatten(tuple(outputs))
         structure.append(ctx.structure)
         flags = trace.gradient(differentiable_outputs, ctx.needed)
@@ -62,8 +64,9 @@ class Differentiable(torch.autograd.Function):
         return tuple(leaves)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx, *seeds):
+        if torch.is_grad_enabled():  # create_graph=True
+            return (None, None, *_differentiable(ctx, seeds))
         tensors, seeds = ctx.saved_tensors, pytree.tree_unflatten(seeds, ctx.structure)
         if ctx.gradient is not None:
             gradient = ctx.gradient
@@ -72,12 +75,69 @@ class Differentiable(torch.autograd.Function):
             gradient = ctx.trace.gradient(Joint, ctx.needed)
             inputs = [t if t is not None else o for t, o in zip(tensors, ctx.others)]
             inputs += [seeds[index] for index in gradient.outputs]
-            with _random_numbers(ctx.random):
+            with _random_numbers(ctx.inputs.random):
                 found = gradient.plan.run(inputs)[len(ctx.trace.operands) :]
         gradients = [None] * len(ctx.needed)
         for index, value in zip(gradient.inputs, found):
             gradients[index] = value
-        return (None, None, *gradients)
+        return (None, None, *_used(ctx, gradients))
+
+
+def _used(ctx, gradients):
+    """The gradients, without those of inputs that the run has not used."""
+    for index in ctx.unused:
+        gradients[index] = None
+    return gradients
+
+
+class _Inputs:
+    """The inputs of a run, for derivatives of higher order."""
+
+    __slots__ = ("_name", "_tensors", "_versions", "random")
+
+    def __init__(self, trace, tensors):
+        self._name = trace.staging.name
+        # A tensor that is written gets a history that leads here, so it must not be kept.
+        self._tensors = None if trace.writes else tensors
+        self._versions = [t._version if isinstance(t, torch.Tensor) else None for t in tensors]
+        self.random = torch.get_rng_state() if trace.is_random else None
+
+    def unchanged(self):
+        if self._tensors is None:
+            message = f"`{self._name}` changes a tensor in place, so its gradient cannot be differentiated"
+            raise StagingError(f"{message}\nhelp: return the new value instead")
+        for tensor, version in zip(self._tensors, self._versions):
+            if version is not None and tensor._version != version:
+                message = f"an input of `{self._name}` was changed in place after the call, and is needed for a gradient"
+                raise RuntimeError(message)
+        return self._tensors
+
+
+def _differentiable(ctx, seeds):
+    """The gradients of the inputs, with a history."""
+    level = ctx.trace.gradient(Level, (ctx.needed,))
+    seeds = pytree.tree_unflatten(seeds, ctx.structure)
+    seeds = [seeds[index] for index in level.outputs]
+    return _used(ctx, level.gradients(ctx.inputs.unchanged(), ctx.inputs.random, seeds))
+
+
+class Derivative(torch.autograd.Function):
+    """A run of a `Level`."""
+
+    @staticmethod
+    def forward(ctx, level, random, *inputs):
+        ctx.level, ctx.random = level, random
+        ctx.save_for_backward(*(t if isinstance(t, torch.Tensor) else None for t in inputs))
+        ctx.others = [None if isinstance(t, torch.Tensor) else t for t in inputs]
+        with _random_numbers(random):
+            return tuple(level.plan.run([t.detach() if isinstance(t, torch.Tensor) else t for t in inputs]))
+
+    @staticmethod
+    def backward(ctx, *seeds):
+        inputs = [t if t is not None else o for t, o in zip(ctx.saved_tensors, ctx.others)]
+        steps = (*ctx.level.steps, tuple(ctx.needs_input_grad[2:]))
+        level = ctx.level.trace.gradient(Level, steps)
+        return (None, None, *level.gradients(inputs, ctx.random, list(seeds)))
 
 
 @contextmanager
@@ -122,6 +182,25 @@ class Joint(_Gradient):
     def __init__(self, trace, needed):
         super().__init__(trace, needed, omits_prints=True)
         self.plan = self.graph.compile(trace.staging.callbacks, self.exceptions)
+
+
+class Level:
+    """A derivative of a trace. For each order, `steps` has which inputs of the order before need a gradient. Its inputs
+    are those of the order before, followed by the gradients of the results of that order."""
+
+    def __init__(self, trace, steps):
+        self.trace, self.steps = trace, steps
+        self.graph, self.exceptions, self.outputs, self._found = graphs.derivative_graph(
+            trace.staging, trace.operands, trace.captures, steps
+        )
+        self.plan = self.graph.compile(trace.staging.callbacks, self.exceptions) if any(self._found) else None
+
+    def gradients(self, inputs, random, seeds):
+        """For each input of the order before, its gradient or None."""
+        if self.plan is None:
+            return [None] * len(self._found)
+        values = iter(Derivative.apply(self, random, *inputs, *seeds))
+        return [next(values) if exists else None for exists in self._found]
 
 
 class Partitioned(_Gradient):

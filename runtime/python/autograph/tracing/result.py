@@ -9,7 +9,10 @@ from torch.utils import _pytree as pytree
 from ..capture import scalars, texts
 from ..capture.staging import is_staged
 from ..capture.unbound import Maybe, UndefinedReturnValue
+from ..errors import StagingError
 from ..operators.values import List, unpacked
+from ..record.nodes import Value
+from ..record.queries import depend_on
 
 
 def _dict_like(original, items):
@@ -33,6 +36,8 @@ class Result:
 
     def __init__(self, staging, value, containers):
         self.operands = []
+        self._leaves = []  # values of leaves that the function creates
+        self._gradients = []  # operands that are their gradients
         self._arguments = {id(container.copy): id(container) for container in containers}
         self._build = self._of(staging, value)
 
@@ -52,6 +57,8 @@ class Result:
             if not view.chain and view.base.source is not None:
                 source = id(view.base.source)
                 return lambda values, outside: outside[source]
+            if not view.chain and view.base in staging.leaves:
+                return self._leaf(staging, value, view.base)
             return self._slot(staging.value_of(value))
         if scalars.is_staged(value):
             return self._slot(scalars.lower(staging, value))
@@ -84,6 +91,34 @@ class Result:
     def _holds_staged(self, value):
         leaves = pytree.tree_leaves(vars(value))
         return any(is_staged(leaf) or isinstance(leaf, (torch.Tensor, List)) for leaf in leaves)
+
+    def _leaf(self, staging, value, base):
+        """A tensor that the function has created with `requires_grad=True`."""
+        self._leaves.append(staging.value_of(value))
+        tensor, gradient = self._slot(staging.value_of(value)), staging.gradients.values.get(base)
+        if gradient is None:
+            return lambda values, outside: tensor(values, outside).requires_grad_()
+        first = len(self.operands)
+        gradient = self._of(staging, gradient)
+        self._gradients += self.operands[first:]
+
+        def build(values, outside):
+            leaf = tensor(values, outside).requires_grad_()
+            leaf.grad = gradient(values, outside)
+            return leaf
+
+        return build
+
+    def check_leaves(self, staging):
+        """Torch could not lead a gradient from one result to another."""
+        for leaf in self._leaves:
+            known = {leaf, *self._gradients}
+            others = [operand for operand in self.operands if isinstance(operand, Value) and operand not in known]
+            if any(depend_on(staging.record, [leaf], others)):
+                message = "a tensor that requires a gradient is created here, and returned beside values computed from it"
+                help = "create it outside of the staged function"
+                place = next((node.span for node in leaf.region.nodes if leaf in node.outputs), None)
+                raise StagingError(f"{message}\nhelp: {help}", place)
 
     def _slot(self, operand):
         index = self._add(operand)

@@ -13,6 +13,7 @@ from ..interception.patches import recording, tracing
 from ..operators import calls
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
+from ..record.queries import has_random
 from . import differentiable, graphs, overlap
 from .arguments import flatten, names, unflatten
 from .containers import Container, containers_in, copies
@@ -79,16 +80,23 @@ class Trace:
             contents = [container.contents() for container in self.changed]
             value = result, [change.value for change in self.state], list(gradients.values()), contents
             self.result = Result(staging, value, self.containers)
+            self.result.check_leaves(staging)
             operands = list(self.result.operands)
             self.writes = []
             for capture in staging.captures_in_order():
                 if capture.fake is None:
                     continue
                 base = capture.fake.__dict__["_ag_view"].base
-                if base.value is not capture.param:
+                if base.value is not capture.param and base.value is not staging.unwritten.get(base):
                     self.writes.append(capture)
                     operands.append(base.value)
-        captures = staging.captures_in_order()
+            captures = staging.captures_in_order()
+            #: The inputs that are used on some paths only, and the results that say whether they are.
+            self.uses = []
+            for base, used in staging.uses.values.items():
+                if scalars.is_staged(used):
+                    self.uses.append((captures.index(base.source), len(operands)))
+                    operands.append(scalars.lower(staging, used))
         written = [None] * len(operands)
         for position, capture in enumerate(self.writes, len(self.result.operands)):
             written[position] = captures.index(capture)
@@ -97,8 +105,11 @@ class Trace:
         self.graph, exceptions = graphs.graph(staging, operands, written)
         self.plan = self.graph.compile(staging.callbacks, exceptions)
         self.captures = captures
+        self.is_random = has_random(staging.record.entry)
         self.positions = {id(capture): index for index, capture in self.arguments}
         self.gradient_guards = list(staging.gradients.guards.values())
+        self.flags = [(base.source, flag) for base, flag in staging.flags.items() if flag != base.was_leaf]
+        self.hooks = list(staging.gradients.hooks.values())
         for _, capture in self.arguments:
             capture.tensor = None
 
@@ -110,9 +121,16 @@ class Trace:
                 self._gradients[key] = kind(self, needed)
             return self._gradients[key]
 
+    def without_uses(self):
+        """The graph with only the results of the function."""
+        operands = self.operands[: len(self.operands) - len(self.uses)]
+        return graphs.graph(self.staging, operands, [None] * len(operands))[0] if self.uses else self.graph
+
     def broken(self):
         """Whether the current state of Python violates a guard; and the places whose values have changed."""
         if any((tensor.grad is None) != none for tensor, none in self.gradient_guards):
+            return True, []
+        if self.hooks and any(hook.is_changed() for hook in self.hooks):
             return True, []
         return self.guards.broken()
 
@@ -121,6 +139,9 @@ class Trace:
         tensors = [self._input(capture, leaves) for capture in self.captures]
         if self.writes:
             overlap.check(self.staging.name, self.captures, tensors, self.writes)
+        for capture, flag in self.flags:
+            if flag:
+                self._input(capture, leaves).requires_grad_()
         try:
             needed = differentiable.is_needed(tensors)
             outputs = iter(differentiable.run(self, tensors) if needed else self.plan.run(tensors))
@@ -132,6 +153,8 @@ class Trace:
         outside.update(zip(map(id, self.containers), containers_in((args, kwargs))))
         result, states, gradients, contents = self.result.value(values, outside)
         self._write(written)
+        for capture, flag in self.flags:
+            outside[id(capture)].requires_grad_(flag)
         with torch.no_grad():
             for capture, value in zip(self.gradients, gradients):
                 outside[id(capture)].grad = None if value is None or isinstance(value, Undefined) else value.detach()
