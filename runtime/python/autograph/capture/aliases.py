@@ -16,6 +16,7 @@ from ..conversion import spans
 from ..errors import StagingError
 from ..record.ops import OVERWRITTEN
 from ..record.types import is_differentiable
+from .places import Contents
 
 _DETACH = torch.ops.aten.detach.default
 
@@ -168,7 +169,10 @@ class Journal:
         self.before.update(self.gradients.changed(self.grads, self.depth))
         for cell, state in self.before.items():
             changed[cell] = cell_state(cell)
-            set_cell_state(cell, state)
+            if isinstance(cell, Contents):
+                self.objects.restore(cell, state)
+            else:
+                set_cell_state(cell, state)
         return changed
 
 

@@ -1,7 +1,7 @@
 """The `.grad` attribute while tracing. For tensors from outside the graph it is assigned after a run."""
 
 from ..record.ops import ASSERT
-from .objects import MISSING
+from .places import MISSING
 from .unbound import Maybe
 
 

@@ -76,7 +76,7 @@ class Capture:
 
 
 class Staging:
-    def __init__(self, name, recursive=()):
+    def __init__(self, name, recursive=(), unrolled=()):
         self.name = name
         self.record = Record()
         self.objects = Objects()
@@ -86,7 +86,7 @@ class Staging:
         self.sizes = sizes.Sizes(self)
         self.captures = {}  # id of the tensor -> Capture
         self.gradients = Gradients(self)
-        self.unrolled = set()  # code of loop bodies that cannot become a loop of the graph
+        self.unrolled = set(unrolled)  # code of loop bodies that cannot become a loop of the graph
         self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
         self.leaf_views = weakref.WeakSet()  # views that require a gradient: `x.detach().requires_grad_()`
         self.keeps_detach = True  # False while a derivative is captured: it may be differentiated again
@@ -96,6 +96,7 @@ class Staging:
         self.recursive = dict(recursive)  # code of recursive functions -> whether their numbers are widened
         self.formatted = []  # values that have a mark in a string: (operand, format)
         self.outside = frozenset()  # ids of objects that existed before the trace
+        self.drawn = set()  # ids of random number generators that the graph uses
         self.prepared = set()  # ids of optimizers whose state was created at the beginning
         self.callbacks = []  # Python functions that the graph calls
         self.constants = []  # real tensors kept alive

@@ -113,6 +113,11 @@ def current():
     return None
 
 
+def of_frame(frame):
+    """The original span of what a frame of converted code executes."""
+    return _span(frame.f_code, frame.f_lasti, frame.f_lineno)
+
+
 def of_entry(traceback):
     """The original span of a traceback entry; None if it is not converted code."""
     code = traceback.tb_frame.f_code

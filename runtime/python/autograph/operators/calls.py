@@ -8,7 +8,7 @@ import torch
 
 from ..capture.staging import current
 from ..conversion import converter
-from . import recursion
+from . import draws, recursion
 from .overloads import OVERLOADS
 
 #: The code of the wrapper of `torch._disable_dynamo`, which torch puts around some functions.
@@ -40,6 +40,8 @@ def call(f, args, keywords):
         overload = None
     if overload is not None:
         return overload(*args, **keywords)
+    if current() is not None and draws.is_draw(f):
+        return draws.draw(f, args, keywords)
     staged = getattr(type(f), "__ag_inline__", None)
     if staged is not None and current() is not None:
         return staged(f, args, keywords)

@@ -9,7 +9,7 @@ import torch
 from ..capture import scalars
 from ..capture.staging import current, is_staged
 from ..conversion import spans
-from ..errors import StagingError
+from ..errors import StagingError, Unroll
 from ..record.ops import FOR, Gradient, is_aten
 from ..record.types import INT
 from . import ranges, specs
@@ -90,6 +90,8 @@ def _staged(staging, source, must, extra_test, body, get_state, set_state, names
         set_state(init)
         if must:
             raise
+        if staging.objects.spoiled:
+            raise Unroll(body.__code__) from None
         _rewind(staging, mark)
         return False
     set_state(init)

@@ -5,12 +5,14 @@ import threading
 import torch
 
 from ..capture import scalars
-from ..capture.objects import Items
+from ..capture.places import Contents, Items
 from ..capture.staging import Staging
 from ..capture.unbound import Undefined
-from ..errors import Unreachable
+from ..conversion import spans
+from ..errors import StagingError, Unreachable, Unroll
 from ..interception.patches import recording, tracing
 from ..operators import calls
+from ..operators.changes import line_of_change
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
 from . import differentiable, graphs, overlap
@@ -29,15 +31,17 @@ class Trace:
     """One graph of a function. It can be run in place of the function."""
 
     def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=()):
-        recursive = {}
+        recursive, unrolled = {}, set()
         while True:
             try:
-                return self._trace(python_function, args, kwargs, changing, unknown, optimizers, recursive)
+                return self._trace(python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled)
             except Recursion as found:
                 recursive[found.code] = found.widened
+            except Unroll as found:
+                unrolled.add(found.code)
 
-    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive):
-        self.staging = staging = Staging(name_of(python_function), recursive)
+    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled):
+        self.staging = staging = Staging(name_of(python_function), recursive, unrolled)
         leaves, structure = flatten(args, kwargs)
         self.arguments = []
         fakes = []
@@ -51,6 +55,7 @@ class Trace:
                 staging.objects.watch(leaf)
             fakes.append(leaf)
         staging.objects.watch(python_function)
+        staging.objects.watch_generators()
         args, kwargs = copies(unflatten(fakes, structure))
         self.containers = [Container(staging, copy) for copy in containers_in((args, kwargs))]
         staging.outside = frozenset(staging.objects.kept)
@@ -61,9 +66,15 @@ class Trace:
             result = stage(staging, python_function, args, kwargs, optimizers)
             changed = staging.objects.changed_outside(before)
             new = [place.state() for place in changed]
+            check_drawn(staging, changed)
         finally:
-            for place, state in staging.objects.changed_outside(before).items():
-                place.restore(state)
+            _restore(staging, before)
+        spoiled = [place for place in changed if staging.objects.is_spoiled(place)]
+        if spoiled:
+            span = line_of_change(spoiled[0], lambda: stage(staging, python_function, args, kwargs, optimizers))
+            _restore(staging, before)
+            message = f"this changes {spoiled[0]} from outside the function, which cannot be repeated in each run"
+            raise StagingError(f"{message}; take the value outside and pass it as an argument", span)
         self.guards = Guards(staging)
         self.state = state_of(staging, changed, new, self.guards)
         self.guards.read()
@@ -156,6 +167,20 @@ class Trace:
         if index is not None:
             return leaves[index]
         return capture.current_value()
+
+
+def _restore(staging, before):
+    """Undoes the changes of a trace to Python state."""
+    for place, state in staging.objects.changed_outside(before).items():
+        staging.objects.restore(place, state)
+
+
+def check_drawn(staging, changed):
+    """The graph draws random numbers after the trace, so the trace must not draw from the same generator."""
+    for place in changed:
+        if isinstance(place, Contents) and id(place.object) in staging.drawn:
+            message = f"this function uses {place} both for numbers and for other values"
+            raise StagingError(f"{message}; draw the others outside and pass them as arguments", spans.current())
 
 
 def stage(staging, python_function, args, kwargs, optimizers=()):
