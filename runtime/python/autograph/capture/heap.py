@@ -78,6 +78,9 @@ class Attributes(Entry):
         now = self._read() if self.hidden else self.owner.__dict__
         return _SAME if self._is_same(now) else dict(now)
 
+    def current(self):
+        return self.owner.__dict__ if type(self) in (Attributes, ClassAttributes) else self._read()
+
     def _is_same(self, now):
         before = self.state
         return len(before) == len(now) and all(map(is_, before.values(), now.values())) and before.keys() == now.keys()

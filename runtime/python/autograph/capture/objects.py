@@ -123,6 +123,24 @@ class Objects:
                     self._add((id(scope), name), heap.Variable(Global(scope, name)), 0)
                 self._watch_all([scope[name]], 0)
 
+    def watches(self, container):
+        """Whether the items of a container are watched."""
+        return (id(container), None) in self.entries
+
+    def holders(self, container):
+        """The variables and attributes that hold a container; None if something else holds it too."""
+        found = []
+        for entry in self.entries.values():
+            if isinstance(entry, heap.Variable):
+                found += [entry.place] if entry.place.state() is container else []
+            elif isinstance(entry, heap.Attributes):
+                now = entry.current()
+                found += [entry.place(name) for name, value in now.items() if value is container]
+            elif isinstance(entry, (heap.Container, heap.StagedList)):
+                if any(value is container for value in entry.children()):
+                    return None
+        return found
+
     # What the code can read.
 
     def names_of(self, owner):
@@ -137,15 +155,7 @@ class Objects:
         """Whether all that the code does with a container is to append to it, so that no result depends on its items.
         This holds if every variable and attribute that holds it is followed by `.append` or `.extend` wherever the code
         names it."""
-        names = []
-        for entry in self.entries.values():
-            if isinstance(entry, heap.Variable) and entry.state is container:
-                names.append(entry.place.name)
-            elif isinstance(entry, heap.Attributes):
-                names += [name for name, value in entry.state.items() if value is container]
-            elif isinstance(entry, (heap.Container, heap.StagedList)):
-                if any(value is container for value in entry.children()):
-                    return False
+        names = [place.name for place in self.holders(container) or ()]
         return bool(names) and not any(name in reads_of(code).read for code in self.codes for name in names)
 
     def numbers(self, places):

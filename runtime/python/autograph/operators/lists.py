@@ -1,6 +1,8 @@
 """The list operators of converted code."""
 
+from ..capture.places import Cell, Global
 from ..capture.staging import current, is_staged
+from ..conversion import spans
 from .values import List
 
 
@@ -29,11 +31,23 @@ def new_list(iterable=None):
 
 def _needs_copy(target):
     """Whether a write must copy a list or dictionary: inside a region it may be traced again, and other branches must
-    not see the write."""
+    not see the write. Changes of what is watched are undone."""
     staging = current()
     if staging is None or staging.depth == 0 or id(target) in staging.objects.arguments:
         return False
-    return type(target) in (list, dict)
+    if type(target) not in (list, dict):
+        return False
+    return not staging.objects.watches(target) or type(target) is list and _has_one_name(staging, target)
+
+
+def _has_one_name(staging, target):
+    """Whether a list from outside has one name only, so that the copy can take its place: no other variable, and
+    nothing else, holds it."""
+    holders = staging.objects.holders(target)
+    if holders is None or len(holders) != 1:
+        return False
+    name = holders[0].name if isinstance(holders[0], (Cell, Global)) else None
+    return all(held == name for held in spans.names_of(target))
 
 
 def list_append(list_, x):
