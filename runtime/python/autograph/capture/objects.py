@@ -311,7 +311,7 @@ def _module(objects, module, born):
     objects.is_outer = objects.is_outer and is_user
     objects._add((id(module), "__dict__"), entry, born)
     if not is_user:
-        return []
+        return [module.__dict__.get(name) for name in ("_parameters", "_buffers")]
     inner = [value for name, value in entry.state.items() if name not in _OF_EVERY_MODULE]
     return [*inner, *(kind for kind in type(module).__mro__ if _is_user_class(kind))]
 

@@ -51,6 +51,10 @@ def is_staged(value):
     return is_staged_tensor(value) or scalars.is_staged(value)
 
 
+#: A cache or a global variable of a library, which is not watched, has kept a tensor.
+FOREIGN = "this uses a tensor that an earlier trace has left in an object that is not watched, such as a cache"
+
+
 class Capture:
     """A parameter of the entry region: a tensor, or a number in a Python variable, that exists outside the graph.
 
@@ -136,6 +140,8 @@ class Staging:
         if view is None:
             tensor = self.fake_of(tensor)
             view = tensor.__dict__["_ag_view"]
+        elif tensor.fake_mode is not self.fake_mode:
+            raise StagingError(FOREIGN, spans.current())
         return view
 
     def value_of(self, tensor):
@@ -149,6 +155,8 @@ class Staging:
         if isinstance(tensor, FakeTensor):
             if "_ag_view" not in tensor.__dict__:
                 raise StagingError("a fake tensor that does not belong to this trace", spans.current())
+            if tensor.fake_mode is not self.fake_mode:
+                raise StagingError(FOREIGN, spans.current())
             return tensor
         found = self.captures.get(id(tensor))
         if found is None:

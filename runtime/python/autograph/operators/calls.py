@@ -45,12 +45,15 @@ def call(f, args, keywords):
     staged = getattr(type(f), "__ag_inline__", None)
     if staged is not None and current() is not None:
         return staged(f, args, keywords)
+    if isinstance(f, functools._lru_cache_wrapper) and current() is not None:
+        return call(f.__wrapped__, args, keywords)  # a cache would keep values of this trace
     if isinstance(f, functools.partial):
         return call(f.func, (*f.args, *args), {**f.keywords, **keywords})
     if isinstance(f, types.MethodType):
         if isinstance(f.__func__, types.FunctionType):
             return call(f.__func__, (f.__self__, *args), keywords)
-        return call(f.__func__, (f.__self__, *args), keywords) if _is_wrapper(f.__func__) else f(*args, **keywords)
+        is_wrapper = _is_wrapper(f.__func__) or isinstance(f.__func__, functools._lru_cache_wrapper)
+        return call(f.__func__, (f.__self__, *args), keywords) if is_wrapper else f(*args, **keywords)
     if isinstance(f, types.FunctionType):
         return _enter(f, args, keywords)
     if isinstance(f, torch.nn.Module):

@@ -1,5 +1,6 @@
 """Traces: runs a function once to get its graph, and runs the graph for calls."""
 
+import inspect
 import threading
 
 import torch
@@ -78,10 +79,10 @@ class Trace:
         self.guards = Guards(staging)
         self.state = state_of(staging, changed, new, self.guards)
         self.guards.read()
-        self._finish(result)
+        self._finish(result, place_of(python_function))
         self.guards.done()
 
-    def _finish(self, result):
+    def _finish(self, result, span):
         staging = self.staging
         with recording(staging), torch.no_grad():
             gradients = {b.source: g for b, g in staging.gradients.values.items() if b.source is not None}
@@ -89,7 +90,7 @@ class Trace:
             self.changed = [container for container in self.containers if container.is_changed()]
             contents = [container.contents() for container in self.changed]
             value = result, [change.value for change in self.state], list(gradients.values()), contents
-            self.result = Result(staging, value, self.containers)
+            self.result = Result(staging, value, self.containers, span)
             operands = list(self.result.operands)
             self.writes = []
             for capture in staging.captures_in_order():
@@ -192,6 +193,12 @@ def stage(staging, python_function, args, kwargs, optimizers=()):
             return calls.call(python_function, args, kwargs)
     except Unreachable:
         return None
+
+
+def place_of(function):
+    """The span of the first line of a function; None if it has no code."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return None if code is None else (code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1)
 
 
 def name_of(function):
