@@ -38,6 +38,7 @@ class Objects:
         self.names = set()  # names of attributes and variables in reachable code
         self.globals_read = {}  # (id of the scope, name) -> (scope, name)
         self.codes = []  # the user's code that is reached
+        self.pinned = set()  # ids of lists that must keep their identity while tracing
         self.defaults = []  # mutable defaults of functions
         self.spoiled = {}  # id -> what was changed and cannot be put back
         self._pending = []  # (object, when it was found, whether it is reachable from outside)
@@ -95,9 +96,16 @@ class Objects:
                     if watch is not None:
                         self.kept[id(value)] = value
                         self.is_outer = is_outer
-                        self._pending += [(inner, born, is_outer) for inner in watch(self, value, born)]
+                        found = watch(self, value, born)
+                        if watch in _FIXED:
+                            self._pin(found)
+                        self._pending += [(inner, born, is_outer) for inner in found]
         finally:
             self._is_watching, self.is_outer = False, True
+
+    def _pin(self, values):
+        """Notes lists that are held where nothing can take their place."""
+        self.pinned.update(id(value) for value in values if type(value) is list)
 
     def _add(self, key, entry, born):
         if key not in self.heap.entries:
@@ -201,7 +209,9 @@ class Objects:
 def _function(objects, function, born):
     """A user function: the variables of enclosing functions, its defaults and attributes."""
     if not (is_converted(function) or is_user_code(function)):
+        objects._pin(_variables(function))
         return _variables(function)
+    objects._pin(_defaults(function))
     objects._code(function)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
         if name != "ag__":
@@ -289,6 +299,8 @@ def _opaque(objects, value, born):
 def _object(objects, value, born):
     """An object of a user's class: its attributes and its class."""
     inner = _attributes(objects, value, born) if hasattr(value, "__dict__") else []
+    if not _is_user_class(type(value)):
+        objects._pin(inner)
     slots = _slots(type(value))
     if slots:
         entry = heap.Slots(value, slots)
@@ -325,6 +337,7 @@ def _class(objects, kind, born):
         return []
     entry = heap.ClassAttributes(kind)
     objects._add((id(kind), "__dict__"), entry, born)
+    objects._pin(value for name, value in entry.state.items() if name.startswith("__"))
     return [value for value in entry.children() if not isinstance(value, OF_CLASSES)]
 
 
@@ -397,6 +410,9 @@ def _watcher(kind):
         return _object
     return _object if _is_user_class(kind) and (kind.__dictoffset__ or _slots(kind)) else None
 
+
+#: These hold objects that cannot be replaced.
+_FIXED = (_immutable, _partial, _method, _opaque, _python_module)
 
 #: Modules of torch with objects that a step of training changes.
 _STATEFUL = ("torch.optim.lr_scheduler", "torch.optim.swa_utils")

@@ -123,6 +123,10 @@ class Guards:
         self._taken.add(place.key())
         self.numbers.append((place, kind))
 
+    def expect_object(self, place, value):
+        """Expects this very object at a place."""
+        self.values.append((place, value))
+
     def skip(self, key):
         """Adds no guard for this place."""
         self._taken.add(key)

@@ -27,15 +27,17 @@ class Result:
     """The operands that the graph returns, and a function that builds a value from them. Arguments, tensors and other
     objects from outside are returned themselves. An object that is reached twice is built once."""
 
-    def __init__(self, staging, value, containers, span):
+    def __init__(self, staging, value, containers, outer_lists, span):
         self.operands = []
+        self.lists = []  # lists from outside that the value refers to
+        self._outer_lists = outer_lists
         self._staging = staging
         self._span = span  # where the function is defined
         self._arguments = {id(container.copy): id(container) for container in containers}
         self._builders = {}  # id of an object -> its builder
         self._kept = []
         self._build = self._of(value)
-        self._staging = self._builders = self._kept = None
+        self._staging = self._builders = self._kept = self._outer_lists = None
 
     def value(self, values, outside):
         return self._build(values, outside)
@@ -96,6 +98,10 @@ class Result:
     def _object(self, value):
         kind = type(value)
         if isinstance(value, List):
+            original = self._outer_lists.originals.get(id(value))
+            if original is not None:
+                self.lists.append(original)
+                return lambda values, outside: original
             if value.value is not None:
                 slot, spec = self._slot(value.value), value.spec
                 return self._made(value, lambda *run: unpacked(spec, list(slot(*run))))

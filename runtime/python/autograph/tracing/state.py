@@ -1,6 +1,7 @@
 """Changes of Python state by a staged function, which are applied after each run."""
 
 from ..capture.places import MISSING, Element, Held, Items
+from ..operators.values import List
 
 
 class Change:
@@ -21,8 +22,8 @@ class Growth(Change):
         self.place.extend(value)
 
 
-def state_of(staging, changed, new, guards):
-    """The changes of places, given their states before and after the trace. The states before become guards."""
+def state_of(staging, changed, guards):
+    """The changes of places, given for each its states before and after the trace. The states before become guards."""
     numbers = {capture.place.key() for capture in staging.captures.values() if capture.is_number}
 
     def change(place, before, value):
@@ -34,7 +35,7 @@ def state_of(staging, changed, new, guards):
         return Change(place, value)
 
     changes = []
-    for (place, before), value in zip(changed.items(), new):
+    for place, (before, value) in changed.items():
         if isinstance(place, Items):
             changes += _items(staging, place, before, value, guards, change)
         else:
@@ -46,7 +47,9 @@ def _items(staging, place, before, value, guards, change):
     """The changes of a list or dictionary: of single elements if possible, otherwise of the whole container."""
     container = place.container
     guards.skip(place.key())
-    if isinstance(before, list):
+    if isinstance(value, List) and value.value is not None:
+        keys = None
+    elif isinstance(before, list):
         grows = len(value) > len(before) and all(a is b for a, b in zip(before, value))
         if grows and getattr(container, "maxlen", None) is None and staging.objects.only_grows(container):
             return [Growth(place, list(value)[len(before) :])]

@@ -20,6 +20,7 @@ from . import differentiable, graphs, overlap
 from .arguments import flatten, names, unflatten
 from .containers import Container, containers_in, copies
 from .guards import Guards
+from .outer_lists import OuterLists
 from .result import Result
 from .state import state_of
 from .tracebacks import at_places
@@ -61,12 +62,13 @@ class Trace:
         self.containers = [Container(staging, copy) for copy in containers_in((args, kwargs))]
         staging.outside = frozenset(staging.objects.kept)
         before = staging.objects.snapshot()
+        self.lists = lists = OuterLists(staging)
         try:
             for place in staging.objects.numbers(changing):
                 place.restore(staging.number_in(place, scalars.kind_of(place.state())))
+            lists.install()
             result = stage(staging, python_function, args, kwargs, optimizers)
-            changed = staging.objects.changed_outside(before)
-            new = [place.state() for place in changed]
+            changed = lists.changes(staging.objects.changed_outside(before))
             check_drawn(staging, changed)
         finally:
             _restore(staging, before)
@@ -77,7 +79,7 @@ class Trace:
             message = f"this changes {spoiled[0]} from outside the function, which cannot be repeated in each run"
             raise StagingError(f"{message}; take the value outside and pass it as an argument", span)
         self.guards = Guards(staging)
-        self.state = state_of(staging, changed, new, self.guards)
+        self.state = state_of(staging, changed, self.guards)
         self.guards.read()
         self._finish(result, place_of(python_function))
         self.guards.done()
@@ -90,7 +92,11 @@ class Trace:
             self.changed = [container for container in self.containers if container.is_changed()]
             contents = [container.contents() for container in self.changed]
             value = result, [change.value for change in self.state], list(gradients.values()), contents
-            self.result = Result(staging, value, self.containers, span)
+            self.result = Result(staging, value, self.containers, self.lists, span)
+            for container in self.result.lists:
+                for place in self.lists.holders[id(container)]:
+                    self.guards.expect_object(place, container)
+            self.lists = None
             operands = list(self.result.operands)
             self.writes = []
             for capture in staging.captures_in_order():
@@ -174,6 +180,7 @@ def _restore(staging, before):
     """Undoes the changes of a trace to Python state."""
     for place, state in staging.objects.changed_outside(before).items():
         staging.objects.restore(place, state)
+    staging.objects.heap.sync()
 
 
 def check_drawn(staging, changed):
