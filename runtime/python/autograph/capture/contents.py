@@ -8,7 +8,6 @@ random number generators; a run cannot repeat that.
 import array
 import gc
 import io
-import pickle
 import random
 import sys
 import types
@@ -108,11 +107,11 @@ class NumpyRandom(Kind):
     is_drawn = True
 
     def read(self, value):
-        is_legacy = hasattr(value, "get_state")
-        return pickle.dumps(value.get_state(legacy=False) if is_legacy else value.bit_generator.state)
+        state = value.get_state(legacy=False) if hasattr(value, "get_state") else value.bit_generator.state
+        return _flat(state)
 
     def restore(self, value, data):
-        state = pickle.loads(data)
+        state = _unflat(data)
         if hasattr(value, "set_state"):
             value.set_state(state)
         else:
@@ -120,6 +119,21 @@ class NumpyRandom(Kind):
 
     def describe(self, value):
         return "the state of NumPy's random number generator"
+
+
+def _flat(state):
+    """A dictionary that may contain arrays, as values that can be compared."""
+    if isinstance(state, dict):
+        return tuple((name, _flat(value)) for name, value in state.items())
+    return (state.dtype, state.tobytes()) if hasattr(state, "tobytes") else state
+
+
+def _unflat(data):
+    if not isinstance(data, tuple):
+        return data
+    if len(data) == 2 and isinstance(data[1], bytes):
+        return sys.modules["numpy"].frombuffer(data[1], data[0])
+    return {name: _unflat(value) for name, value in data}
 
 
 class Iterators(Kind):

@@ -4,6 +4,7 @@
 """
 
 import collections
+from operator import is_
 
 MISSING = object()
 
@@ -224,12 +225,14 @@ _BASES = {}
 
 def same_items(old, new):
     """Whether the items of a container are the same objects in the same order as before."""
-    if len(old) != _base(new).__len__(new):
+    base = _base(new)
+    if len(old) != base.__len__(new):
         return False
-    if isinstance(old, dict):
-        pairs = zip(old.items(), _base(new).items(new))
-        return all(a is b and (one is other or one == other) for (one, a), (other, b) in pairs)
-    return all(a is b for a, b in zip(old, _base(new).__iter__(new)))
+    if not old or not isinstance(old, dict):
+        return all(map(is_, old, base.__iter__(new)))
+    if not all(map(is_, old.values(), base.values(new))):
+        return False
+    return all(map(is_, old, base.__iter__(new))) or all(a is b or a == b for a, b in zip(old, base.__iter__(new)))
 
 
 class Contents:

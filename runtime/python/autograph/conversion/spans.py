@@ -114,8 +114,9 @@ def current():
 
 
 def of_frame(frame):
-    """The original span of what a frame of converted code executes."""
-    return _span(frame.f_code, frame.f_lasti, frame.f_lineno)
+    """The original span of the line that a frame of converted code executes."""
+    code, line = frame.f_code, frame.f_lineno
+    return _span(code, frame.f_lasti, line) or _TEXTS[code.co_filename].span(line, 0, line, 1 << 20)
 
 
 def names_of(value):

@@ -10,6 +10,7 @@ import torch
 from ..capture import scalars
 from ..capture.staging import current, is_staged
 from ..record.types import BOOL, FLOAT, INT
+from .values import List
 
 _EXAMPLES = {INT: 1, FLOAT: 1.0, BOOL: True}
 
@@ -31,8 +32,9 @@ def draw(f, args, keywords):
     staging = current()
     if id(f.__self__) not in staging.outside:
         return f(*args, **keywords)
-    values = [*args, *keywords.values()]
-    kind = _kind(f, args, keywords) if all(map(_is_plain, values)) else None
+    values = [_without_list(value) for value in (*args, *keywords.values())]
+    plain = values[: len(args)], dict(zip(keywords, values[len(args) :]))
+    kind = _kind(f, *plain) if all(map(_is_plain, values)) else None
     if kind is None:
         return f(*args, **keywords)
     staging.drawn.add(id(f.__self__))
@@ -49,6 +51,11 @@ def draw(f, args, keywords):
     operands = [staging.operand(values[index]) for index in staged]
     found = staging.call_python(callback, operands, list(kind))
     return staging.wrap(found[0]) if kind else None
+
+
+def _without_list(value):
+    """A `List` as a Python list."""
+    return list(value) if isinstance(value, List) and value.value is None else value
 
 
 def _is_plain(value):

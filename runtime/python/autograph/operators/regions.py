@@ -35,10 +35,10 @@ def trace(staging, body, get_state, set_state, values, install=None):
     """Runs `body` with these values of the variables in a new region. Its changes are recorded in the block, and
     undone."""
     block = _traced(staging, body, get_state, set_state, values, install)
-    for cell in block.changed:
-        if isinstance(cell, Contents):
-            span = line_of_change(cell, lambda: _traced(staging, body, get_state, set_state, values, install))
-            raise StagingError(f"this changes {cell} below a staged condition or in a loop of the graph{REMEDY}", span)
+    found = [cell for cell in block.changed if isinstance(cell, Contents)]
+    if found:
+        span = line_of_change(found, lambda: _traced(staging, body, get_state, set_state, values, install))
+        raise StagingError(f"this changes {found[0]} below a staged condition or in a loop of the graph{REMEDY}", span)
     return block
 
 

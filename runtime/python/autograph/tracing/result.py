@@ -89,6 +89,8 @@ class Result:
     def _tuple(self, value):
         builders = [self._of(item) for item in value]
         kind = type(value)
+        if not builders:
+            return lambda values, outside: value
         if kind is tuple or kind is torch.Size or kind.__module__ == "torch.return_types":
             return lambda values, outside: kind([build(values, outside) for build in builders])
         if hasattr(value, "_fields"):
@@ -163,6 +165,8 @@ class Result:
 
     def _items(self, value, kind):
         """A list, deque or dictionary, with the attributes that an object of a subclass has."""
+        if kind in (list, dict):
+            return self._plain(value, kind)
         parts = []
         is_mapping = isinstance(value, dict)
 
@@ -189,6 +193,44 @@ class Result:
         items = items_of(value)
         parts.append(self._sequence([self._of(item) for item in (items.items() if is_mapping else items)]))
         parts.append(self._named(getattr(value, "__dict__", {}) if kind is not list else {}))
+        return build
+
+    def _plain(self, value, kind):
+        builders, key = [], ("made", id(value))
+
+        def build(values, outside):
+            made = outside.get(key)
+            if made is None:
+                made = outside[key] = kind()
+                if kind is list:
+                    made += [build(values, outside) for build in builders]
+                else:
+                    made.update([(name, build(values, outside)) for name, build in builders])
+            return made
+
+        self._builders[id(value)] = build
+        if kind is list:
+            builders += [self._of(item) for item in items_of(value)]
+        else:
+            if not all(map(self._is_plain_key, value)):
+                return self._keyed(value)
+            builders += [(name, self._of(item)) for name, item in value.items()]
+        return build
+
+    def _is_plain_key(self, name):
+        if type(name) is str:
+            return texts.assembled(self._staging, name) is name
+        return type(name) in (int, float, bool, type(None))
+
+    def _keyed(self, value):
+        """A dictionary with keys that may be values of the graph, or hold some."""
+        pairs = []
+
+        def fill(made, *run):
+            made.update([(name(*run), item(*run)) for name, item in pairs])
+
+        build = self._made(value, lambda *run: {}, fill)
+        pairs += [(self._of(name), self._of(item)) for name, item in value.items()]
         return build
 
     def _instance(self, value):

@@ -74,7 +74,8 @@ class Trace:
             _restore(staging, before)
         spoiled = [place for place in changed if staging.objects.is_spoiled(place)]
         if spoiled:
-            span = line_of_change(spoiled[0], lambda: stage(staging, python_function, args, kwargs, optimizers))
+            found = [place for place in changed if isinstance(place, Contents)]
+            span = line_of_change(found, lambda: stage(staging, python_function, args, kwargs, optimizers))
             _restore(staging, before)
             message = f"this changes {spoiled[0]} from outside the function, which cannot be repeated in each run"
             raise StagingError(f"{message}; take the value outside and pass it as an argument", span)
@@ -90,8 +91,8 @@ class Trace:
             gradients = {b.source: g for b, g in staging.gradients.values.items() if b.source is not None}
             self.gradients = list(gradients)
             self.changed = [container for container in self.containers if container.is_changed()]
-            contents = [container.contents() for container in self.changed]
-            value = result, [change.value for change in self.state], list(gradients.values()), contents
+            contents = tuple(container.contents() for container in self.changed)
+            value = result, tuple(change.value for change in self.state), tuple(gradients.values()), contents
             self.result = Result(staging, value, self.containers, self.lists, span)
             for container in self.result.lists:
                 for place in self.lists.holders[id(container)]:
