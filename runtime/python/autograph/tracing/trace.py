@@ -9,7 +9,6 @@ from ..capture import scalars
 from ..capture.places import Contents, Items
 from ..capture.staging import Staging
 from ..capture.unbound import Undefined
-from ..conversion import spans
 from ..errors import StagingError, Unreachable, Unroll
 from ..interception.patches import recording, tracing
 from ..operators import calls
@@ -69,16 +68,14 @@ class Trace:
             lists.install()
             result = stage(staging, python_function, args, kwargs, optimizers)
             changed = lists.changes(staging.objects.changed_outside(before))
-            check_drawn(staging, changed)
         finally:
             _restore(staging, before)
-        spoiled = [place for place in changed if staging.objects.is_spoiled(place)]
-        if spoiled:
-            found = [place for place in changed if isinstance(place, Contents)]
-            span = line_of_change(found, lambda: stage(staging, python_function, args, kwargs, optimizers))
+        contents = [place for place in changed if isinstance(place, Contents)]
+        message = _unrepeatable(staging, contents)
+        if message is not None:
+            span = line_of_change(contents, lambda: stage(staging, python_function, args, kwargs, optimizers))
             _restore(staging, before)
-            message = f"this changes {spoiled[0]} from outside the function, which cannot be repeated in each run"
-            raise StagingError(f"{message}; take the value outside and pass it as an argument", span)
+            raise StagingError(message, span)
         self.guards = Guards(staging)
         self.state = state_of(staging, changed, self.guards)
         self.guards.read()
@@ -184,12 +181,16 @@ def _restore(staging, before):
     staging.objects.heap.sync()
 
 
-def check_drawn(staging, changed):
-    """The graph draws random numbers after the trace, so the trace must not draw from the same generator."""
-    for place in changed:
-        if isinstance(place, Contents) and id(place.object) in staging.drawn:
-            message = f"this function uses {place} both for numbers and for other values"
-            raise StagingError(f"{message}; draw the others outside and pass them as arguments", spans.current())
+def _unrepeatable(staging, contents):
+    """Why a run cannot change these objects as the trace did; None if it can."""
+    for place in contents:
+        if staging.objects.is_spoiled(place):
+            message = f"this changes {place} from outside the function, which cannot be repeated in each run"
+            return f"{message}; take the value outside and pass it as an argument"
+        if id(place.object) in staging.drawn:  # the graph draws after the trace has
+            message = f"this changes {place}, from which the function also draws numbers"
+            return f"{message}; draw this value outside and pass it as an argument"
+    return None
 
 
 def stage(staging, python_function, args, kwargs, optimizers=()):
