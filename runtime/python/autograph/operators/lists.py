@@ -30,14 +30,12 @@ def new_list(iterable=None):
 
 
 def _needs_copy(target):
-    """Whether a write must copy a list or dictionary: inside a region it may be traced again, and other branches must
-    not see the write. Changes of what is watched are undone."""
+    """Whether a write copies a list: one that another scope has made can grow in a region only as a `List`. All others
+    are changed in place: what is reachable from outside the region is watched, so that the change is undone."""
     staging = current()
-    if staging is None or staging.depth == 0 or id(target) in staging.objects.arguments:
+    if staging is None or staging.depth == 0 or type(target) is not list:
         return False
-    if type(target) not in (list, dict):
-        return False
-    return not staging.objects.watches(target) or type(target) is list and _has_one_name(staging, target)
+    return staging.objects.watches(target) and _has_one_name(staging, target)
 
 
 def _has_one_name(staging, target):
@@ -58,7 +56,7 @@ def list_append(list_, x):
 
 
 def list_pop(list_, i, opts):
-    if _needs_copy(list_) and type(list_) is list:
+    if _needs_copy(list_):
         list_ = List(list_)
     return list_, list_.pop() if i is None else list_.pop(i)
 
@@ -76,9 +74,7 @@ def get_item(target, i, opts):
 
 
 def set_item(target, i, x):
-    if type(target) is list and is_staged(i):
+    if type(target) is list and is_staged(i) or _needs_copy(target):
         target = List(target)
-    elif _needs_copy(target):
-        target = List(target) if type(target) is list else dict(target)
     target[i] = x
     return target
