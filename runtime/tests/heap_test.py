@@ -519,6 +519,36 @@ def test_random_numbers_and_other_draws_from_one_generator():
     assert "from which the function also draws numbers" in refusal(f, t(1))
 
 
+def test_gradients_with_random_numbers():
+    """A backward pass that recomputes the forward pass draws the same numbers, and draws none from the generators."""
+
+    def f(w, x):
+        y = (w * x * random.random()).sum()
+        (g,) = torch.autograd.grad(y, x, create_graph=True)
+        return (g * g).sum() * np.random.rand()
+
+    def run(function):
+        random.seed(1)
+        np.random.seed(1)
+        w, x, found = t(1, 2).requires_grad_(), t(3, 4).requires_grad_(), []
+        for _ in range(3):
+            found += torch.autograd.grad(function(w, x), w)
+        return found, random.random(), np.random.rand()
+
+    torch.testing.assert_close(run(ag.function(f)), run(f))
+
+
+def test_an_element_at_a_staged_index_of_a_default():
+    def helper(i, seen=[0, 0, 0]):
+        seen[i] = 1
+        return sum(seen)
+
+    def f(x):
+        return x + helper(int(x.sum()))
+
+    assert "held elsewhere too" in refusal(f, t(1))
+
+
 def test_the_time():
     @ag.function
     def f(x):

@@ -60,6 +60,7 @@ class Objects:
         if id(function.__code__) not in self.seen_code:
             self._code(function)
             self.defaults += _defaults(function)
+            self._pin(_defaults(function))
             self._watch_all(_defaults(function), 0)
 
     def watch(self, value):
@@ -138,6 +139,8 @@ class Objects:
     def holders(self, container):
         """The variables and attributes that hold a container; None if something else holds it too."""
         found = []
+        if id(container) in self.pinned:
+            return None
         for entry in self.entries.values():
             if isinstance(entry, heap.Variable):
                 found += [entry.place] if entry.place.state() is container else []

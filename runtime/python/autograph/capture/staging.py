@@ -100,7 +100,7 @@ class Staging:
         self.recursive = dict(recursive)  # code of recursive functions -> whether their numbers are widened
         self.formatted = []  # values that have a mark in a string: (operand, format)
         self.outside = frozenset()  # ids of objects that existed before the trace
-        self.drawn = set()  # ids of random number generators that the graph uses
+        self.drawn = {}  # id -> a random number generator that the graph uses
         self.prepared = set()  # ids of optimizers whose state was created at the beginning
         self.callbacks = []  # Python functions that the graph calls
         self.constants = []  # real tensors kept alive

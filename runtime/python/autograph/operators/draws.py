@@ -7,7 +7,8 @@ import sys
 
 import torch
 
-from ..capture import scalars
+from ..capture import contents, scalars
+from ..capture.places import Contents
 from ..capture.staging import current, is_staged
 from ..record.types import BOOL, FLOAT, INT
 from .values import List
@@ -37,7 +38,7 @@ def draw(f, args, keywords):
     kind = _kind(f, *plain) if all(map(_is_plain, values)) else None
     if kind is None:
         return f(*args, **keywords)
-    staging.drawn.add(id(f.__self__))
+    staging.drawn[id(f.__self__)] = Contents(f.__self__, contents.kind_of(type(f.__self__)))
     staged = [index for index, value in enumerate(values) if is_staged(value)]
 
     def callback(*operands):

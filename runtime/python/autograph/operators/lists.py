@@ -3,6 +3,7 @@
 from ..capture.places import Cell, Global
 from ..capture.staging import current, is_staged
 from ..conversion import spans
+from ..errors import StagingError
 from .values import List
 
 
@@ -48,6 +49,13 @@ def _has_one_name(staging, target):
     return all(held == name for held in spans.names_of(target))
 
 
+def _is_shared(staging, target):
+    """Whether a copy of a list could not take its place."""
+    if staging.objects.holders(target) == []:
+        return len(set(spans.names_of(target))) > 1
+    return not _has_one_name(staging, target)
+
+
 def list_append(list_, x):
     if _needs_copy(list_):
         list_ = List(list_)
@@ -74,7 +82,12 @@ def get_item(target, i, opts):
 
 
 def set_item(target, i, x):
-    if type(target) is list and is_staged(i) or _needs_copy(target):
+    if type(target) is list and is_staged(i):
+        if _is_shared(current(), target):
+            message = "an element at a staged index of a list that is held elsewhere too cannot be assigned"
+            raise StagingError(f"{message}; make the list by `[]` in the function", spans.current())
+        target = List(target)
+    elif _needs_copy(target):
         target = List(target)
     target[i] = x
     return target

@@ -41,6 +41,7 @@ class Differentiable(torch.autograd.Function):
         ]
         if ctx.gradient is None:
             ctx.random = torch.get_rng_state() if has_random(trace.staging.record.entry) else None
+            ctx.drawn = [(generator, generator.state()) for generator in trace.staging.drawn.values()]
             ctx.others = [None if isinstance(t, torch.Tensor) else t for t in tensors]
             ctx.save_for_backward(*(t if isinstance(t, torch.Tensor) else None for t in saved))
             outputs = trace.plan.run(plain)
@@ -72,12 +73,25 @@ class Differentiable(torch.autograd.Function):
             gradient = ctx.trace.gradient(Joint, ctx.needed)
             inputs = [t if t is not None else o for t, o in zip(tensors, ctx.others)]
             inputs += [seeds[index] for index in gradient.outputs]
-            with _random_numbers(ctx.random):
+            with _random_numbers(ctx.random), _generators(ctx.drawn):
                 found = gradient.plan.run(inputs)[len(ctx.trace.operands) :]
         gradients = [None] * len(ctx.needed)
         for index, value in zip(gradient.inputs, found):
             gradients[index] = value
         return (None, None, *gradients)
+
+
+@contextmanager
+def _generators(states):
+    """Restores states of generators of Python and NumPy temporarily."""
+    now = [(generator, generator.state()) for generator, _ in states]
+    for generator, state in states:
+        generator.restore(state)
+    try:
+        yield
+    finally:
+        for generator, state in now:
+            generator.restore(state)
 
 
 @contextmanager
