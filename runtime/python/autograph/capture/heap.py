@@ -5,12 +5,19 @@ so the difference since a mark is what was logged since. Objects that are reacha
 their own.
 """
 
+import types
 from operator import is_
 from typing import NamedTuple
 
 from .places import MISSING, Attribute, ClassAttribute, SlotAttribute, Snapshot, same_items
 
 _SAME = object()
+
+#: What modules and classes define; it is not state.
+DEFINITIONS = (
+    types.ModuleType, types.FunctionType, types.BuiltinFunctionType, property, classmethod, staticmethod,
+    types.MemberDescriptorType, type,
+)  # fmt: skip
 
 
 class Mark(NamedTuple):
@@ -79,7 +86,7 @@ class Attributes(Entry):
         return _SAME if self._is_same(now) else dict(now)
 
     def current(self):
-        return self.owner.__dict__ if type(self) in (Attributes, ClassAttributes) else self._read()
+        return self.owner.__dict__ if type(self) in (Attributes, ClassAttributes, ModuleVariables) else self._read()
 
     def _is_same(self, now):
         before = self.state
@@ -108,24 +115,25 @@ class ClassAttributes(Attributes):
 
 
 class ModuleVariables(Attributes):
-    """The variables of a module that have one of these names."""
+    """The variables of a module. What an `import` adds while tracing stays: modules, classes and functions."""
 
-    __slots__ = ("names", "found", "count")
+    __slots__ = ("names",)
 
     def __init__(self, owner, names):
-        self.names = names
-        self.count = None
+        self.names = names  # those that the code names; grows
         super().__init__(owner)
 
-    def _read(self):
-        scope = self.owner.__dict__
-        if self.count != len(self.names):
-            self.count, self.found = len(self.names), [name for name in self.names if name in scope]
-        return {name: scope[name] for name in self.found if name in scope}
+    def children(self):
+        return [value for name, value in self.state.items() if name in self.names and not isinstance(value, DEFINITIONS)]
 
-    def now(self):
-        now = self._read()
-        return _SAME if self._is_same(now) else now
+    def differences(self, before, found):
+        for name, value in self.state.items():
+            if name not in before and (isinstance(value, DEFINITIONS) or name.startswith("__")):
+                continue
+            if before.get(name, MISSING) is not value:
+                found[self.place(name)] = before.get(name, MISSING)
+        for name in before.keys() - self.state.keys():
+            found[self.place(name)] = before[name]
 
 
 class Slots(Attributes):

@@ -341,10 +341,7 @@ def _class(objects, kind, born):
     entry = heap.ClassAttributes(kind)
     objects._add((id(kind), "__dict__"), entry, born)
     objects._pin(value for name, value in entry.state.items() if name.startswith("__"))
-    return [value for value in entry.children() if not isinstance(value, OF_CLASSES)]
-
-
-OF_CLASSES = (types.FunctionType, property, classmethod, staticmethod, types.MemberDescriptorType, type)
+    return [value for value in entry.children() if not isinstance(value, heap.DEFINITIONS)]
 
 
 def _python_module(objects, module, born):
@@ -354,7 +351,7 @@ def _python_module(objects, module, born):
         return []
     entry = heap.ModuleVariables(module, objects.names)
     objects._add((id(module), "__dict__"), entry, born)
-    return [value for value in entry.children() if not isinstance(value, OF_CLASSES)]
+    return entry.children()
 
 
 def _is_user_class(kind):

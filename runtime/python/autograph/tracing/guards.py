@@ -10,8 +10,8 @@ from operator import is_
 import torch
 
 from ..capture import contents
-from ..capture.heap import Attributes, ClassAttributes, Slots
-from ..capture.objects import LARGEST, OF_CLASSES
+from ..capture.heap import DEFINITIONS, Attributes, ClassAttributes, Slots
+from ..capture.objects import LARGEST
 from ..capture.places import (
     MAPPINGS,
     MISSING,
@@ -73,7 +73,7 @@ class Guards:
         for name in names & state.keys() if isinstance(entry, (ClassAttributes, Slots)) else state:
             if name not in names or isinstance(owner, torch.nn.Module) and name in _OF_MODULES:
                 continue
-            if not (isinstance(entry, ClassAttributes) and isinstance(state[name], OF_CLASSES)):
+            if not (isinstance(entry, ClassAttributes) and isinstance(state[name], DEFINITIONS)):
                 self.take(entry.place(name), state[name])
 
     def _modules(self, modules, kept):
