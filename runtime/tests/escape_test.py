@@ -1,6 +1,7 @@
 """Objects that leave a trace hold results of the run, in new objects of the same classes, and no stand-ins."""
 
 import collections
+import enum
 import functools
 import weakref
 
@@ -141,6 +142,31 @@ def test_state_outside():
     for x in CALLS[:2]:
         eager(x), staged(x)
         assert plain(found()) == plain(expected())
+
+
+class State(enum.Enum):
+    OPEN = 1
+    CLOSED = 2
+
+
+DEFAULT = Node(1, 2)
+
+
+def test_members_of_enumerations_and_global_objects_are_themselves():
+    node = Node(0, State.OPEN)
+
+    def current():
+        return DEFAULT
+
+    @ag.function
+    def f(x):
+        node.n = State.CLOSED if node.n is State.OPEN else State.OPEN
+        return node.n, current(), x * node.n.value
+
+    for k in range(4):
+        state, default, result = f(t(10))
+        assert default is DEFAULT and node.n is state is (State.OPEN if k % 2 else State.CLOSED)
+        assert result.item() == 10 * state.value
 
 
 def test_cached_functions_keep_no_tensors_of_a_trace():

@@ -80,7 +80,6 @@ def made(make):
 CASES = []
 
 
-
 @made
 def object_made_inside():
     def f(x):
@@ -454,8 +453,10 @@ def test_contents_that_a_graph_cannot_hold():
         y = x + 1
         if isinstance(value, set):
             value.add(1)
-        elif isinstance(value, (bytearray, io.StringIO)):
-            getattr(value, "append", value.write if isinstance(value, io.StringIO) else None)("a" if isinstance(value, io.StringIO) else 1)
+        elif isinstance(value, bytearray):
+            value.append(1)
+        elif isinstance(value, io.StringIO):
+            value.write("a")
         elif isinstance(value, np.ndarray):
             value[0] += 1
         else:
@@ -464,6 +465,7 @@ def test_contents_that_a_graph_cannot_hold():
 
     lines = {set: "value.add(1)", np.ndarray: "value[0] += 1", type(iter([])): "next(value)"}
     for make in (set, lambda: np.zeros(2), lambda: iter([1, 2]), bytearray, io.StringIO, lambda: (k for k in range(3))):
+
         def branch(x):
             value = make()
             if x.sum() > 3:

@@ -259,8 +259,9 @@ class StateProgram(Program):
         for line in ("b = a * 0.5 + 1", "s = a.sum()", "k = int(n)", "j = 1", "out = [a * 1]", "total = 0", "alias = LOG",
                      "c, d, seen, slots, counts = Counter(), {'n': 0}, set(), Slots(), collections.Counter(a=1)",
                      "last, queue = collections.deque([0, 0, 0], maxlen=3), collections.deque()",
-                     "it, numbers, holder, buffer, order = iter(range(999)), count_up(), [c], bytearray(), [1, 2, 3]", "",
-                     "def up():", "    nonlocal total", "    total += 1", "    return total", "", "up.calls = 0"):  # fmt: skip
+                     "it, numbers, holder, buffer, order = iter(range(999)), count_up(), [c], bytearray(), [1, 2, 3]",
+                     "", "def up():", "    nonlocal total", "    total += 1", "    return total", "",
+                     "up.calls = 0"):  # fmt: skip
             self.add(1, line) if line else self.lines.append("")
         self.block(1, self.random.randint(4, 8), budget=4)
         returns = any("return a" in line for line in self.lines)
@@ -269,8 +270,8 @@ class StateProgram(Program):
 
     def result(self):
         return (
-            "return a, b, s, k, j, len(out), c.n, len(c.log), d['n'], total, len(seen), list(last), len(queue), slots.n, "
-            "up.calls, counts['a'], holder[0].n, len(buffer), torch.stack(out)"
+            "return a, b, s, k, j, len(out), c.n, len(c.log), d['n'], total, len(seen), list(last), len(queue), "
+            "slots.n, up.calls, counts['a'], holder[0].n, len(buffer), torch.stack(out)"
         )
 
     def statement(self, level, budget):

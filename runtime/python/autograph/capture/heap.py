@@ -124,7 +124,9 @@ class ModuleVariables(Attributes):
         super().__init__(owner)
 
     def children(self):
-        return [value for name, value in self.state.items() if name in self.names and not isinstance(value, DEFINITIONS)]
+        return [
+            value for name, value in self.state.items() if name in self.names and not isinstance(value, DEFINITIONS)
+        ]
 
     def differences(self, before, found):
         for name, value in self.state.items():

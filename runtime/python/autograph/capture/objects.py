@@ -38,6 +38,7 @@ class Objects:
         self.names = set()  # names of attributes and variables in reachable code
         self.globals_read = {}  # (id of the scope, name) -> (scope, name)
         self.codes = []  # the user's code that is reached
+        self.existing = set()  # ids of objects that the function has not made
         self.pinned = set()  # ids of lists that must keep their identity while tracing
         self.defaults = []  # mutable defaults of functions
         self.spoiled = {}  # id -> what was changed and cannot be put back
@@ -96,6 +97,8 @@ class Objects:
                     watch = _watcher(type(value))
                     if watch is not None:
                         self.kept[id(value)] = value
+                        if born == 0:
+                            self.existing.add(id(value))
                         self.is_outer = is_outer
                         found = watch(self, value, born)
                         if watch in _FIXED:

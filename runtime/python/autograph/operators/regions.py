@@ -260,7 +260,9 @@ def store_cell(staging, cell, spec, values):
     else:
         if isinstance(cell, Items) and isinstance(value, List) and value.value is not None:
             message = f"how many items {cell} has is only known when the graph runs"
-            raise StagingError(f"{message}; collect them in a list that is made by `[]` in the function", spans.current())
+            raise StagingError(
+                f"{message}; collect them in a list that is made by `[]` in the function", spans.current()
+            )
         cell.restore(MISSING if isinstance(value, Undefined) else value)
 
 

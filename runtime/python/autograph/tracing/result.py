@@ -5,6 +5,7 @@ of the same classes; an object that cannot be made again is an error.
 """
 
 import collections
+import enum
 import functools
 import types
 import weakref
@@ -146,7 +147,8 @@ class Result:
         """Whether each run has to make an object again: it holds values of the graph, or it is an object of a user's
         class that the function has made."""
         is_users = str(type(value).__module__).partition(".")[0] not in _LIBRARIES and hasattr(value, "__dict__")
-        is_users = is_users and not isinstance(value, types.FunctionType)
+        is_users = is_users and not isinstance(value, (types.FunctionType, enum.Enum))
+        is_users = is_users and id(value) not in self._staging.objects.existing
         return is_users or _is_drawn(value) or holds_stand_ins(value, self._staging.outside)
 
     def _made(self, value, make, fill=None):
