@@ -1,6 +1,8 @@
-"""Lists that exist outside of a function, in attributes, variables, lists and dictionaries: while the function is traced,
-each is replaced wherever it is held by one `List` with the same items, so that it can grow in staged code and keeps its
-identity. A run changes the list itself."""
+"""Lists that exist outside of a function, in attributes, variables, lists and dictionaries.
+
+While the function is traced, one `List` with the same items replaces a list wherever it is held, so that it can grow in
+staged code and keeps its identity. A run changes the list itself.
+"""
 
 from ..capture import heap
 from ..capture.places import MISSING, Element, Held, Items
