@@ -42,6 +42,15 @@ class Restart(BaseException):
         self.optimizer = optimizer
 
 
+class Unroll(BaseException):
+    """The trace has to start again, with the loop that has this body unrolled: tracing it once has changed an object
+    that cannot be put back."""
+
+    def __init__(self, code):
+        super().__init__()
+        self.code = code
+
+
 def located(span):
     """`File "m.py", line 3` and the text of the line, as in a traceback."""
     file, line, column, end_line, end_column = span

@@ -16,6 +16,7 @@ from ..conversion import spans
 from ..errors import StagingError
 from ..record.ops import OVERWRITTEN
 from ..record.types import is_differentiable
+from .places import Contents
 
 _DETACH = torch.ops.aten.detach.default
 
@@ -172,7 +173,10 @@ class Journal:
         self.before.update(self.uses.changed(self.used))
         for cell, state in self.before.items():
             changed[cell] = cell_state(cell)
-            set_cell_state(cell, state)
+            if isinstance(cell, Contents):
+                self.objects.restore(cell, state)
+            else:
+                set_cell_state(cell, state)
         return changed
 
 

@@ -2,7 +2,7 @@
 
 from ..record.ops import ASSERT
 from . import scalars
-from .objects import MISSING
+from .places import MISSING
 from .unbound import Maybe
 
 

@@ -52,6 +52,10 @@ def is_staged(value):
     return is_staged_tensor(value) or scalars.is_staged(value)
 
 
+#: A cache or a global variable of a library, which is not watched, has kept a tensor.
+FOREIGN = "this uses a tensor that an earlier trace has left in an object that is not watched, such as a cache"
+
+
 class Capture:
     """A parameter of the entry region: a tensor, or a number in a Python variable, that exists outside the graph.
 
@@ -77,7 +81,7 @@ class Capture:
 
 
 class Staging:
-    def __init__(self, name, recursive=()):
+    def __init__(self, name, recursive=(), unrolled=()):
         self.name = name
         self.record = Record()
         self.objects = Objects()
@@ -88,7 +92,7 @@ class Staging:
         self.captures = {}  # id of the tensor -> Capture
         self.gradients = Gradients(self)
         self.uses = Uses()
-        self.unrolled = set()  # code of loop bodies that cannot become a loop of the graph
+        self.unrolled = set(unrolled)  # code of loop bodies that cannot become a loop of the graph
         self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
         self.leaf_views = weakref.WeakSet()  # views that require a gradient: `x.detach().requires_grad_()`
         self.flags = {}  # base of a tensor from outside -> the `requires_grad` that the function sets
@@ -102,6 +106,7 @@ class Staging:
         self.formatted = []  # values that have a mark in a string: (operand, format)
         self.outside = frozenset()  # ids of objects that existed before the trace
         self.stepping = {}  # id of an optimizer that is stepping -> gradients to restore
+        self.drawn = {}  # id -> a random number generator that the graph uses
         self.prepared = set()  # ids of optimizers whose state was created at the beginning
         self.callbacks = []  # Python functions that the graph calls
         self.constants = []  # real tensors kept alive
@@ -141,6 +146,8 @@ class Staging:
         if view is None:
             tensor = self.fake_of(tensor)
             view = tensor.__dict__["_ag_view"]
+        elif tensor.fake_mode is not self.fake_mode:
+            raise StagingError(FOREIGN, spans.current())
         return view
 
     def value_of(self, tensor, is_use=True):
@@ -157,6 +164,8 @@ class Staging:
         if isinstance(tensor, FakeTensor):
             if "_ag_view" not in tensor.__dict__:
                 raise StagingError("a fake tensor that does not belong to this trace", spans.current())
+            if tensor.fake_mode is not self.fake_mode:
+                raise StagingError(FOREIGN, spans.current())
             return tensor
         found = self.captures.get(id(tensor))
         if found is None:

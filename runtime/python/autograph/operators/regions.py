@@ -7,7 +7,7 @@ from torch.utils import _pytree as pytree
 
 from ..capture import scalars, texts
 from ..capture.aliases import Base, cell_state, set_cell_state
-from ..capture.objects import MISSING
+from ..capture.places import MISSING, Contents, Items
 from ..capture.staging import is_staged, is_staged_tensor
 from ..capture.unbound import Undefined
 from ..conversion import spans
@@ -15,6 +15,7 @@ from ..errors import AutographError, StagingError, Unreachable
 from ..record.ops import IF, TO_BOOL, Raise
 from ..record.types import BOOL
 from . import specs
+from .changes import line_of_change
 from .values import List, build, lower, spec_of
 
 
@@ -33,6 +34,18 @@ class Block:
 def trace(staging, body, get_state, set_state, values, install=None):
     """Runs `body` with these values of the variables in a new region. Its changes are recorded in the block, and
     undone."""
+    block = _traced(staging, body, get_state, set_state, values, install)
+    found = [cell for cell in block.changed if isinstance(cell, Contents)]
+    if found:
+        span = line_of_change(found, lambda: _traced(staging, body, get_state, set_state, values, install))
+        raise StagingError(f"this changes {found[0]} below a staged condition or in a loop of the graph{REMEDY}", span)
+    return block
+
+
+REMEDY = ", which a graph cannot do; change it outside, or use a tensor, a number, a list or a dictionary"
+
+
+def _traced(staging, body, get_state, set_state, values, install):
     staging.objects.block(body)
     with staging.record.new_region() as region:
         block = Block(region)
@@ -245,7 +258,21 @@ def store_cell(staging, cell, spec, values):
         cell._changing()
         cell.restore(value.state())
     else:
+        if isinstance(cell, Items) and isinstance(value, List) and value.value is not None:
+            message = f"how many items {cell} has is only known when the graph runs"
+            raise StagingError(
+                f"{message}; collect them in a list that is made by `[]` in the function", spans.current()
+            )
         cell.restore(MISSING if isinstance(value, Undefined) else value)
+
+
+def same_state(a, b):
+    """Whether two states of a cell are the same objects."""
+    if type(a) in (list, tuple) and type(a) is type(b):
+        return len(a) == len(b) and all(map(same_state, a, b))
+    if type(a) is type(b) is dict:
+        return list(a) == list(b) and all(map(same_state, a.values(), b.values()))
+    return a is b
 
 
 def description(cell):

@@ -100,7 +100,8 @@ class _Inputs:
         # A tensor that is written gets a history that leads here, so it must not be kept.
         self._tensors = None if trace.writes else tensors
         self._versions = [t._version if isinstance(t, torch.Tensor) else None for t in tensors]
-        self.random = torch.get_rng_state() if trace.is_random else None
+        drawn = trace.staging.drawn.values()
+        self.random = _random_state(drawn) if trace.is_random or drawn else None
 
     def unchanged(self):
         if self._tensors is None:
@@ -140,15 +141,28 @@ class Derivative(torch.autograd.Function):
         return (None, None, *level.gradients(inputs, ctx.random, list(seeds)))
 
 
+def _random_state(drawn):
+    """The state of torch's random number generator, and of those of Python and NumPy that a graph draws from."""
+    return torch.get_rng_state(), [(generator, generator.state()) for generator in drawn]
+
+
 @contextmanager
 def _random_numbers(state):
-    """Restores a state of the random number generator temporarily."""
+    """Restores the states of random number generators temporarily."""
     if state is None:
         yield
         return
-    with torch.random.fork_rng(devices=[]):
-        torch.set_rng_state(state)
-        yield
+    torch_state, drawn = state
+    now = [(generator, generator.state()) for generator, _ in drawn]
+    for generator, state in drawn:
+        generator.restore(state)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(torch_state)
+            yield
+    finally:
+        for generator, state in now:
+            generator.restore(state)
 
 
 class _Gradient:

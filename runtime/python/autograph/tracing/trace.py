@@ -1,16 +1,18 @@
 """Traces: runs a function once to get its graph, and runs the graph for calls."""
 
+import inspect
 import threading
 
 import torch
 
 from ..capture import scalars
-from ..capture.objects import Items
+from ..capture.places import Contents, Items
 from ..capture.staging import Staging
 from ..capture.unbound import Undefined
-from ..errors import Unreachable
+from ..errors import StagingError, Unreachable, Unroll
 from ..interception.patches import recording, tracing
 from ..operators import calls
+from ..operators.changes import line_of_change
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
 from ..record.queries import has_random
@@ -18,6 +20,7 @@ from . import differentiable, graphs, overlap
 from .arguments import flatten, names, unflatten
 from .containers import Container, containers_in, copies
 from .guards import Guards
+from .outer_lists import OuterLists
 from .result import Result
 from .state import state_of
 from .tracebacks import at_places
@@ -30,15 +33,17 @@ class Trace:
     """One graph of a function. It can be run in place of the function."""
 
     def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=()):
-        recursive = {}
+        recursive, unrolled = {}, set()
         while True:
             try:
-                return self._trace(python_function, args, kwargs, changing, unknown, optimizers, recursive)
+                return self._trace(python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled)
             except Recursion as found:
                 recursive[found.code] = found.widened
+            except Unroll as found:
+                unrolled.add(found.code)
 
-    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive):
-        self.staging = staging = Staging(name_of(python_function), recursive)
+    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled):
+        self.staging = staging = Staging(name_of(python_function), recursive, unrolled)
         leaves, structure = flatten(args, kwargs)
         self.arguments = []
         fakes = []
@@ -52,35 +57,46 @@ class Trace:
                 staging.objects.watch(leaf)
             fakes.append(leaf)
         staging.objects.watch(python_function)
+        staging.objects.watch_generators()
         args, kwargs = copies(unflatten(fakes, structure))
         self.containers = [Container(staging, copy) for copy in containers_in((args, kwargs))]
         staging.outside = frozenset(staging.objects.kept)
         before = staging.objects.snapshot()
+        self.lists = lists = OuterLists(staging)
         try:
             for place in staging.objects.numbers(changing):
                 place.restore(staging.number_in(place, scalars.kind_of(place.state())))
+            lists.install()
             result = stage(staging, python_function, args, kwargs, optimizers)
-            changed = staging.objects.changed_outside(before)
-            new = [place.state() for place in changed]
+            changed = lists.changes(staging.objects.changed_outside(before))
         finally:
-            for place, state in staging.objects.changed_outside(before).items():
-                place.restore(state)
+            _restore(staging, before)
+        contents = [place for place in changed if isinstance(place, Contents)]
+        message = _unrepeatable(staging, contents)
+        if message is not None:
+            span = line_of_change(contents, lambda: stage(staging, python_function, args, kwargs, optimizers))
+            _restore(staging, before)
+            raise StagingError(message, span)
         self.guards = Guards(staging)
-        self.state = state_of(staging, changed, new, self.guards)
+        self.state = state_of(staging, changed, self.guards)
         self.guards.read()
-        self._finish(result)
+        self._finish(result, place_of(python_function))
         self.guards.done()
 
-    def _finish(self, result):
+    def _finish(self, result, span):
         staging = self.staging
         with recording(staging), torch.no_grad():
             gradients = {b.source: g for b, g in staging.gradients.values.items() if b.source is not None}
             self.gradients = list(gradients)
             self.changed = [container for container in self.containers if container.is_changed()]
-            contents = [container.contents() for container in self.changed]
-            value = result, [change.value for change in self.state], list(gradients.values()), contents
-            self.result = Result(staging, value, self.containers)
+            contents = tuple(container.contents() for container in self.changed)
+            value = result, tuple(change.value for change in self.state), tuple(gradients.values()), contents
+            self.result = Result(staging, value, self.containers, self.lists, span)
             self.result.check_leaves(staging)
+            for container in self.result.lists:
+                for place in self.lists.holders[id(container)]:
+                    self.guards.expect_object(place, container)
+            self.lists = None
             operands = list(self.result.operands)
             self.writes = []
             for capture in staging.captures_in_order():
@@ -181,6 +197,25 @@ class Trace:
         return capture.current_value()
 
 
+def _restore(staging, before):
+    """Undoes the changes of a trace to Python state."""
+    for place, state in staging.objects.changed_outside(before).items():
+        staging.objects.restore(place, state)
+    staging.objects.heap.sync()
+
+
+def _unrepeatable(staging, contents):
+    """Why a run cannot change these objects as the trace did; None if it can."""
+    for place in contents:
+        if staging.objects.is_spoiled(place):
+            message = f"this changes {place} from outside the function, which cannot be repeated in each run"
+            return f"{message}; take the value outside and pass it as an argument"
+        if id(place.object) in staging.drawn:  # the graph draws after the trace has
+            message = f"this changes {place}, from which the function also draws numbers"
+            return f"{message}; draw this value outside and pass it as an argument"
+    return None
+
+
 def stage(staging, python_function, args, kwargs, optimizers=()):
     """Runs the function on fake tensors and records all operations. The state of these optimizers is created first."""
     try:
@@ -190,6 +225,12 @@ def stage(staging, python_function, args, kwargs, optimizers=()):
             return calls.call(python_function, args, kwargs)
     except Unreachable:
         return None
+
+
+def place_of(function):
+    """The span of the first line of a function; None if it has no code."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return None if code is None else (code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1)
 
 
 def name_of(function):
