@@ -62,7 +62,7 @@ class Result:
             return self._slot(staging.value_of(value))
         if scalars.is_staged(value):
             return self._slot(scalars.lower(staging, value))
-        if type(value) is str:
+        if isinstance(value, str):
             text = texts.assembled(staging, value)
             return (lambda values, outside: value) if text is value else self._slot(text)
         if isinstance(value, Maybe):
