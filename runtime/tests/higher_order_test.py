@@ -309,3 +309,51 @@ def test_a_saved_graph_has_the_results_of_the_function_only(tmp_path):
     staged = ag.function(lambda x: in_branches(x, 0))
     staged.save(tmp_path / "model", torch.ones(2, dtype=torch.float64))
     assert ag.load(tmp_path / "model")(torch.ones(2, dtype=torch.float64)).item() == 2
+
+
+def called_back(x, n):
+    for _ in range(n):
+        if x.sum() > 0:
+            x = ag.py_function(lambda v: v * v.sin(), [x], x)
+        else:
+            x, _ = ag.py_function(lambda v, k: (v.exp() * k, 1), [x, 3], [x, "int"])
+    return x.sum()
+
+
+def test_the_derivative_of_python_functions():
+    x = leaf(0.4, -0.3, 1.2)
+    assert torch.autograd.gradcheck(lambda x: ag.function(called_back)(x, torch.tensor(3)), (x,))
+    inside = ag.function(lambda x: torch.autograd.grad(called_back(x, 2), x)[0])
+    torch.testing.assert_close(inside(x), torch.autograd.grad(called_back(x, 2), x)[0])
+    with pytest.raises(ag.StagingError, match="no second derivative"):
+        first = torch.autograd.grad(ag.function(called_back)(x, torch.tensor(1)), x, create_graph=True)[0]
+        torch.autograd.grad(first.sum(), x)
+
+
+def test_a_python_function_is_called_once_and_may_differentiate():
+    calls = []
+
+    def python(v):
+        calls.append(1)
+        w = v.detach().requires_grad_()
+        with torch.enable_grad():
+            scale = torch.autograd.grad((w * w).sum(), w)[0]
+        return v * scale
+
+    f = ag.function(lambda x: ag.py_function(python, [x], x).sum())
+    x = leaf(1.0, 2.0)
+    f(x).backward()
+    assert len(calls) == 1 and x.grad.tolist() == [2, 4]
+    with torch.no_grad():
+        assert f(x).item() == 10
+
+
+def test_a_python_function_runs_under_the_autocast_of_its_place():
+    layer = torch.nn.Linear(2, 2)
+
+    @ag.function
+    def f(x):
+        with torch.autocast("cpu", torch.bfloat16):
+            return ag.py_function(layer, [x], "bf16[1,2]")
+
+    assert f(torch.ones(1, 2)).dtype == torch.bfloat16

@@ -28,13 +28,20 @@ def len_(value):
     return len(value)
 
 
+def joined(*parts):
+    """An f-string of these parts."""
+    return texts.noticed(current(), "".join(parts))
+
+
 def int_(*args):
+    texts.check(*args)
     if len(args) != 1 or not is_staged(args[0]):
         return int(*args)
     return _number(args[0], INT)
 
 
 def float_(*args):
+    texts.check(*args)
     if len(args) != 1 or not is_staged(args[0]):
         return float(*args)
     return _number(args[0], FLOAT)

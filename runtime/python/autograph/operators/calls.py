@@ -6,6 +6,7 @@ import types
 
 import torch
 
+from ..capture import texts
 from ..capture.staging import current
 from ..conversion import converter
 from . import draws, recursion
@@ -61,7 +62,7 @@ def call(f, args, keywords):
     if isinstance(f, type):
         return _instance(f, args, keywords)
     if isinstance(f, (types.BuiltinFunctionType, types.BuiltinMethodType)):
-        return f(*args, **keywords)
+        return texts.noticed(current(), f(*args, **keywords))
     method = getattr(type(f), "__call__", None)
     if isinstance(method, types.FunctionType):
         return _enter(method, (f, *args), keywords)

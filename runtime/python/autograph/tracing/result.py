@@ -61,7 +61,7 @@ class Result:
             return self._tensor(value)
         if scalars.is_staged(value) or isinstance(value, _SYMBOLS):
             return self._slot(scalars.lower(staging, value))
-        if type(value) is str:
+        if isinstance(value, str):
             text = texts.assembled(staging, value)
             return (lambda values, outside: value) if text is value else self._slot(text)
         if isinstance(value, Maybe):
