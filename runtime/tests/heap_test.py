@@ -347,6 +347,23 @@ def lists_with_two_names():
 
 
 @made
+def methods_of_lists_as_values():
+    class Subject:
+        def __init__(self):
+            self.observers = []
+
+    subject, seen = Subject(), []
+    subject.observers.append(seen.append)
+
+    def f(x):
+        for observer in subject.observers:
+            observer(x.sum())
+        return x + len(seen)
+
+    return f, lambda: list(seen)
+
+
+@made
 def elements_at_staged_indices():
     counts = [0, 0, 0]
 
@@ -549,6 +566,30 @@ def test_an_element_at_a_staged_index_of_a_default():
         return x + helper(int(x.sum()))
 
     assert "held elsewhere too" in refusal(f, t(1))
+
+
+def test_a_setter_with_an_effect():
+    class Box:
+        def __init__(self):
+            self.n, self.writes = 0, 0
+
+        @property
+        def value(self):
+            return self.n
+
+        @value.setter
+        def value(self, value):
+            self.n = value
+            self.writes += 1
+
+    def f(x):
+        box = Box()
+        while x.sum() < 10:
+            x = x + 1
+            box.value = box.value + 1
+        return x, box.writes
+
+    assert "assigning `box.value` runs code that changes Box.writes" in refusal(f, t(1))
 
 
 def test_the_time():

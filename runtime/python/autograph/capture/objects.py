@@ -276,6 +276,11 @@ def _method(objects, method, born):
     return [method.__self__, method.__func__]
 
 
+def _builtin_method(objects, method, born):
+    """`items.append`."""
+    return [] if isinstance(method.__self__, types.ModuleType) else [method.__self__]
+
+
 def _partial(objects, partial, born):
     return [partial.func, *partial.args, *partial.keywords.values()]
 
@@ -401,6 +406,8 @@ def _watcher(kind):
         return _function
     if issubclass(kind, types.MethodType):
         return _method
+    if issubclass(kind, (types.BuiltinMethodType, types.MethodWrapperType)):
+        return _builtin_method
     if issubclass(kind, functools.partial):
         return _partial
     if issubclass(kind, (*SEQUENCES, *MAPPINGS)):
@@ -415,7 +422,7 @@ def _watcher(kind):
 
 
 #: These hold objects that cannot be replaced.
-_FIXED = (_immutable, _partial, _method, _opaque, _python_module)
+_FIXED = (_immutable, _partial, _method, _builtin_method, _opaque, _python_module)
 
 #: Modules of torch with objects that a step of training changes.
 _STATEFUL = ("torch.optim.lr_scheduler", "torch.optim.swa_utils")

@@ -1,5 +1,8 @@
 """Traces a block of converted code into a region, and undoes its changes to Python state."""
 
+import functools
+import inspect
+import types
 from contextlib import contextmanager
 
 import torch
@@ -8,7 +11,7 @@ from torch.utils import _pytree as pytree
 from ..capture import scalars, texts
 from ..capture.aliases import Base, cell_state, set_cell_state
 from ..capture.places import MISSING, Contents, Items
-from ..capture.staging import is_staged, is_staged_tensor
+from ..capture.staging import current, is_staged, is_staged_tensor
 from ..capture.unbound import Undefined
 from ..conversion import spans
 from ..errors import AutographError, StagingError, Unreachable
@@ -84,6 +87,43 @@ def at_end(staging, block):
                 set_cell_state(cell, state)
 
 
+def _has_setter(get_state, name):
+    """Whether assigning an attribute, such as `a.b`, calls code of the user."""
+    root, _, path = name.partition(".")
+    if not path or "[" in name or "(" in name:
+        return False
+    cells = dict(zip(get_state.__code__.co_freevars, get_state.__closure__ or ()))
+    try:
+        owner = cells[root].cell_contents if root in cells else get_state.__globals__[root]
+        *path, attribute = path.split(".")
+        for step in path:
+            owner = inspect.getattr_static(owner, step)
+    except (AttributeError, KeyError, ValueError):
+        return False
+    kind = type(owner)
+    descriptor = inspect.getattr_static(kind, attribute, None)
+    if hasattr(type(descriptor), "__set__") and not isinstance(descriptor, types.MemberDescriptorType):
+        return True
+    return kind.__setattr__ not in (object.__setattr__, torch.nn.Module.__setattr__, type.__setattr__)
+
+
+def _check_setters(names, get_state, set_state, state):
+    """The state of a statement is assigned more often than in Python, which a setter must not notice."""
+    staging = current()
+    staging.objects.block(get_state)
+    before = staging.objects.snapshot()
+    set_state(state)
+    changed = staging.objects.changed(before)
+    if changed:
+        for place, old in changed.items():
+            staging.objects.restore(place, old)
+        assigned = ", ".join(f"`{name}`" for name in names if "." in name)
+        message = f"assigning {assigned} runs code that changes {next(iter(changed))}"
+        raise StagingError(
+            f"{message}, which a staged condition or loop cannot do; call a method instead", spans.current()
+        )
+
+
 class _Keep:
     """Assigning this to an element of a tensor has no effect."""
 
@@ -95,6 +135,8 @@ def variables(names, get_state, set_state):
     """The state without elements of tensors (`x[i]` for a tensor `x`): writes to them are in-place writes to the
     tensor, which are tracked separately."""
     first, second = get_state(), get_state()
+    if any(map(functools.partial(_has_setter, get_state), names)):
+        _check_setters(names, get_state, set_state, first)
     elements = {
         index
         for index, name in enumerate(names)
