@@ -13,6 +13,7 @@
 //! solves the constraints of all files together. Order and conditions of statements play no part.
 
 mod collect;
+mod operations;
 mod scopes;
 
 use std::sync::Arc;
@@ -25,6 +26,8 @@ use rustc_hash::FxHashMap;
 
 use crate::ids::{ClassIndex, Code, FunctionIndex};
 use crate::index::{file_index, tree};
+
+pub use operations::Operation;
 
 /// A variable, or the value of an expression.
 #[newtype_index]
@@ -100,12 +103,14 @@ pub enum Constraint {
         class: ClassIndex,
         name: Name,
         to: Node,
+        site: SiteIndex,
     },
     /// `base.name = value`
     Store {
         base: Node,
         name: Name,
         from: Node,
+        site: SiteIndex,
     },
     /// A new list, tuple, dictionary or set; `open` if it has no elements yet.
     Display {
@@ -128,9 +133,14 @@ pub enum Constraint {
     /// Python calls methods of the value: `a + b`, `with a:`
     Method {
         base: Node,
-        names: &'static [&'static str],
+        operation: Operation,
         to: Node,
         site: SiteIndex,
+    },
+    /// `@base.register(…)`: a call of `base` may call the function, if `base` dispatches.
+    Register {
+        base: Node,
+        from: Node,
     },
     /// A decorator's argument that a test runner passes to the function. `name`: the parameter, or several of them:
     /// `@parametrize("opt, rate", [(sgd, 0.1), (adam, 0.2)])`
@@ -174,6 +184,8 @@ pub struct FlowCode {
     pub nodes: u32,
     pub constraints: Vec<Constraint>,
     pub calls: Vec<Call>,
+    /// The calls that apply decorators.
+    pub decorators: Vec<u32>,
     pub lambdas: IndexVec<LambdaIndex, LambdaFlow>,
     /// The variables of the module.
     pub globals: FxHashMap<Name, Node>,
@@ -206,6 +218,11 @@ pub fn file_flow(db: &dyn Db, document: Document) -> Arc<FileFlow> {
 }
 
 impl FlowCode {
+    /// The first site in each code.
+    pub fn first_sites(&self) -> FxHashMap<Owner, SiteIndex> {
+        self.owners.iter_enumerated().rev().map(|(site, owner)| (*owner, site)).collect()
+    }
+
     /// The code that a lambda is in.
     pub fn code_around(&self, mut owner: Owner) -> Code {
         loop {

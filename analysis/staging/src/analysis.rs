@@ -189,7 +189,7 @@ impl Run<'_> {
         if self.options.isolated {
             return Some(self.documents().indices().collect());
         }
-        if !fixpoint.limits.selective {
+        if !fixpoint.limits.selective || fixpoint.limits.values {
             return None;
         }
         let mut documents: Vec<_> =

@@ -103,9 +103,9 @@ pub struct Fixpoint {
     positions: FxHashMap<Document, DocumentIndex>,
     options: StagingOptions,
     pub limits: AnalysisLimits,
-    /// Empty when the limits are selective.
+    /// Empty if functions are not followed as values.
     hierarchy: Hierarchy,
-    /// Empty when the limits are selective.
+    /// Empty if functions are not followed as values.
     pub possible: Arc<PossibleCalls>,
     /// All certain calls are known. From now on only possible calls are added.
     is_certain_complete: bool,
@@ -140,8 +140,10 @@ impl Fixpoint {
     pub fn new(db: &dyn Db, documents: IndexVec<DocumentIndex, Document>, options: StagingOptions) -> Self {
         let positions =
             documents.iter_enumerated().map(|(position, document)| (*document, position)).collect();
-        let limits = AnalysisLimits::of(documents.len(), options.thorough);
-        let hierarchy = if limits.selective { Hierarchy::default() } else { Hierarchy::of(db, &documents) };
+        let functions =
+            documents.iter().map(|document| file_index(db, *document).definitions.functions.len());
+        let limits = AnalysisLimits::of(documents.len(), functions.sum(), options.thorough);
+        let hierarchy = if limits.values { Hierarchy::of(db, &documents) } else { Hierarchy::default() };
         let mut fixpoint = Self {
             hierarchy,
             possible: Arc::default(),

@@ -53,6 +53,8 @@ impl Hierarchy {
             for (class, entry) in index.definitions.classes.iter_enumerated() {
                 let class = ClassId { document, class };
                 for base in &entry.bases {
+                    // `Stack[T]`
+                    let base = base.split_once('[').map_or(&**base, |(base, _)| base.trim_end());
                     if let Some(base) = modules.own(class, base) {
                         hierarchy.bases.entry(class).or_default().push(base);
                         hierarchy.derived.entry(base).or_default().push(class);

@@ -7,7 +7,7 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashMap;
 
 use super::scopes::Bound;
-use super::{Call, Constraint, FileFlow, LambdaFlow, Node, Owner, Part, SiteIndex};
+use super::{Call, Constraint, FileFlow, LambdaFlow, Node, Operation, Owner, Part, SiteIndex};
 use crate::ids::{ClassIndex, Code, FunctionIndex};
 use crate::index::FileIndex;
 
@@ -193,7 +193,7 @@ impl<'a> Collector<'a> {
             Stmt::AugAssign(node) => {
                 let value = self.value(&node.value);
                 let target = self.value(&node.target);
-                self.methods(target, &["__iadd__", "__add__"], statement.range());
+                self.operate(target, Operation::InPlace, statement.range());
                 if let (Expr::Name(_), Some(target)) = (&*node.target, target) {
                     self.copy(value, target);
                 }
@@ -206,22 +206,22 @@ impl<'a> Collector<'a> {
                 self.body(&node.orelse);
             }
             Stmt::While(node) => {
-                self.value(&node.test);
+                self.condition(&node.test);
                 self.body(&node.body);
                 self.body(&node.orelse);
             }
             Stmt::If(node) => {
-                self.value(&node.test);
+                self.condition(&node.test);
                 self.body(&node.body);
                 for clause in &node.elif_else_clauses {
-                    clause.test.iter().for_each(|test| self.evaluate(test));
+                    clause.test.iter().for_each(|test| self.condition(test));
                     self.body(&clause.body);
                 }
             }
             Stmt::With(node) => {
                 for item in &node.items {
                     let value = self.value(&item.context_expr);
-                    let entered = self.methods(value, &["__enter__", "__exit__"], item.context_expr.range());
+                    let entered = self.operate(value, Operation::Context, item.context_expr.range());
                     if let Some(target) = &item.optional_vars {
                         if let Some(entered) = entered {
                             self.copy(value, entered);
@@ -248,7 +248,7 @@ impl<'a> Collector<'a> {
                 }
             }
             Stmt::Expr(node) => self.evaluate(&node.value),
-            Stmt::Assert(node) => self.evaluate(&node.test),
+            Stmt::Assert(node) => self.condition(&node.test),
             Stmt::Raise(node) => node.exc.iter().for_each(|exception| self.evaluate(exception)),
             _ => {}
         }
@@ -283,8 +283,11 @@ impl<'a> Collector<'a> {
             && let Some(first) = parameters.first().copied()
             && signature.is_some_and(|signature| !signature.is_static)
         {
-            let is_class_method = signature
-                .is_some_and(|signature| signature.decorators.iter().any(|name| name == "classmethod"));
+            let is_class_method =
+                matches!(def.name.as_str(), "__new__" | "__init_subclass__" | "__class_getitem__")
+                    || signature.is_some_and(|signature| {
+                        signature.decorators.iter().any(|name| name == "classmethod")
+                    });
             self.add(match is_class_method {
                 true => Constraint::Class { class, to: first },
                 false => Constraint::Instance { class, to: first },
@@ -307,6 +310,16 @@ impl<'a> Collector<'a> {
         if name.is_some_and(|name| OF_PYTHON.contains(&name.as_str())) {
             return value;
         }
+        let registering = match decorator {
+            Expr::Call(call) => &*call.func,
+            other => other,
+        };
+        if let Expr::Attribute(attribute) = registering
+            && attribute.attr.as_str() == "register"
+            && let Some(base) = self.value(&attribute.value)
+        {
+            self.add(Constraint::Register { base, from: value });
+        }
         if let Expr::Call(call) = decorator {
             // `@parametrize("opt, rate", [(sgd, 0.1)])`
             let names = match &*call.arguments.args {
@@ -328,6 +341,7 @@ impl<'a> Collector<'a> {
         let Some(callee) = self.value(decorator) else { return value };
         let result = self.node();
         let site = self.site(decorator.range());
+        self.flow.code.decorators.push(self.flow.code.calls.len() as u32);
         self.flow.code.calls.push(Call {
             site,
             callee,
@@ -347,6 +361,10 @@ impl<'a> Collector<'a> {
         self.add(Constraint::Class { class: index, to });
         self.bind_name(&class.name.id, Some(to));
         let arguments = class.arguments.as_deref();
+        for base in arguments.iter().flat_map(|arguments| &arguments.args) {
+            let value = self.value(base);
+            self.operate(value, Operation::Subclass, base.range());
+        }
         if let Some(keyword) = arguments.and_then(|arguments| arguments.find_keyword("metaclass"))
             && let Some(node) = self.value(&keyword.value)
         {
@@ -389,13 +407,14 @@ impl<'a> Collector<'a> {
             }
             Expr::Attribute(attribute) => {
                 if let (Some(base), Some(from)) = (self.value(&attribute.value), value) {
-                    self.add(Constraint::Store { base, name: attribute.attr.id.clone(), from });
+                    let site = self.site(attribute.range());
+                    self.add(Constraint::Store { base, name: attribute.attr.id.clone(), from, site });
                 }
             }
             Expr::Subscript(subscript) => {
                 self.value(&subscript.slice);
                 let base = self.value(&subscript.value);
-                self.methods(base, &["__setitem__"], target.range());
+                self.operate(base, Operation::SetItem, target.range());
                 if let (Some(base), Some(from)) = (base, value) {
                     self.add(Constraint::Put { base, part: part_of(&subscript.slice), from });
                 }
@@ -412,17 +431,18 @@ impl<'a> Collector<'a> {
         Some(to)
     }
 
-    fn methods(
-        &mut self,
-        base: Option<Node>,
-        names: &'static [&'static str],
-        range: TextRange,
-    ) -> Option<Node> {
+    fn operate(&mut self, base: Option<Node>, operation: Operation, range: TextRange) -> Option<Node> {
         let base = base?;
         let to = self.node();
         let site = self.site(range);
-        self.add(Constraint::Method { base, names, to, site });
+        self.add(Constraint::Method { base, operation, to, site });
         Some(to)
+    }
+
+    /// A condition: the value of the expression, whose truth decides.
+    fn condition(&mut self, test: &'a Expr) {
+        let value = self.value(test);
+        self.operate(value, Operation::Truth, test.range());
     }
 
     fn display(&mut self, parts: Vec<(Part, Node)>) -> Node {
@@ -447,17 +467,23 @@ impl<'a> Collector<'a> {
             Expr::Call(call) => self.call(call),
             Expr::Subscript(subscript) => {
                 let base = self.value(&subscript.value);
-                self.value(&subscript.slice);
+                let key = self.value(&subscript.slice);
+                self.operate(key, Operation::Hash, subscript.slice.range());
                 self.element(base, part_of(&subscript.slice), subscript.range())
             }
             Expr::Lambda(lambda) => Some(self.lambda(lambda)),
             Expr::If(node) => {
-                self.value(&node.test);
+                self.condition(&node.test);
                 let values = [self.value(&node.body), self.value(&node.orelse)];
                 self.either(&values)
             }
             Expr::BoolOp(node) => {
                 let values: Vec<_> = node.values.iter().map(|value| self.value(value)).collect();
+                if let Some((_, decisive)) = values.split_last() {
+                    for (value, expression) in decisive.iter().zip(&node.values) {
+                        self.operate(*value, Operation::Truth, expression.range());
+                    }
+                }
                 self.either(&values)
             }
             Expr::Named(node) => {
@@ -490,7 +516,8 @@ impl<'a> Collector<'a> {
                     let value = self.value(&item.value);
                     match &item.key {
                         Some(key) => {
-                            self.value(key);
+                            let own = self.value(key);
+                            self.operate(own, Operation::Hash, key.range());
                             parts.extend(value.map(|value| (part_of(key), value)));
                         }
                         None => {
@@ -523,7 +550,11 @@ impl<'a> Collector<'a> {
             Expr::UnaryOp(node) => {
                 let operand = self.value(&node.operand);
                 match node.op {
-                    ast::UnaryOp::USub => self.methods(operand, &["__neg__"], node.range()),
+                    ast::UnaryOp::USub => self.operate(operand, Operation::Negate, node.range()),
+                    ast::UnaryOp::Not => {
+                        self.operate(operand, Operation::Truth, node.range());
+                        None
+                    }
                     _ => None,
                 }
             }
@@ -533,10 +564,14 @@ impl<'a> Collector<'a> {
                     let right_node = self.value(right);
                     match operator {
                         ast::CmpOp::Eq | ast::CmpOp::NotEq if !right.is_literal_expr() => {
-                            self.methods(left, &["__eq__"], node.range());
+                            self.operate(left, Operation::Equality, node.range());
                         }
                         ast::CmpOp::In | ast::CmpOp::NotIn => {
-                            self.methods(right_node, &["__contains__"], node.range());
+                            self.operate(right_node, Operation::Contains, node.range());
+                            self.operate(left, Operation::Hash, node.range());
+                        }
+                        ast::CmpOp::Lt | ast::CmpOp::LtE | ast::CmpOp::Gt | ast::CmpOp::GtE => {
+                            self.operate(left, Operation::Order, node.range());
                         }
                         _ => {}
                     }
@@ -546,7 +581,8 @@ impl<'a> Collector<'a> {
             Expr::FString(node) => {
                 for element in node.value.elements() {
                     if let Some(interpolation) = element.as_interpolation() {
-                        self.value(&interpolation.expression);
+                        let value = self.value(&interpolation.expression);
+                        self.operate(value, Operation::Text, interpolation.range());
                     }
                 }
                 None
@@ -580,20 +616,29 @@ impl<'a> Collector<'a> {
 
     fn operation(&mut self, node: &'a ast::ExprBinOp) -> Option<Node> {
         let (left, right) = (self.value(&node.left), self.value(&node.right));
-        let (own, reflected): (&'static [&'static str], &'static [&'static str]) = match node.op {
-            ast::Operator::Add => (&["__add__"], &["__radd__"]),
-            ast::Operator::Sub => (&["__sub__"], &["__rsub__"]),
-            ast::Operator::Mult => (&["__mul__"], &["__rmul__"]),
-            ast::Operator::Div => (&["__truediv__"], &["__rtruediv__"]),
-            ast::Operator::MatMult => (&["__matmul__"], &["__rmatmul__"]),
-            ast::Operator::Pow => (&["__pow__"], &["__rpow__"]),
-            ast::Operator::BitOr => (&["__or__"], &["__ror__"]),
-            ast::Operator::BitAnd => (&["__and__"], &["__rand__"]),
+        let (own, reflected) = match node.op {
+            ast::Operator::Add => (Operation::Add, Operation::ReflectedAdd),
+            ast::Operator::Sub => (Operation::Subtract, Operation::ReflectedSubtract),
+            ast::Operator::Mult => (Operation::Multiply, Operation::ReflectedMultiply),
+            ast::Operator::Div => (Operation::Divide, Operation::ReflectedDivide),
+            ast::Operator::MatMult => (Operation::Matmul, Operation::ReflectedMatmul),
+            ast::Operator::Pow => (Operation::Power, Operation::ReflectedPower),
+            ast::Operator::BitOr => (Operation::Or, Operation::ReflectedOr),
+            ast::Operator::BitAnd => (Operation::And, Operation::ReflectedAnd),
             _ => return None,
         };
+        // `inputs + (last,)`: where the elements of the second one are is not known.
+        let joined = match (node.op, &*node.right) {
+            (ast::Operator::Add, Expr::Tuple(_) | Expr::List(_)) => {
+                let element = self.element(right, Part::Any, node.right.range());
+                element.map(|element| self.display(vec![(Part::Any, element)]))
+            }
+            _ => None,
+        };
         let results = [
-            self.methods(left, own, node.range()),
-            self.methods(right, reflected, node.range()),
+            joined,
+            self.operate(left, own, node.range()),
+            self.operate(right, reflected, node.range()),
             // `layers + [last]`, `defaults | options`
             left.filter(|_| matches!(node.op, ast::Operator::Add | ast::Operator::BitOr)),
             right.filter(|_| matches!(node.op, ast::Operator::Add | ast::Operator::BitOr)),
@@ -622,7 +667,7 @@ impl<'a> Collector<'a> {
             self.scopes.push(frame);
             entered += 1;
             self.bind(&generator.target, element);
-            generator.ifs.iter().for_each(|condition| self.evaluate(condition));
+            generator.ifs.iter().for_each(|test| self.condition(test));
         }
         let values: Vec<_> = elements.iter().map(|element| self.value(element)).collect();
         for _ in 0..entered {
@@ -648,7 +693,8 @@ impl<'a> Collector<'a> {
             let class = self.index.definitions.functions[function].class?;
             let base = self.flow.code.parameters[function].first().copied()?;
             let to = self.node();
-            self.add(Constraint::Super { base, class, name: name.clone(), to });
+            let site = self.site(attribute.range());
+            self.add(Constraint::Super { base, class, name: name.clone(), to, site });
             return Some(to);
         }
         let base = self.value(&attribute.value)?;

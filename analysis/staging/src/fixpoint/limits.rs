@@ -18,10 +18,15 @@ pub struct AnalysisLimits {
     pub(super) callers: usize,
     /// Types are inferred only for functions that test values ([`ag_index::index::Signature::tests_values`]).
     pub selective: bool,
+    /// Functions are followed as values: what is possible is staged, too.
+    pub values: bool,
 }
 
+/// In a large project functions are followed as values if it has at most so many: the cost grows with them.
+const MAX_FOLLOWED: usize = 10_000;
+
 impl AnalysisLimits {
-    pub(super) fn of(files: usize, thorough: bool) -> Self {
+    pub(super) fn of(files: usize, functions: usize, thorough: bool) -> Self {
         if thorough && files > 64 {
             let (evidence_scopes, callers) = (20_000, 64);
             return Self {
@@ -32,8 +37,10 @@ impl AnalysisLimits {
                 evidence_scopes,
                 callers,
                 selective: false,
+                values: true,
             };
         }
+        let values = files <= 256 || functions <= MAX_FOLLOWED;
         match files {
             0..=64 => Self {
                 rounds: 8,
@@ -43,6 +50,7 @@ impl AnalysisLimits {
                 evidence_scopes: 1_500,
                 callers: usize::MAX,
                 selective: false,
+                values,
             },
             65..=256 => Self {
                 rounds: 5,
@@ -52,15 +60,17 @@ impl AnalysisLimits {
                 evidence_scopes: 300,
                 callers: 32,
                 selective: false,
+                values,
             },
             _ => Self {
                 rounds: 1,
-                possible_rounds: 0,
+                possible_rounds: 1,
                 call_depth: 1,
                 evidence_distance: 1,
                 evidence_scopes: 16,
                 callers: 4,
                 selective: true,
+                values,
             },
         }
     }

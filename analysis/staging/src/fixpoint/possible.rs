@@ -21,7 +21,7 @@ const MAX_DEPTH: u8 = 48;
 impl Fixpoint {
     /// Stages the functions that are possibly reached, after all certain ones are known. Returns whether there are any.
     pub(crate) fn add_possible_calls(&mut self, db: &dyn Db) -> bool {
-        if self.limits.selective || self.is_idle() {
+        if !self.limits.values || self.is_idle() {
             return false;
         }
         self.possible = Arc::new(PossibleCalls::of(db, &self.documents, &self.hierarchy));

@@ -2,7 +2,7 @@
 
 use ag_index::ids::{Code, DocumentIndex, FunctionIndex};
 use ag_index::index::ParameterKind;
-use ag_index::value_flow::{Call, Node, Owner, Part, SiteIndex};
+use ag_index::value_flow::{Call, Node, Operation, Owner, Part, SiteIndex};
 use ruff_python_ast::name::Name;
 
 use super::solve::Solver;
@@ -14,7 +14,7 @@ use crate::hierarchy::ClassId;
 const OF_CALLABLE_OBJECTS: [&str; 3] = ["__call__", "call", "forward"];
 
 impl Solver<'_> {
-    fn call_at(&self, document: DocumentIndex, call: u32) -> Option<Call> {
+    pub(super) fn call_at(&self, document: DocumentIndex, call: u32) -> Option<Call> {
         self.flows[document].code.calls.get(call as usize).cloned()
     }
 
@@ -198,7 +198,7 @@ impl Solver<'_> {
         let init = self.class_attribute(class, init);
         let origin = match init {
             Some(_) => Origin::Class(class),
-            None => Origin::Call(document, position),
+            None => Origin::Call(document, position, Some(class)),
         };
         let object = self.object(origin, Some(class));
         let instance = Value::Instance(object);
@@ -217,38 +217,54 @@ impl Solver<'_> {
         } else {
             self.fill(object, class, document, call);
         }
-        let order = self.lookup_order(class);
-        let metaclass = order.iter().find_map(|class| {
-            let node = self.flows[class.document].code.metaclasses.get(&class.class)?;
-            Some(self.cell(class.document, *node))
-        });
-        if let Some(metaclass) = metaclass {
-            self.on(metaclass, Use::Meta { class, document, site: call.site });
+        // `dependent(fget)`, where `class dependent(property)`
+        if let Some(first) = call.positional.first().copied().flatten()
+            && self.is_property(class)
+        {
+            let (from, getters) = (self.cell(document, first), self.getters(class));
+            self.edge(from, getters);
         }
+        let site = (document, call.site);
+        self.on_metaclass(class, Use::Meta { class, operation: None, site });
         for name in ["__new__", "__post_init__"] {
             let name = self.number(name);
             if let Some(attribute) = self.class_attribute(class, name) {
-                let (bound, to) = (self.new_cell(), self.new_cell());
-                self.on(attribute, Use::Bind { receiver: instance, to: bound, site: None });
-                self.on(bound, Use::Invoke { to, site: (document, call.site) });
+                self.construct_with(attribute, instance, site);
+            }
+        }
+        // Equinox calls those of all bases.
+        let check = Name::new_static("__check_init__");
+        for class in self.lookup_order(class).iter() {
+            if let Some(attribute) = self.own_attribute(*class, &check) {
+                self.construct_with(attribute, instance, site);
             }
         }
     }
 
-    /// `Class(…)` calls `__call__` of the metaclass.
+    fn construct_with(&mut self, attribute: Cell, instance: Value, site: (DocumentIndex, SiteIndex)) {
+        let (bound, to) = (self.new_cell(), self.new_cell());
+        self.on(attribute, Use::Bind { receiver: instance, to: bound, site: None });
+        self.on(bound, Use::Invoke { to, site });
+    }
+
+    /// `Class(…)` calls `__call__` of the metaclass, and operations on the class its other methods.
     pub(super) fn call_metaclass(
         &mut self,
         metaclass: Value,
         class: ClassId,
+        operation: Option<Operation>,
         site: (DocumentIndex, SiteIndex),
     ) {
         let Value::Class(metaclass) = metaclass else { return };
-        let name = self.number("__call__");
-        let Some(attribute) = self.class_attribute(metaclass, name) else { return };
         let (receiver, to) = (self.new_cell(), self.new_cell());
         self.add(receiver, Value::Class(class));
-        self.on(attribute, Use::Invoke { to, site });
-        self.on(attribute, Use::Applied { position: 0, from: receiver });
+        for name in operation.map_or(&["__call__"][..], Operation::methods) {
+            let name = self.number(name);
+            if let Some(attribute) = self.class_attribute(metaclass, name) {
+                self.on(attribute, Use::Invoke { to, site });
+                self.on(attribute, Use::Applied { position: 0, from: receiver });
+            }
+        }
     }
 
     /// The arguments become the fields of a NamedTuple or dataclass.

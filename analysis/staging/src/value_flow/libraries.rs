@@ -1,14 +1,19 @@
 //! Calls of functions outside the project. They may call and return the functions that they are given.
 
+use std::sync::Arc;
+
+use ag_index::dialect::{Dialect, RootKind};
 use ag_index::ids::{Code, DocumentIndex, FunctionIndex};
 use ag_index::roots;
-use ag_index::value_flow::{Call, Owner};
+use ag_index::value_flow::{Call, Operation, Owner};
 use ruff_python_ast::name::Name;
 
 use super::Callable;
 use super::Stager;
+use super::loads::DEFINER;
 use super::solve::Solver;
 use super::values::{Cell, Field, Keeps, Origin, Use, Value};
+use crate::hierarchy::ClassId;
 
 /// Builtins whose results are neither functions nor objects of the project.
 const PLAIN: [&str; 28] = [
@@ -43,13 +48,31 @@ const PLAIN: [&str; 28] = [
 ];
 /// A class that `namedtuple` makes.
 pub(super) const RECORD: &str = "collections.namedtuple.Record";
-/// Builtins that call special methods.
-const SPECIAL: [(&str, &[&str]); 5] = [
-    ("len", &["__len__"]),
-    ("abs", &["__abs__"]),
-    ("float", &["__float__"]),
-    ("int", &["__int__", "__index__"]),
-    ("iter", &["__iter__"]),
+/// Builtins that call special methods of their first argument; `isinstance` of its second.
+const SPECIAL: [(&str, Operation); 23] = [
+    ("len", Operation::Length),
+    ("abs", Operation::Absolute),
+    ("float", Operation::Float),
+    ("int", Operation::Integer),
+    ("iter", Operation::Iterate),
+    ("next", Operation::Next),
+    ("bool", Operation::Truth),
+    ("hash", Operation::Hash),
+    ("str", Operation::Text),
+    ("repr", Operation::Text),
+    ("format", Operation::Text),
+    ("print", Operation::Text),
+    ("list", Operation::Iterate),
+    ("tuple", Operation::Iterate),
+    ("set", Operation::Iterate),
+    ("dict", Operation::Iterate),
+    ("sum", Operation::Iterate),
+    ("any", Operation::Iterate),
+    ("all", Operation::Iterate),
+    ("sorted", Operation::Iterate),
+    ("enumerate", Operation::Iterate),
+    ("zip", Operation::Iterate),
+    ("isinstance", Operation::InstanceCheck),
 ];
 /// Library functions that call a function with the elements of their other arguments, by their last names.
 pub(super) const OF_ELEMENTS: [&str; 9] = [
@@ -63,6 +86,22 @@ pub(super) const OF_ELEMENTS: [&str; 9] = [
     "tree_map_with_path",
     "map_with_path",
 ];
+/// Library functions that call functions, by their last names: `loop(body)`, called with `loop=jax.lax.scan`.
+pub(super) const LOOPS: [&str; 6] = ["while_loop", "fori_loop", "scan", "cond", "switch", "associative_scan"];
+/// Calls without elements make containers that may be filled later.
+const CONTAINERS: [&str; 8] = [
+    "builtins.list",
+    "builtins.dict",
+    "builtins.set",
+    "collections.deque",
+    "collections.defaultdict",
+    "collections.OrderedDict",
+    "weakref.WeakKeyDictionary",
+    "weakref.WeakValueDictionary",
+];
+/// Decorators that set an attribute of `self` to a function that stages: (decorator, attribute, what it is).
+pub(super) const GIVERS: [(&str, &str, &str); 2] =
+    [("chex.variants", "variant", "jax.jit"), ("chex.all_variants", "variant", "jax.jit")];
 /// Library functions that keep a function and do not call it while code is traced.
 const KEEPERS: [&str; 9] = [
     "callback",
@@ -93,6 +132,9 @@ const NUMERIC: [&str; 9] = [
     "math.",
 ];
 
+/// The methods of a class that `register_pytree_node_class` expects.
+const FLATTENING: [&str; 3] = ["tree_flatten", "tree_unflatten", "tree_flatten_with_keys"];
+
 impl Solver<'_> {
     pub(super) fn call_library(&mut self, name: &str, document: DocumentIndex, position: u32, call: &Call) {
         let result = self.cell(document, call.result);
@@ -103,9 +145,27 @@ impl Solver<'_> {
         };
         if let Some(builtin) = name.strip_prefix("builtins.") {
             let special = SPECIAL.iter().find(|(name, _)| *name == builtin);
-            if let (Some((_, names)), Some(base)) = (special, argument(self, 0)) {
-                let to = self.new_cell();
-                self.on(base, Use::Method { names, to, site });
+            if let Some((_, operation)) = special.copied()
+                && let Some(base) = argument(self, usize::from(operation == Operation::InstanceCheck))
+            {
+                let to = if operation == Operation::Next { result } else { self.new_cell() };
+                self.on(base, Use::Method { operation, to, site });
+            }
+            // `type(self)()`
+            if builtin == "type" && call.positional.len() == 1 {
+                let name = self.number("__class__");
+                argument(self, 0)
+                    .into_iter()
+                    .for_each(|base| self.on(base, Use::Load { name, to: result, site: None }));
+            }
+            // `type("Derived", (Base,), {…})`
+            if builtin == "type"
+                && let Some(bases) = argument(self, 1)
+            {
+                let (base, to) = (self.new_cell(), self.new_cell());
+                self.on(bases, Use::Element { field: Field::All, to: base, site: None });
+                self.on(base, Use::Method { operation: Operation::Subclass, to, site });
+                self.edge(base, result);
             }
             if PLAIN.contains(&builtin) {
                 return;
@@ -122,15 +182,42 @@ impl Solver<'_> {
                 ("setattr", Some(base), Some(attribute)) => {
                     let name = self.number(attribute);
                     if let Some(from) = argument(self, 2) {
-                        self.on(base, Use::Store { name, from });
+                        self.on(base, Use::Store { name, from, site: Some(site) });
                     }
                     return;
                 }
-                ("next", Some(base), _) => {
-                    self.on(base, Use::Method { names: &["__next__"], to: result, site });
-                }
                 _ => {}
             }
+        }
+        if name == DEFINER {
+            for node in
+                call.positional.iter().copied().flatten().chain(call.keywords.iter().map(|(_, node)| *node))
+            {
+                let function = self.cell(document, node);
+                let stager = Stager::Value(Dialect::Jax, RootKind::ControlFlowBody);
+                self.edge(function, result);
+                self.on(function, Use::Root { document, site: call.site, stager, is_first: true });
+            }
+            return;
+        }
+        if CONTAINERS.contains(&name) {
+            let container = self.object(Origin::Call(document, position, None), None);
+            self.add(result, Value::Container(container));
+        }
+        // `@variants(with_jit=True)`
+        if let Some((_, attribute, library)) = GIVERS.iter().find(|(giver, ..)| *giver == name) {
+            let (attribute, library) = (self.number(attribute), self.number(library));
+            match argument(self, 0) {
+                Some(method) => {
+                    self.edge(method, result);
+                    self.on(method, Use::Gives { attribute, library });
+                }
+                None => {
+                    let giver = self.library(name);
+                    self.add(result, giver);
+                }
+            }
+            return;
         }
         // `Row = namedtuple("Row", "make shape")`
         if last == "namedtuple" {
@@ -146,6 +233,13 @@ impl Solver<'_> {
         if last == "wraps" {
             let identity = self.library("functools.update_wrapper");
             return self.add(result, identity);
+        }
+        // `register_pytree_node(Class, flatten, unflatten)`
+        if last.starts_with("register_pytree")
+            && let Some(class) = argument(self, 0)
+        {
+            self.edge(class, result);
+            return self.on(class, Use::Registered { document, call: position });
         }
         if KEEPERS.iter().any(|keeper| last.contains(keeper)) {
             return;
@@ -216,9 +310,92 @@ impl Solver<'_> {
         }
     }
 
+    /// A decorator sets an attribute on objects of the method's class.
+    pub(super) fn gives(&mut self, value: Value, attribute: u32, library: u32) {
+        let Value::Function { document, function, .. } = value else { return };
+        let Some(class) = self.modules.indices[document].definitions.functions[function].class else {
+            return;
+        };
+        if let Value::Instance(object) = self.instance_of(ClassId { document, class }) {
+            let field = self.field(object, Field::Name(attribute));
+            self.add(field, Value::Library(library));
+        }
+    }
+
+    /// JAX flattens objects of the class with functions that are given to a call.
+    pub(super) fn registered(&mut self, value: Value, document: DocumentIndex, position: u32) {
+        let Value::Class(class) = value else { return };
+        let Some(call) = self.call_at(document, position) else { return };
+        let Value::Instance(object) = self.instance_of(class) else { return };
+        let functions = match self.pytrees.get(&class) {
+            Some(cell) => *cell,
+            None => self.new_cell(),
+        };
+        self.pytrees.insert(class, functions);
+        let objects = self.new_cell();
+        self.add(objects, Value::Instance(object));
+        let given =
+            call.positional.iter().skip(1).flatten().chain(call.keywords.iter().map(|(_, node)| node));
+        for node in given {
+            let from = self.cell(document, *node);
+            self.edge(from, functions);
+            self.on(from, Use::Applied { position: 0, from: objects });
+        }
+    }
+
+    /// Objects that a traced function gets or returns are flattened and restored while it is traced. Who is traced is not
+    /// known here, so this is noted for every function with such a parameter.
+    pub(super) fn note_pytrees(&mut self) {
+        let is_pytree = |(_, name): &(_, Name)| name == FLATTENING[0];
+        if self.pytrees.is_empty()
+            && !self.flows.iter().any(|flow| flow.code.attributes.keys().any(is_pytree))
+        {
+            return;
+        }
+        for document in self.flows.indices() {
+            let flow = Arc::clone(&self.flows[document]);
+            let sites = flow.code.first_sites();
+            for (function, parameters) in flow.code.parameters.iter_enumerated() {
+                let Some(site) = sites.get(&Owner::Code(Code::Function(function))) else { continue };
+                for parameter in parameters {
+                    for value in self.values_of(self.cell(document, *parameter)) {
+                        let Value::Instance(object) = value else { continue };
+                        let Some(class) = self.objects[object as usize].class else { continue };
+                        for callee in self.flattening(class) {
+                            self.note_call((document, *site), callee);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The functions that flatten and restore the objects of a class.
+    fn flattening(&mut self, class: ClassId) -> Vec<Callable> {
+        let order = self.lookup_order(class);
+        let registered = order.iter().filter_map(|class| self.pytrees.get(class).copied());
+        let mut cells: Vec<Cell> = registered.collect();
+        for name in FLATTENING {
+            let name = self.number(name);
+            cells.extend(self.class_attribute(class, name));
+        }
+        let values = cells.into_iter().flat_map(|cell| self.values_of(cell));
+        values
+            .filter_map(|value| match value {
+                Value::Function { document, function, .. } => {
+                    Some(Callable { document, owner: Owner::Code(Code::Function(function)) })
+                }
+                Value::Lambda { document, lambda, .. } => {
+                    Some(Callable { document, owner: Owner::Lambda(lambda) })
+                }
+                _ => None,
+            })
+            .collect()
+    }
+
     /// The arguments become the elements of a container, by their keywords: `dict(same=same)`.
     fn fill_record(&mut self, document: DocumentIndex, position: u32, call: &Call) {
-        let object = self.object(Origin::Call(document, position), None);
+        let object = self.object(Origin::Call(document, position, None), None);
         let container = Value::Container(object);
         for argument in call.positional.iter().flatten() {
             let from = self.cell(document, *argument);
@@ -281,7 +458,14 @@ impl Solver<'_> {
                 let elements = self.field(object, Field::All);
                 return self.on(elements, Use::Passed { document, call: position, keeps, within: true });
             }
-            Value::Instance(_) | Value::Class(_) if !within && keeps == Keeps::All => {
+            Value::Instance(_) => {
+                if !within && keeps == Keeps::All {
+                    self.add(result, value);
+                }
+                let to = self.new_cell();
+                return self.operate(value, Operation::Library, to, site);
+            }
+            Value::Class(_) if !within && keeps == Keeps::All => {
                 return self.add(result, value);
             }
             _ => return,

@@ -1,13 +1,15 @@
 //! Attributes and elements of values.
 
+use std::sync::Arc;
+
 use ag_index::ids::{Code, DocumentIndex, FunctionIndex};
 use ag_index::index::ParameterKind;
-use ag_index::value_flow::{Owner, SiteIndex};
+use ag_index::value_flow::{Operation, Owner, SiteIndex};
 use ruff_python_ast::name::Name;
 
 use super::Callable;
 use super::solve::Solver;
-use super::values::{Cell, Field, Origin, Use, Value};
+use super::values::{Cell, Field, Missing, Origin, Use, Value};
 use crate::hierarchy::ClassId;
 
 /// Methods of lists, dictionaries and sets that put their arguments in.
@@ -29,6 +31,15 @@ const OF_FUNCTIONS: [&str; 10] = [
     "python_function",
 ];
 
+/// Methods of a function with derivatives of its own. JAX traces what they are given whenever it differentiates it.
+const DEFINERS: [&str; 9] =
+    ["defjvp", "defjvps", "defvjp", "def_fwd", "def_bwd", "def_jvp", "def_vmap", "def_partition", "defvmap"];
+/// What they are, as a library function.
+pub(super) const DEFINER: &str = "jax.custom_vjp.define";
+
+/// Decorators whose functions are called when the attribute is read.
+const PROPERTIES: [&str; 4] = ["property", "cached_property", "abstractproperty", "lazy_property"];
+
 type Site = (DocumentIndex, SiteIndex);
 
 impl Solver<'_> {
@@ -44,6 +55,9 @@ impl Solver<'_> {
                 let field = self.field(object, Field::Name(name));
                 self.edge(field, to);
                 let Some(class) = self.objects[object as usize].class else { return };
+                if self.names[name as usize] == "__class__" {
+                    return self.add(to, Value::Class(class));
+                }
                 let order = self.lookup_order(class);
                 // What methods of a base set on `self`, where nothing is known of its class.
                 for base in order.iter() {
@@ -54,9 +68,14 @@ impl Solver<'_> {
                         self.edge(field, to);
                     }
                 }
+                if let Some(site) = site {
+                    self.operate(value, Operation::Attribute, to, site);
+                }
                 let attribute = self.class_attribute(class, name);
                 if let Some(attribute) = attribute {
                     self.on(attribute, Use::Bind { receiver: value, to, site });
+                } else if let (Some(site), true) = (site, self.has_method(class, "__getattr__")) {
+                    self.missing.push(Missing { object, name, to, site });
                 } else if order.iter().any(|class| self.hierarchy.has_library_base(*class)) {
                     let library = self.library_method(name);
                     self.add(to, library);
@@ -69,6 +88,15 @@ impl Solver<'_> {
             }
             // `hk.transform(f).apply`, `jax.jit(f).lower`
             Value::Function { .. } | Value::Lambda { .. } => {
+                if let Some(object) = self.function_object(value) {
+                    let field = self.field(object, Field::Name(name));
+                    self.edge(field, to);
+                }
+                // `f.defvjp(forward, backward)`
+                if DEFINERS.contains(&self.names[name as usize].as_str()) {
+                    let definer = self.library(DEFINER);
+                    self.add(to, definer);
+                }
                 if OF_FUNCTIONS.contains(&self.names[name as usize].as_str()) {
                     self.add(to, value);
                 }
@@ -102,33 +130,97 @@ impl Solver<'_> {
     }
 
     /// `super().name` in a method of `class`
-    pub(super) fn load_above(&mut self, value: Value, class: ClassId, name: u32, to: Cell) {
+    pub(super) fn load_above(&mut self, value: Value, class: ClassId, name: u32, to: Cell, site: Site) {
         let order = self.lookup_order(class);
         let name = self.names[name as usize].clone();
         let found = order.iter().skip(1).find_map(|base| self.own_attribute(*base, &name));
         if let Some(attribute) = found {
-            self.on(attribute, Use::Bind { receiver: value, to, site: None });
+            self.on(attribute, Use::Bind { receiver: value, to, site: Some(site) });
         }
     }
 
     /// `value.name = from`
-    pub(super) fn store(&mut self, value: Value, name: u32, from: Cell) {
-        if let Value::Instance(object) = value {
+    pub(super) fn store(&mut self, value: Value, name: u32, from: Cell, site: Option<Site>) {
+        // `step.inverse = undo`
+        if let Some(object) = self.function_object(value) {
             let field = self.field(object, Field::Name(name));
-            self.edge(from, field);
+            return self.edge(from, field);
         }
+        let Value::Instance(object) = value else { return };
+        self.objects[object as usize].stored.insert(name);
+        let field = self.field(object, Field::Name(name));
+        self.edge(from, field);
+        let (Some(site), Some(class)) = (site, self.objects[object as usize].class) else { return };
+        let result = self.new_cell();
+        self.operate(value, Operation::SetAttribute, result, site);
+        // `@name.setter`
+        if let Some(attribute) = self.class_attribute(class, name) {
+            self.on(attribute, Use::Set { receiver: value, from, site });
+        }
+    }
+
+    /// The attributes of a function.
+    fn function_object(&mut self, value: Value) -> Option<u32> {
+        let Value::Function { document, function, .. } = value else { return None };
+        Some(self.object(Origin::Function(document, function), None))
+    }
+
+    /// A value in the body of a class that an assignment to an attribute of its objects meets: a setter is called.
+    pub(super) fn set(&mut self, value: Value, receiver: Value, from: Cell, site: Site) {
+        if let Value::Instance(_) = value {
+            let to = self.new_cell();
+            return self.operate(value, Operation::SetDescriptor, to, site);
+        }
+        let Value::Function { document, function, bound: 0 } = value else { return };
+        let index = self.modules.indices[document];
+        let is_setter = index
+            .signatures
+            .get(function)
+            .is_some_and(|signature| signature.decorators.iter().any(|name| name == "setter"));
+        if is_setter {
+            self.give(document, function, 0, receiver);
+            self.give_cell(document, function, 1, from);
+            self.note_call(site, Callable { document, owner: Owner::Code(Code::Function(function)) });
+        }
+    }
+
+    /// Loads of attributes that nothing sets: `__getattr__` makes them. Returns whether there are any.
+    pub(super) fn load_missing(&mut self) -> bool {
+        let missing = std::mem::take(&mut self.missing);
+        let mut found = false;
+        for Missing { object, name, to, site } in missing {
+            let Some(class) = self.objects[object as usize].class else { continue };
+            let objects = self.lookup_order(class);
+            let objects = objects.iter().map(|class| match self.instance_of(*class) {
+                Value::Instance(object) => object,
+                _ => object,
+            });
+            let objects: Vec<u32> = objects.chain([object]).collect();
+            let is_set =
+                objects.into_iter().any(|object| self.objects[object as usize].stored.contains(&name));
+            if !is_set && !self.fields_of(class).contains(&name) {
+                self.operate(Value::Instance(object), Operation::MissingAttribute, to, site);
+                found = true;
+            }
+        }
+        found
     }
 
     /// An attribute of a class is read from an instance or from the class.
     pub(super) fn bind(&mut self, value: Value, receiver: Value, to: Cell, site: Option<Site>) {
         let Value::Function { document, function, bound: 0 } = value else {
+            if let (Value::Instance(object), Some(site)) = (value, site) {
+                self.operate(value, Operation::Descriptor, to, site);
+                self.derived_property(object, receiver, to, site);
+            }
             return self.add(to, value);
         };
         let index = self.modules.indices[document];
         let Some(signature) = index.signatures.get(function) else { return };
         let has = |names: &[&str]| signature.decorators.iter().any(|name| names.contains(&name.as_str()));
         let is_method = index.definitions.functions[function].class.is_some();
-        let is_of_class = has(&["classmethod"]);
+        let is_of_class = has(&["classmethod"])
+            || matches!(index.short_name(function), "__new__" | "__init_subclass__" | "__class_getitem__");
         if signature.is_static || !is_method && matches!(receiver, Value::Class(_)) {
             return self.add(to, value);
         }
@@ -143,7 +235,7 @@ impl Solver<'_> {
             _ => receiver,
         };
         self.give(document, function, 0, receiver);
-        if has(&["property", "cached_property", "abstractproperty", "lazy_property"]) {
+        if has(&PROPERTIES) {
             if let Some(site) = site {
                 let callee = Callable { document, owner: Owner::Code(Code::Function(function)) };
                 self.note_call(site, callee);
@@ -154,6 +246,51 @@ impl Solver<'_> {
             return;
         }
         self.add(to, Value::Function { document, function, bound: 1 });
+    }
+
+    /// `class dependent(property)`, `@dependent(…) def support(self):` calls the function of the receiver's class.
+    fn derived_property(&mut self, object: u32, receiver: Value, to: Cell, site: Site) {
+        let Some(class) = self.objects[object as usize].class else { return };
+        if self.is_property(class) {
+            let getters = self.getters(class);
+            self.on(getters, Use::Get { receiver, to, site });
+        }
+    }
+
+    /// Whether the class is derived from `property`.
+    pub(super) fn is_property(&mut self, class: ClassId) -> bool {
+        let order = self.lookup_order(class);
+        order.iter().any(|class| {
+            let entry = self.modules.indices[class.document].definitions.classes.get(class.class);
+            entry.is_some_and(|entry| {
+                let last =
+                    |base: &str| base.rsplit('.').next().is_some_and(|name| PROPERTIES.contains(&name));
+                entry.bases.iter().any(|base| last(base))
+            })
+        })
+    }
+
+    /// The functions that properties of a class derived from `property` were made of.
+    pub(super) fn getters(&mut self, class: ClassId) -> Cell {
+        let object = self.object(Origin::Class(class), Some(class));
+        let name = self.number("fget");
+        self.field(object, Field::Name(name))
+    }
+
+    /// A function that a property of the receiver's class may call.
+    pub(super) fn get(&mut self, value: Value, receiver: Value, to: Cell, site: Site) {
+        let Value::Function { document, function, .. } = value else { return };
+        let class = match receiver {
+            Value::Instance(object) => self.objects[object as usize].class,
+            _ => None,
+        };
+        let Some(class) = class else { return };
+        let own = self.modules.indices[document].definitions.functions[function].class;
+        let order = self.lookup_order(class);
+        if own.is_some_and(|own| order.contains(&ClassId { document, class: own })) {
+            self.give(document, function, 0, receiver);
+            self.invoke(value, to, site);
+        }
     }
 
     /// Adds a value of a positional parameter.
@@ -196,13 +333,13 @@ impl Solver<'_> {
             }
             Value::Instance(object) => {
                 let Some(class) = self.objects[object as usize].class else { return };
-                let names: &'static [&'static str] = match field {
-                    Field::All => &["__iter__", "__next__", "__getitem__"],
-                    _ => &["__getitem__"],
-                };
                 if let Some(site) = site {
+                    let operation = match field {
+                        Field::All => Operation::Iterate,
+                        _ => Operation::Item,
+                    };
                     let results = self.new_cell();
-                    self.method(value, names, results, site);
+                    self.operate(value, operation, results, site);
                     self.edge(results, to);
                 }
                 // NamedTuples and dataclasses
@@ -219,8 +356,9 @@ impl Solver<'_> {
                     }
                 }
             }
-            // `vmap(f), g = …`, `dict(a=f)["a"]`: library functions return what they are given in other forms.
-            Value::Function { .. } | Value::Lambda { .. } => self.add(to, value),
+            // `vmap(f), g = …`, `dict(a=f)["a"]`: library functions return what they are given in other forms. `Stack[int]`
+            // is `Stack`.
+            Value::Function { .. } | Value::Lambda { .. } | Value::Class(_) => self.add(to, value),
             _ => {}
         }
     }
@@ -259,16 +397,56 @@ impl Solver<'_> {
     }
 
     /// Python calls methods of the value.
-    pub(super) fn method(&mut self, value: Value, names: &[&str], to: Cell, site: Site) {
-        let Value::Instance(object) = value else { return };
-        let Some(class) = self.objects[object as usize].class else { return };
-        for name in names {
-            let name = self.number(name);
-            if let Some(attribute) = self.class_attribute(class, name) {
-                let bound = self.new_cell();
-                self.on(attribute, Use::Bind { receiver: value, to: bound, site: Some(site) });
-                self.on(bound, Use::Invoke { to, site });
+    pub(super) fn operate(&mut self, value: Value, operation: Operation, to: Cell, site: Site) {
+        let class = match value {
+            Value::Instance(object) => self.objects[object as usize].class,
+            Value::Class(class) if operation == Operation::Subclass => Some(class),
+            Value::Class(class) => {
+                return self.on_metaclass(class, Use::Meta { class, operation: Some(operation), site });
             }
+            _ => None,
+        };
+        let Some(class) =
+            class.filter(|_| operation != Operation::Subclass || matches!(value, Value::Class(_)))
+        else {
+            return;
+        };
+        for method in self.special_methods(class, operation).iter().copied() {
+            let bound = self.new_cell();
+            self.on(method, Use::Bind { receiver: value, to: bound, site: Some(site) });
+            self.on(bound, Use::Invoke { to, site });
+        }
+    }
+
+    /// The methods of the class, with those of its bases, that an operation may call.
+    fn special_methods(&mut self, class: ClassId, operation: Operation) -> Arc<[Cell]> {
+        if let Some(known) = self.special.get(&(class, operation)) {
+            return Arc::clone(known);
+        }
+        let mut found = Vec::new();
+        for name in operation.methods() {
+            let name = self.number(name);
+            found.extend(self.class_attribute(class, name));
+        }
+        let found: Arc<[Cell]> = found.into();
+        self.special.insert((class, operation), Arc::clone(&found));
+        found
+    }
+
+    pub(super) fn has_method(&mut self, class: ClassId, name: &str) -> bool {
+        let name = self.number(name);
+        self.class_attribute(class, name).is_some()
+    }
+
+    /// Waits for the metaclass of a class, if it has one.
+    pub(super) fn on_metaclass(&mut self, class: ClassId, use_: Use) {
+        let order = self.lookup_order(class);
+        let metaclass = order.iter().find_map(|class| {
+            let node = self.flows[class.document].code.metaclasses.get(&class.class)?;
+            Some(self.cell(class.document, *node))
+        });
+        if let Some(metaclass) = metaclass {
+            self.on(metaclass, use_);
         }
     }
 }

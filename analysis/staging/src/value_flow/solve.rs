@@ -4,22 +4,64 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ag_db::{Db, Document};
-use ag_index::ids::{ClassIndex, DocumentIndex};
+use ag_index::callbacks;
+use ag_index::ids::{ClassIndex, DocumentIndex, FunctionIndex};
 use ag_index::roots::{self, RootTarget};
-use ag_index::value_flow::{Constraint, FileFlow, Node, Owner, Part, SiteIndex, file_flow};
+use ag_index::value_flow::{Constraint, FileFlow, Node, Operation, Owner, Part, SiteIndex, file_flow};
 use ag_syntax::imports;
 use ruff_index::{IndexSlice, IndexVec};
 use ruff_python_ast::name::Name;
 use ruff_text_size::TextRange;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::libraries::{OF_ELEMENTS, RECORD};
-use super::values::{Cell, Field, Object, Origin, Use, Value, Values, class_id};
+use super::libraries::{GIVERS, LOOPS, OF_ELEMENTS, RECORD};
+use super::values::{Cell, Field, Missing, Object, Origin, Use, Value, Values, class_id};
 use super::{Callable, PossibleCall, PossibleCalls, PossibleRoot, Stager};
 use crate::hierarchy::{ClassId, Hierarchy, Modules};
 
 /// A bound on the work, in values that are used. Calls that are not found by then are missing.
 const MAX_STEPS: usize = 3_000_000;
+/// More classes that define a method say nothing of a call.
+const MAX_OVERRIDES: usize = 64;
+/// Methods and attributes of arrays and containers, too.
+const OF_ARRAYS: [&str; 36] = [
+    "all",
+    "any",
+    "append",
+    "at",
+    "clear",
+    "conj",
+    "copy",
+    "device",
+    "diagonal",
+    "dtype",
+    "flatten",
+    "get",
+    "index",
+    "items",
+    "keys",
+    "max",
+    "mean",
+    "min",
+    "ndim",
+    "pop",
+    "prod",
+    "ravel",
+    "repeat",
+    "replace",
+    "reshape",
+    "round",
+    "set",
+    "shape",
+    "size",
+    "sort",
+    "sum",
+    "transpose",
+    "T",
+    "update",
+    "values",
+    "var",
+];
 /// Longer chains of re-exports are not followed.
 const MAX_REEXPORTS: u8 = 8;
 
@@ -42,6 +84,14 @@ pub(super) struct Solver<'a> {
     pub(super) names: Vec<Name>,
     numbers: FxHashMap<Name, u32>,
     orders: FxHashMap<ClassId, Arc<[ClassId]>>,
+    attributes: FxHashMap<(ClassId, u32), Option<Cell>>,
+    pub(super) special: FxHashMap<(ClassId, Operation), Arc<[Cell]>>,
+    /// Where a function that dispatches is defined, by its document and index.
+    dispatchers: FxHashMap<(DocumentIndex, FunctionIndex), Cell>,
+    passed_on: FxHashMap<u32, bool>,
+    pub(super) missing: Vec<Missing>,
+    /// The functions that flatten and restore the objects of a class, by the class that is registered.
+    pub(super) pytrees: FxHashMap<ClassId, Cell>,
     calls: FxHashMap<(Callable, Callable), SiteIndex>,
     roots: FxHashMap<(DocumentIndex, Stager, Callable), SiteIndex>,
     steps: usize,
@@ -77,6 +127,12 @@ pub(super) fn solve(
         names: Vec::new(),
         numbers: FxHashMap::default(),
         orders: FxHashMap::default(),
+        attributes: FxHashMap::default(),
+        special: FxHashMap::default(),
+        dispatchers: FxHashMap::default(),
+        passed_on: FxHashMap::default(),
+        missing: Vec::new(),
+        pytrees: FxHashMap::default(),
         calls: FxHashMap::default(),
         roots: FxHashMap::default(),
         steps: 0,
@@ -86,6 +142,10 @@ pub(super) fn solve(
         solver.add_file(document);
     }
     solver.run();
+    while solver.load_missing() | solver.skip_decorators() | solver.load_abstract() {
+        solver.run();
+    }
+    solver.note_pytrees();
     solver.finish()
 }
 
@@ -131,7 +191,7 @@ impl<'a> Solver<'a> {
         let next = self.objects.len() as u32;
         let object = *self.origins.entry(origin).or_insert(next);
         if object == next {
-            self.objects.push(Object { class, fields: FxHashMap::default() });
+            self.objects.push(Object { class, ..Object::default() });
         }
         object
     }
@@ -156,13 +216,18 @@ impl<'a> Solver<'a> {
         }
     }
 
+    pub(super) fn values_of(&self, cell: Cell) -> Vec<Value> {
+        self.values[cell as usize].list.clone()
+    }
+
     pub(super) fn edge(&mut self, from: Cell, to: Cell) {
         if from != to && self.edges.insert((from, to)) {
             self.successors[from as usize].push(to);
             // The other values follow when they are taken out of the queue.
             for position in 0..self.values[from as usize].done {
                 let value = self.values[from as usize].list[position];
-                if !matches!(value, Value::Library(name) if !self.is_passed_on(name)) {
+                let is_kept = matches!(value, Value::Library(name) if !self.is_passed_on(name));
+                if !is_kept {
                     self.add(to, value);
                 }
             }
@@ -217,30 +282,44 @@ impl<'a> Solver<'a> {
         }
     }
 
-    fn is_passed_on(&self, name: u32) -> bool {
-        let name = &self.names[name as usize];
+    /// Whether a name outside the project flows on: what becomes of its arguments is known.
+    fn is_passed_on(&mut self, number: u32) -> bool {
+        if let Some(known) = self.passed_on.get(&number) {
+            return *known;
+        }
+        let name = &self.names[number as usize];
         let last = name.rsplit('.').next().unwrap_or(name);
-        name.starts_with("functools.")
+        let is_passed_on = name.starts_with("functools.")
             || name == RECORD
             || OF_ELEMENTS.contains(&last)
+            || LOOPS.contains(&last)
             || roots::wrapper_of_any(name).is_some()
+            || callbacks::caller(name).is_some()
+            || GIVERS.iter().any(|(giver, ..)| giver == name);
+        self.passed_on.insert(number, is_passed_on);
+        is_passed_on
     }
 
     fn meet(&mut self, use_: Use, value: Value) {
         self.steps += 1;
         match use_ {
             Use::Load { name, to, site } => self.load(value, name, to, site),
-            Use::Super { class, name, to } => self.load_above(value, class, name, to),
-            Use::Store { name, from } => self.store(value, name, from),
+            Use::Super { class, name, to, site } => self.load_above(value, class, name, to, site),
+            Use::Store { name, from, site } => self.store(value, name, from, site),
+            Use::Set { receiver, from, site } => self.set(value, receiver, from, site),
             Use::Element { field, to, site } => self.element(value, field, to, site),
             Use::Hold { object, to } => self.add(to, Value::Instance(object)),
             Use::Fill { container, to } => self.add(to, Value::Container(container)),
             Use::Put { field, from } => self.put_into(value, field, from),
-            Use::Method { names, to, site } => self.method(value, names, to, site),
+            Use::Method { operation, to, site } => self.operate(value, operation, to, site),
             Use::Call { document, call } => self.call(value, document, call),
             Use::Invoke { to, site } => self.invoke(value, to, site),
             Use::Bind { receiver, to, site } => self.bind(value, receiver, to, site),
-            Use::Meta { class, document, site } => self.call_metaclass(value, class, (document, site)),
+            Use::Meta { class, operation, site } => self.call_metaclass(value, class, operation, site),
+            Use::Register { from } => self.register(value, from),
+            Use::Get { receiver, to, site } => self.get(value, receiver, to, site),
+            Use::Gives { attribute, library } => self.gives(value, attribute, library),
+            Use::Registered { document, call } => self.registered(value, document, call),
             Use::Partial { document, call } => self.partial(value, document, call),
             Use::Passed { document, call, keeps, within } => {
                 self.passed(value, document, call, keeps, within);
@@ -275,6 +354,89 @@ impl<'a> Solver<'a> {
         self.add_roots(document, &flow);
     }
 
+    /// What dispatches flows together with the functions that are registered.
+    fn register(&mut self, value: Value, from: Cell) {
+        if let Value::Function { document, function, .. } = value
+            && let Some(dispatcher) = self.dispatchers.get(&(document, function)).copied()
+        {
+            self.edge(from, dispatcher);
+        }
+    }
+
+    /// Methods of objects of which nothing is known, if their names are those of abstract methods of one hierarchy: an
+    /// interface of the project. Returns whether there are any.
+    fn load_abstract(&mut self) -> bool {
+        let interfaces = self.interfaces();
+        let mut found = false;
+        for document in self.flows.indices().filter(|_| !interfaces.is_empty()) {
+            let flow = Arc::clone(&self.flows[document]);
+            for constraint in &flow.code.constraints {
+                let Constraint::Load { base, name, to, site } = constraint else { continue };
+                let Some(classes) = interfaces.get(name) else { continue };
+                if !self.values[self.cell(document, *base) as usize].list.is_empty() {
+                    continue;
+                }
+                let to = self.cell(document, *to);
+                for class in classes {
+                    let receiver = self.instance_of(*class);
+                    let use_ = Use::Bind { receiver, to, site: Some((document, *site)) };
+                    if let Some(attribute) = self.own_attribute(*class, name)
+                        && !self.known_uses.contains(&(attribute, use_))
+                    {
+                        self.on(attribute, use_);
+                        found = true;
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The classes that define an abstract method, by its name, where all are derived from one that declares it.
+    fn interfaces(&mut self) -> FxHashMap<Name, Vec<ClassId>> {
+        let mut definitions: FxHashMap<Name, (Vec<ClassId>, bool)> = FxHashMap::default();
+        for (document, index) in self.modules.indices.iter_enumerated() {
+            for (function, entry) in index.definitions.functions.iter_enumerated() {
+                let Some(class) = entry.class else { continue };
+                let is_abstract =
+                    |name: &Name| matches!(name.as_str(), "abstractmethod" | "abstractproperty");
+                let signature = index.signatures.get(function);
+                let is_abstract = signature.is_some_and(|own| own.decorators.iter().any(is_abstract));
+                let known = definitions.entry(Name::new(index.short_name(function))).or_default();
+                known.0.push(class_id(document, class));
+                known.1 |= is_abstract;
+            }
+        }
+        definitions.retain(|name, (_, is_abstract)| *is_abstract && !OF_ARRAYS.contains(&name.as_str()));
+        let mut interfaces = FxHashMap::default();
+        for (name, (classes, _)) in definitions {
+            let shared = |candidate: &ClassId| {
+                classes.iter().all(|class| self.hierarchy.lookup_order(*class).contains(candidate))
+            };
+            if classes.len() <= MAX_OVERRIDES && classes.iter().any(shared) {
+                interfaces.insert(name, classes);
+            }
+        }
+        interfaces
+    }
+
+    /// A decorator of which nothing is known returns the function. Returns whether there are any.
+    fn skip_decorators(&mut self) -> bool {
+        let mut found = false;
+        for document in self.flows.indices() {
+            let flow = Arc::clone(&self.flows[document]);
+            for call in flow.code.decorators.iter().filter_map(|call| flow.code.calls.get(*call as usize)) {
+                let Some(Some(function)) = call.positional.first() else { continue };
+                if self.values[self.cell(document, call.callee) as usize].list.is_empty() {
+                    let (from, to) = (self.cell(document, *function), self.cell(document, call.result));
+                    found |= !self.edges.contains(&(from, to));
+                    self.edge(from, to);
+                }
+            }
+        }
+        found
+    }
+
     fn add_constraint(&mut self, document: DocumentIndex, constraint: &Constraint) {
         let cell = |node: &Node| self.first[document] + node.as_u32();
         match constraint {
@@ -283,6 +445,11 @@ impl<'a> Solver<'a> {
                 self.edge(from, to);
             }
             Constraint::Function { function, to } => {
+                let index = self.modules.indices[document];
+                let dispatches = |name: &Name| name.contains("dispatch");
+                if index.signatures.get(*function).is_some_and(|own| own.decorators.iter().any(dispatches)) {
+                    self.dispatchers.insert((document, *function), cell(to));
+                }
                 self.add(cell(to), Value::Function { document, function: *function, bound: 0 });
             }
             Constraint::Lambda { lambda, to } => {
@@ -305,15 +472,16 @@ impl<'a> Solver<'a> {
                 let name = self.number(name);
                 self.on(base, Use::Load { name, to, site: Some((document, *site)) });
             }
-            Constraint::Super { base, class, name, to } => {
+            Constraint::Super { base, class, name, to, site } => {
                 let (base, to) = (cell(base), cell(to));
                 let name = self.number(name);
-                self.on(base, Use::Super { class: class_id(document, *class), name, to });
+                let site = (document, *site);
+                self.on(base, Use::Super { class: class_id(document, *class), name, to, site });
             }
-            Constraint::Store { base, name, from } => {
+            Constraint::Store { base, name, from, site } => {
                 let (base, from) = (cell(base), cell(from));
                 let name = self.number(name);
-                self.on(base, Use::Store { name, from });
+                self.on(base, Use::Store { name, from, site: Some((document, *site)) });
             }
             Constraint::Display { to, open } => {
                 let to = cell(to);
@@ -338,9 +506,13 @@ impl<'a> Solver<'a> {
                 let field = self.field_of(part);
                 self.put(base, field, from);
             }
-            Constraint::Method { base, names, to, site } => {
+            Constraint::Method { base, operation, to, site } => {
                 let (base, to) = (cell(base), cell(to));
-                self.on(base, Use::Method { names, to, site: (document, *site) });
+                self.on(base, Use::Method { operation: *operation, to, site: (document, *site) });
+            }
+            Constraint::Register { base, from } => {
+                let (base, from) = (cell(base), cell(from));
+                self.on(base, Use::Register { from });
             }
             Constraint::Given { function, name, from } => {
                 let from = cell(from);
@@ -466,9 +638,14 @@ impl<'a> Solver<'a> {
 
     /// The name in the body of a class or of one of its bases.
     pub(super) fn class_attribute(&mut self, class: ClassId, name: u32) -> Option<Cell> {
-        let name = self.names[name as usize].clone();
+        if let Some(known) = self.attributes.get(&(class, name)) {
+            return *known;
+        }
+        let text = self.names[name as usize].clone();
         let order = self.lookup_order(class);
-        order.iter().find_map(|class| self.own_attribute(*class, &name))
+        let found = order.iter().find_map(|class| self.own_attribute(*class, &text));
+        self.attributes.insert((class, name), found);
+        found
     }
 
     pub(super) fn own_attribute(&self, class: ClassId, name: &Name) -> Option<Cell> {

@@ -1,7 +1,7 @@
 //! Values, and where they are kept.
 
 use ag_index::ids::{ClassIndex, DocumentIndex, FunctionIndex};
-use ag_index::value_flow::{LambdaIndex, SiteIndex};
+use ag_index::value_flow::{LambdaIndex, Operation, SiteIndex};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::hierarchy::ClassId;
@@ -52,6 +52,17 @@ pub(super) enum Field {
 pub(super) struct Object {
     pub(super) class: Option<ClassId>,
     pub(super) fields: FxHashMap<Field, Cell>,
+    /// The attributes that are assigned.
+    pub(super) stored: FxHashSet<u32>,
+}
+
+/// A load of an attribute that the class does not define.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Missing {
+    pub(super) object: u32,
+    pub(super) name: u32,
+    pub(super) to: Cell,
+    pub(super) site: (DocumentIndex, SiteIndex),
 }
 
 /// Which of its arguments the result of a library function holds.
@@ -74,10 +85,22 @@ pub(super) enum Use {
         class: ClassId,
         name: u32,
         to: Cell,
+        site: (DocumentIndex, SiteIndex),
     },
     Store {
         name: u32,
         from: Cell,
+        site: Option<(DocumentIndex, SiteIndex)>,
+    },
+    /// A function that dispatches to those of `from`.
+    Register {
+        from: Cell,
+    },
+    /// An attribute of the class of `receiver` is assigned on it.
+    Set {
+        receiver: Value,
+        from: Cell,
+        site: (DocumentIndex, SiteIndex),
     },
     Element {
         field: Field,
@@ -99,7 +122,7 @@ pub(super) enum Use {
         to: Cell,
     },
     Method {
-        names: &'static [&'static str],
+        operation: Operation,
         to: Cell,
         site: (DocumentIndex, SiteIndex),
     },
@@ -119,11 +142,27 @@ pub(super) enum Use {
         to: Cell,
         site: Option<(DocumentIndex, SiteIndex)>,
     },
-    /// The metaclass of a class that is called.
+    /// The metaclass of a class that is called, or on which Python calls methods.
     Meta {
         class: ClassId,
+        operation: Option<Operation>,
+        site: (DocumentIndex, SiteIndex),
+    },
+    /// The class in `register_pytree_node(Class, flatten, unflatten)`, the call with this number.
+    Registered {
         document: DocumentIndex,
-        site: SiteIndex,
+        call: u32,
+    },
+    /// The function of a property, which is read from `receiver`.
+    Get {
+        receiver: Value,
+        to: Cell,
+        site: (DocumentIndex, SiteIndex),
+    },
+    /// A decorator that sets an attribute of `self`.
+    Gives {
+        attribute: u32,
+        library: u32,
     },
     /// `partial(f, …)`: the call with this number.
     Partial {
@@ -173,10 +212,12 @@ impl Use {
         let is_function = matches!(value, Value::Function { .. } | Value::Lambda { .. });
         match self {
             Self::Passed { keeps: Keeps::All, within: false, .. } => true,
-            Self::Passed { within: false, .. } => is_function || matches!(value, Value::Container(_)),
-            Self::Passed { within: true, .. } | Self::Invoke { .. } | Self::Applied { .. } => is_function,
-            Self::Method { .. } => matches!(value, Value::Instance(_)),
-            Self::Store { .. } => matches!(value, Value::Instance(_)),
+            Self::Passed { .. } => is_function || matches!(value, Value::Container(_) | Value::Instance(_)),
+            Self::Invoke { .. } | Self::Applied { .. } | Self::Get { .. } | Self::Gives { .. } => is_function,
+            Self::Method { .. } => matches!(value, Value::Instance(_) | Value::Class(_)),
+            Self::Set { .. } => is_function || matches!(value, Value::Instance(_)),
+            Self::Registered { .. } => matches!(value, Value::Class(_)),
+            Self::Store { .. } => matches!(value, Value::Instance(_) | Value::Function { .. }),
             Self::Put { .. } => matches!(value, Value::Container(_)),
             Self::Root { .. } => is_function || matches!(value, Value::Container(_) | Value::Instance(_)),
             _ => true,
@@ -217,8 +258,10 @@ impl Values {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Origin {
     Class(ClassId),
-    /// A record, by the call.
-    Call(DocumentIndex, u32),
+    /// The attributes of a function.
+    Function(DocumentIndex, FunctionIndex),
+    /// A record or container, by the call and the class that is called.
+    Call(DocumentIndex, u32, Option<ClassId>),
     /// A display, by its cell.
     Display(Cell),
 }

@@ -67,12 +67,13 @@ def main():
     probe = Probe(facts, sites, observed)
     probe.install()
     sys.path.pop(0)
+    # A framework may import what is observed: TensorFlow imports Keras.
+    importing.install(observed, sites, failures)
     for name in arguments.framework or FRAMEWORKS:
         if importlib.util.find_spec(name) is not None:
             framework = importlib.import_module(f"observer.{name}_")
             framework.install(probe)
             probe.frameworks.append(framework)
-    importing.install(observed, sites, failures)
 
     sys.argv = command
     if command[0] == "-m":

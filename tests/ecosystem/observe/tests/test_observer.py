@@ -16,8 +16,9 @@ from run import CACHE  # noqa: E402
 
 
 def observe(folder, framework, program):
-    python = CACHE / framework / "bin/python"
-    if not python.exists():
+    pythons = [CACHE / name / "bin/python" for name in (f"{framework}-quick", framework)]
+    python = next((python for python in pythons if python.exists()), None)
+    if python is None:
         pytest.skip(f"{framework} is not installed")
     path = folder / "program.py"
     path.write_text(textwrap.dedent(program))
