@@ -3,7 +3,7 @@
 use crate::assumptions::RootOptions;
 use crate::dialect::{Dialect, RootKind};
 use crate::ids::{ClassIndex, Code};
-use crate::index::FileIndex;
+use crate::index::{DefaultValue, FileIndex};
 use crate::roots::{RootSite, RootTarget};
 use crate::static_arguments::StaticArguments;
 
@@ -48,7 +48,8 @@ pub fn keras_methods(
     class: ClassIndex,
     (library, methods): KerasClass,
 ) -> impl Iterator<Item = RootSite> + '_ {
-    let own = index.definitions.classes.get(class).into_iter().flat_map(|class| &class.methods);
+    let own = index.definitions.classes.get(class).filter(|_| !runs_eagerly(index, class));
+    let own = own.into_iter().flat_map(|class| &class.methods);
     let traced = own.filter(move |method| methods.contains(&index.short_name(**method)));
     traced.filter_map(move |method| {
         let entry = index.definitions.functions.get(*method)?;
@@ -65,6 +66,16 @@ pub fn keras_methods(
             receiver: None,
         })
     })
+}
+
+/// `def __init__(self, dynamic=True)`: Keras 2 calls such a layer with values, Keras 3 has no such layers.
+fn runs_eagerly(index: &FileIndex, class: ClassIndex) -> bool {
+    let methods = index.definitions.classes.get(class).into_iter().flat_map(|class| &class.methods);
+    methods
+        .filter(|method| index.short_name(**method) == "__init__")
+        .filter_map(|method| index.signatures.get(*method))
+        .flat_map(|signature| &signature.parameters)
+        .any(|parameter| parameter.name == "dynamic" && parameter.default == DefaultValue::Bool(true))
 }
 
 /// The Keras class that a file's class derives from.
