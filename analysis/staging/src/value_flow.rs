@@ -5,17 +5,23 @@
 //! a call that it finds is possible, and not certain: findings that rest on it are info.
 //!
 //! ```text
-//! values     functions, objects, containers, and where they are kept
-//! solve      propagates values until nothing changes
-//! loads      attributes and elements of values
-//! calls      calls of values
-//! libraries  calls of functions outside the project
+//! values       functions, objects, containers, and where they are kept
+//! constraints  adds the constraints of a file
+//! solve        propagates values until nothing changes
+//! lookup       what names refer to: imports, variables of modules, attributes of classes
+//! loads        attributes and elements of values
+//! calls        calls of values
+//! libraries    calls of functions outside the project
+//! unresolved   decorators and objects of which nothing is known
 //! ```
 
 mod calls;
+mod constraints;
 mod libraries;
 mod loads;
+mod lookup;
 mod solve;
+mod unresolved;
 mod values;
 
 use std::collections::BTreeMap;

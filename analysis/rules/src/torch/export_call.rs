@@ -1,6 +1,6 @@
 //! Calls of `torch.export.export`, and uses of the exported program.
 
-use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt};
+use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::super::FileContext;
@@ -96,11 +96,11 @@ const READ_ONLY: [&str; 12] = [
     "verifiers",
 ];
 
-struct Export<'p, 'a> {
-    ctx: &'p FileContext<'a>,
-    program: &'p Program<'a>,
-    call: &'a ast::ExprCall,
-    scope: ScopeId,
+pub(super) struct Export<'p, 'a> {
+    pub(super) ctx: &'p FileContext<'a>,
+    pub(super) program: &'p Program<'a>,
+    pub(super) call: &'a ast::ExprCall,
+    pub(super) scope: ScopeId,
 }
 
 fn check(ctx: &FileContext) {
@@ -151,7 +151,7 @@ fn is_export(ctx: &FileContext, call: &ast::ExprCall) -> bool {
 }
 
 /// The value of a name, or the expression itself.
-fn value<'a>(program: &Program<'a>, scope: ScopeId, expression: &'a Expr) -> Option<&'a Expr> {
+pub(super) fn value<'a>(program: &Program<'a>, scope: ScopeId, expression: &'a Expr) -> Option<&'a Expr> {
     match program.value(scope, expression).0 {
         Bound::Value(value) => Some(value),
         _ => None,
@@ -165,9 +165,11 @@ fn is_dimension<'a>(
     scope: ScopeId,
     expression: &'a Expr,
 ) -> bool {
-    value(program, scope, expression)
-        .and_then(|value| ctx.resolve(&value.as_call_expr()?.func))
-        .is_some_and(|name| name == "torch.export.Dim")
+    value(program, scope, expression).and_then(Expr::as_call_expr).is_some_and(|call| is_dim(ctx, call))
+}
+
+pub(super) fn is_dim(ctx: &FileContext, call: &ast::ExprCall) -> bool {
+    ctx.resolve(&call.func).is_some_and(|name| name == "torch.export.Dim")
 }
 
 /// The call of `torch.export.export` that returned the value of an expression.
@@ -234,24 +236,9 @@ impl<'a> Export<'_, 'a> {
         let inputs = argument("args", 1);
         let tuple = inputs.and_then(|inputs| self.inputs(inputs));
         let Some(shapes) = argument("dynamic_shapes", 3) else { return };
-        let Some(shapes) = value(self.program, self.scope, shapes) else { return };
         let forward = class.and_then(forward);
         let names = tuple.and_then(|tuple| self.passed(tuple, forward?));
-        match shapes {
-            Expr::Dict(dict) => self.by_name(dict, names.as_deref(), forward),
-            Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
-                if let Some(names) =
-                    names.filter(|names| names.len() != elts.len() && !elts.iter().any(Expr::is_starred_expr))
-                {
-                    let message =
-                        format!("`dynamic_shapes` has {} elements for {} inputs", elts.len(), names.len());
-                    self.report(shapes, message, "give one element for each input, `None` if it is static");
-                }
-                elts.iter().for_each(|element| self.shape(element));
-            }
-            _ => {}
-        }
-        self.dimensions();
+        self.shapes(shapes, names.as_deref(), forward);
     }
 
     /// Checks a call of the exported module: it must pass as many arguments as there were example inputs.
@@ -297,7 +284,7 @@ impl<'a> Export<'_, 'a> {
         }
     }
 
-    fn report(&self, at: impl Ranged, message: String, help: &'static str) {
+    pub(super) fn report(&self, at: impl Ranged, message: String, help: &'static str) {
         self.ctx.report(&TORCH_EXPORT_CALL, at, message).help(help).emit();
     }
 
@@ -419,169 +406,6 @@ impl<'a> Export<'_, 'a> {
         }
         Some(names)
     }
-
-    fn by_name(
-        &self,
-        dict: &'a ast::ExprDict,
-        names: Option<&[&str]>,
-        forward: Option<&'a ast::StmtFunctionDef>,
-    ) {
-        let mut keys = Vec::new();
-        for item in &dict.items {
-            let Some(key) = item.key.as_ref().and_then(Expr::as_string_literal_expr) else { return };
-            keys.push((key.value.to_str(), key, &item.value));
-        }
-        if let Some(names) = names {
-            if let Some((unknown, at, _)) = keys.iter().find(|(key, ..)| !names.contains(key)) {
-                let message = format!("`dynamic_shapes` names `{unknown}`, which is not an input");
-                self.report(*at, message, "use the names of the parameters of `forward`");
-                return;
-            }
-            if let Some(missing) = names.iter().find(|name| !keys.iter().any(|(key, ..)| key == *name)) {
-                let message = format!("`dynamic_shapes` lacks the input `{missing}`");
-                self.report(dict, message, "add it, with `None` if its shape is static");
-                return;
-            }
-        }
-        for (name, _, shape) in keys {
-            self.shape(shape);
-            if let (Some(forward), Some(Expr::Dict(sizes))) =
-                (forward, value(self.program, self.scope, shape))
-            {
-                for item in &sizes.items {
-                    let axis = item.key.as_ref().and_then(integer);
-                    if let Some(axis) = axis.filter(|_| self.is_unbounded(&item.value)) {
-                        self.specialized(forward, name, axis);
-                    }
-                }
-            }
-        }
-    }
-
-    /// The shape of one input: `{0: batch}`, `(batch, None)`, `None`.
-    fn shape(&self, shape: &'a Expr) {
-        const DIMENSIONS: &str =
-            "give a dictionary, `{0: batch}`, or a tuple with an element for each dimension";
-        let Some(resolved) = value(self.program, self.scope, shape) else { return };
-        match resolved {
-            Expr::NumberLiteral(_) | Expr::StringLiteral(_) => {
-                let message = "the shape of an input is neither a dictionary nor a tuple".to_owned();
-                self.report(shape, message, DIMENSIONS);
-            }
-            Expr::Call(call) if self.is_dim(call) => {
-                let message = "the shape of an input is a single `Dim`".to_owned();
-                self.report(shape, message, DIMENSIONS);
-            }
-            Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
-                if let Some(text) = elts.iter().find(|element| element.is_string_literal_expr()) {
-                    let message = "a dimension is a string, not a `Dim`".to_owned();
-                    self.report(text, message, "use `torch.export.Dim`");
-                }
-            }
-            Expr::Dict(dict) => {
-                for item in &dict.items {
-                    if item.key.as_ref().is_some_and(|key| integer(key).is_some())
-                        && item.value.is_string_literal_expr()
-                    {
-                        let message = "a dimension is a string, not a `Dim`".to_owned();
-                        self.report(&item.value, message, "use `torch.export.Dim`");
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn is_dim(&self, call: &ast::ExprCall) -> bool {
-        self.ctx.resolve(&call.func).is_some_and(|name| name == "torch.export.Dim")
-    }
-
-    /// `Dim("batch")`, without bounds.
-    fn is_unbounded(&self, dimension: &'a Expr) -> bool {
-        let value = value(self.program, self.scope, dimension);
-        value.and_then(Expr::as_call_expr).is_some_and(|call| self.is_dim(call) && call.arguments.len() == 1)
-    }
-
-    /// Reports two definitions of the same dimension in the shapes of this call.
-    fn dimensions(&self) {
-        let Some(shapes) = self.call.arguments.find_argument_value("dynamic_shapes", 3) else { return };
-        let mut known: Vec<(&str, &str)> = Vec::new();
-        let mut names = Names::default();
-        ast::visitor::source_order::SourceOrderVisitor::visit_expr(&mut names, shapes);
-        if let Some(resolved) = value(self.program, self.scope, shapes).filter(|_| shapes.is_name_expr()) {
-            ast::visitor::source_order::SourceOrderVisitor::visit_expr(&mut names, resolved);
-        }
-        for expression in names.found {
-            let Some(Expr::Call(call)) = value(self.program, self.scope, expression) else { continue };
-            let Some(Expr::StringLiteral(name)) = call.arguments.find_argument_value("name", 0) else {
-                continue;
-            };
-            if !self.is_dim(call) {
-                continue;
-            }
-            let text = self.ctx.text(&call.arguments);
-            match known.iter().find(|(other, _)| *other == name.value.to_str()) {
-                Some((_, other)) if *other != text => {
-                    let message =
-                        format!("the dimension `{}` has two different definitions", name.value.to_str());
-                    self.report(expression, message, "use one `Dim` for both, or another name");
-                    return;
-                }
-                Some(_) => {}
-                None => known.push((name.value.to_str(), text)),
-            }
-        }
-    }
-
-    /// Reports `if x.shape[0] > 4:` in `forward` if the size is declared dynamic.
-    fn specialized(&self, forward: &'a ast::StmtFunctionDef, name: &str, axis: i64) {
-        for statement in &forward.body {
-            let test = match statement {
-                Stmt::If(statement) => &*statement.test,
-                Stmt::Assert(statement) => &*statement.test,
-                Stmt::Assign(assign) if assign.targets.iter().any(|target| binds(target, name)) => return,
-                Stmt::Assign(_) | Stmt::Expr(_) | Stmt::Pass(_) => continue,
-                _ => return,
-            };
-            if let Expr::Compare(compare) = test
-                && let ([op], [bound]) = (&*compare.ops, &*compare.comparators)
-                && !matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn)
-                && is_size(&compare.left, name, axis)
-                && integer(bound).is_some_and(|bound| bound > 1)
-            {
-                let message = format!(
-                    "`{}` is declared dynamic, but the comparison restricts it",
-                    tracing::snippet(self.ctx.text(&*compare.left))
-                );
-                self.ctx
-                    .report(&TORCH_EXPORT_CALL, compare, message)
-                    .label(self.ctx.span(self.call.range()), "exported here")
-                    .help(
-                        "declare the bounds, `Dim(\"batch\", min=…, max=…)`, or decide on static sizes only",
-                    )
-                    .emit();
-                return;
-            }
-            if let Stmt::If(_) = statement {
-                return;
-            }
-        }
-    }
-}
-
-/// The names and calls in `dynamic_shapes`.
-#[derive(Default)]
-struct Names<'a> {
-    found: Vec<&'a Expr>,
-}
-
-impl<'a> ast::visitor::source_order::SourceOrderVisitor<'a> for Names<'a> {
-    fn visit_expr(&mut self, expression: &'a Expr) {
-        if matches!(expression, Expr::Name(_) | Expr::Call(_)) {
-            self.found.push(expression);
-        }
-        ast::visitor::source_order::walk_expr(self, expression);
-    }
 }
 
 fn forward(class: &ast::StmtClassDef) -> Option<&ast::StmtFunctionDef> {
@@ -590,42 +414,4 @@ fn forward(class: &ast::StmtClassDef) -> Option<&ast::StmtFunctionDef> {
         .iter()
         .filter_map(Stmt::as_function_def_stmt)
         .find(|method| method.name.as_str() == "forward" && method.decorator_list.is_empty())
-}
-
-fn binds(target: &Expr, name: &str) -> bool {
-    match target {
-        Expr::Name(bound) => bound.id == name,
-        Expr::Tuple(tuple) => tuple.elts.iter().any(|element| binds(element, name)),
-        _ => false,
-    }
-}
-
-fn integer(expression: &Expr) -> Option<i64> {
-    expression.as_number_literal_expr()?.value.as_int()?.as_i64()
-}
-
-/// `x.shape[0]`, `x.size(0)`, `len(x)`.
-fn is_size(expression: &Expr, name: &str, axis: i64) -> bool {
-    let is_input = |value: &Expr| value.as_name_expr().is_some_and(|input| input.id == name);
-    match expression {
-        Expr::Subscript(subscript) => {
-            integer(&subscript.slice) == Some(axis)
-                && subscript
-                    .value
-                    .as_attribute_expr()
-                    .is_some_and(|shape| shape.attr.as_str() == "shape" && is_input(&shape.value))
-        }
-        Expr::Call(call) => match &*call.func {
-            Expr::Attribute(method) => {
-                method.attr.as_str() == "size"
-                    && is_input(&method.value)
-                    && call.arguments.args.first().and_then(integer) == Some(axis)
-            }
-            Expr::Name(function) => {
-                function.id == "len" && axis == 0 && call.arguments.args.first().is_some_and(is_input)
-            }
-            _ => false,
-        },
-        _ => false,
-    }
 }

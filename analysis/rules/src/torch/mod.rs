@@ -11,6 +11,7 @@ pub(super) mod export_branch;
 pub(super) mod export_call;
 pub(super) mod export_host;
 pub(super) mod export_item;
+mod export_shapes;
 pub(super) mod export_state;
 pub(super) mod operator_arguments;
 pub(super) mod recompile;

@@ -99,9 +99,6 @@ const CONTAINERS: [&str; 8] = [
     "weakref.WeakKeyDictionary",
     "weakref.WeakValueDictionary",
 ];
-/// Decorators that set an attribute of `self` to a function that stages: (decorator, attribute, what it is).
-pub(super) const GIVERS: [(&str, &str, &str); 2] =
-    [("chex.variants", "variant", "jax.jit"), ("chex.all_variants", "variant", "jax.jit")];
 /// Library functions that keep a function and do not call it while code is traced.
 const KEEPERS: [&str; 9] = [
     "callback",
@@ -204,21 +201,6 @@ impl Solver<'_> {
             let container = self.object(Origin::Call(document, position, None), None);
             self.add(result, Value::Container(container));
         }
-        // `@variants(with_jit=True)`
-        if let Some((_, attribute, library)) = GIVERS.iter().find(|(giver, ..)| *giver == name) {
-            let (attribute, library) = (self.number(attribute), self.number(library));
-            match argument(self, 0) {
-                Some(method) => {
-                    self.edge(method, result);
-                    self.on(method, Use::Gives { attribute, library });
-                }
-                None => {
-                    let giver = self.library(name);
-                    self.add(result, giver);
-                }
-            }
-            return;
-        }
         // `Row = namedtuple("Row", "make shape")`
         if last == "namedtuple" {
             let record = self.library(RECORD);
@@ -307,18 +289,6 @@ impl Solver<'_> {
             for (position, from) in (0..).zip(elements) {
                 self.on(function, Use::Applied { position, from });
             }
-        }
-    }
-
-    /// A decorator sets an attribute on objects of the method's class.
-    pub(super) fn gives(&mut self, value: Value, attribute: u32, library: u32) {
-        let Value::Function { document, function, .. } = value else { return };
-        let Some(class) = self.modules.indices[document].definitions.functions[function].class else {
-            return;
-        };
-        if let Value::Instance(object) = self.instance_of(ClassId { document, class }) {
-            let field = self.field(object, Field::Name(attribute));
-            self.add(field, Value::Library(library));
         }
     }
 

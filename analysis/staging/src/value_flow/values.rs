@@ -159,11 +159,6 @@ pub(super) enum Use {
         to: Cell,
         site: (DocumentIndex, SiteIndex),
     },
-    /// A decorator that sets an attribute of `self`.
-    Gives {
-        attribute: u32,
-        library: u32,
-    },
     /// `partial(f, …)`: the call with this number.
     Partial {
         document: DocumentIndex,
@@ -213,7 +208,7 @@ impl Use {
         match self {
             Self::Passed { keeps: Keeps::All, within: false, .. } => true,
             Self::Passed { .. } => is_function || matches!(value, Value::Container(_) | Value::Instance(_)),
-            Self::Invoke { .. } | Self::Applied { .. } | Self::Get { .. } | Self::Gives { .. } => is_function,
+            Self::Invoke { .. } | Self::Applied { .. } | Self::Get { .. } => is_function,
             Self::Method { .. } => matches!(value, Value::Instance(_) | Value::Class(_)),
             Self::Set { .. } => is_function || matches!(value, Value::Instance(_)),
             Self::Registered { .. } => matches!(value, Value::Class(_)),

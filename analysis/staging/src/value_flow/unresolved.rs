@@ -1,0 +1,129 @@
+//! Values that no constraint tells, when all others are known: what an unknown decorator returns, and objects whose
+//! methods are those of an interface of the project.
+
+use std::sync::Arc;
+
+use ag_index::value_flow::Constraint;
+use ruff_python_ast::name::Name;
+use rustc_hash::FxHashMap;
+
+use super::solve::Solver;
+use super::values::{Use, class_id};
+use crate::hierarchy::ClassId;
+
+/// More classes that define a method say nothing of a call.
+const MAX_OVERRIDES: usize = 64;
+/// Methods and attributes of arrays and containers, too.
+const OF_ARRAYS: [&str; 36] = [
+    "all",
+    "any",
+    "append",
+    "at",
+    "clear",
+    "conj",
+    "copy",
+    "device",
+    "diagonal",
+    "dtype",
+    "flatten",
+    "get",
+    "index",
+    "items",
+    "keys",
+    "max",
+    "mean",
+    "min",
+    "ndim",
+    "pop",
+    "prod",
+    "ravel",
+    "repeat",
+    "replace",
+    "reshape",
+    "round",
+    "set",
+    "shape",
+    "size",
+    "sort",
+    "sum",
+    "transpose",
+    "T",
+    "update",
+    "values",
+    "var",
+];
+impl Solver<'_> {
+    /// Methods of objects of which nothing is known, if their names are those of abstract methods of one hierarchy: an
+    /// interface of the project. Returns whether there are any.
+    pub(super) fn load_abstract(&mut self) -> bool {
+        let interfaces = self.interfaces();
+        let mut found = false;
+        for document in self.flows.indices().filter(|_| !interfaces.is_empty()) {
+            let flow = Arc::clone(&self.flows[document]);
+            for constraint in &flow.code.constraints {
+                let Constraint::Load { base, name, to, site } = constraint else { continue };
+                let Some(classes) = interfaces.get(name) else { continue };
+                if !self.values[self.cell(document, *base) as usize].list.is_empty() {
+                    continue;
+                }
+                let to = self.cell(document, *to);
+                for class in classes {
+                    let receiver = self.instance_of(*class);
+                    let use_ = Use::Bind { receiver, to, site: Some((document, *site)) };
+                    if let Some(attribute) = self.own_attribute(*class, name)
+                        && !self.known_uses.contains(&(attribute, use_))
+                    {
+                        self.on(attribute, use_);
+                        found = true;
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The classes that define an abstract method, by its name, where all are derived from one that declares it.
+    pub(super) fn interfaces(&mut self) -> FxHashMap<Name, Vec<ClassId>> {
+        let mut definitions: FxHashMap<Name, (Vec<ClassId>, bool)> = FxHashMap::default();
+        for (document, index) in self.modules.indices.iter_enumerated() {
+            for (function, entry) in index.definitions.functions.iter_enumerated() {
+                let Some(class) = entry.class else { continue };
+                let is_abstract =
+                    |name: &Name| matches!(name.as_str(), "abstractmethod" | "abstractproperty");
+                let signature = index.signatures.get(function);
+                let is_abstract = signature.is_some_and(|own| own.decorators.iter().any(is_abstract));
+                let known = definitions.entry(Name::new(index.short_name(function))).or_default();
+                known.0.push(class_id(document, class));
+                known.1 |= is_abstract;
+            }
+        }
+        definitions.retain(|name, (_, is_abstract)| *is_abstract && !OF_ARRAYS.contains(&name.as_str()));
+        let mut interfaces = FxHashMap::default();
+        for (name, (classes, _)) in definitions {
+            let shared = |candidate: &ClassId| {
+                classes.iter().all(|class| self.hierarchy.lookup_order(*class).contains(candidate))
+            };
+            if classes.len() <= MAX_OVERRIDES && classes.iter().any(shared) {
+                interfaces.insert(name, classes);
+            }
+        }
+        interfaces
+    }
+
+    /// A decorator of which nothing is known returns the function. Returns whether there are any.
+    pub(super) fn skip_decorators(&mut self) -> bool {
+        let mut found = false;
+        for document in self.flows.indices() {
+            let flow = Arc::clone(&self.flows[document]);
+            for call in flow.code.decorators.iter().filter_map(|call| flow.code.calls.get(*call as usize)) {
+                let Some(Some(function)) = call.positional.first() else { continue };
+                if self.values[self.cell(document, call.callee) as usize].list.is_empty() {
+                    let (from, to) = (self.cell(document, *function), self.cell(document, call.result));
+                    found |= !self.edges.contains(&(from, to));
+                    self.edge(from, to);
+                }
+            }
+        }
+        found
+    }
+}
