@@ -176,6 +176,66 @@ def test_leaves_that_a_function_creates():
     assert "w = torch.zeros(2, requires_grad=True)" in str(caught.value)
 
 
+def of_a_leaf(x):
+    w = torch.zeros(2, requires_grad=True)
+    return (w * x).sum(), [w * 2, (w * x).detach()], (w * x).long(), x * 2
+
+
+def of_a_parameter(x):
+    with torch.random.fork_rng():
+        layer = torch.nn.Linear(2, 2)
+    return layer(x)
+
+
+def of_a_detached_leaf(x):
+    w = x.detach().requires_grad_()
+    loss = (w * w).sum()
+    return loss, torch.autograd.grad(loss, w)[0]
+
+
+def of_a_leaf_that_is_trained(x):
+    w = torch.zeros(2, requires_grad=True)
+    for _ in range(3):
+        loss = (w - x).square().sum()
+        (gradient,) = torch.autograd.grad(loss, w)
+        with torch.no_grad():
+            w -= 0.1 * gradient
+    return loss, gradient
+
+
+def of_a_leaf_on_some_paths(x):
+    if x.sum() > 0:
+        y = torch.ones(2, requires_grad=True) * x
+    else:
+        y = x * 2
+    return y
+
+
+def without_gradients(x):
+    with torch.no_grad():
+        return torch.zeros(2, requires_grad=True) * x
+
+
+@pytest.mark.parametrize(
+    "function",
+    [of_a_leaf, of_a_parameter, of_a_detached_leaf, of_a_leaf_that_is_trained, of_a_leaf_on_some_paths, without_gradients],
+)
+@pytest.mark.parametrize("needs", [False, True])
+def test_results_of_leaves_that_a_function_creates_have_a_history(function, needs):
+    def kinds(run):
+        result = run(t(1, 2).requires_grad_(needs))
+        return [(leaf.requires_grad, leaf.is_leaf) for leaf in torch.utils._pytree.tree_leaves(result)]
+
+    assert kinds(ag.function(function)) == kinds(function)
+
+
+def test_a_gradient_ends_at_a_leaf_that_a_function_creates():
+    f = ag.function(of_a_leaf)
+    total, [double, _], *_ = f(t(1, 2))
+    double *= 2
+    (total + double.sum()).backward()
+
+
 def test_freezing_persists():
     layer = torch.nn.Linear(2, 2)
 

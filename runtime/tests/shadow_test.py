@@ -146,6 +146,18 @@ def test_gradients():
     assert x.grad is None
 
 
+def test_gradients_by_tensors_that_are_computed_from_each_other():
+    @ag.function(verify=True)
+    def f(a, b, c):
+        b *= a
+        return (a * b * c).sum()
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    f(x, x * 3, (x * 3).sin()).backward()
+    expected = torch.autograd.functional.jacobian(lambda x: (x * x * 3 * x * (x * 3).sin()).sum(), x)
+    torch.testing.assert_close(x.grad, expected)
+
+
 def test_attributes():
     step = wrong(lambda: 1, lambda: 2)
 

@@ -92,6 +92,8 @@ class Aliases:
             return base.value
         if view.version != base.version or not view.value.visible:
             view.value, view.version = self._along(view)[-1], base.version
+            if view in self.staging.leaf_views:
+                self.staging.made_leaves.append(view.value)
         return view.value
 
     def _along(self, view):

@@ -75,6 +75,8 @@ def set_leaf(staging, base, requires_grad):
         staging.leaves.add(base)
     if base.source is not None:
         staging.flags[base] = requires_grad
+    elif requires_grad:
+        staging.made_leaves.append(base.value)
 
 
 def requires_grad(staging, tensor):

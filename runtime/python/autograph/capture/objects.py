@@ -52,8 +52,11 @@ class Objects:
     # Roots.
 
     def block(self, body):
-        """Watches what a block of converted code can reach. Its variables are part of the state of its statement."""
-        self._code(body)
+        """Watches what a block of converted code can reach. Its variables are part of the state of its statement. A block
+        may be a function of a library, such as `optimizer.step`, whose globals are not state of the program."""
+        code = getattr(body, "__code__", None)
+        if code is not None and (spans.is_converted_text(code.co_filename) or is_user_code(body)):
+            self._code(body)
         self._watch_all(_of_blocks(body), self.heap.clock, False)
 
     def entered(self, function):

@@ -167,6 +167,8 @@ def _requires_grad_(staging, func, tensor, requires_grad=True):
     if view.chain:  # `x.detach().requires_grad_()`
         for leaves, leaf in ((staging.leaves, base), (staging.leaf_views, view)):
             (leaves.add if requires_grad else leaves.discard)(leaf)
+        if requires_grad:
+            staging.made_leaves.append(staging.aliases.read(view))
         return tensor
     if is_leaf == bool(requires_grad):
         return tensor

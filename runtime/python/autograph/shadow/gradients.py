@@ -19,9 +19,24 @@ def of_results(graph, eager, leaves):
     except RuntimeError:  # some result has no gradient in eager Python: the function itself has used up its history
         outputs = [pair for pair in outputs if _has_gradient(pair[1], inputs)]
         theirs = _gradients([b for _, b in outputs], inputs)
-    mine = _gradients([a for a, _ in outputs], [edge for _, edge, _ in leaves])
+    edges = [edge for _, edge, _ in leaves]
+    theirs = _by_originals(theirs, edges)
+    mine = _gradients([a for a, _ in outputs], edges)
     for index, pair in enumerate(zip(mine, theirs)):
         yield index, *pair
+
+
+def _by_originals(gradients, edges):
+    """The gradients of eager Python by the caller's tensors. The copies are independent of each other, but a tensor of
+    the caller may be computed from another: what flows into it flows on."""
+    if all(isinstance(edge, torch.Tensor) for edge in edges):
+        return gradients
+    known = [(edge, gradient) for edge, gradient in zip(edges, gradients) if gradient is not None]
+    if not known:
+        return gradients
+    ends, seeds = zip(*known)
+    with _without_hooks(edges):
+        return torch.autograd.grad(ends, edges, seeds, retain_graph=True, allow_unused=True)
 
 
 def _has_gradient(output, inputs):

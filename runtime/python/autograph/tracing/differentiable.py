@@ -83,6 +83,35 @@ class Differentiable(torch.autograd.Function):
         return (None, None, *_used(ctx, gradients))
 
 
+class MadeLeaf(torch.autograd.Function):
+    """The history of a result that is computed from a leaf which the function makes. A gradient ends there, since
+    nothing else can see that leaf."""
+
+    @staticmethod
+    def forward(ctx, end, result):
+        return result()
+
+    @staticmethod
+    def backward(ctx, seed):
+        return None, None
+
+
+def with_history(outputs, indexes):
+    """The outputs, of which these require a gradient even if no input does, as in eager torch."""
+    end = torch.empty(0, requires_grad=True)
+
+    def of(leaf):
+        if not isinstance(leaf, torch.Tensor) or leaf.requires_grad or not is_differentiable(leaf.dtype):
+            return leaf
+        with torch.enable_grad():
+            return MadeLeaf.apply(end, lambda: leaf)
+
+    outputs = list(outputs)
+    for index in indexes:
+        outputs[index] = pytree.tree_map(of, outputs[index])
+    return outputs
+
+
 def _used(ctx, gradients):
     """The gradients, without those of inputs that the run has not used."""
     for index in ctx.unused:

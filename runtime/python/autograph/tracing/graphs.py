@@ -7,11 +7,14 @@ from .lowering import Lowering, graph_name
 
 
 def graph(staging, results, written):
-    """The graph of a trace, and the exceptions that it raises by name. `written` has for each result the index of the
-    parameter whose new value it is, or None if it is returned."""
+    """The graph of a trace, the exceptions that it raises by name, and the indexes of the results that are computed from
+    leaves which the function makes. `written` has for each result the index of the parameter whose new value it is, or
+    None if it is returned."""
     lowering = _entry(staging)
     lowering.graph.finish([lowering.operand(result) for result in results], written)
-    return lowering.graph, lowering.exceptions
+    leaves = [lowering.values[leaf] for leaf in staging.made_leaves if leaf in lowering.values]
+    flags = lowering.graph.computed_from(leaves) if leaves else ()
+    return lowering.graph, lowering.exceptions, [index for index, flag in enumerate(flags) if flag]
 
 
 def gradient_graph(staging, results, outputs, inputs, omits_prints):

@@ -32,7 +32,7 @@ class Result:
 
     def __init__(self, staging, value, containers, outer_lists, span):
         self.operands = []
-        self._leaves = []  # values of leaves that the function creates
+        self.leaves = []  # values of leaves that the function creates
         self._gradients = []  # operands that are their gradients
         self.lists = []  # lists from outside that the value refers to
         self._outer_lists = outer_lists
@@ -161,7 +161,7 @@ class Result:
     def _leaf(self, value, base):
         """A tensor that the function has created with `requires_grad=True`."""
         staging = self._staging
-        self._leaves.append(staging.value_of(value))
+        self.leaves.append(staging.value_of(value))
         tensor, gradient = self._slot(staging.value_of(value)), staging.gradients.values.get(base)
         if gradient is None:
             return lambda values, outside: tensor(values, outside).requires_grad_()
@@ -178,7 +178,7 @@ class Result:
 
     def check_leaves(self, staging):
         """Torch could not lead a gradient from one result to another."""
-        for leaf in self._leaves:
+        for leaf in self.leaves:
             known = {leaf, *self._gradients}
             others = [operand for operand in self.operands if isinstance(operand, Value) and operand not in known]
             if any(depend_on(staging.record, [leaf], others)):

@@ -118,7 +118,9 @@ class Trace:
             written[position] = captures.index(capture)
         self.operands = operands
         self._gradients = {}
-        self.graph, exceptions = graphs.graph(staging, operands, written)
+        self.graph, exceptions, computed = graphs.graph(staging, operands, written)
+        #: The outputs that have a history although no input requires a gradient.
+        self.histories = [index for index in computed if operands[index] not in self.result.leaves]
         self.plan = self.graph.compile(staging.callbacks, exceptions)
         self.captures = captures
         self.is_random = has_random(staging.record.entry)
@@ -160,9 +162,12 @@ class Trace:
                 self._input(capture, leaves).requires_grad_()
         try:
             needed = differentiable.is_needed(tensors)
-            outputs = iter(differentiable.run(self, tensors) if needed else self.plan.run(tensors))
+            outputs = differentiable.run(self, tensors) if needed else self.plan.run(tensors)
         except Exception as error:
             raise at_places(error) from error.__cause__
+        if self.histories:
+            outputs = differentiable.with_history(outputs, self.histories)
+        outputs = iter(outputs)
         outside = dict(zip(map(id, self.captures), tensors))
         values = [next(outputs) for _ in self.result.operands]
         written = [(outside[id(capture)], next(outputs)) for capture in self.writes]
