@@ -42,6 +42,11 @@ class Restart(BaseException):
         self.optimizer = optimizer
 
 
+class Drawn(BaseException):
+    """The trace has to start again, comparing random number generators before and after each region: tracing once has
+    drawn from one of them."""
+
+
 class Unroll(BaseException):
     """The trace has to start again, with the loop that has this body unrolled: tracing it once has changed an object
     that cannot be put back."""

@@ -2,7 +2,7 @@
 
 Each class has `read`, `same`, `restore`, `children` (objects that it refers to) and `describe`. `restores` is whether
 `restore` can put every state back. `is_drawn` is whether reading a value changes the object: iterators, generators and
-random number generators; a run cannot repeat that.
+random number generators; a run cannot repeat that. `is_slow` is whether `read` takes long.
 """
 
 import array
@@ -18,6 +18,7 @@ from operator import is_
 class Kind:
     restores = True
     is_drawn = False
+    is_slow = False
 
     def same(self, a, b):
         return a == b
@@ -90,6 +91,7 @@ class Streams(Kind):
 
 class PythonRandom(Kind):
     is_drawn = True
+    is_slow = True
 
     def read(self, value):
         return random.Random.getstate(value)
@@ -105,6 +107,7 @@ class NumpyRandom(Kind):
     """`RandomState` and `Generator`."""
 
     is_drawn = True
+    is_slow = True
 
     def read(self, value):
         state = value.get_state(legacy=False) if hasattr(value, "get_state") else value.bit_generator.state

@@ -3,6 +3,9 @@
 The heap has an entry for each object. `sync` compares each entry with the object and logs the states that it replaces,
 so the difference since a mark is what was logged since. Objects that are reachable from a changed entry get entries of
 their own.
+
+Random number generators are seldom drawn from while tracing, and take long to compare. So they are compared at the end
+of a trace only; if one has changed, and there were regions, the function is traced again, with `compare_all`.
 """
 
 import types
@@ -234,10 +237,21 @@ class Heap:
         self.log = []  # (entry, previous state)
         self.clock = 0
         self._watch = watch
+        self._slow = {}  # entries that `sync` leaves out; None once it compares all
 
     def add(self, key, entry, born, is_outer):
         entry.born, entry.is_outer = born, is_outer
-        self.entries[key] = entry
+        is_slow = self._slow is not None and isinstance(entry, Opaque) and entry.place.kind.is_slow
+        (self._slow if is_slow else self.entries)[key] = entry
+
+    def compare_all(self):
+        """From now on, `sync` compares all entries."""
+        self.entries.update(self._slow or {})
+        self._slow = None
+
+    def has_missed(self):
+        """Whether an entry that `sync` leaves out has changed."""
+        return any(entry.now() is not _SAME for entry in (self._slow or {}).values())
 
     def sync(self):
         for entry in list(self.entries.values()):

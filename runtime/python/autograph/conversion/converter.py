@@ -1,6 +1,7 @@
 """Converts functions: takes a function's source, and returns a function that calls the operators instead."""
 
 import ast
+import functools
 import linecache
 import os
 import sys
@@ -114,6 +115,11 @@ def is_user_code(function):
         return False
     if path.startswith("<") and not linecache.getlines(path):
         return True
+    return _is_users_file(path)
+
+
+@functools.lru_cache(maxsize=None)
+def _is_users_file(path):
     real = os.path.realpath(path)
     if real.startswith(_PACKAGES):
         return real.startswith(_TORCH_DISTRIBUTIONS)

@@ -220,7 +220,7 @@ class Copies:
     def _function(self, function):
         self.memo[id(function)] = function
         self.kept.append(function)
-        is_users = _is_user_code(function)
+        is_users = is_user_code(function)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             self._slot(cell, name)
         if not is_users:
@@ -277,13 +277,3 @@ class Copies:
 def _is_users_module(name):
     first = name.partition(".")[0]
     return first not in _LIBRARIES and first not in sys.stdlib_module_names or first == "__main__"
-
-
-def _is_user_code(function):
-    known = _USER_CODE.get(function.__code__.co_filename)
-    if known is None:
-        known = _USER_CODE[function.__code__.co_filename] = is_user_code(function)
-    return known
-
-
-_USER_CODE = {}

@@ -9,7 +9,7 @@ from ..capture import scalars
 from ..capture.places import Contents, Items
 from ..capture.staging import Staging
 from ..capture.unbound import Undefined
-from ..errors import StagingError, Unreachable, Unroll
+from ..errors import Drawn, StagingError, Unreachable, Unroll
 from ..interception.patches import recording, tracing
 from ..operators import calls
 from ..operators.changes import line_of_change
@@ -33,16 +33,19 @@ class Trace:
     """One graph of a function. It can be run in place of the function."""
 
     def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=()):
-        recursive, unrolled = {}, set()
+        recursive, unrolled, draws = {}, set(), False
         while True:
             try:
-                return self._trace(python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled)
+                again = recursive, unrolled, draws
+                return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again)
+            except Drawn:
+                draws = True
             except Recursion as found:
                 recursive[found.code] = found.widened
             except Unroll as found:
                 unrolled.add(found.code)
 
-    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled):
+    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled, draws):
         self.staging = staging = Staging(name_of(python_function), recursive, unrolled)
         leaves, structure = flatten(args, kwargs)
         self.arguments = []
@@ -58,6 +61,8 @@ class Trace:
             fakes.append(leaf)
         staging.objects.watch(python_function)
         staging.objects.watch_generators()
+        if draws:
+            staging.objects.heap.compare_all()
         args, kwargs = copies(unflatten(fakes, structure))
         self.containers = [Container(staging, copy) for copy in containers_in((args, kwargs))]
         staging.outside = frozenset(staging.objects.kept)
@@ -67,7 +72,12 @@ class Trace:
             for place in staging.objects.numbers(changing):
                 place.restore(staging.number_in(place, scalars.kind_of(place.state())))
             lists.install()
-            result = stage(staging, python_function, args, kwargs, optimizers)
+            try:
+                result = stage(staging, python_function, args, kwargs, optimizers)
+            except Exception:
+                _check_draws(staging)
+                raise
+            _check_draws(staging)
             changed = lists.changes(staging.objects.changed_outside(before))
         finally:
             _restore(staging, before)
@@ -200,6 +210,15 @@ class Trace:
         if index is not None:
             return leaves[index]
         return capture.current_value()
+
+
+def _check_draws(staging):
+    """Compares the random number generators, at the end of a trace. If it had regions, it has to start again."""
+    heap = staging.objects.heap
+    if heap.has_missed():
+        heap.compare_all()
+        if heap.clock > 1:
+            raise Drawn
 
 
 def _restore(staging, before):
