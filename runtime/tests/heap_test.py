@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import autograph as ag
-from oracle import t
+from oracle import assert_equal, t
 
 CALLS = (t(1, 1), t(4, 1), t(1, 1), t(3, 3))
 STATE = {"n": 0}
@@ -630,3 +630,44 @@ def test_nothing_changes_when_staging_fails():
     Counter.total = 0
     refusal(f, t(1))
     assert seen == {1} and next(numbers) == 1 and array.tolist() == [0, 0] and counter.n == Counter.total == 0
+
+
+def arrays_and_tensors():
+    array = np.ones(2, dtype="f4")
+    tensor = torch.from_numpy(array)
+
+    def read_and_changed(x):
+        y = tensor * x
+        array[0] += 1
+        return y + tensor
+
+    def changed_and_shared(x):
+        array[:] += 1
+        return x + torch.from_numpy(array)
+
+    return array, read_and_changed, changed_and_shared
+
+
+@pytest.mark.parametrize("which", [1, 2])
+def test_an_array_that_shares_memory_with_a_tensor_is_not_changed(which):
+    made = arrays_and_tensors()
+    array, function = made[0], made[which]
+    with pytest.raises(ag.StagingError, match="shares memory with a tensor") as caught:
+        ag.function(function)(t(1, 2))
+    assert "array[" in str(caught.value) and array.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("make", [torch.from_numpy, torch.as_tensor, torch.asarray])
+def test_writes_to_tensors_change_the_array_that_they_share_memory_with(make):
+    found = []
+    for decorate in (lambda f: f, ag.function):
+        array = np.ones(2, dtype="f4")
+
+        def f(x, array=array):
+            tensor = make(array)
+            tensor += x
+            return tensor * 2
+
+        run = decorate(f)
+        found.append(([run(t(1.0, 2.0)) for _ in range(3)], array.tolist()))
+    assert_equal(*found)

@@ -14,6 +14,8 @@ import types
 import warnings
 from operator import is_
 
+import torch
+
 
 class Kind:
     restores = True
@@ -25,6 +27,9 @@ class Kind:
 
     def children(self, value):
         return ()
+
+    def memory(self, value):
+        """The first address of the memory that tensors may share, and the one behind it; None if there is none."""
 
     def describe(self, value):
         return f"a `{type(value).__name__}`"
@@ -54,6 +59,9 @@ class Buffers(Kind):
     def restore(self, value, data):
         value[:] = data
 
+    def memory(self, value):
+        return ARRAYS.memory(sys.modules["numpy"].frombuffer(value, "u1")) if len(value) else None
+
 
 class Arrays(Kind):
     """Arrays of NumPy. Larger ones are data, not state."""
@@ -69,6 +77,12 @@ class Arrays(Kind):
         dtype, shape, content = data
         if content is not None and value.flags.writeable and (value.dtype, value.shape) == (dtype, shape):
             value[...] = sys.modules["numpy"].frombuffer(content, dtype).reshape(shape)
+
+    def memory(self, value):
+        while isinstance(value.base, type(value)):
+            value = value.base
+        start = value.__array_interface__["data"][0]
+        return start, start + value.nbytes
 
     def describe(self, value):
         return "a NumPy array"
@@ -207,6 +221,20 @@ def _same_parts(a, b):
 SETS, BUFFERS, ARRAYS, STREAMS = Sets(), Buffers(), Arrays(), Streams()
 PYTHON_RANDOM, NUMPY_RANDOM = PythonRandom(), NumpyRandom()
 ITERATORS, GENERATORS = Iterators(), Generators()
+
+
+def share_memory(kind, value, tensors):
+    """Whether one of these tensors shares memory with an object."""
+    memory = kind.memory(value)
+    if memory is None:
+        return False
+    start, end = memory
+    for tensor in tensors:
+        if tensor.layout is torch.strided and tensor.device.type == "cpu":
+            storage = tensor.untyped_storage()
+            if storage.data_ptr() < end and start < storage.data_ptr() + storage.nbytes():
+                return True
+    return False
 
 
 def kind_of(cls):

@@ -89,7 +89,8 @@ class Attributes(Entry):
         return _SAME if self._is_same(now) else dict(now)
 
     def current(self):
-        return self.owner.__dict__ if type(self) in (Attributes, ClassAttributes, ModuleVariables) else self._read()
+        is_whole = not self.hidden and type(self) in (Attributes, ClassAttributes, ModuleVariables)
+        return self.owner.__dict__ if is_whole else self._read()
 
     def _is_same(self, now):
         before = self.state

@@ -39,6 +39,7 @@ class Objects:
         self.globals_read = {}  # (id of the scope, name) -> (scope, name)
         self.codes = []  # the user's code that is reached
         self.existing = set()  # ids of objects that the function has not made
+        self.hidden = {}  # class -> names of attributes that are not its own
         self.pinned = set()  # ids of lists that must keep their identity while tracing
         self.defaults = []  # mutable defaults of functions
         self.spoiled = {}  # id -> what was changed and cannot be put back
@@ -138,6 +139,18 @@ class Objects:
                     self._add((id(scope), name), heap.Variable(Global(scope, name)), 0)
                 self._watch_all([scope[name]], 0)
 
+    def hide(self, kind, name):
+        """The trace itself assigns this attribute of a class."""
+        self.hidden[kind] = self.hidden.get(kind, frozenset()) | {name}
+        entry = self.entries.get((id(kind), "__dict__"))
+        if entry is not None:
+            entry.hidden = self.hidden[kind]
+
+    def share_memory(self, tensor):
+        """Whether a tensor shares memory with an object that is watched, such as an array of NumPy."""
+        places = [entry.place for entry in self.entries.values() if isinstance(entry, heap.Opaque)]
+        return any(contents.share_memory(place.kind, place.object, [tensor]) for place in places)
+
     def watches(self, container):
         """Whether the items of a container are watched."""
         return (id(container), None) in self.entries
@@ -226,9 +239,7 @@ def _function(objects, function, born):
         if name != "ag__":
             objects._add((id(cell), name), heap.Variable(Cell(cell, name)), born)
     inner = [*_variables(function), *_defaults(function)]
-    if function.__dict__:
-        inner += _attributes(objects, function, born)
-    return inner
+    return [*inner, *_attributes(objects, function, born)]
 
 
 def _of_blocks(function):
@@ -349,7 +360,7 @@ def _class(objects, kind, born):
     """A class of the user: its attributes, without its methods."""
     if not _is_user_class(kind):
         return []
-    entry = heap.ClassAttributes(kind)
+    entry = heap.ClassAttributes(kind, objects.hidden.get(kind, frozenset()))
     objects._add((id(kind), "__dict__"), entry, born)
     objects._pin(value for name, value in entry.state.items() if name.startswith("__"))
     return [value for value in entry.children() if not isinstance(value, heap.DEFINITIONS)]

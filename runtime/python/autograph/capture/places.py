@@ -34,8 +34,20 @@ class Attribute:
         else:
             self.owner.__dict__[self.name] = state
 
+    def inherited(self):
+        """What a read gives if the object has no attribute of its own; MISSING if nothing, or if that is computed."""
+        return _found_in(type(self.owner).__mro__, self.name)
+
     def __str__(self):
         return f"{type(self.owner).__name__}.{self.name}"
+
+
+def _found_in(classes, name):
+    for kind in classes:
+        if name in kind.__dict__:
+            found = kind.__dict__[name]
+            return MISSING if hasattr(type(found), "__get__") else found
+    return MISSING
 
 
 class SlotAttribute(Attribute):
@@ -64,6 +76,9 @@ class ClassAttribute(Attribute):
     """An attribute of a class."""
 
     __slots__ = ()
+
+    def inherited(self):
+        return _found_in(self.owner.__mro__[1:], self.name)
 
     def restore(self, state):
         if state is not MISSING:

@@ -236,6 +236,8 @@ def _lift_fresh(staging, func, args, kwargs):
         return tensor
     if isinstance(tensor, FakeTensor):
         tensor = _contents(tensor)
+    if staging.objects.share_memory(tensor):
+        return staging.fake_of(tensor)
     if tensor.numel() == 1 and not tensor.dtype.is_complex:
         with _without_modes():
             number = tensor.item()

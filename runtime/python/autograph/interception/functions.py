@@ -1,6 +1,7 @@
 """Torch's Python functions while tracing: those that would read data, gradients or sizes of a tensor."""
 
 import functools
+import sys
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -213,6 +214,15 @@ def _tensor(staging, func, data, *, dtype=None, device=None, requires_grad=False
     return result if device is None else result.to(device)
 
 
+def _as_tensor(staging, func, data, dtype=None, device=None, **kwargs):
+    """`torch.as_tensor(array)` shares memory with an array of NumPy, as `torch.from_numpy` does."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(data, numpy.ndarray) and device is None and not kwargs:
+        tensor = torch.from_numpy(data)
+        return tensor if dtype is None else tensor.to(dtype)
+    return _tensor(staging, func, data, dtype=dtype, device=device) if not kwargs else NotImplemented
+
+
 def _has_staged(data):
     if isinstance(data, List) and data.value is not None:
         return True
@@ -280,7 +290,8 @@ SPECIAL = {
     torch.allclose: _all_close,
     T.allclose: _all_close,
     torch.tensor: _tensor,
-    torch.as_tensor: _tensor,
+    torch.as_tensor: _as_tensor,
+    torch.asarray: _as_tensor,
 }
 
 

@@ -10,14 +10,14 @@ from torch.utils import _pytree as pytree
 
 from ..capture import scalars, texts
 from ..capture.aliases import Base, cell_state, set_cell_state
-from ..capture.places import MISSING, Contents, Items
+from ..capture.places import MISSING, Attribute, Contents, Items
 from ..capture.staging import current, is_staged, is_staged_tensor
 from ..capture.unbound import Undefined
 from ..conversion import spans
 from ..errors import AutographError, StagingError, Unreachable
 from ..record.ops import IF, TO_BOOL, Raise
 from ..record.types import BOOL
-from . import specs
+from . import attributes, specs
 from .changes import line_of_change
 from .values import List, build, lower, spec_of
 
@@ -87,6 +87,9 @@ def at_end(staging, block):
                 set_cell_state(cell, state)
 
 
+_PLAIN_SETTERS = types.MemberDescriptorType, attributes.Conditional
+
+
 def _has_setter(get_state, name):
     """Whether assigning an attribute, such as `a.b`, calls code of the user."""
     root, _, path = name.partition(".")
@@ -102,7 +105,7 @@ def _has_setter(get_state, name):
         return False
     kind = type(owner)
     descriptor = inspect.getattr_static(kind, attribute, None)
-    if hasattr(type(descriptor), "__set__") and not isinstance(descriptor, types.MemberDescriptorType):
+    if hasattr(type(descriptor), "__set__") and not isinstance(descriptor, _PLAIN_SETTERS):
         return True
     return kind.__setattr__ not in (object.__setattr__, torch.nn.Module.__setattr__, type.__setattr__)
 
@@ -277,7 +280,15 @@ def cell_value(cell, state):
         contents = List()
         contents.restore(state)
         return contents
+    if state is MISSING and isinstance(cell, Attribute):
+        state = cell.inherited()
+        if not isinstance(state, _IMMUTABLE):
+            state = MISSING
     return Undefined(str(cell)) if state is MISSING else state
+
+
+#: Values of attributes of classes that an attribute of an object can start from: `self.n += 1`.
+_IMMUTABLE = (bool, int, float, complex, str, bytes, type(None))
 
 
 def cell_spec(staging, cell, state):
@@ -306,6 +317,7 @@ def store_cell(staging, cell, spec, values):
                 f"{message}; collect them in a list that is made by `[]` in the function", spans.current()
             )
         cell.restore(MISSING if isinstance(value, Undefined) else value)
+        attributes.watch(staging, cell, value)
 
 
 def same_state(a, b):

@@ -86,6 +86,7 @@ class Copies:
         self.code = []  # the code of all functions that can be reached
         self.shared = []
         self._seen = set()
+        self._scopes = []  # classes, and attributes of functions
         self._modules = []
         self._names = set()
 
@@ -103,9 +104,14 @@ class Copies:
         """Every slot holds its copy, and what it holds in the end is kept as `after`."""
         for slot in self.slots.values():
             slot.set(slot.copy)
+        before = [(scope, set(_variables(scope))) for scope in self._scopes]
         try:
             yield
         finally:
+            for scope, names in before:
+                for name in _variables(scope).keys() - names:
+                    self.slots[id(scope), name] = new = Slot(scope, name)
+                    new.original = MISSING
             for slot in self.slots.values():
                 slot.after = slot.get()
                 slot.set(slot.original)
@@ -198,7 +204,8 @@ class Copies:
                 result.__setstate__(state)
             else:
                 attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
-                result.__dict__.update(attributes or {})
+                if attributes:
+                    result.__dict__.update(attributes)
                 for name, item in (slots or {}).items():
                     setattr(result, name, item)
         for item in items or ():
@@ -227,6 +234,7 @@ class Copies:
             return function
         self._slot(function, "__defaults__")
         self._slot(function, "__kwdefaults__")
+        self._scopes.append(function.__dict__)
         for name in list(function.__dict__):
             self._slot(function.__dict__, name)
         if id(function.__code__) not in self._seen:
@@ -259,6 +267,7 @@ class Copies:
             return
         if isinstance(kind, enum.EnumMeta):
             return
+        self._scopes.append(kind)
         for base in kind.__mro__[1:]:
             self._class(base)
         for name, value in list(kind.__dict__.items()):
@@ -271,6 +280,10 @@ class Copies:
                 self.copy(value)
             elif not name.startswith(("__", "_abc_")) and not isinstance(value, _ATOMS[-5:]):
                 self._slot(kind, name)
+
+
+def _variables(scope):
+    return scope.__dict__ if isinstance(scope, type) else scope
 
 
 @functools.lru_cache(maxsize=None)

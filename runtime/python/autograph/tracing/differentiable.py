@@ -34,13 +34,14 @@ class Differentiable(torch.autograd.Function):
         ctx.trace, ctx.needed = trace, tuple(ctx.needs_input_grad[2:])
         ctx.inputs = _Inputs(trace, tensors)
         ctx.gradient = trace.gradient(partitioned, ctx.needed)
-        written = {id(capture) for capture in trace.writes}
         kept = range(len(tensors)) if ctx.gradient is None else ctx.gradient.kept
-        plain = [t.detach() if isinstance(t, torch.Tensor) else t for t in tensors]
-        saved = [
-            t.clone() if index in kept and id(capture) in written and isinstance(t, torch.Tensor) else t
-            for index, (t, capture) in enumerate(zip(plain, trace.captures))
-        ]
+        plain = saved = [t.detach() if isinstance(t, torch.Tensor) else t for t in tensors]
+        if trace.writes:
+            written = {id(capture) for capture in trace.writes}
+            saved = [
+                t.clone() if index in kept and id(capture) in written and isinstance(t, torch.Tensor) else t
+                for index, (t, capture) in enumerate(zip(plain, trace.captures))
+            ]
         if ctx.gradient is None:
             ctx.others = [None if isinstance(t, torch.Tensor) else t for t in tensors]
             ctx.save_for_backward(*(t if isinstance(t, torch.Tensor) else None for t in saved))
@@ -53,7 +54,9 @@ class Differentiable(torch.autograd.Function):
         leaves, ctx.structure = pytree.tree_flatten(tuple(outputs))
         structure.append(ctx.structure)
         flags = trace.gradient(differentiable_outputs, ctx.needed)
-        has = [flag for flag, output in zip(flags, outputs) for _ in pytree.tree_leaves(output)]
+        has = []
+        for flag, output in zip(flags, outputs):
+            has += [flag] * (1 if isinstance(output, torch.Tensor) else len(pytree.tree_leaves(output)))
         ctx.mark_non_differentiable(
             *(
                 leaf

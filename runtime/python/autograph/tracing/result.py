@@ -14,7 +14,7 @@ import torch
 
 from ..capture import contents, scalars, texts
 from ..capture.places import MAPPINGS, SEQUENCES, Snapshot, items_of
-from ..capture.unbound import Maybe, UndefinedReturnValue
+from ..capture.unbound import Maybe, Undefined, UndefinedReturnValue
 from ..errors import StagingError
 from ..operators.ranges import Iterable
 from ..operators.values import List, unpacked
@@ -349,7 +349,12 @@ class Result:
 
     def _named(self, state):
         builders = {name: self._of(item) for name, item in state.items()}
-        return lambda *run: {name: build(*run) for name, build in builders.items()}
+
+        def build(*run):
+            made = {name: build(*run) for name, build in builders.items()}
+            return {name: item for name, item in made.items() if not isinstance(item, Undefined)}
+
+        return build
 
 
 def _as_kind(kind, tensor, requires_grad):

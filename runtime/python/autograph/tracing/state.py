@@ -1,6 +1,7 @@
 """Changes of Python state by a staged function, which are applied after each run."""
 
 from ..capture.places import MISSING, Element, Held, Items
+from ..capture.unbound import Undefined
 from ..operators.values import List
 
 
@@ -12,7 +13,7 @@ class Change:
         self.value = value
 
     def apply(self, value):
-        self.place.restore(value)
+        self.place.restore(MISSING if isinstance(value, Undefined) else value)
 
 
 class Growth(Change):

@@ -6,12 +6,13 @@ import threading
 import torch
 
 from ..capture import scalars
+from ..capture.contents import share_memory
 from ..capture.places import Contents, Items
 from ..capture.staging import Staging
 from ..capture.unbound import Undefined
 from ..errors import Drawn, StagingError, Unreachable, Unroll
 from ..interception.patches import recording, tracing
-from ..operators import calls
+from ..operators import attributes, calls
 from ..operators.changes import line_of_change
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
@@ -90,7 +91,8 @@ class Trace:
         self.guards = Guards(staging)
         self.state = state_of(staging, changed, self.guards)
         self.guards.read()
-        self._finish(result, place_of(python_function))
+        self.place = place_of(python_function)
+        self._finish(result, self.place)
         self.guards.done()
 
     def _finish(self, result, span):
@@ -143,11 +145,12 @@ class Trace:
 
     def gradient(self, kind, needed):
         """`kind(self, needed)`, cached; `kind` builds gradient graphs by these inputs."""
-        with TRACING:
-            key = kind, needed
-            if key not in self._gradients:
-                self._gradients[key] = kind(self, needed)
-            return self._gradients[key]
+        key = kind, needed
+        if key not in self._gradients:
+            with TRACING:
+                if key not in self._gradients:
+                    self._gradients[key] = kind(self, needed)
+        return self._gradients[key]
 
     def without_uses(self):
         """The graph with only the results of the function."""
@@ -166,7 +169,7 @@ class Trace:
         """Runs the graph with these arguments."""
         tensors = [self._input(capture, leaves) for capture in self.captures]
         if self.writes:
-            overlap.check(self.staging.name, self.captures, tensors, self.writes)
+            overlap.check(self.staging.name, self.place, self.captures, tensors, self.writes)
         for capture, flag in self.flags:
             if flag:
                 self._input(capture, leaves).requires_grad_()
@@ -231,6 +234,10 @@ def _restore(staging, before):
 def _unrepeatable(staging, contents):
     """Why a run cannot change these objects as the trace did; None if it can."""
     for place in contents:
+        tensors = [*(capture.tensor for capture in staging.captures.values()), *staging.constants]
+        tensors = [tensor for tensor in tensors if isinstance(tensor, torch.Tensor)]
+        if share_memory(place.kind, place.object, tensors):
+            return f"this changes {place}, which shares memory with a tensor; make the tensor with `torch.tensor`"
         if staging.objects.is_spoiled(place):
             message = f"this changes {place} from outside the function, which cannot be repeated in each run"
             return f"{message}; take the value outside and pass it as an argument"
@@ -249,6 +256,8 @@ def stage(staging, python_function, args, kwargs, optimizers=()):
             return calls.call(python_function, args, kwargs)
     except Unreachable:
         return None
+    finally:
+        attributes.remove(staging)
 
 
 def place_of(function):
