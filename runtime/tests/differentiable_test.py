@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.utils import _pytree as pytree
 
 import autograph as ag
 from oracle import assert_equal, t
@@ -173,3 +174,44 @@ def test_buffers_have_no_history():
     layer = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2))
     ag.function(lambda x: layer(x).sum())(torch.randn(3, 2)).backward()
     assert layer[1].running_mean.grad_fn is None and layer[1].running_mean.any()
+
+
+def view_changed(x):
+    y = x.clone()
+    z = y.view(-1, 1)
+    z[1] = 5.0
+    return y, z
+
+
+def base_changed(x):
+    y = x.clone()
+    z = y[1:]
+    y.mul_(2)
+    return z
+
+
+def read_without_gradients(x):
+    y = x.clone()
+    z = y[1:]
+    y.mul_(2)
+    with torch.no_grad():
+        total = z.sum()
+    return z * total
+
+
+def view_made_without_gradients(x):
+    with torch.no_grad():
+        y = x.clone()
+        z = y[1:]
+        y.mul_(2)
+    return z * x[1:]
+
+
+@pytest.mark.parametrize("function", [view_changed, base_changed, read_without_gradients, view_made_without_gradients])
+def test_views_keep_their_history_wherever_they_are_read(function):
+    found = []
+    for run in both(function):
+        x = leaf(1.0, 2.0, 3.0)
+        results = pytree.tree_leaves(run(x))
+        found.append([torch.autograd.grad(result.sum(), x, retain_graph=True) for result in results])
+    assert_equal(*found)

@@ -671,3 +671,52 @@ def test_writes_to_tensors_change_the_array_that_they_share_memory_with(make):
         run = decorate(f)
         found.append(([run(t(1.0, 2.0)) for _ in range(3)], array.tolist()))
     assert_equal(*found)
+
+
+@pytest.mark.parametrize("method", ["register_forward_hook", "register_forward_pre_hook"])
+@pytest.mark.parametrize("kind", [torch.nn.Identity, type("Own", (torch.nn.Identity,), {"forward": lambda self, x: x * 2})])
+def test_state_that_hooks_of_modules_change(method, kind):
+    found = []
+    for decorate in (lambda f: f, ag.function):
+        layer, seen = kind(), []
+        getattr(layer, method)(lambda *_, seen=seen: seen.append(1))
+        run = decorate(lambda x, layer=layer: layer(x))
+        found.append(([run(x) for x in CALLS], seen))
+    assert_equal(*found)
+
+
+def test_state_that_methods_change_through_variables_of_enclosing_functions():
+    def make():
+        numbers = []
+
+        def noted(method):
+            def run(*args):
+                numbers.append(method.__name__)
+                return method(*args)
+
+            return run
+
+        class Node:
+            count = 0
+
+            def __init__(self, x):
+                self.number = Node.count
+                Node.count += 1
+                numbers.append(self.number)
+                self.x = x
+
+            @noted
+            def double(self):
+                return self.x * 2
+
+            @noted
+            def triple(self):
+                return self.x * 3
+
+        return lambda x: Node(x).double() + Node(x).triple() * Node(x).number, numbers, Node
+
+    (staged, found, staged_class), (eager, expected, eager_class) = make(), make()
+    staged = ag.function(staged)
+    for x in CALLS:
+        assert_equal(staged(x), eager(x))
+        assert found == expected and staged_class.count == eager_class.count

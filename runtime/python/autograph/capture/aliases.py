@@ -55,15 +55,17 @@ class View:
 
 
 class Step:
-    """One view operation: its operator, the arguments after the tensor, and the type and sizes of its operand."""
+    """One view operation: its operator, the arguments after the tensor, the type and sizes of its operand, and whether
+    autograd records it."""
 
-    __slots__ = ("op", "rest", "type", "sizes")
+    __slots__ = ("op", "rest", "type", "sizes", "is_recorded")
 
     def __init__(self, op, rest, type, sizes):
         self.op = op
         self.rest = tuple(rest)
         self.type = type
         self.sizes = sizes
+        self.is_recorded = torch.is_grad_enabled()
 
     def __eq__(self, other):
         return self.op == other.op and _plain(self.rest) == _plain(other.rest)
@@ -97,11 +99,16 @@ class Aliases:
         return view.value
 
     def _along(self, view):
-        """The values along the chain of a view: of the base, and after each step."""
-        values = [view.base.value]
-        for index, step in enumerate(view.chain):
-            after = view.chain[index + 1].type if index + 1 < len(view.chain) else view.value.type
-            values.append(self.staging.emit_view(step, values[-1], after))
+        """The values along the chain of a view: of the base, and after each step. Where the view is read does not matter
+        for its history, only where it was made."""
+        values, mode = [view.base.value], torch.is_grad_enabled()
+        try:
+            for index, step in enumerate(view.chain):
+                after = view.chain[index + 1].type if index + 1 < len(view.chain) else view.value.type
+                torch._C._set_grad_enabled(step.is_recorded)
+                values.append(self.staging.emit_view(step, values[-1], after))
+        finally:
+            torch._C._set_grad_enabled(mode)
         return values
 
     def write(self, view, value):

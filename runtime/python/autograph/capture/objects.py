@@ -43,6 +43,7 @@ class Objects:
         self.pinned = set()  # ids of lists that must keep their identity while tracing
         self.defaults = []  # mutable defaults of functions
         self.spoiled = {}  # id -> what was changed and cannot be put back
+        self._entered = {}  # id -> function that is called; keeps the ids unique
         self._pending = []  # (object, when it was found, whether it is reachable from outside)
         self._is_watching = False
 
@@ -61,12 +62,11 @@ class Objects:
         self._watch_all(_of_blocks(body), self.heap.clock, False)
 
     def entered(self, function):
-        """Watches the globals and defaults of a user function that is called."""
-        if id(function.__code__) not in self.seen_code:
-            self._code(function)
+        """Watches the globals, the variables of enclosing functions and the defaults of a user function that is called."""
+        if id(function) not in self._entered:
+            self._entered[id(function)] = function
             self.defaults += _defaults(function)
-            self._pin(_defaults(function))
-            self._watch_all(_defaults(function), 0)
+            self._watch_all([function], 0)
 
     def watch(self, value):
         self._watch_all([value], self.heap.clock)
@@ -236,7 +236,7 @@ def _function(objects, function, born):
     objects._pin(_defaults(function))
     objects._code(function)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-        if name != "ag__":
+        if name not in ("ag__", "__class__"):
             objects._add((id(cell), name), heap.Variable(Cell(cell, name)), born)
     inner = [*_variables(function), *_defaults(function)]
     return [*inner, *_attributes(objects, function, born)]
@@ -341,16 +341,20 @@ def _attributes(objects, value, born):
 
 
 def _module(objects, module, born):
-    """A module of torch.nn. Its hooks are not state."""
+    """A module of torch.nn. Its hooks are not state, but they may change some."""
     objects.modules.append(module)
     entry = heap.Attributes(module)
     is_user = _is_user_class(type(module))
     objects.is_outer = objects.is_outer and is_user
     objects._add((id(module), "__dict__"), entry, born)
     if not is_user:
-        return [module.__dict__.get(name) for name in ("_parameters", "_buffers")]
+        return [*(module.__dict__.get(name) for name in ("_parameters", "_buffers")), *_hooks(module)]
     inner = [value for name, value in entry.state.items() if name not in _OF_EVERY_MODULE]
-    return [*inner, *(kind for kind in type(module).__mro__ if _is_user_class(kind))]
+    return [*inner, *_hooks(module), *(kind for kind in type(module).__mro__ if _is_user_class(kind))]
+
+
+def _hooks(module):
+    return [*module.__dict__.get("_forward_pre_hooks", {}).values(), *module.__dict__.get("_forward_hooks", {}).values()]
 
 
 _OF_EVERY_MODULE = torch.nn.Module().__dict__.keys() - {"_parameters", "_buffers", "_modules"}
