@@ -10,7 +10,7 @@ use ag_db::finding::Finding;
 use ag_db::{Database, Document, Project, QueryListener, text};
 use ag_index::index::file_index;
 use ag_rules::findings::{self, FileRules};
-use ag_staging::analysis::{Outcome, Run, RunCache};
+use ag_staging::analysis::{Completeness, Outcome, Run, RunCache};
 use ag_staging::difference::Version;
 use ag_staging::results::{self, stages_of};
 use ag_staging::staged::{self, StagedFunction};
@@ -99,7 +99,7 @@ impl Engine {
     /// Runs the analysis after texts were set. `progress` is called from any thread with the number of files
     /// indexed so far and the number of all files.
     pub fn analyze(&mut self, progress: &(dyn Fn(usize, usize) + Sync)) {
-        let outcome = self.prepare_run().run(progress);
+        let outcome = self.prepare_run().run(Completeness::Complete, progress);
         self.publish(outcome);
     }
 
@@ -111,7 +111,7 @@ impl Engine {
     }
 
     /// Runs the analysis without publishing its outcome. Unwinds with [`ag_db::Cancelled`] if it is cancelled.
-    pub fn run(self, progress: &(dyn Fn(usize, usize) + Sync)) -> Outcome {
+    pub fn run(self, completeness: Completeness, progress: &(dyn Fn(usize, usize) + Sync)) -> Outcome {
         let mut state = self.lock();
         let RunState { oracle, cache } = &mut *state;
         oracle.set_cancellation(self.cancellation.clone());
@@ -121,6 +121,7 @@ impl Engine {
             documents: &self.documents,
             edited: &self.edited,
             options: self.settings.staging(),
+            completeness,
             progress,
         };
         run.analyze(cache)
@@ -133,6 +134,16 @@ impl Engine {
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         outcome.publish(&mut self.db, &mut state.cache);
         self.edited.clear();
+    }
+
+    /// Whether the results are those of a run from scratch: not after a quick run.
+    pub fn is_complete(&self) -> bool {
+        self.lock().cache.is_complete()
+    }
+
+    /// The work of solving the value flow, in steps.
+    pub fn value_flow_steps(&self) -> usize {
+        self.lock().cache.value_flow_steps()
     }
 
     /// A panic in a run leaves the state unchanged, because the run replaces the cache at its end.

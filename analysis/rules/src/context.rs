@@ -16,7 +16,7 @@ use super::{Rule, classes};
 use ag_db::Db;
 use ag_db::Document;
 use ag_db::diagnostic::{Anchor, Applicability, Diagnostic, Edit, Fix, Label, Span, Step, Why};
-use ag_flow::{Def, DefKind, Flow};
+use ag_flow::{BlockVariables, Def, DefKind, Flow};
 use ag_index::assumptions::{Parameter, Stage};
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::{Binding, Fact};
@@ -231,6 +231,11 @@ impl<'a> FunctionContext<'a> {
         })
     }
 
+    /// The variables of an `if` or a loop.
+    pub fn variables(&self, construct: &Construct) -> Option<BlockVariables> {
+        self.flow.block_variables(self.flow.cfg.statement_at(construct.range.start())?)
+    }
+
     /// A span in this function.
     pub fn span(&self, range: TextRange) -> Span {
         Span { document: self.document, anchor: Anchor::Function(self.path.clone()), range }
@@ -260,6 +265,12 @@ impl<'a> FileContext<'a> {
     /// The scopes and calls of the file, for the rules that look up what names are bound to.
     pub(crate) fn program(&self) -> &Program<'a> {
         self.program.get_or_init(|| Program::of(self))
+    }
+
+    /// The code of the module, and the bodies of all functions.
+    pub(crate) fn bodies(&self) -> impl Iterator<Item = &'a [ast::Stmt]> {
+        let functions = self.program().functions.iter().map(|(def, _)| def.body.as_slice());
+        std::iter::once(self.parsed.suite().as_slice()).chain(functions)
     }
 
     pub fn text(&self, node: impl Ranged) -> &str {

@@ -5,8 +5,8 @@ use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use crate::FunctionContext;
+use crate::callers::{self, Call};
 use ag_db::Db;
-use ag_db::diagnostic::{Anchor, Span};
 use ag_flow::{BlockKind, StatementKind};
 use ag_index::index::{FunctionId, function_ast};
 use ag_staging::queries;
@@ -23,9 +23,6 @@ const EAGER_TESTS: [&str; 9] = [
     "is_tensor",
     "ndarray",
 ];
-
-/// Maximum number of calls that are followed back to such a test.
-const MAX_CALLERS: usize = 6;
 
 /// Whether `range` is under a test of eager execution or of the backend library, in a `with tf.init_scope()`,
 /// or in the body of a `try`; or the whole function is called from such code.
@@ -58,18 +55,25 @@ fn tests_backend(test: &str) -> bool {
 /// Whether a caller between the root and this function tests for eager execution before the call:
 /// `if in_graph(): return staged(x)`, then `eager(x)`.
 pub(super) fn is_called_eagerly(ctx: &FunctionContext) -> bool {
-    let mut cause = ctx.stage.cause.clone().filter(|_| ctx.root().is_none());
-    for _ in 0..MAX_CALLERS {
-        let Some(Span { document, anchor: Anchor::Function(path), range }) = cause else { return false };
-        let caller = FunctionId::new(ctx.db, document, path);
-        let Some(ast) = function_ast(ctx.db, caller) else { return false };
-        let tests =
-            |test: &Expr| mentions(&ast.text[test.range()]) || callee_tests(ctx.db, caller, test.range());
-        if is_under(&ast.def().body, range, &tests, &tests) {
+    is_called_under(ctx, &|call, test| {
+        mentions(&call.ast.text[test.range()]) || callee_tests(ctx.db, call.function, test.range())
+    })
+}
+
+/// Whether a call between the root and this function is under an `if` whose test satisfies `tests`, or after such an
+/// `if` that returns.
+pub(super) fn is_called_under(ctx: &FunctionContext, tests: &dyn Fn(&Call, &Expr) -> bool) -> bool {
+    if ctx.root().is_some() {
+        return false;
+    }
+    for call in callers::of(ctx) {
+        let tests = |test: &Expr| tests(&call, test);
+        if is_under(&call.ast.def().body, call.range, &tests, &tests) {
             return true;
         }
-        let stage = queries::stage(ctx.db, caller).as_ref();
-        cause = stage.filter(|stage| stage.root.is_none()).and_then(|stage| stage.cause.clone());
+        if call.is_in_root() {
+            return false;
+        }
     }
     false
 }

@@ -4,6 +4,7 @@
 //! is its manual page (`ag-lsp explain`). Checks receive one function or one file through [`context`], report
 //! findings, and never panic.
 
+mod callers;
 mod classes;
 mod conditionals;
 pub mod context;

@@ -53,3 +53,14 @@ impl<'a> SourceOrderVisitor<'a> for Names<'a> {
         self.parameters.insert(parameter.name.as_str());
     }
 }
+
+/// The names that a target binds: `a` and `b` of `(a, *b)`.
+pub(crate) fn bound_names(target: &Expr) -> Vec<&str> {
+    match target {
+        Expr::Name(name) => vec![name.id.as_str()],
+        Expr::Tuple(tuple) => tuple.elts.iter().flat_map(bound_names).collect(),
+        Expr::List(list) => list.elts.iter().flat_map(bound_names).collect(),
+        Expr::Starred(starred) => bound_names(&starred.value),
+        _ => Vec::new(),
+    }
+}

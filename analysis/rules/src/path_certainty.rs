@@ -5,19 +5,16 @@ use ruff_python_ast::name::Name;
 use ruff_text_size::{Ranged, TextRange};
 
 use super::FunctionContext;
+use super::callers::{self, Call, MAX_CALLERS};
 use super::guards;
 use ag_db::Db;
-use ag_db::diagnostic::{Anchor, Span};
 use ag_index::answers::Target;
 use ag_index::assumptions::{Source, Stage};
 use ag_index::dialect::{Dialect, RootKind};
-use ag_index::index::{FunctionId, function_ast};
+use ag_index::index::FunctionId;
 use ag_staging::queries;
 use ag_syntax::expressions;
 use ag_syntax::functions::FunctionAst;
-
-/// Maximum number of calls that are followed back towards the root.
-const MAX_CALLERS: usize = 6;
 
 /// Whether no `if` guards `range`, neither in this function nor at the calls that lead to it from a root. A condition
 /// such as `if seed is None` may be false in every call. Conditions in the root itself do not count: a
@@ -34,43 +31,20 @@ pub(super) fn is_definitely_reached(ctx: &FunctionContext, range: TextRange) -> 
     if is_guarded(ctx.ast, range) {
         return false;
     }
-    let mut cause = ctx.stage.cause.clone();
-    for _ in 0..MAX_CALLERS {
-        let Some(Span { document, anchor: Anchor::Function(path), range }) = cause else { return true };
-        let caller = FunctionId::new(ctx.db, document, path);
-        let Some(stage) = queries::stage(ctx.db, caller).as_ref().filter(|stage| !is_called_by_users(stage))
-        else {
-            return true;
-        };
-        if function_ast(ctx.db, caller).as_ref().is_some_and(|ast| is_guarded(ast, range)) {
-            return false;
-        }
-        cause = stage.cause.clone();
-    }
-    true
+    callers::of(ctx)
+        .take_while(|call| call.stage.is_some_and(|stage| !is_called_by_users(stage)))
+        .all(|call| !is_guarded(call.ast, call.range))
 }
 
 /// Whether a call that leads here is under a test that TorchScript may decide while it compiles, such as
 /// `if not torch.jit.is_scripting():`, or after such an `if` that returns.
 fn is_called_uncompiled(ctx: &FunctionContext) -> bool {
-    let mut cause = ctx.stage.cause.clone().filter(|_| ctx.stage.root.is_none());
-    for _ in 0..MAX_CALLERS {
-        let Some(Span { document, anchor: Anchor::Function(path), range }) = cause else { return false };
-        let caller = FunctionId::new(ctx.db, document, path);
-        let Some(function) = function_ast(ctx.db, caller).as_ref() else { return false };
-        let tests = |test: &Expr| {
-            let text = &function.text[test.range()];
-            ["scripting", "isinstance", "hasattr", " is None", " is not None"]
-                .iter()
-                .any(|word| text.contains(word))
-        };
-        if guards::is_under(&function.def().body, range, &tests, &tests) {
-            return true;
-        }
-        let stage = queries::stage(ctx.db, caller).as_ref();
-        cause = stage.filter(|stage| stage.root.is_none()).and_then(|stage| stage.cause.clone());
-    }
-    false
+    guards::is_called_under(ctx, &|call, test| {
+        let text = &call.ast.text[test.range()];
+        ["scripting", "isinstance", "hasattr", " is None", " is not None"]
+            .iter()
+            .any(|word| text.contains(word))
+    })
 }
 
 /// A root that users call; the body of a `lax.cond` belongs to the enclosing function.
@@ -121,14 +95,13 @@ fn argument<'db>(
     callee: &Target,
     name: &Name,
 ) -> Option<(FunctionId<'db>, &'db Expr)> {
-    let Span { document, anchor: Anchor::Function(path), range } = stage.cause.clone()? else { return None };
-    let caller = FunctionId::new(db, document, path);
+    let Call { function: caller, ast, range, .. } = callers::of_stage(db, stage)?;
     let site = queries::types(db, caller).calls.iter().find(|site| site.place.range == range)?;
     let target = site
         .targets
         .iter()
         .find(|target| target.document == callee.document && target.path == callee.path)?;
-    let call = expressions::at(function_ast(db, caller).as_ref()?.def(), range)?.as_call_expr()?;
+    let call = expressions::at(ast.def(), range)?.as_call_expr()?;
     if let Some(keyword) = call.arguments.find_keyword(name) {
         return Some((caller, &keyword.value));
     }

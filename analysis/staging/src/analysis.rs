@@ -28,6 +28,7 @@ use crate::options::StagingOptions;
 use crate::results::Results;
 use crate::stages;
 use crate::update::{AttributesByRound, Edited, Effect, Update};
+use crate::value_flow::{EditedFlow, PossibleCalls};
 
 /// The state that the next run may reuse.
 #[derive(Default)]
@@ -39,6 +40,8 @@ pub struct RunCache {
     pub(crate) rounds: Vec<Round>,
     /// The last answer for each scope.
     pub(crate) answers: Answers,
+    /// Some answers of earlier rounds are missing.
+    pub(crate) has_unknown: bool,
     /// After the last round; `None` before the first run.
     fixpoint: Option<Fixpoint>,
     /// The attributes that the methods edited since that round set.
@@ -62,10 +65,30 @@ impl RunCache {
         self.restricted.as_deref()
     }
 
+    /// Whether the results are those of a run from scratch.
+    pub fn is_complete(&self) -> bool {
+        !self.has_unknown && self.fixpoint.as_ref().is_none_or(|fixpoint| !fixpoint.possible.is_stale)
+    }
+
+    /// The work of solving the value flow, in steps.
+    pub fn value_flow_steps(&self) -> usize {
+        self.fixpoint.as_ref().map_or(0, |fixpoint| fixpoint.possible.steps)
+    }
+
     /// The state and the last answer for each scope.
     pub(crate) fn last(&mut self) -> Option<(&mut Fixpoint, &Answers)> {
         Some((self.fixpoint.as_mut()?, &self.answers))
     }
+}
+
+/// How much of the analysis a run repeats after an edit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completeness {
+    /// The results are those of a first run.
+    Complete,
+    /// Types of edited functions are inferred under the assumptions of the last round alone, and possible calls are
+    /// carried over from the last run. [`RunCache::is_complete`]
+    Quick,
 }
 
 /// A run over the documents of a database.
@@ -76,6 +99,7 @@ pub struct Run<'a> {
     /// The documents whose text has changed since the last run, as they were then.
     pub edited: &'a FxHashMap<Document, Version>,
     pub options: StagingOptions,
+    pub completeness: Completeness,
     /// Called from any thread with the number of documents indexed so far.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
@@ -107,13 +131,16 @@ impl Run<'_> {
     pub fn analyze(mut self, cache: &RunCache) -> Outcome {
         let edited = self.edited_documents(cache);
         let effect = edited.as_ref().map_or(Effect::Types, |edited| self.effect(cache, edited));
-        let known = match effect {
+        let (known, possible) = match effect {
             Effect::Confined(update) => return Outcome::Update(update),
-            Effect::Assumptions => edited,
-            Effect::Types => None,
+            Effect::Assumptions(possible) => (edited, possible),
+            Effect::Types => (None, None),
         };
         self.index();
         let mut fixpoint = Fixpoint::new(self.db, self.documents().to_owned(), self.options.clone());
+        let before = cache.fixpoint(self.documents);
+        let possible = possible.filter(|_| before.is_some_and(|before| fixpoint.has_same_hierarchy(before)));
+        let possible = possible.or_else(|| self.carried_over(before?));
         let restricted = self.restriction(&fixpoint);
         self.oracle.set_sources(self.sources());
         self.oracle.restrict(restricted.as_deref());
@@ -133,7 +160,7 @@ impl Run<'_> {
                 break rounds.last().map(|round| round.answers.clone()).unwrap_or_default();
             }
         };
-        if fixpoint.add_possible_calls(self.db) {
+        if fixpoint.add_possible_calls(self.db, possible) {
             let certain = answers.clone();
             for _ in 0..fixpoint.limits.possible_rounds {
                 let round = self.possible_round(&fixpoint, known, &edited, &certain);
@@ -154,10 +181,33 @@ impl Run<'_> {
             restricted,
             rounds,
             answers,
+            has_unknown: false,
             fixpoint: Some(fixpoint),
             attributes: AttributesByRound::default(),
         };
         Outcome::All(Box::new((results, cache)))
+    }
+
+    /// The possible calls of the last run as far as they are still there; `None` if they must be solved.
+    fn carried_over(&self, before: &Fixpoint) -> Option<Arc<PossibleCalls>> {
+        if self.completeness == Completeness::Complete || before.possible.flows.is_empty() {
+            return None;
+        }
+        let after = |document: &Document| Version {
+            text: text(self.db, *document),
+            index: Arc::clone(file_index(self.db, *document)),
+        };
+        let versions = self
+            .edited
+            .iter()
+            .map(|(document, version)| Some((before.position(*document)?, version, after(document))));
+        let versions: Option<Vec<_>> = versions.collect();
+        let edits: Vec<_> = versions
+            .as_ref()?
+            .iter()
+            .map(|(document, before, after)| EditedFlow { document: *document, before, after })
+            .collect();
+        Some(Arc::new(before.possible.carried_over(self.db, self.documents(), &edits)))
     }
 
     pub(crate) fn documents(&self) -> &IndexSlice<DocumentIndex, Document> {

@@ -64,6 +64,13 @@ pub struct Construct {
     pub parent: Option<u32>,
 }
 
+impl Construct {
+    /// A statement without its body: `for i in tf.range(n)`.
+    pub fn head(&self) -> TextRange {
+        TextRange::new(self.range.start(), self.test_range.end())
+    }
+}
+
 /// The syntax of a construct.
 #[derive(Clone, Copy, Debug)]
 pub enum ConstructNode<'a> {

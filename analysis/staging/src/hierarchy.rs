@@ -37,7 +37,7 @@ pub struct ClassId {
 }
 
 /// The classes of a project.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Hierarchy {
     bases: FxHashMap<ClassId, Vec<ClassId>>,
     derived: FxHashMap<ClassId, Vec<ClassId>>,

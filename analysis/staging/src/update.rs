@@ -15,11 +15,11 @@ use ag_index::index::file_index;
 use ag_index::oracle::{Attributes, Scope, Source};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::{Run, RunCache, source};
+use crate::analysis::{Completeness, Run, RunCache, source};
 use crate::difference::{self, Difference, Version};
 use crate::fixpoint::{Cause, Fixpoint, is_unsupported};
 use crate::moves::Moves;
-use crate::value_flow::PossibleCalls;
+use crate::value_flow::{EditedFlow, PossibleCalls};
 use crate::{results, stages};
 
 /// A document with its versions before and after the edits since the last run.
@@ -35,8 +35,8 @@ pub(crate) struct Edited {
 pub(crate) enum Effect {
     /// Only the edited functions.
     Confined(Box<Update>),
-    /// Other functions too, through the assumptions about them.
-    Assumptions,
+    /// Other functions too, through the assumptions about them. With the possible calls, if they are known.
+    Assumptions(Option<Arc<PossibleCalls>>),
     /// Possibly all types.
     Types,
 }
@@ -49,6 +49,8 @@ pub struct Update {
     edited: BTreeSet<Scope>,
     /// By round.
     answers: Vec<Vec<(Scope, Arc<ScopeTypes>)>>,
+    /// The answers that are no longer known, by round.
+    unknown: Vec<(usize, Scope)>,
     attributes: AttributesByRound,
     /// If they are known.
     possible: Option<Arc<PossibleCalls>>,
@@ -66,6 +68,10 @@ impl Edited {
 
     fn methods(&self) -> impl Iterator<Item = Scope> + '_ {
         self.difference.methods.iter().map(|method| self.scope(*method))
+    }
+
+    fn flow(&self) -> EditedFlow<'_> {
+        EditedFlow { document: self.position, before: &self.before, after: &self.after }
     }
 
     fn scope(&self, function: FunctionIndex) -> Scope {
@@ -113,11 +119,23 @@ impl Run<'_> {
         }
         let mut is_same = true;
         update.answers = vec![Vec::new(); cache.rounds.len()];
+        // Attributes must be the same in every round: they are read by other functions.
+        let asks_all_rounds = self.completeness == Completeness::Complete || !methods.is_empty();
+        let mut asked_later: BTreeSet<Scope> = BTreeSet::new();
         // Backwards: the oracle still has the annotated source of the last round.
         let mut attributes = vec![Vec::new(); cache.rounds.len()];
         for (at, round) in cache.rounds.iter().enumerate().rev() {
-            let is_asked = |scope: &Scope| round.answers.contains_key(scope);
-            let asked: Vec<Scope> = update.edited.iter().copied().filter(is_asked).collect();
+            let is_known = |scope: &Scope| round.answers.contains_key(scope);
+            let mut asked: Vec<Scope> = update.edited.iter().copied().filter(is_known).collect();
+            if !asks_all_rounds {
+                asked.retain(|scope| match asked_later.insert(*scope) {
+                    true => true,
+                    false => {
+                        update.unknown.push((at, *scope));
+                        false
+                    }
+                });
+            }
             if asked.is_empty() && methods.is_empty() {
                 continue;
             }
@@ -140,9 +158,10 @@ impl Run<'_> {
             return Effect::Types;
         }
         self.add_module_code(cache, all, &mut update);
-        update.possible = fixpoint.possible_calls_after(self.db, all.iter().map(|edited| edited.position));
+        update.possible = self.possible_calls_after(fixpoint, all);
         if let Some(possible) = &update.possible {
-            is_same &= possible.is_same_but_for_sites(&fixpoint.possible);
+            let is_edited = |document| update.documents.contains(&document);
+            is_same &= possible.is_same_but_for_sites(&fixpoint.possible, is_edited);
             if is_same {
                 for edited in all {
                     update.moves.add_possible_calls(edited, &fixpoint.possible, possible);
@@ -153,10 +172,27 @@ impl Run<'_> {
             difference::same_start(&edited.before.index, &edited.after.index, &fixpoint.names)
                 && edited.scopes().all(|scope| self.has_same_syntax(fixpoint, scope))
         };
+        is_same &= self.completeness == Completeness::Quick || !cache.has_unknown;
         if !is_same || !all.iter().all(starts_same) || !update.knows_all_places(fixpoint) {
-            return Effect::Assumptions;
+            return Effect::Assumptions(update.possible);
         }
         Effect::Confined(Box::new(update))
+    }
+
+    /// The possible calls after edits; `None` if the last run did not need them.
+    fn possible_calls_after(&self, fixpoint: &Fixpoint, all: &[Edited]) -> Option<Arc<PossibleCalls>> {
+        let known = &fixpoint.possible;
+        if known.flows.is_empty() {
+            return None;
+        }
+        let edits: Vec<EditedFlow<'_>> = all.iter().map(Edited::flow).collect();
+        let is_exact = self.completeness == Completeness::Quick || !known.is_stale;
+        let same = || known.with_same_constraints(self.db, self.documents(), &edits);
+        let possible = is_exact.then(same).flatten().unwrap_or_else(|| match self.completeness {
+            Completeness::Complete => fixpoint.solved(self.db),
+            Completeness::Quick => known.carried_over(self.db, self.documents(), &edits),
+        });
+        Some(Arc::new(possible))
     }
 
     /// The attributes of edited methods before the edits, where the cache does not have them.
@@ -221,12 +257,16 @@ impl Update {
 
     /// Applies the update to the state of the last run, and publishes the results that differ.
     pub fn publish(self, db: &mut Database, cache: &mut RunCache) {
-        let Self { documents, edited, answers, attributes, possible, moves } = self;
+        let Self { documents, edited, answers, unknown, attributes, possible, moves } = self;
         cache.attributes.extend(attributes);
         for (round, answers) in cache.rounds.iter_mut().zip(answers) {
             cache.answers.extend(answers.iter().map(|(scope, types)| (*scope, Arc::clone(types))));
             round.answers.extend(answers);
             moves.apply_to_assumptions(&edited, &mut round.assumptions);
+        }
+        for (round, scope) in unknown {
+            cache.rounds[round].answers.remove(&scope);
+            cache.has_unknown = true;
         }
         let Some((fixpoint, answers)) = cache.last() else { return };
         if let Some(possible) = possible {

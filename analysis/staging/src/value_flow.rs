@@ -13,9 +13,11 @@
 //! calls        calls of values
 //! libraries    calls of functions outside the project
 //! unresolved   decorators and objects of which nothing is known
+//! carried      keeps the solution over edits
 //! ```
 
 mod calls;
+mod carried;
 mod constraints;
 mod libraries;
 mod loads;
@@ -30,11 +32,13 @@ use std::sync::Arc;
 use ag_db::{Db, Document};
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::ids::{Code, DocumentIndex, RootIndex};
-use ag_index::value_flow::{FileFlow, Owner, SiteIndex, file_flow};
+use ag_index::value_flow::{FileFlow, Owner, SiteIndex};
 use ruff_index::{IndexSlice, IndexVec};
 use ruff_text_size::TextRange;
 
 use crate::hierarchy::Hierarchy;
+
+pub(crate) use carried::EditedFlow;
 
 /// A function or lambda of the project, or the code of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,6 +80,10 @@ pub struct PossibleCalls {
     pub roots: Vec<PossibleRoot>,
     /// By document.
     pub flows: IndexVec<DocumentIndex, Arc<FileFlow>>,
+    /// The work of solving them: the number of times that a value was used.
+    pub steps: usize,
+    /// Constraints have changed since they were solved: calls that are new are missing.
+    pub is_stale: bool,
 }
 
 impl PossibleCalls {
@@ -83,37 +91,16 @@ impl PossibleCalls {
         solve::solve(db, documents, hierarchy)
     }
 
-    /// Those after edits in some documents.
-    pub fn after(
-        &self,
-        db: &dyn Db,
-        documents: &IndexSlice<DocumentIndex, Document>,
-        hierarchy: &Hierarchy,
-        edited: impl Iterator<Item = DocumentIndex>,
-    ) -> Self {
-        let mut flows = self.flows.clone();
-        let mut is_same = true;
-        for document in edited {
-            let (Some(flow), Some(document)) = (flows.get_mut(document), documents.get(document)) else {
-                continue;
-            };
-            let now = file_flow(db, *document);
-            is_same &= flow.code == now.code;
-            *flow = Arc::clone(now);
-        }
-        match is_same {
-            true => Self { calls: self.calls.clone(), roots: self.roots.clone(), flows },
-            false => Self::of(db, documents, hierarchy),
-        }
-    }
-
-    /// Equality except for the numbers of sites.
-    pub fn is_same_but_for_sites(&self, other: &Self) -> bool {
-        let callees = |calls: &[PossibleCall]| calls.iter().map(|call| call.callee).collect::<Vec<_>>();
-        let root = |root: &PossibleRoot| (root.document, root.stager, root.function);
+    /// Equality except for the numbers of sites in edited documents.
+    pub fn is_same_but_for_sites(&self, other: &Self, is_edited: impl Fn(DocumentIndex) -> bool) -> bool {
+        let site = |document, site| (!is_edited(document)).then_some(site);
+        let call = |caller: &Callable, call: &PossibleCall| (call.callee, site(caller.document, call.site));
+        let root =
+            |root: &PossibleRoot| (root.document, site(root.document, root.site), root.stager, root.function);
         self.calls.len() == other.calls.len()
-            && self.calls.iter().zip(&other.calls).all(|((caller, calls), (other_caller, other_calls))| {
-                caller == other_caller && callees(calls) == callees(other_calls)
+            && self.calls.iter().zip(&other.calls).all(|((caller, calls), (other_caller, others))| {
+                caller == other_caller
+                    && calls.iter().map(|it| call(caller, it)).eq(others.iter().map(|it| call(caller, it)))
             })
             && self.roots.iter().map(root).eq(other.roots.iter().map(root))
     }

@@ -45,6 +45,30 @@ pub fn elements(value: &Expr) -> &[Expr] {
     }
 }
 
+/// The elements of a list or tuple.
+pub fn sequence(value: &Expr) -> Option<&[Expr]> {
+    match value {
+        Expr::List(list) => Some(&list.elts),
+        Expr::Tuple(tuple) => Some(&tuple.elts),
+        _ => None,
+    }
+}
+
+/// The value of a literal such as `2`.
+pub fn natural(literal: &Expr) -> Option<u64> {
+    literal.as_number_literal_expr()?.value.as_int()?.as_u64()
+}
+
+/// The value of a literal such as `2` or `-1`.
+pub fn integer(literal: &Expr) -> Option<i64> {
+    match literal {
+        Expr::UnaryOp(operation) if operation.op == ast::UnaryOp::USub => {
+            integer(&operation.operand).map(|it| -it)
+        }
+        other => other.as_number_literal_expr()?.value.as_int()?.as_i64(),
+    }
+}
+
 /// Returns all expressions of a module outside functions, in pre-order.
 pub fn of_body(body: &[Stmt]) -> Vec<&Expr> {
     let mut collector = Collector { expressions: Vec::new() };

@@ -6,11 +6,22 @@ use std::time::{Duration, Instant};
 use ag_project::config;
 use ag_project::config::{ConfigFile, Exclusion, Settings};
 use ag_project::{Engine, Environment, environment};
+use ag_staging::analysis::Completeness;
 use ruff_db::system::{OsSystem, SystemPath, SystemPathBuf};
 
 use super::loading::{Loader, Loading};
 use super::options::EditorOptions;
+use super::timing::Timing;
 use crate::discovery;
+
+/// The part of the analysis of a large project that is repeated only when no edits arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Completion {
+    Done,
+    /// To be begun some time after the end of the last run.
+    Due(Instant),
+    Running,
+}
 
 pub(crate) struct Project {
     pub(crate) folder: SystemPathBuf,
@@ -30,6 +41,10 @@ pub(crate) struct Project {
     pub(crate) needs_run: bool,
     pub(crate) is_running: bool,
     pub(crate) has_run: bool,
+    /// Of the last run, if it was quick.
+    pub(crate) completion: Completion,
+    /// The work of solving the value flow.
+    value_flow_steps: usize,
     /// A request was answered before the analysis was complete.
     pub(crate) has_answered_early: bool,
     /// Duration of the last run.
@@ -96,6 +111,8 @@ impl Project {
             needs_run: false,
             is_running: false,
             has_run: false,
+            completion: Completion::Done,
+            value_flow_steps: 0,
             has_answered_early: false,
             analysis_time: Duration::ZERO,
             exclusion,
@@ -119,6 +136,7 @@ impl Project {
     pub(crate) fn change<T>(&mut self, change: impl FnOnce(&mut Engine) -> T) -> T {
         self.version += 1;
         self.is_running = false;
+        self.completion = Completion::Done;
         self.needs_run = true;
         change(&mut self.engine)
     }
@@ -128,6 +146,20 @@ impl Project {
         self.change(|known| std::mem::replace(known, engine)).cancel_run();
         self.needs_run = false;
         self.has_run = true;
+        self.note_completeness();
+    }
+
+    /// What a run repeats after an edit.
+    pub(crate) fn completeness(&self, timing: &Timing) -> Completeness {
+        if self.value_flow_steps <= timing.small { Completeness::Complete } else { Completeness::Quick }
+    }
+
+    /// Must be called after a run.
+    pub(crate) fn note_completeness(&mut self) {
+        self.value_flow_steps = self.engine.value_flow_steps();
+        if !self.engine.is_complete() {
+            self.completion = Completion::Due(Instant::now());
+        }
     }
 
     /// The results are not those of the current texts, or there are none.

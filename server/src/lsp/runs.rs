@@ -3,10 +3,11 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use ag_staging::analysis::Outcome as RunOutcome;
+use ag_staging::analysis::{Completeness, Outcome as RunOutcome};
 
 use super::job::{Job, Outcome, catch};
-use super::owner::Owner;
+use super::owner::{Inbox, Owner};
+use super::project::{Completion, Project};
 
 /// A request that waits for runs.
 pub(super) struct Waiting {
@@ -28,13 +29,19 @@ impl Owner {
         let loading = self.projects.iter().filter_map(|project| project.loading.as_ref());
         let has_documents = self.documents.iter().next().is_some();
         let loading = loading.filter(|loading| !loading.has_begun && !has_documents);
-        requests.chain(loading.map(|loading| loading.since + self.timing.opening)).min()
+        let loading = loading.map(|loading| loading.since + self.timing.opening);
+        let completions = self.projects.iter().filter_map(|project| match project.completion {
+            Completion::Due(since) => Some(since + self.timing.idle),
+            Completion::Done | Completion::Running => None,
+        });
+        requests.chain(loading).chain(completions).min()
     }
 
     /// Starts the runs that are needed, answers the requests that need not wait, and publishes diagnostics when all
     /// runs have ended.
     pub(super) fn proceed(&mut self) {
         self.start_runs();
+        self.start_completions();
         self.begin_loading();
         let is_busy = self.projects.iter().any(|project| project.is_busy());
         let now = Instant::now();
@@ -76,19 +83,25 @@ impl Owner {
             if !std::mem::take(&mut project.needs_run) {
                 continue;
             }
-            let (id, version) = (project.id, project.version);
-            let engine = project.engine.prepare_run();
-            let inbox = self.inbox.clone();
             project.is_running = true;
             // While a workspace is loaded, its files occupy the other pool.
             let has_few_files = project.has_run || project.loading.is_some();
             let pool = if has_few_files { &self.edit_pool } else { &self.project_pool };
-            pool.spawn(move || {
-                let begin = Instant::now();
-                let outcome = catch(|| engine.run(&|_, _| {}));
-                let spent = begin.elapsed();
-                inbox.update(move |owner| owner.end_run(id, version, outcome, spent));
-            });
+            let completeness = project.completeness(&self.timing);
+            start(project, pool, &self.inbox, completeness);
+        }
+    }
+
+    /// Completes the analysis where no edit has arrived for some time.
+    fn start_completions(&mut self) {
+        for project in &mut self.projects {
+            if let Completion::Due(since) = project.completion
+                && !project.is_busy()
+                && since.elapsed() >= self.timing.idle
+            {
+                project.completion = Completion::Running;
+                start(project, &self.edit_pool, &self.inbox, Completeness::Complete);
+            }
         }
     }
 
@@ -96,12 +109,18 @@ impl Owner {
     fn end_run(&mut self, project: u64, version: u64, outcome: Outcome<RunOutcome>, spent: Duration) {
         let current = self.projects.iter_mut().find(|known| known.id == project && known.version == version);
         let Some(project) = current else { return };
+        let is_completion = project.completion == Completion::Running;
+        project.completion = Completion::Done;
         project.is_running = false;
         project.has_run = true;
         match outcome {
             Outcome::Done(outcome) => {
+                project.has_answered_early |= is_completion && matches!(outcome, RunOutcome::All(_));
                 project.engine.publish(outcome);
-                project.analysis_time = spent;
+                project.note_completeness();
+                if !is_completion {
+                    project.analysis_time = spent;
+                }
             }
             Outcome::Stale(_) => project.needs_run = true,
             Outcome::Panicked(panic) => self.report(&panic),
@@ -130,4 +149,17 @@ impl Owner {
         self.is_unpublished = true;
         self.latest_revision.store(self.revision, Ordering::Relaxed);
     }
+}
+
+/// Starts a run on another thread.
+fn start(project: &mut Project, pool: &rayon::ThreadPool, inbox: &Inbox, completeness: Completeness) {
+    let (id, version) = (project.id, project.version);
+    let engine = project.engine.prepare_run();
+    let inbox = inbox.clone();
+    pool.spawn(move || {
+        let begin = Instant::now();
+        let outcome = catch(|| engine.run(completeness, &|_, _| {}));
+        let spent = begin.elapsed();
+        inbox.update(move |owner| owner.end_run(id, version, outcome, spent));
+    });
 }

@@ -1,4 +1,4 @@
-"""Workspaces of four sizes: one file, a package, a framework, and the packages of an environment."""
+"""Workspaces of five sizes: one file, a library, a package, a framework, and the packages of an environment."""
 import ast
 import dataclasses
 import pathlib
@@ -53,10 +53,12 @@ def workspaces():
     alone = installed.FOLDER / "server" / "alone"
     alone.mkdir(parents=True, exist_ok=True)
     shutil.copy(layer, alone)
+    library = installed.sources("flax") / "flax"
     framework = installed.sources("tensorflow-cpu") / "tensorflow"
     environment = environment_folder()
     return [
         Workspace("one file", alone, alone / "layer.py", TENSORFLOW),
+        Workspace("flax", library, library / "linen" / "module.py", JAX),
         Workspace("keras", keras, layer, TENSORFLOW),
         Workspace("TensorFlow", framework, framework / "python" / "ops" / "control_flow_ops.py", JAX),
         Workspace("an environment", environment, environment / "optax" / "_src" / "transform.py", TENSORFLOW),

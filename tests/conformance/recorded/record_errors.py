@@ -31,14 +31,18 @@ class GraphBreak(Exception):
 
 def explained(compile_function, dynamo):
     """Replaces torch.compile: a call raises at its first graph break."""
-    def compiled(function=None, fullgraph=False, **_):
-        if function is None:
+    def compiled(*given, fullgraph=False, **options):
+        if dynamo.is_compiling():
+            # The function that is traced compiles another one.
+            return compile_function(*given, fullgraph=fullgraph, **options)
+        if not given:
             return functools.partial(compiled, fullgraph=fullgraph)
+        [function] = given
 
         def call(*args, **kwargs):
             dynamo.reset()
             for found in () if fullgraph else dynamo.explain(function)(*args, **kwargs).break_reasons:
-                place = found.user_stack[-1]
+                place = [frame for frame in found.user_stack if frame.filename != __file__][-1]
                 raise GraphBreak(f'{found.reason}\n  File "{place.filename}", line {place.lineno}')
             dynamo.reset()
             return compile_function(function, fullgraph=True, backend="eager")(*args, **kwargs)
@@ -49,7 +53,8 @@ def explained(compile_function, dynamo):
 
 
 def scrubbed(message, path):
-    message = IN_USER_CODE.sub("", message.replace(str(path), path.name))
+    # Some messages contain only the end of a long path.
+    message = re.sub(rf"[^\s\"'(]*/{re.escape(path.name)}", path.name, IN_USER_CODE.sub("", message))
     message = re.sub(r"[^\s\"']*/site-packages/", "", message)
     return re.sub(r" at 0x[0-9a-f]+| with object id \d+|\x1b\[[0-9;]*m", "", message)[:300].rstrip()
 
@@ -125,6 +130,8 @@ def main():
     if folder.name.startswith("torch"):
         import torch
         torch.set_num_threads(1)
+        # Dynamo looks up the functions that it knows when it first traces a call: before `torch.compile` is replaced.
+        torch.compile(lambda x: torch.sin(x), backend="eager")(torch.ones(1))
         torch.compile = explained(torch.compile, torch._dynamo)
     if folder.name == "tensorflow":
         # TensorFlow raises where it could not convert a function, instead of logging a warning.

@@ -37,7 +37,7 @@ pub struct Signature {
     pub is_dead: bool,
     /// The texts of the returned expressions that name functions nested in it: `init, update`.
     pub returned: Vec<Name>,
-    /// Names of decorators that stop conversion: `do_not_convert`, `lru_cache`, …
+    /// The last names of its decorators, such as `lru_cache`; empty for an expression without one: `@decorators[0]`.
     pub decorators: Vec<Name>,
 }
 
@@ -101,12 +101,12 @@ impl Signature {
         let decorators: Vec<Name> = def
             .decorator_list
             .iter()
-            .filter_map(|decorator| {
+            .map(|decorator| {
                 let expression = match &decorator.expression {
                     Expr::Call(call) => &call.func,
                     other => other,
                 };
-                last_name(expression).cloned()
+                last_name(expression).cloned().unwrap_or_default()
             })
             .collect();
         let parameters = &def.parameters;

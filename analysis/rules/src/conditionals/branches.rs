@@ -68,7 +68,7 @@ fn variables<'a>(ctx: &FunctionContext<'a>, construct: &'a Construct, outcomes: 
             (side(ctx, &variable.name, &main), side(ctx, &variable.name, &orelse))
         {
             let subject = format!("`{}`", variable.name);
-            outcomes.push(Outcome { construct, place: head(construct), subject, main, orelse });
+            outcomes.push(Outcome { construct, place: construct.head(), subject, main, orelse });
         }
     }
 }
@@ -116,7 +116,7 @@ fn returned<'a>(
     };
     Some(Outcome {
         construct,
-        place: head(construct),
+        place: construct.head(),
         subject: "the returned value".to_owned(),
         main: side(&main)?,
         orelse: side(&orelse)?,
@@ -126,11 +126,6 @@ fn returned<'a>(
 /// Whether an `if` is in a loop; `return` and `break` there are converted with the loop.
 pub(super) fn in_loop(ctx: &FunctionContext, construct: &Construct) -> bool {
     ctx.enclosing(construct.range).any(|outer| outer.kind.is_loop())
-}
-
-/// `if x > 0`, without the branches.
-pub(super) fn head(construct: &Construct) -> TextRange {
-    TextRange::new(construct.range.start(), construct.test_range.end())
 }
 
 /// The source of the condition if it is short; "the condition" otherwise.

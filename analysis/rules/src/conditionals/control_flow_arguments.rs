@@ -1,14 +1,15 @@
 //! Arguments of `tf.cond`, `tf.case`, `tf.switch_case` and `tf.while_loop` that TensorFlow rejects.
 
-use ruff_python_ast::{self as ast, Expr, Number, Stmt};
+use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::values::Value;
 use crate::FunctionContext;
 use crate::declare::declare_rule;
 use crate::guards::is_guarded;
+use ag_index::callbacks::argument;
 use ag_index::facts::DType;
-use ag_syntax::expressions;
+use ag_syntax::{expressions, statements};
 
 declare_rule! {
     /// ## What it does
@@ -77,10 +78,6 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-fn argument<'a>(call: &'a ast::ExprCall, name: &str, position: usize) -> Option<&'a Expr> {
-    call.arguments.find_argument_value(name, position)
-}
-
 fn is_tensor(ctx: &FunctionContext, expression: &Expr) -> bool {
     ctx.fact(expression).is_tensor() && !expression.is_lambda_expr()
 }
@@ -92,10 +89,10 @@ fn not_callable(ctx: &FunctionContext, function: Option<&Expr>, name: &str) -> O
 }
 
 fn cond(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
-    if let Some(Expr::BooleanLiteral(literal)) = argument(call, "pred", 0) {
+    if let Some(Expr::BooleanLiteral(literal)) = argument(call, 0, "pred") {
         return Some(format!("`tf.cond` takes a Tensor, not `{}`", ctx.text(literal)));
     }
-    let branches = [argument(call, "true_fn", 1), argument(call, "false_fn", 2)];
+    let branches = [argument(call, 1, "true_fn"), argument(call, 2, "false_fn")];
     let fault =
         not_callable(ctx, branches[0], "true_fn").or_else(|| not_callable(ctx, branches[1], "false_fn"));
     if fault.is_some() {
@@ -116,10 +113,9 @@ fn cond(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
 /// The number of values that a function defined inside this one returns.
 fn results_of(ctx: &FunctionContext, function: &Expr) -> Option<usize> {
     let name = function.as_name_expr()?;
-    let mut defs =
-        ag_syntax::statements::of_function(ctx.def()).into_iter().filter_map(Stmt::as_function_def_stmt);
+    let mut defs = statements::of_function(ctx.def()).into_iter().filter_map(Stmt::as_function_def_stmt);
     let def = defs.find(|def| def.name.id == name.id)?;
-    let mut returns = ag_syntax::statements::of_function(def).into_iter().filter_map(Stmt::as_return_stmt);
+    let mut returns = statements::of_function(def).into_iter().filter_map(Stmt::as_return_stmt);
     let (Some(only), None, None) = (returns.next(), returns.next(), defs.find(|def| def.name.id == name.id))
     else {
         return None;
@@ -158,7 +154,7 @@ fn difference(main: &Value, orelse: &Value) -> Option<String> {
 }
 
 fn switch_case(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
-    let index = argument(call, "branch_index", 0)?;
+    let index = argument(call, 0, "branch_index")?;
     if expressions::is_scalar_literal(index) {
         return Some(format!("`tf.switch_case` takes a Tensor, not `{}`", ctx.text(index)));
     }
@@ -167,7 +163,7 @@ fn switch_case(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
     {
         return Some(format!("the index of `tf.switch_case` must be an integer, not `{}`", dtype.as_str()));
     }
-    match argument(call, "branch_fns", 1)? {
+    match argument(call, 1, "branch_fns")? {
         Expr::Lambda(_) => Some("`branch_fns` must be a list or dict of functions".to_owned()),
         Expr::List(list) if list.elts.is_empty() => Some("`branch_fns` is empty".to_owned()),
         Expr::List(list) => list.elts.iter().find_map(|branch| not_callable(ctx, Some(branch), "a branch")),
@@ -177,24 +173,18 @@ fn switch_case(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
             if let Some(key) = keys.iter().find(|key| key.is_string_literal_expr()) {
                 return Some(format!("the keys of `branch_fns` must be integers, not {}", ctx.text(*key)));
             }
-            let mut numbers: Vec<usize> = keys.iter().map(|key| small_integer(key)).collect::<Option<_>>()?;
+            let mut numbers: Vec<u64> =
+                keys.iter().map(|key| expressions::natural(key)).collect::<Option<_>>()?;
             numbers.sort_unstable();
-            let is_contiguous = numbers.iter().enumerate().all(|(position, number)| position == *number);
+            let is_contiguous = numbers.iter().zip(0..).all(|(number, position)| position == *number);
             (!is_contiguous).then(|| "the keys of `branch_fns` must be 0, 1, 2, … without a gap".to_owned())
         }
         _ => None,
     }
 }
 
-fn small_integer(expression: &Expr) -> Option<usize> {
-    match &expression.as_number_literal_expr()?.value {
-        Number::Int(number) => number.as_usize(),
-        _ => None,
-    }
-}
-
 fn case(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
-    let Expr::List(pairs) = argument(call, "pred_fn_pairs", 0)? else { return None };
+    let Expr::List(pairs) = argument(call, 0, "pred_fn_pairs")? else { return None };
     pairs.elts.iter().find_map(|pair| match pair {
         Expr::Lambda(_) => Some("`tf.case` takes pairs of a condition and a function".to_owned()),
         Expr::Tuple(tuple) => {
@@ -212,7 +202,7 @@ fn case(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
 }
 
 fn while_loop(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
-    let (test, body) = (argument(call, "cond", 0), argument(call, "body", 1));
+    let (test, body) = (argument(call, 0, "cond"), argument(call, 1, "body"));
     let fault = not_callable(ctx, test, "cond").or_else(|| not_callable(ctx, body, "body"));
     if fault.is_some() {
         return fault;
@@ -221,7 +211,7 @@ fn while_loop(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
         Expr::Lambda(lambda) => &*lambda.body,
         _ => return None,
     };
-    let variables = argument(call, "loop_vars", 2)?;
+    let variables = argument(call, 2, "loop_vars")?;
     let (Expr::Tuple(_) | Expr::List(_), Expr::Tuple(_) | Expr::List(_)) = (variables, results) else {
         return None;
     };

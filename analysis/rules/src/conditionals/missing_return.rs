@@ -2,7 +2,7 @@
 
 use ruff_text_size::{Ranged, TextRange};
 
-use super::branches::{condition, framework, head, in_loop};
+use super::branches::{condition, framework, in_loop};
 use super::returns::{self, Branch};
 use crate::FunctionContext;
 use crate::declare::declare_rule;
@@ -87,7 +87,7 @@ fn check(ctx: &FunctionContext) {
             condition(ctx, construct),
             framework(ctx),
         );
-        let mut report = ctx.report(&MISSING_RETURN, head(construct), message).why(construct.why.clone());
+        let mut report = ctx.report(&MISSING_RETURN, construct.head(), message).why(construct.why.clone());
         for found in returning.returns() {
             report = report.label(ctx.span(found.range()), "a value is returned here");
         }

@@ -1,9 +1,10 @@
 //! Shapes given by literals in a function; there is no shape inference.
 
-use ruff_python_ast::{self as ast, CmpOp, Expr, Number};
+use ruff_python_ast::{self as ast, CmpOp, Expr};
 use ruff_text_size::Ranged;
 
 use crate::FunctionContext;
+use ag_syntax::expressions::{natural, sequence};
 use ag_syntax::qname::QName;
 
 /// Maximum length of a chain of definitions that is followed.
@@ -71,9 +72,9 @@ impl Shapes<'_, '_> {
             }
             "range" => {
                 let [limit] = &*call.arguments.args else { return false };
-                call.arguments.keywords.is_empty() && integer(limit).is_some_and(|limit| limit > 1)
+                call.arguments.keywords.is_empty() && natural(limit).is_some_and(|limit| limit > 1)
             }
-            "linspace" => argument(2, "num").and_then(integer).is_some_and(|count| count > 1),
+            "linspace" => argument(2, "num").and_then(natural).is_some_and(|count| count > 1),
             // Elementwise.
             "abs" | "square" | "sqrt" | "exp" | "sign" | "identity" | "cast" | "negative" | "zeros_like"
             | "ones_like" | "stop_gradient" | "logical_not" | "nn.relu" | "nn.sigmoid" | "math.log" => {
@@ -90,29 +91,12 @@ impl Shapes<'_, '_> {
 
 /// The minimum number of elements of a nested list.
 fn elements(value: &Expr) -> usize {
-    match value {
-        Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }) => {
-            elts.iter().map(|element| if element.is_starred_expr() { 0 } else { elements(element) }).sum()
-        }
-        _ => 1,
-    }
+    let count = |element: &Expr| if element.is_starred_expr() { 0 } else { elements(element) };
+    sequence(value).map_or(1, |items| items.iter().map(count).sum())
 }
 
 /// The product of a shape's dimensions; 0 if one of them is not a literal.
-fn size(shape: &Expr) -> i64 {
-    match shape {
-        Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }) => elts
-            .iter()
-            .map(|dimension| integer(dimension).unwrap_or(0))
-            .try_fold(1i64, |product, dimension| product.checked_mul(dimension))
-            .unwrap_or(0),
-        _ => integer(shape).unwrap_or(0),
-    }
-}
-
-fn integer(expression: &Expr) -> Option<i64> {
-    match expression {
-        Expr::NumberLiteral(ast::ExprNumberLiteral { value: Number::Int(int), .. }) => int.as_i64(),
-        _ => None,
-    }
+fn size(shape: &Expr) -> u64 {
+    let dimensions = sequence(shape).unwrap_or(std::slice::from_ref(shape)).iter();
+    dimensions.map(natural).try_fold(1u64, |product, dimension| product.checked_mul(dimension?)).unwrap_or(0)
 }

@@ -8,6 +8,7 @@ use super::branches::condition;
 use crate::FunctionContext;
 use crate::declare::declare_rule;
 use ag_staging::construct::{Construct, ConstructNode};
+use ag_syntax::expressions::natural;
 
 declare_rule! {
     /// ## What it does
@@ -154,11 +155,7 @@ impl<'a> SourceOrderVisitor<'a> for Uses<'_, 'a> {
 /// A literal index greater than zero.
 fn is_nonzero_index(index: &Expr) -> bool {
     match index {
-        Expr::NumberLiteral(number) => match &number.value {
-            ast::Number::Int(int) => int.as_i64().is_some_and(|index| index > 0),
-            _ => false,
-        },
         Expr::Tuple(tuple) => tuple.elts.iter().any(is_nonzero_index),
-        _ => false,
+        other => natural(other).is_some_and(|index| index > 0),
     }
 }

@@ -2,7 +2,7 @@
 
 use ruff_text_size::{TextRange, TextSize};
 
-use super::branches::{condition, framework, head};
+use super::branches::{condition, framework};
 use crate::FunctionContext;
 use crate::declare::declare_rule;
 use ag_db::diagnostic::{Applicability, Edit};
@@ -106,9 +106,7 @@ impl Missing {
 fn is_rejected_by_loop(ctx: &FunctionContext, construct: &Construct, name: &QName) -> bool {
     let loops = ctx.enclosing(construct.range).filter(|outer| outer.kind.is_loop());
     loops.filter(|outer| outer.binding == Binding::Staged).any(|outer| {
-        let stmt = ctx.flow.cfg.statement_at(outer.range.start());
-        let variables = stmt.and_then(|stmt| ctx.flow.block_variables(stmt));
-        variables
+        ctx.variables(outer)
             .as_ref()
             .and_then(|variables| variables.get(name))
             .is_some_and(|variable| variable.role != Role::Local && variable.before == Definedness::Never)
@@ -152,7 +150,7 @@ fn report(
             )
         }
     };
-    let mut report = ctx.report(&UNDEFINED_BRANCH, head(construct), message).why(construct.why.clone());
+    let mut report = ctx.report(&UNDEFINED_BRANCH, construct.head(), message).why(construct.why.clone());
     for definition in &bound {
         report = report.label(ctx.span(definition.range), format!("`{name}` is bound here"));
     }
@@ -175,9 +173,7 @@ fn report(
 fn outermost<'a>(ctx: &FunctionContext<'a>, construct: &'a Construct, name: &QName) -> &'a Construct {
     let outer = ctx.enclosing(construct.range).take_while(|outer| outer.kind == ConstructKind::If);
     let needs = |outer: &&Construct| {
-        let stmt = ctx.flow.cfg.statement_at(outer.range.start());
-        let variables = stmt.and_then(|stmt| ctx.flow.block_variables(stmt));
-        variables
+        ctx.variables(outer)
             .as_ref()
             .and_then(|variables| variables.get(name))
             .is_some_and(|variable| variable.role == Role::Output && variable.before == Definedness::Never)

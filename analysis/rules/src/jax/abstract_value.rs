@@ -78,6 +78,11 @@ impl Value {
         Self::Leaf(Leaf { dtype: dtype.map(|dtype| (dtype, weak)), shape })
     }
 
+    /// A Python number.
+    pub(super) fn number(dtype: DType) -> Self {
+        Self::array(Some(dtype), true, Some(Vec::new()))
+    }
+
     pub(super) fn leaf(&self) -> Option<&Leaf> {
         match self {
             Self::Leaf(leaf) => Some(leaf),
@@ -103,49 +108,36 @@ impl Value {
 
     /// The first certain difference, as two noun phrases: one for this value and one for `other`.
     pub(super) fn difference(&self, other: &Self) -> Option<(String, String)> {
-        let differ = || Some((self.noun(), other.noun()));
-        let zipped = |own: &[Self], others: &[Self]| {
-            if own.len() != others.len() {
-                return Some((self.noun(), other.noun()));
-            }
-            own.iter().zip(others).find_map(|(own, other)| own.difference(other))
-        };
         match (self, other) {
-            (Self::Unknown, _)
-            | (_, Self::Unknown)
-            | (Self::Other, Self::Other)
-            | (Self::None, Self::None) => None,
+            (Self::Unknown, _) | (_, Self::Unknown) | (Self::Other, Self::Other) => None,
             (Self::Leaf(own), Self::Leaf(leaf)) => own.difference(leaf),
-            (Self::Tuple(own), Self::Tuple(others)) | (Self::List(own), Self::List(others)) => {
-                zipped(own, others)
-            }
-            (Self::Dict(own), Self::Dict(others)) => {
-                let same_keys = own.len() == others.len()
-                    && own.iter().all(|(key, _)| others.iter().any(|(other, _)| key == other));
-                if !same_keys {
-                    return differ();
-                }
-                own.iter().find_map(|(key, value)| {
-                    let (_, other) = others.iter().find(|(other, _)| key == other)?;
-                    value.difference(other)
-                })
-            }
-            _ => differ(),
+            _ => self.structural_difference(other, Self::difference),
         }
     }
 
     /// The first place where `full` certainly differs from a tree that has this structure as a prefix, as two noun
     /// phrases. A leaf of the prefix stands for any subtree.
     pub(super) fn prefix_difference(&self, full: &Self) -> Option<(String, String)> {
-        let differ = || Some((self.noun(), full.noun()));
         match (self, full) {
             (Self::Unknown | Self::Leaf(_) | Self::Other, _) | (_, Self::Unknown) => None,
+            _ => self.structural_difference(full, Self::prefix_difference),
+        }
+    }
+
+    /// The first difference between two containers; `difference` compares their elements.
+    fn structural_difference(
+        &self,
+        other: &Self,
+        difference: fn(&Self, &Self) -> Option<(String, String)>,
+    ) -> Option<(String, String)> {
+        let differ = || Some((self.noun(), other.noun()));
+        match (self, other) {
             (Self::None, Self::None) => None,
             (Self::Tuple(own), Self::Tuple(others)) | (Self::List(own), Self::List(others)) => {
                 if own.len() != others.len() {
                     return differ();
                 }
-                own.iter().zip(others).find_map(|(own, other)| own.prefix_difference(other))
+                own.iter().zip(others).find_map(|(own, other)| difference(own, other))
             }
             (Self::Dict(own), Self::Dict(others)) => {
                 let same_keys = own.len() == others.len()
@@ -155,7 +147,7 @@ impl Value {
                 }
                 own.iter().find_map(|(key, value)| {
                     let (_, other) = others.iter().find(|(other, _)| key == other)?;
-                    value.prefix_difference(other)
+                    difference(value, other)
                 })
             }
             _ => differ(),
@@ -238,7 +230,7 @@ impl Value {
 }
 
 impl Leaf {
-    fn noun(&self) -> String {
+    pub(super) fn noun(&self) -> String {
         let dtype = self.dtype.map_or("an array", |(dtype, _)| dtype.as_str());
         let Some(shape) = &self.shape else { return dtype.to_owned() };
         let dimensions: Vec<String> = shape.iter().map(u64::to_string).collect();

@@ -1,7 +1,6 @@
 //! Arguments that cannot be traced.
 
-use ruff_python_ast::statement_visitor::{self, StatementVisitor};
-use ruff_python_ast::{self as ast, Stmt};
+use ruff_python_ast::Stmt;
 use ruff_text_size::Ranged;
 
 use super::super::FileContext;
@@ -89,9 +88,7 @@ fn methods(ctx: &FileContext) {
     if !ctx.imports.uses("jax") || ctx.text.contains("register_") {
         return;
     }
-    let mut classes = Classes(Vec::new());
-    classes.visit_body(ctx.parsed.suite());
-    for class in classes.0 {
+    for class in &ctx.program().classes {
         let bare = class.decorator_list.is_empty()
             && class.arguments.as_ref().is_none_or(|arguments| arguments.is_empty());
         for method in class.body.iter().filter(|_| bare).filter_map(Stmt::as_function_def_stmt) {
@@ -113,16 +110,5 @@ fn methods(ctx: &FileContext) {
                 .emit();
             }
         }
-    }
-}
-
-struct Classes<'a>(Vec<&'a ast::StmtClassDef>);
-
-impl<'a> StatementVisitor<'a> for Classes<'a> {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        if let Stmt::ClassDef(class) = statement {
-            self.0.push(class);
-        }
-        statement_visitor::walk_stmt(self, statement);
     }
 }

@@ -2,12 +2,12 @@
 
 use ruff_python_ast::{self as ast, Expr};
 
+use super::Fault;
 use super::abstract_value::Value;
 use super::evaluate::Evaluator;
-use super::jit_options::integer;
-use super::transformation::Fault;
 use super::transformed::Transformed;
 use ag_index::callbacks::argument;
+use ag_syntax::expressions::{integer, sequence};
 
 pub(super) fn fault<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Option<Fault<'a>> {
     let (name, made) = (&transformed.name, transformed.made);
@@ -29,7 +29,7 @@ pub(super) fn fault<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed
         }
     }
     let function = evaluator.function(transformed.scope, transformed.function()?);
-    let listed = in_axes.and_then(elements);
+    let listed = in_axes.and_then(sequence);
     if let (Some(function), Some(listed), Some(at)) = (function, listed, in_axes)
         && !listed.iter().any(Expr::is_starred_expr)
         && !function.accepts_count(listed.len())
@@ -45,7 +45,7 @@ pub(super) fn fault<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed
         });
     }
     if let (Some(function), Some(at)) = (function, out_axes)
-        && let Some(axes) = elements(at)
+        && let Some(axes) = sequence(at)
     {
         let result = evaluator.call(function, Vec::new(), 0);
         let fits = match &result {
@@ -79,7 +79,7 @@ fn applied<'a>(
     let at = in_axes.or(transformed.function())?;
     let by_keyword = !call.arguments.keywords.is_empty();
     let has_size = transformed.sets("axis_size");
-    let listed = in_axes.and_then(elements);
+    let listed = in_axes.and_then(sequence);
     let whole = in_axes.filter(|_| listed.is_none());
     if arguments.is_empty() && !by_keyword && !has_size {
         return Some(Fault {
@@ -159,7 +159,7 @@ enum Mismatch {
 /// mapped.
 fn mapped(value: &Value, axes: Option<&Expr>, length: &mut Option<u64>) -> Result<(), Mismatch> {
     if let Some(axes) = axes
-        && let Some(listed) = elements(axes)
+        && let Some(listed) = sequence(axes)
     {
         return match value {
             Value::Tuple(elements) if elements.len() == listed.len() => elements
@@ -186,7 +186,7 @@ fn mapped(value: &Value, axes: Option<&Expr>, length: &mut Option<u64>) -> Resul
         let rank = shape.len() as i64;
         let position = usize::try_from(if axis < 0 { axis + rank } else { axis }).ok();
         let Some(size) = position.and_then(|position| shape.get(position)) else {
-            return Err(Mismatch::Rank(Value::Leaf(leaf.clone()).noun()));
+            return Err(Mismatch::Rank(leaf.noun()));
         };
         match length {
             Some(known) if known != size => return Err(Mismatch::Length(*known, *size)),
@@ -196,20 +196,11 @@ fn mapped(value: &Value, axes: Option<&Expr>, length: &mut Option<u64>) -> Resul
     Ok(())
 }
 
-fn elements(axes: &Expr) -> Option<&[Expr]> {
-    match axes {
-        Expr::Tuple(tuple) => Some(&tuple.elts),
-        Expr::List(list) => Some(&list.elts),
-        _ => None,
-    }
-}
-
 /// A string or a float among the axes.
 fn not_an_axis(axes: &Expr) -> Option<&Expr> {
     match axes {
         Expr::StringLiteral(_) => Some(axes),
         Expr::NumberLiteral(literal) => (!matches!(literal.value, ast::Number::Int(_))).then_some(axes),
-        Expr::Tuple(_) | Expr::List(_) => elements(axes)?.iter().find_map(not_an_axis),
-        _ => None,
+        _ => sequence(axes)?.iter().find_map(not_an_axis),
     }
 }

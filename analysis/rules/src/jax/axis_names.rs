@@ -40,10 +40,7 @@ pub(super) fn unbound<'a>(evaluator: &Evaluator<'_, 'a>) -> Vec<(&'a ast::ExprCa
         .into_iter()
         .filter(|it| matches!(it.name.as_str(), "vmap" | "pmap") && it.keyword("axis_name").is_none())
         .filter_map(|it| evaluator.function(it.scope, it.function()?))
-        .map(|function| match function {
-            Function::Def(def) => def.range(),
-            Function::Lambda(lambda) => lambda.range(),
-        })
+        .map(Function::range)
         .collect();
     let is_mapping = |decorator: &ast::Decorator| {
         ctx.resolve(&decorator.expression)

@@ -109,6 +109,9 @@ const SERIALIZING: [&str; 6] = [
     "torch.from_dlpack",
 ];
 
+const FORMAT: &str = "the format specification";
+const PRINT: &str = "use `jax.debug.print`, which formats when the function runs";
+
 fn check(ctx: &FunctionContext) {
     for expression in ctx.expressions() {
         let concretized = concretized(ctx, expression).map(|(what, value, help)| {
@@ -150,64 +153,15 @@ fn foreign<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(Strin
 }
 
 /// The operation that needs a number, the Tensor passed to it, and the help.
-fn concretized<'a>(
-    ctx: &FunctionContext<'a>,
-    expression: &'a Expr,
-) -> Option<(String, &'a Expr, &'static str)> {
-    const STATIC: &str = "make it a static argument (`static_argnames`), or use a JAX operation";
+type Concretized<'a> = (String, &'a Expr, &'static str);
+
+fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Concretized<'a>> {
     match expression {
-        Expr::Call(call) => {
-            let first = call.arguments.args.first();
-            if let Some(name) = ctx.builtin(&call.func) {
-                let tensor = call.arguments.args.iter().find(|value| is_tensor(ctx, value))?;
-                return match name {
-                    "int" | "float" | "complex" => Some((
-                        format!("`{name}`"),
-                        tensor,
-                        "keep the array; use `x.astype(int)` or `x.astype(float)` to convert its dtype",
-                    )),
-                    "range" => Some((
-                        "`range`".to_owned(),
-                        tensor,
-                        "use `jax.lax.fori_loop`, or make the bound a static argument",
-                    )),
-                    _ => None,
-                };
-            }
-            if let Some(name) = ctx.resolve(&call.func)
-                && let Some(function) = name.strip_prefix("math.")
-            {
-                let tensor = call.arguments.args.iter().find(|value| is_tensor(ctx, value))?;
-                let certain = MATH.contains(&function);
-                return certain.then(|| {
-                    (format!("`math.{function}`"), tensor, "use the function of the same name in `jax.numpy`")
-                });
-            }
-            if ctx.resolve(&call.func).is_some_and(|name| SERIALIZING.contains(&name.as_str())) {
-                let value = first.filter(|value| is_tensor(ctx, value))?;
-                return Some((
-                    format!("`{}`", ctx.text(&*call.func)),
-                    value,
-                    "call it before or after tracing",
-                ));
-            }
-            let attribute = call.func.as_attribute_expr()?;
-            let method = attribute.attr.as_str();
-            if matches!(method, "item" | "tolist" | "tobytes") && is_tensor(ctx, &attribute.value) {
-                return Some((format!("`.{method}()`"), &attribute.value, "keep the array"));
-            }
-            let formats = method == "format"
-                && attribute
-                    .value
-                    .as_string_literal_expr()
-                    .is_some_and(|text| text.value.to_str().contains("{:"));
-            let value = first.filter(|value| formats && is_tensor(ctx, value))?;
-            Some((
-                "the format specification".to_owned(),
-                value,
-                "use `jax.debug.print`, which formats when the function runs",
-            ))
-        }
+        Expr::Call(call) => match (ctx.builtin(&call.func), ctx.resolve(&call.func)) {
+            (Some(name), _) => of_builtin(ctx, call, name),
+            (None, Some(name)) => of_library(ctx, call, &name).or_else(|| of_method(ctx, call)),
+            (None, None) => of_method(ctx, call),
+        },
         Expr::Attribute(attribute) if attribute.ctx.is_load() => {
             let name = attribute.attr.as_str();
             let only_of_array = OF_ARRAYS.contains(&name)
@@ -215,32 +169,62 @@ fn concretized<'a>(
             (only_of_array && is_tensor(ctx, &attribute.value))
                 .then(|| (format!("`.{name}`"), &*attribute.value, "use it outside of the traced function"))
         }
-        Expr::Subscript(subscript) if is_sequence(ctx.fact(&subscript.value)) => {
-            let index = match &*subscript.slice {
-                Expr::Slice(slice) => [&slice.lower, &slice.upper, &slice.step]
-                    .into_iter()
-                    .flatten()
-                    .map(|bound| &**bound)
-                    .find(|bound| is_tensor(ctx, bound))?,
-                index => Some(index).filter(|index| is_tensor(ctx, index))?,
-            };
-            let what = format!("the index of the Python sequence `{}`", snippet(ctx, &subscript.value));
-            let help = match index {
-                _ if subscript.slice.is_slice_expr() => STATIC,
-                _ => "convert the sequence to an array: `jnp.array(values)[i]`",
-            };
-            Some((what, index, help))
-        }
-        Expr::FString(string) => {
-            let value = formatted(ctx, string)?;
-            Some((
-                "the format specification".to_owned(),
-                value,
-                "use `jax.debug.print`, which formats when the function runs",
-            ))
-        }
+        Expr::Subscript(subscript) if is_sequence(ctx.fact(&subscript.value)) => of_index(ctx, subscript),
+        Expr::FString(string) => Some((FORMAT.to_owned(), formatted(ctx, string)?, PRINT)),
         _ => None,
     }
+}
+
+/// `int(x)`, `range(n)`.
+fn of_builtin<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) -> Option<Concretized<'a>> {
+    let help = match name {
+        "int" | "float" | "complex" => {
+            "keep the array; use `x.astype(int)` or `x.astype(float)` to convert its dtype"
+        }
+        "range" => "use `jax.lax.fori_loop`, or make the bound a static argument",
+        _ => return None,
+    };
+    let value = call.arguments.args.iter().find(|value| is_tensor(ctx, value))?;
+    Some((format!("`{name}`"), value, help))
+}
+
+/// `math.sqrt(x)`, `pickle.dumps(x)`.
+fn of_library<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) -> Option<Concretized<'a>> {
+    if let Some(function) = name.strip_prefix("math.").filter(|function| MATH.contains(function)) {
+        let value = call.arguments.args.iter().find(|value| is_tensor(ctx, value))?;
+        let help = "use the function of the same name in `jax.numpy`";
+        return Some((format!("`math.{function}`"), value, help));
+    }
+    let value = call.arguments.args.first()?;
+    (SERIALIZING.contains(&name) && is_tensor(ctx, value))
+        .then(|| (format!("`{}`", ctx.text(&*call.func)), value, "call it before or after tracing"))
+}
+
+/// `x.item()`, `"{:.2f}".format(x)`.
+fn of_method<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<Concretized<'a>> {
+    let attribute = call.func.as_attribute_expr()?;
+    let method = attribute.attr.as_str();
+    if matches!(method, "item" | "tolist" | "tobytes") && is_tensor(ctx, &attribute.value) {
+        return Some((format!("`.{method}()`"), &attribute.value, "keep the array"));
+    }
+    let text = attribute.value.as_string_literal_expr().filter(|_| method == "format")?;
+    let value = call.arguments.args.first()?;
+    (text.value.to_str().contains("{:") && is_tensor(ctx, value)).then(|| (FORMAT.to_owned(), value, PRINT))
+}
+
+/// `layers[i]`, `layers[:i]` of a Python sequence.
+fn of_index<'a>(ctx: &FunctionContext, subscript: &'a ast::ExprSubscript) -> Option<Concretized<'a>> {
+    let (index, help) = match &*subscript.slice {
+        Expr::Slice(slice) => {
+            let mut bounds = [&slice.lower, &slice.upper, &slice.step].into_iter().flatten();
+            let bound = bounds.find(|bound| is_tensor(ctx, bound))?;
+            (&**bound, "make it a static argument (`static_argnames`), or use a JAX operation")
+        }
+        index if is_tensor(ctx, index) => (index, "convert the sequence to an array: `jnp.array(values)[i]`"),
+        _ => return None,
+    };
+    let what = format!("the index of the Python sequence `{}`", snippet(ctx, &subscript.value));
+    Some((what, index, help))
 }
 
 /// Whether the value is the result of an operation, as in `(x * 2).detach()`. A parameter may be an object of any

@@ -1,16 +1,16 @@
 //! Functions that do not fit the control flow of `jax.lax`: carries, branches, conditions.
 
 use ruff_python_ast::{self as ast, Expr};
-use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Leaf, Value};
 use super::control_flow_arguments;
 use super::evaluate::{Evaluator, Function};
-use super::is_of_interest;
+use super::{Fault, is_of_interest};
 use crate::program::ScopeId;
 use ag_index::callbacks::argument;
+use ag_syntax::expressions::sequence;
 
 declare_rule! {
     /// ## What it does
@@ -79,19 +79,10 @@ fn check(ctx: &FileContext) {
             "switch" => call.switch(),
             _ => None,
         });
-        if let Some(Fault { message, help, at }) = fault {
-            ctx.report(&JAX_CONTROL_FLOW, place.node, message)
-                .label(ctx.span(at.range()), "this argument")
-                .help(help)
-                .emit();
+        if let Some(fault) = fault {
+            fault.report(ctx, &JAX_CONTROL_FLOW, place.node, "this argument");
         }
     }
-}
-
-pub(super) struct Fault<'a> {
-    pub message: String,
-    pub help: &'static str,
-    pub at: &'a Expr,
 }
 
 pub(super) struct Call<'e, 'c, 'a> {
@@ -237,12 +228,7 @@ impl<'a> Call<'_, '_, 'a> {
 
     fn switch(&self) -> Option<Fault<'a>> {
         let operands = self.operands(2)?;
-        let branches = match argument(self.call, 1, "branches")? {
-            Expr::List(list) => &list.elts,
-            Expr::Tuple(tuple) => &tuple.elts,
-            _ => return None,
-        };
-        let branches: Vec<_> = branches
+        let branches: Vec<_> = sequence(argument(self.call, 1, "branches")?)?
             .iter()
             .map(|branch| Some((self.evaluator.function(self.scope, branch)?, branch)))
             .collect();

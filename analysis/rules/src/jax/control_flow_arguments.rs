@@ -3,9 +3,11 @@
 
 use ruff_python_ast::{self as ast, Expr};
 
+use super::Fault;
 use super::abstract_value::{DType, Leaf, Value};
-use super::control_flow::{Call, Fault};
+use super::control_flow::Call;
 use ag_index::callbacks::argument;
+use ag_syntax::expressions::{natural, sequence};
 
 /// The arguments that must be functions, as position and keyword.
 const CALLABLE: &[(&str, &[(usize, &str)])] = &[
@@ -126,13 +128,8 @@ fn switch<'a>(call: &Call<'_, '_, 'a>) -> Option<Fault<'a>> {
             at: branches,
         }),
         _ => {
-            let elements = match branches {
-                Expr::List(list) => &list.elts,
-                Expr::Tuple(tuple) => &tuple.elts,
-                _ => return operand(call, 2, "lax.switch"),
-            };
-            elements
-                .iter()
+            let mut branches = sequence(branches).unwrap_or_default().iter();
+            branches
                 .find_map(|branch| not_callable(call, branch, "`lax.switch`"))
                 .or_else(|| operand(call, 2, "lax.switch"))
         }
@@ -210,7 +207,7 @@ fn scan<'a>(call: &Call<'_, '_, 'a>) -> Option<Fault<'a>> {
         });
     }
     let at = length?;
-    let length = at.as_number_literal_expr()?.value.as_int()?.as_u64()?;
+    let length = natural(at)?;
     (length != first).then(|| Fault {
         message: format!("`length` of `lax.scan` is {length}, but the length of its arrays is {first}"),
         help: "remove `length`",
@@ -262,7 +259,7 @@ fn cumulative<'a>(call: &Call<'_, '_, 'a>, function: &str) -> Option<Fault<'a>> 
     {
         return Some(Fault {
             message: format!("`lax.{function}` does not accept a boolean array"),
-            help: "convert them with `astype(int)`, or use the function of `jax.numpy`",
+            help: "convert it with `astype(int)`, or use the function of `jax.numpy`",
             at: operand,
         });
     }
@@ -274,7 +271,7 @@ fn cumulative<'a>(call: &Call<'_, '_, 'a>, function: &str) -> Option<Fault<'a>> 
             at,
         });
     }
-    let axis = at.as_number_literal_expr()?.value.as_int()?.as_u64()?;
+    let axis = natural(at)?;
     let rank = value.leaf()?.shape.as_ref()?.len() as u64;
     (axis >= rank).then(|| Fault {
         message: format!("`axis` of `lax.{function}` is {axis}, but the array has {rank} dimensions"),
@@ -290,7 +287,7 @@ fn is_scalar(leaf: &Leaf) -> bool {
 /// `n` of a literal `-n`.
 fn negative(value: &Expr) -> Option<u64> {
     let operation = value.as_unary_op_expr().filter(|operation| operation.op == ast::UnaryOp::USub)?;
-    operation.operand.as_number_literal_expr()?.value.as_int()?.as_u64().filter(|number| *number > 0)
+    natural(&operation.operand).filter(|number| *number > 0)
 }
 
 fn noun(value: &Value, at: &Expr) -> String {

@@ -8,10 +8,10 @@ use super::super::declare::declare_rule;
 use super::abstract_value::Value;
 use super::evaluate::{Evaluator, Function};
 use super::is_of_interest;
-use super::jit_options::integer;
 use super::jitted_calls::is_traced_parameter;
 use crate::program::{Bound, Program, ScopeId};
 use ag_index::callbacks::argument;
+use ag_syntax::expressions::{integer, sequence};
 
 declare_rule! {
     /// ## What it does
@@ -113,12 +113,7 @@ fn of<'a>(ctx: &FileContext, def: &'a ast::StmtFunctionDef) -> Option<Custom<'a>
     let mut fixed = Vec::new();
     for keyword in keywords {
         if keyword.arg.as_ref()?.as_str() == "nondiff_argnums" {
-            let elements = match &keyword.value {
-                Expr::Tuple(tuple) => tuple.elts.as_slice(),
-                Expr::List(list) => list.elts.as_slice(),
-                other => std::slice::from_ref(other),
-            };
-            for element in elements {
+            for element in sequence(&keyword.value).unwrap_or(std::slice::from_ref(&keyword.value)) {
                 fixed.push(usize::try_from(integer(element)?).ok()?);
             }
         } else if keyword.arg.as_ref()?.as_str() == "nondiff_argnames" {

@@ -8,6 +8,7 @@ use super::super::tracing::{is_created_before_tracing, is_mask, is_tensor};
 use super::static_parameters::{CHECKING, COUNTING, SHAPED, SHAPED_METHODS};
 use super::{snippet, value_severity};
 use ag_index::callbacks::argument;
+use ag_syntax::expressions::sequence;
 
 declare_rule! {
     /// ## What it does
@@ -120,11 +121,7 @@ const STATIC: &str = "make it a static argument, or use the shape of an array";
 
 /// The elements of a shape: `(n, 2)`, `n`.
 fn parts(value: &Expr) -> &[Expr] {
-    match value {
-        Expr::Tuple(tuple) => &tuple.elts,
-        Expr::List(list) => &list.elts,
-        other => std::slice::from_ref(other),
-    }
+    sequence(value).unwrap_or(std::slice::from_ref(value))
 }
 
 /// The first traced one of the arguments that must be known.
@@ -213,17 +210,7 @@ fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> 
         return Some((message, value, help));
     }
     if name == "jax.lax.fori_loop" {
-        let unroll = &call.arguments.find_keyword("unroll")?.value;
-        let bound = [(0, "lower"), (1, "upper")]
-            .into_iter()
-            .filter_map(|(position, keyword)| argument(call, position, keyword))
-            .find(|bound| is_tensor(ctx, bound))?;
-        let message = format!(
-            "the loop is unrolled, but its bound `{}` is traced and has no value yet",
-            snippet(ctx, bound)
-        );
-        return (!unroll.is_none_literal_expr())
-            .then(|| (message, bound, "remove `unroll`, or make the bound a static argument".to_owned()));
+        return unrolled(ctx, call);
     }
     let reduces = name.starts_with("jax.numpy.") || name.starts_with("jax.nn.");
     if reduces
@@ -236,7 +223,25 @@ fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> 
         );
         return Some((message, value, STATIC.to_owned()));
     }
-    let (function, keyword, position) = COUNTING.iter().find(|(counting, ..)| *counting == name.as_str())?;
+    counted(ctx, call, &name, &shown)
+}
+
+/// `jax.lax.fori_loop(0, n, body, init, unroll=2)`
+fn unrolled<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> {
+    let unroll = &call.arguments.find_keyword("unroll")?.value;
+    let bounds = [(0, "lower"), (1, "upper")];
+    let mut bounds = bounds.into_iter().filter_map(|(position, keyword)| argument(call, position, keyword));
+    let bound = bounds.find(|bound| is_tensor(ctx, bound)).filter(|_| !unroll.is_none_literal_expr())?;
+    let message = format!(
+        "the loop is unrolled, but its bound `{}` is traced and has no value yet",
+        snippet(ctx, bound)
+    );
+    Some((message, bound, "remove `unroll`, or make the bound a static argument".to_owned()))
+}
+
+/// `jnp.nonzero(x)`, `jnp.repeat(x, counts)`: values determine the length of the result.
+fn counted<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall, name: &str, shown: &str) -> Found<'a> {
+    let (function, keyword, position) = COUNTING.iter().find(|(counting, ..)| *counting == name)?;
     let arguments = &call.arguments;
     let open = arguments.keywords.iter().any(|keyword| keyword.arg.is_none())
         || arguments.args.iter().any(Expr::is_starred_expr);
@@ -245,7 +250,7 @@ fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> 
     if let Some(given) = given
         && is_tensor(ctx, given)
     {
-        return of_argument(ctx, &shown, given, keyword);
+        return of_argument(ctx, shown, given, keyword);
     }
     if open || given.is_some_and(|given| !given.is_none_literal_expr()) {
         return None;

@@ -10,7 +10,9 @@ use rustc_hash::FxHashMap;
 
 use super::super::FileContext;
 use super::abstract_value::{DType, Leaf, Value, binary, without_dtype};
+use super::may_use_64_bits;
 use crate::program::{Bound, Program, ScopeId};
+use ag_syntax::expressions::natural;
 
 /// The maximum number of names and calls that are followed.
 const DEEPEST: usize = 6;
@@ -34,6 +36,13 @@ pub(super) enum Function<'a> {
 }
 
 impl<'a> Function<'a> {
+    pub(super) fn range(self) -> TextRange {
+        match self {
+            Self::Def(def) => def.range(),
+            Self::Lambda(lambda) => lambda.range(),
+        }
+    }
+
     fn parameters(self) -> Option<&'a ast::Parameters> {
         match self {
             Self::Def(def) => Some(&def.parameters),
@@ -41,21 +50,23 @@ impl<'a> Function<'a> {
         }
     }
 
+    pub(super) fn positional(self) -> impl Iterator<Item = &'a ast::ParameterWithDefault> {
+        self.parameters().into_iter().flat_map(|it| it.posonlyargs.iter().chain(&it.args))
+    }
+
     /// Whether it can be called with this number of positional arguments.
     pub(super) fn accepts(self, arguments: usize) -> bool {
         let Some(parameters) = self.parameters() else { return arguments == 0 };
-        let positional = || parameters.posonlyargs.iter().chain(&parameters.args);
-        let required = positional().filter(|parameter| parameter.default.is_none()).count();
+        let required = self.positional().filter(|parameter| parameter.default.is_none()).count();
         let keyword_only = parameters.kwonlyargs.iter().any(|parameter| parameter.default.is_none());
-        let most = if parameters.vararg.is_some() { usize::MAX } else { positional().count() };
+        let most = if parameters.vararg.is_some() { usize::MAX } else { self.positional().count() };
         !keyword_only && (required..=most).contains(&arguments)
     }
 
     /// Whether a call may pass this number of positional arguments, and the others as keywords.
     pub(super) fn accepts_count(self, arguments: usize) -> bool {
         let Some(parameters) = self.parameters() else { return arguments == 0 };
-        let positional = || parameters.posonlyargs.iter().chain(&parameters.args);
-        parameters.vararg.is_some() || arguments <= positional().count()
+        parameters.vararg.is_some() || arguments <= self.positional().count()
     }
 
     pub(super) fn name(self) -> String {
@@ -73,7 +84,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         Self {
             ctx,
             program,
-            wide: ctx.text.contains("x64"),
+            wide: may_use_64_bits(ctx),
             calls: OnceCell::new(),
             parameters: RefCell::default(),
         }
@@ -124,21 +135,14 @@ impl<'c, 'a> Evaluator<'c, 'a> {
     /// The result of a function for these arguments.
     pub(super) fn call(&self, function: Function<'a>, arguments: Vec<Value>, depth: usize) -> Value {
         let mut environment = Environment::default();
-        let Some(scope) = self.program.scope_of(match function {
-            Function::Def(def) => def.range(),
-            Function::Lambda(lambda) => lambda.range(),
-        }) else {
-            return Value::Unknown;
-        };
+        let Some(scope) = self.program.scope_of(function.range()) else { return Value::Unknown };
         if depth > DEEPEST {
             return Value::Unknown;
         }
         for parameter in function.parameters().into_iter().flatten() {
             environment.insert(parameter.name().as_str(), Value::Unknown);
         }
-        let positional =
-            function.parameters().into_iter().flat_map(|it| it.posonlyargs.iter().chain(&it.args));
-        for (parameter, value) in positional.zip(arguments) {
+        for (parameter, value) in function.positional().zip(arguments) {
             environment.insert(parameter.parameter.name.as_str(), value);
         }
         let frame = Frame { evaluator: self, scope, depth };
@@ -162,9 +166,9 @@ impl<'c, 'a> Evaluator<'c, 'a> {
     fn passed(&self, owner: ScopeId, parameter: TextRange, depth: usize) -> Option<Value> {
         let range = self.program.range(owner);
         let (def, _) = self.program.functions.iter().find(|(def, _)| def.range() == range)?;
-        let mut positional = def.parameters.posonlyargs.iter().chain(&def.parameters.args);
-        let position = positional.position(|it| it.parameter.name.range() == parameter)?;
-        let name = &def.parameters.iter_non_variadic_params().nth(position)?.parameter.name;
+        let mut positional = Function::Def(def).positional().enumerate();
+        let (position, parameter) = positional.find(|(_, it)| it.parameter.name.range() == parameter)?;
+        let name = &parameter.parameter.name;
         let sites = self.calls.get_or_init(|| self.calls_of_functions()).get(&range)?;
         if sites.len() > 4 {
             return None;
@@ -255,14 +259,13 @@ impl<'a> Frame<'_, '_, 'a> {
     }
 
     pub(super) fn value(&self, expression: &'a Expr, environment: &Environment<'a>) -> Value {
-        let number = |dtype| Value::array(Some(dtype), true, Some(Vec::new()));
         match expression {
             Expr::NoneLiteral(_) => Value::None,
             Expr::StringLiteral(_) | Expr::FString(_) | Expr::BytesLiteral(_) | Expr::Lambda(_) => {
                 Value::Other
             }
             Expr::BooleanLiteral(_) => Value::array(Some(DType::Bool), false, Some(Vec::new())),
-            Expr::NumberLiteral(literal) => number(match literal.value {
+            Expr::NumberLiteral(literal) => Value::number(match literal.value {
                 ast::Number::Int(_) => DType::Int32,
                 ast::Number::Float(_) => DType::Float32,
                 ast::Number::Complex { .. } => DType::Complex64,
@@ -324,12 +327,12 @@ impl<'a> Frame<'_, '_, 'a> {
                         Value::Leaf(leaf)
                     }
                     (Value::Leaf(leaf), "T" | "mT") => Value::Leaf(Leaf { shape: None, ..leaf }),
-                    (Value::Leaf(_), "size" | "ndim") => number(DType::Int32),
+                    (Value::Leaf(_), "size" | "ndim") => Value::number(DType::Int32),
                     _ => match self.evaluator.ctx.resolve(expression).as_deref() {
                         Some(
                             "jax.numpy.pi" | "jax.numpy.inf" | "jax.numpy.nan" | "jax.numpy.e" | "math.pi"
                             | "math.inf" | "numpy.inf" | "numpy.pi" | "numpy.nan",
-                        ) => number(DType::Float32),
+                        ) => Value::number(DType::Float32),
                         _ => Value::Unknown,
                     },
                 }
@@ -360,19 +363,14 @@ impl<'a> Frame<'_, '_, 'a> {
                 frame.value(value, &Environment::default())
             }
             Bound::Function(_) | Bound::Class(_) => Value::Other,
-            Bound::Count => Value::array(Some(DType::Int32), true, Some(Vec::new())),
+            Bound::Count => Value::number(DType::Int32),
             Bound::Other => self.evaluator.parameter(owner, binding.range, self.depth),
         }
     }
 
     fn item(&self, subscript: &'a ast::ExprSubscript, environment: &Environment<'a>) -> Value {
         let value = self.value(&subscript.value, environment);
-        let position = subscript
-            .slice
-            .as_number_literal_expr()
-            .and_then(|literal| literal.value.as_int())
-            .and_then(|position| position.as_u16())
-            .map(usize::from);
+        let position = natural(&subscript.slice).and_then(|position| usize::try_from(position).ok());
         match value {
             Value::Tuple(elements) | Value::List(elements) => {
                 position.and_then(|position| elements.get(position).cloned()).unwrap_or(Value::Unknown)
@@ -413,7 +411,6 @@ impl<'a> Frame<'_, '_, 'a> {
         }
         let Some(name) = call.func.as_name_expr() else { return Value::Unknown };
         let known = environment.contains_key(name.id.as_str());
-        let number = |dtype| Value::array(Some(dtype), true, Some(Vec::new()));
         match self.evaluator.program.lookup(self.scope, &name.id, name.range().start()) {
             Some((Bound::Function(def), _)) if !known && self.evaluator.returns_as_written(def) => {
                 let simple = call.arguments.keywords.is_empty();
@@ -425,11 +422,9 @@ impl<'a> Frame<'_, '_, 'a> {
             Some(_) => Value::Unknown,
             None if known => Value::Unknown,
             None => match name.id.as_str() {
-                "len" => number(DType::Int32),
-                "float" => number(DType::Float32),
-                "int" => number(DType::Int32),
+                "len" | "int" => Value::number(DType::Int32),
+                "float" => Value::number(DType::Float32),
                 "str" | "repr" => Value::Other,
-                "tuple" | "list" => Value::Unknown,
                 "abs" => call.arguments.args.first().map_or(Value::Unknown, |it| self.value(it, environment)),
                 _ => Value::Unknown,
             },

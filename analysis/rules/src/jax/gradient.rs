@@ -7,12 +7,11 @@ use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Leaf, Value};
 use super::evaluate::Evaluator;
-use super::is_of_interest;
-use super::jit_options::integer;
 use super::reverse_mode;
-use super::transformation::Fault;
 use super::transformed::{self, Transformed, is_false};
+use super::{Fault, is_of_interest};
 use ag_index::callbacks::argument;
+use ag_syntax::expressions::natural;
 
 declare_rule! {
     /// ## What it does
@@ -73,9 +72,9 @@ fn check(ctx: &FileContext) {
             continue;
         }
         let call = transformed.applied.map_or(transformed.made, |(call, _)| call);
-        if let Some(Fault { message, help, at }) = fault(&evaluator, &transformed) {
+        if let Some(fault) = fault(&evaluator, &transformed) {
             reported.push(transformed.made.range());
-            ctx.report(&JAX_GRADIENT, call, message).label(ctx.span(at.range()), "here").help(help).emit();
+            fault.report(ctx, &JAX_GRADIENT, call, "here");
         }
     }
 }
@@ -138,7 +137,7 @@ fn fault<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Op
 }
 
 fn position(value: &Expr) -> Option<usize> {
-    usize::try_from(integer(value)?).ok()
+    usize::try_from(natural(value)?).ok()
 }
 
 /// The message and help for an argument with respect to which a function is differentiated.

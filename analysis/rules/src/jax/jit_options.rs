@@ -3,19 +3,17 @@
 use ruff_python_ast::{self as ast, Expr};
 
 use super::super::FileContext;
-use super::evaluate::{Evaluator, Function};
-use super::transformation::Fault;
+use super::Fault;
+use super::evaluate::Evaluator;
 use super::transformed::Transformed;
+use crate::program::Bound;
+use ag_syntax::expressions::{integer, sequence};
 
 pub(super) fn fault<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Option<Fault<'a>> {
     let keywords = &transformed.made.arguments.keywords;
     let parameters = match evaluator.program.value(transformed.scope, transformed.function()?).0 {
-        crate::program::Bound::Function(def) if def.decorator_list.is_empty() => Some(&*def.parameters),
-        crate::program::Bound::Value(Expr::Lambda(_)) => {
-            let function = evaluator.function(transformed.scope, transformed.function()?)?;
-            let Function::Lambda(lambda) = function else { return None };
-            lambda.parameters.as_deref()
-        }
+        Bound::Function(def) if def.decorator_list.is_empty() => Some(&*def.parameters),
+        Bound::Value(Expr::Lambda(lambda)) => lambda.parameters.as_deref(),
         _ => None,
     };
     places(keywords).or_else(|| options(keywords, parameters?))
@@ -69,7 +67,7 @@ fn options<'a>(keywords: &'a [ast::Keyword], parameters: &ast::Parameters) -> Op
             "donate_argnames" => (true, &mut donated),
             _ => continue,
         };
-        for element in elements(&keyword.value) {
+        for element in sequence(&keyword.value).unwrap_or(std::slice::from_ref(&keyword.value)) {
             if of_names {
                 if element.is_number_literal_expr() {
                     return Some(Fault {
@@ -122,22 +120,4 @@ fn options<'a>(keywords: &'a [ast::Keyword], parameters: &ast::Parameters) -> Op
         help: "donate arrays only",
         at,
     })
-}
-
-fn elements(value: &Expr) -> &[Expr] {
-    match value {
-        Expr::Tuple(tuple) => &tuple.elts,
-        Expr::List(list) => &list.elts,
-        other => std::slice::from_ref(other),
-    }
-}
-
-/// `2`, `-1`
-pub(super) fn integer(value: &Expr) -> Option<i64> {
-    match value {
-        Expr::UnaryOp(operation) if operation.op == ast::UnaryOp::USub => {
-            integer(&operation.operand).map(|it| -it)
-        }
-        other => other.as_number_literal_expr()?.value.as_int()?.as_i64(),
-    }
 }

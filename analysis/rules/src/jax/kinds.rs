@@ -3,7 +3,9 @@
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
 use super::super::FileContext;
+use super::may_use_64_bits;
 use crate::program::{Bound, Program, ScopeId};
+use ag_syntax::expressions::natural;
 
 /// A kind of value that JAX cannot trace, or that is not hashable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +63,7 @@ pub(super) fn of<'a>(
         Some(Kind { noun, traceable: untraceable.is_none(), hashable })
     };
     match value {
-        Expr::NumberLiteral(_) | Expr::BinOp(_) if !ctx.text.contains("x64") && is_wide(value) => {
+        Expr::NumberLiteral(_) | Expr::BinOp(_) if is_wide(value) && !may_use_64_bits(ctx) => {
             Kind::untraceable("an integer of more than 32 bits")
         }
         Expr::StringLiteral(_) | Expr::FString(_) => Kind::untraceable("a string"),
@@ -108,15 +110,12 @@ pub(super) fn of<'a>(
 
 /// `3000000000`, `2**40`
 fn is_wide(value: &Expr) -> bool {
-    fn integer(value: &Expr) -> Option<u64> {
-        value.as_number_literal_expr()?.value.as_int()?.as_u64()
-    }
     let number = match value {
         Expr::BinOp(power) if power.op == ast::Operator::Pow => {
-            let exponent = integer(&power.right).and_then(|exponent| u32::try_from(exponent).ok());
-            integer(&power.left).zip(exponent).and_then(|(base, exponent)| base.checked_pow(exponent))
+            let exponent = natural(&power.right).and_then(|exponent| u32::try_from(exponent).ok());
+            natural(&power.left).zip(exponent).and_then(|(base, exponent)| base.checked_pow(exponent))
         }
-        other => integer(other),
+        other => natural(other),
     };
     number.is_some_and(|number| number > i32::MAX as u64)
 }

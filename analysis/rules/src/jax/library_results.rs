@@ -6,6 +6,10 @@ use super::abstract_value::{DType, Leaf, Value, binary, broadcast, promote, redu
 use super::evaluate::{Environment, Frame};
 use super::kinds;
 use ag_index::callbacks::argument;
+use ag_syntax::expressions::{natural, sequence};
+
+/// The default dtype of arrays.
+const FLOAT: Option<(DType, bool)> = Some((DType::Float32, false));
 
 impl<'a> Frame<'_, '_, 'a> {
     /// `x.astype(t)`, `x.at[i].set(v)`, `x.sum()`.
@@ -75,71 +79,21 @@ impl<'a> Frame<'_, '_, 'a> {
         environment: &Environment<'a>,
     ) -> Value {
         let Some((module, function)) = name.rsplit_once('.') else { return Value::Unknown };
-        let is_numpy = module == "numpy";
-        let given = |position, keyword| argument(call, position, keyword);
-        let value_at = |position, keyword| given(position, keyword).map(|it| self.value(it, environment));
-        let dtype_at = |position| match given(position, "dtype") {
-            Some(Expr::NoneLiteral(_)) | None => Ok(None),
-            Some(dtype) => self.dtype(dtype).map(Some).ok_or(()),
-        };
-        // The dtype that is passed, or the default dtype; unknown if an expression computes the dtype.
-        let typed = |position: usize, default: Option<(DType, bool)>| match dtype_at(position) {
-            Ok(Some(dtype)) => Some((dtype, false)),
-            Ok(None) => default,
-            Err(()) => None,
-        };
-        let first = || match value_at(0, "a").or_else(|| value_at(0, "x")) {
-            Some(Value::Leaf(leaf)) => Some(leaf),
-            _ => None,
-        };
         if call.arguments.args.iter().any(Expr::is_starred_expr) {
             return Value::Unknown;
         }
+        let is_numpy = module == "numpy";
+        let library_call = LibraryCall { frame: self, call, environment, is_numpy };
         match (module, function) {
-            ("jax.numpy" | "numpy", "zeros" | "ones" | "empty") => {
-                let shape = given(0, "shape").and_then(|shape| self.shape(shape, environment));
-                Value::Leaf(Leaf { dtype: typed(1, Some((DType::Float32, false))), shape })
-            }
-            ("jax.numpy" | "numpy", "full") => {
-                let shape = given(0, "shape").and_then(|shape| self.shape(shape, environment));
-                let fill = value_at(1, "fill_value").and_then(|fill| fill.leaf().and_then(|leaf| leaf.dtype));
-                let fill = fill.map(|(dtype, weak)| (dtype, weak && !is_numpy));
-                Value::Leaf(Leaf { dtype: typed(2, fill), shape })
-            }
-            ("jax.numpy" | "numpy", "zeros_like" | "ones_like" | "empty_like") => {
-                let Some(leaf) = first() else { return Value::Unknown };
-                Value::Leaf(Leaf { dtype: typed(1, leaf.dtype), shape: leaf.shape })
-            }
-            ("jax.numpy" | "numpy", "array" | "asarray") => {
-                let leaf = match value_at(0, "object").or_else(|| value_at(0, "a")) {
-                    Some(Value::Leaf(leaf)) => leaf,
-                    Some(Value::List(elements) | Value::Tuple(elements)) => stacked(&elements),
-                    _ => return Value::array(typed(1, None).map(|it| it.0), false, None),
-                };
-                let own = leaf.dtype.map(|(dtype, weak)| (dtype, weak && !is_numpy));
-                Value::Leaf(Leaf { dtype: typed(1, own), shape: leaf.shape })
-            }
+            ("jax.numpy" | "numpy", "zeros" | "ones" | "empty") => library_call.filled(0, 1, FLOAT),
+            ("jax.numpy" | "numpy", "full") => library_call.full(),
+            ("jax.numpy" | "numpy", "zeros_like" | "ones_like" | "empty_like") => library_call.like(),
+            ("jax.numpy" | "numpy", "array" | "asarray") => library_call.array(),
             (
                 "jax.numpy" | "numpy",
                 "float16" | "float32" | "float64" | "bfloat16" | "int32" | "int64" | "bool_" | "complex64",
-            ) => {
-                let shape = match call.arguments.args.first().map(|it| self.value(it, environment)) {
-                    Some(Value::Leaf(leaf)) => leaf.shape,
-                    _ => None,
-                };
-                Value::array(DType::of_name(function), false, shape)
-            }
-            ("jax.numpy", "arange") => {
-                let bounds: Vec<Value> =
-                    call.arguments.args.iter().map(|argument| self.value(argument, environment)).collect();
-                let dtypes = bounds.iter().map(|bound| bound.leaf()?.dtype);
-                let dtype = dtypes.reduce(promote).flatten().map(|(dtype, _)| (dtype, false));
-                let length = match &*call.arguments.args {
-                    [stop] => integer(stop),
-                    _ => None,
-                };
-                Value::Leaf(Leaf { dtype: typed(3, dtype), shape: length.map(|length| vec![length]) })
-            }
+            ) => library_call.converted(function),
+            ("jax.numpy", "arange") => library_call.arange(),
             ("jax.numpy", "linspace") => Value::array(None, false, None),
             (
                 "jax.numpy",
@@ -147,95 +101,32 @@ impl<'a> Frame<'_, '_, 'a> {
                 | "arcsin" | "arccos",
             )
             | ("jax.nn", "sigmoid" | "softplus" | "gelu" | "silu" | "softmax" | "log_softmax") => {
-                let Some(leaf) = first() else { return Value::array(None, false, None) };
-                let dtype =
-                    leaf.dtype.map(
-                        |(dtype, weak)| {
-                            if dtype.is_inexact() { (dtype, weak) } else { (DType::Float32, weak) }
-                        },
-                    );
-                Value::Leaf(Leaf { dtype, shape: leaf.shape })
+                library_call.inexact()
             }
             (
                 "jax.numpy",
                 "abs" | "negative" | "square" | "clip" | "flip" | "sort" | "cumsum" | "round" | "roll",
             )
-            | ("jax.nn", "relu") => {
-                let Some(leaf) = first() else { return Value::array(None, false, None) };
-                let changes =
-                    matches!(function, "cumsum" | "clip") && leaf.dtype.is_none_or(|it| !it.0.is_inexact());
-                Value::Leaf(Leaf {
-                    dtype: leaf.dtype.filter(|_| !changes),
-                    shape: leaf.shape.filter(|_| function != "clip"),
-                })
-            }
+            | ("jax.nn", "relu") => library_call.elementwise(function),
             ("jax.numpy", "add" | "multiply" | "subtract" | "maximum" | "minimum") => {
-                match (value_at(0, "x1"), value_at(1, "x2")) {
-                    (Some(left), Some(right)) => binary(&left, Operator::Add, &right),
-                    _ => Value::Unknown,
-                }
+                library_call.binary((0, "x1"), (1, "x2"))
             }
-            ("jax.numpy", "where") => match (value_at(0, "condition"), value_at(1, "x"), value_at(2, "y")) {
-                (Some(test), Some(left), Some(right)) => match binary(&left, Operator::Add, &right) {
-                    Value::Leaf(leaf) => {
-                        let test = test.leaf().and_then(|test| test.shape.clone());
-                        let shape = broadcast(test.as_deref(), leaf.shape.as_deref());
-                        Value::Leaf(Leaf { dtype: leaf.dtype, shape })
-                    }
-                    _ => Value::Unknown,
-                },
-                _ => Value::Unknown,
-            },
+            ("jax.numpy", "where") => library_call.choice(),
             ("jax.numpy", "sum" | "prod" | "max" | "min" | "mean" | "any" | "all" | "argmax" | "argmin") => {
-                let whole = call.arguments.args.len() == 1 && call.arguments.keywords.is_empty();
-                reduction(function, &first().unwrap_or_default(), whole)
+                reduction(function, &library_call.first().unwrap_or_default(), library_call.has_arguments(1))
             }
-            ("jax.numpy", "append") => {
-                let (Some(Value::Leaf(left)), Some(Value::Leaf(right))) =
-                    (value_at(0, "arr"), value_at(1, "values"))
-                else {
-                    return Value::array(None, false, None);
-                };
-                let flat = |leaf: &Leaf| leaf.shape.as_ref().map(|shape| shape.iter().product::<u64>());
-                let length = flat(&left).zip(flat(&right)).map(|(left, right)| vec![left + right]);
-                let shape =
-                    length.filter(|_| call.arguments.args.len() == 2 && call.arguments.keywords.is_empty());
-                Value::Leaf(Leaf { dtype: promote(left.dtype, right.dtype), shape })
-            }
-            ("jax.numpy", "concatenate" | "hstack") => {
-                let plain = call.arguments.args.len() == 1 && call.arguments.keywords.is_empty();
-                let Some(Value::List(parts) | Value::Tuple(parts)) = value_at(0, "arrays") else {
-                    return Value::array(None, false, None);
-                };
-                let leaves: Option<Vec<&Leaf>> = parts.iter().map(Value::leaf).collect();
-                let Some(leaves) = leaves else { return Value::array(None, false, None) };
-                let dtype = leaves.iter().map(|leaf| leaf.dtype).reduce(promote).flatten();
-                let lengths: Option<Vec<u64>> = leaves
-                    .iter()
-                    .map(|leaf| match leaf.shape.as_deref() {
-                        Some([length]) => Some(*length),
-                        _ => None,
-                    })
-                    .collect();
-                let shape = lengths.filter(|_| plain).map(|lengths| vec![lengths.iter().sum()]);
-                Value::Leaf(Leaf { dtype, shape })
-            }
+            ("jax.numpy", "append") => library_call.append(),
+            ("jax.numpy", "concatenate" | "hstack") => library_call.concatenate(),
             ("jax.tree", "map") | ("jax.tree_util" | "jax", "tree_map")
                 if call.arguments.keywords.is_empty() =>
             {
-                value_at(1, "tree").map_or(Value::Unknown, |tree| tree.structure())
+                library_call.value(1, "tree").map_or(Value::Unknown, |tree| tree.structure())
             }
-            ("jax.random", "randint") => {
-                let shape = given(1, "shape").and_then(|shape| self.shape(shape, environment));
-                Value::Leaf(Leaf { dtype: typed(4, Some((DType::Int32, false))), shape })
-            }
-            ("jax.random", "normal" | "uniform") => {
-                let shape = match given(1, "shape") {
-                    Some(shape) => self.shape(shape, environment),
-                    None => Some(Vec::new()),
-                };
-                Value::Leaf(Leaf { dtype: typed(2, Some((DType::Float32, false))), shape })
-            }
+            ("jax.random", "randint") => library_call.filled(1, 4, Some((DType::Int32, false))),
+            ("jax.random", "normal" | "uniform") => match library_call.given(1, "shape") {
+                Some(_) => library_call.filled(1, 2, FLOAT),
+                None => Value::Leaf(Leaf { dtype: library_call.dtype(2, FLOAT), shape: Some(Vec::new()) }),
+            },
             _ if kinds::makes_array(name) => Value::array(None, false, None),
             _ => Value::Unknown,
         }
@@ -244,16 +135,168 @@ impl<'a> Frame<'_, '_, 'a> {
     /// A shape of literals: `3`, `(2, 3)`, `()`.
     fn shape(&self, expression: &'a Expr, environment: &Environment<'a>) -> Option<Vec<u64>> {
         match expression {
-            Expr::Tuple(tuple) => tuple.elts.iter().map(integer).collect(),
-            Expr::List(list) => list.elts.iter().map(integer).collect(),
             Expr::Attribute(attribute) if attribute.attr.as_str() == "shape" => {
                 self.value(&attribute.value, environment).leaf()?.shape.clone()
             }
-            other => Some(vec![integer(other)?]),
+            other => sequence(other).unwrap_or(std::slice::from_ref(other)).iter().map(natural).collect(),
         }
     }
 }
 
-fn integer(expression: &Expr) -> Option<u64> {
-    expression.as_number_literal_expr()?.value.as_int()?.as_u64()
+/// A call of a function of JAX or NumPy, without starred arguments.
+struct LibraryCall<'f, 'e, 'c, 'a> {
+    frame: &'f Frame<'e, 'c, 'a>,
+    call: &'a ast::ExprCall,
+    environment: &'f Environment<'a>,
+    is_numpy: bool,
+}
+
+impl<'a> LibraryCall<'_, '_, '_, 'a> {
+    fn given(&self, position: usize, keyword: &str) -> Option<&'a Expr> {
+        argument(self.call, position, keyword)
+    }
+
+    fn value(&self, position: usize, keyword: &str) -> Option<Value> {
+        self.given(position, keyword).map(|argument| self.frame.value(argument, self.environment))
+    }
+
+    /// The first argument, an array.
+    fn first(&self) -> Option<Leaf> {
+        match self.value(0, "a").or_else(|| self.value(0, "x")) {
+            Some(Value::Leaf(leaf)) => Some(leaf),
+            _ => None,
+        }
+    }
+
+    fn has_arguments(&self, positional: usize) -> bool {
+        self.call.arguments.args.len() == positional && self.call.arguments.keywords.is_empty()
+    }
+
+    /// The dtype that is passed, or the default dtype; unknown if an expression computes the dtype.
+    fn dtype(&self, position: usize, default: Option<(DType, bool)>) -> Option<(DType, bool)> {
+        match self.given(position, "dtype") {
+            Some(Expr::NoneLiteral(_)) | None => default,
+            Some(dtype) => self.frame.dtype(dtype).map(|dtype| (dtype, false)),
+        }
+    }
+
+    /// A dtype taken from an argument. NumPy has no weak dtypes.
+    fn taken(&self, dtype: Option<(DType, bool)>) -> Option<(DType, bool)> {
+        dtype.map(|(dtype, weak)| (dtype, weak && !self.is_numpy))
+    }
+
+    /// `jnp.zeros(shape, dtype)`, from the positions of the arguments.
+    fn filled(&self, shape: usize, dtype: usize, default: Option<(DType, bool)>) -> Value {
+        let shape = self.given(shape, "shape").and_then(|shape| self.frame.shape(shape, self.environment));
+        Value::Leaf(Leaf { dtype: self.dtype(dtype, default), shape })
+    }
+
+    /// `jnp.full(shape, fill_value, dtype)`
+    fn full(&self) -> Value {
+        let fill = self.value(1, "fill_value").and_then(|fill| fill.leaf().and_then(|leaf| leaf.dtype));
+        self.filled(0, 2, self.taken(fill))
+    }
+
+    /// `jnp.zeros_like(x, dtype)`
+    fn like(&self) -> Value {
+        let Some(leaf) = self.first() else { return Value::Unknown };
+        Value::Leaf(Leaf { dtype: self.dtype(1, leaf.dtype), shape: leaf.shape })
+    }
+
+    /// `jnp.array(values, dtype)`
+    fn array(&self) -> Value {
+        let leaf = match self.value(0, "object").or_else(|| self.value(0, "a")) {
+            Some(Value::Leaf(leaf)) => leaf,
+            Some(Value::List(elements) | Value::Tuple(elements)) => stacked(&elements),
+            _ => Leaf::default(),
+        };
+        Value::Leaf(Leaf { dtype: self.dtype(1, self.taken(leaf.dtype)), shape: leaf.shape })
+    }
+
+    /// `jnp.float32(x)`
+    fn converted(&self, dtype: &str) -> Value {
+        let value = self.call.arguments.args.first().map(|value| self.frame.value(value, self.environment));
+        let shape = match value {
+            Some(Value::Leaf(leaf)) => leaf.shape,
+            _ => None,
+        };
+        Value::array(DType::of_name(dtype), false, shape)
+    }
+
+    /// `jnp.arange(stop)`, `jnp.arange(start, stop, step, dtype)`
+    fn arange(&self) -> Value {
+        let bounds = &*self.call.arguments.args;
+        let dtypes = bounds.iter().map(|bound| self.frame.value(bound, self.environment).leaf()?.dtype);
+        let dtype = dtypes.reduce(promote).flatten().map(|(dtype, _)| (dtype, false));
+        let length = match bounds {
+            [stop] => natural(stop),
+            _ => None,
+        };
+        Value::Leaf(Leaf { dtype: self.dtype(3, dtype), shape: length.map(|length| vec![length]) })
+    }
+
+    /// `jnp.exp(x)`, whose result has a fractional part.
+    fn inexact(&self) -> Value {
+        let Leaf { dtype, shape } = self.first().unwrap_or_default();
+        let inexact = |dtype: DType| if dtype.is_inexact() { dtype } else { DType::Float32 };
+        Value::Leaf(Leaf { dtype: dtype.map(|(dtype, weak)| (inexact(dtype), weak)), shape })
+    }
+
+    /// `jnp.abs(x)`, of the same dtype and shape.
+    fn elementwise(&self, function: &str) -> Value {
+        let Leaf { dtype, shape } = self.first().unwrap_or_default();
+        // `cumsum` may widen integers, and the bounds of `clip` may have another dtype and shape.
+        let changes = matches!(function, "cumsum" | "clip") && dtype.is_none_or(|it| !it.0.is_inexact());
+        Value::Leaf(Leaf { dtype: dtype.filter(|_| !changes), shape: shape.filter(|_| function != "clip") })
+    }
+
+    /// `jnp.add(x, y)`
+    fn binary(&self, left: (usize, &str), right: (usize, &str)) -> Value {
+        match (self.value(left.0, left.1), self.value(right.0, right.1)) {
+            (Some(left), Some(right)) => binary(&left, Operator::Add, &right),
+            _ => Value::Unknown,
+        }
+    }
+
+    /// `jnp.where(test, x, y)`
+    fn choice(&self) -> Value {
+        let (Some(test), Value::Leaf(leaf)) = (self.value(0, "condition"), self.binary((1, "x"), (2, "y")))
+        else {
+            return Value::Unknown;
+        };
+        let test = test.leaf().and_then(|test| test.shape.as_deref());
+        Value::Leaf(Leaf { dtype: leaf.dtype, shape: broadcast(test, leaf.shape.as_deref()) })
+    }
+
+    /// `jnp.append(x, y)`
+    fn append(&self) -> Value {
+        let (Some(Value::Leaf(left)), Some(Value::Leaf(right))) =
+            (self.value(0, "arr"), self.value(1, "values"))
+        else {
+            return Value::array(None, false, None);
+        };
+        let flat = |leaf: &Leaf| leaf.shape.as_ref().map(|shape| shape.iter().product::<u64>());
+        let length = flat(&left).zip(flat(&right)).map(|(left, right)| vec![left + right]);
+        let shape = length.filter(|_| self.has_arguments(2));
+        Value::Leaf(Leaf { dtype: promote(left.dtype, right.dtype), shape })
+    }
+
+    /// `jnp.concatenate([x, y])`; the shape is known if all arrays have one dimension.
+    fn concatenate(&self) -> Value {
+        let Some(Value::List(parts) | Value::Tuple(parts)) = self.value(0, "arrays") else {
+            return Value::array(None, false, None);
+        };
+        let leaves: Option<Vec<&Leaf>> = parts.iter().map(Value::leaf).collect();
+        let Some(leaves) = leaves else { return Value::array(None, false, None) };
+        let dtype = leaves.iter().map(|leaf| leaf.dtype).reduce(promote).flatten();
+        let lengths = leaves.iter().map(|leaf| match leaf.shape.as_deref() {
+            Some([length]) => Some(*length),
+            _ => None,
+        });
+        let length: Option<u64> = lengths.sum();
+        Value::Leaf(Leaf {
+            dtype,
+            shape: length.filter(|_| self.has_arguments(1)).map(|length| vec![length]),
+        })
+    }
 }

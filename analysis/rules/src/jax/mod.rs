@@ -32,18 +32,19 @@ pub(super) mod transformation;
 mod transformed;
 pub(super) mod tree;
 
-use ruff_python_ast::{Expr, Stmt};
+use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::FunctionContext;
+use super::callers;
 use super::parameter_use;
 use super::path_certainty;
 use super::tracing::{self, Certainty, Decision, Origin};
-use ag_db::diagnostic::{Anchor, Severity, Span};
+use super::{FileContext, FunctionContext, Rule};
+use ag_db::diagnostic::{Anchor, Severity};
 use ag_flow::DefKind;
 use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
-use ag_index::index::{FileIndex, FunctionId, function_ast};
+use ag_index::index::FileIndex;
 use ag_staging::queries;
 use ag_syntax::expressions;
 use ag_syntax::qname::QName;
@@ -86,6 +87,25 @@ const CHECKED: [&str; 30] = [
 fn is_of_interest(index: &FileIndex) -> bool {
     index.imports.uses("jax")
         && (!index.roots.is_empty() || CHECKED.iter().any(|name| index.calls.contains_key(*name)))
+}
+
+/// An argument that JAX rejects, with the message and the help.
+struct Fault<'a> {
+    message: String,
+    help: &'static str,
+    at: &'a Expr,
+}
+
+impl Fault<'_> {
+    /// Reports the fault at a call; `label` describes the argument.
+    fn report(self, ctx: &FileContext, rule: &'static Rule, call: &ast::ExprCall, label: &str) {
+        ctx.report(rule, call, self.message).label(ctx.span(self.at.range()), label).help(self.help).emit();
+    }
+}
+
+/// Whether dtypes may have 64 bits: the file seems to set `jax_enable_x64`.
+fn may_use_64_bits(ctx: &FileContext) -> bool {
+    ctx.text.contains("x64")
 }
 
 /// The severity if Python needs the truth value of `expression`, a Tensor. Under `jit` every operation returns
@@ -275,17 +295,12 @@ fn handles_state(ctx: &FunctionContext) -> bool {
 ///     return x + jax.random.normal(keys.next())
 /// ```
 fn is_called_on_outer(ctx: &FunctionContext) -> bool {
-    let Some(Span { document, anchor: Anchor::Function(path), range }) = ctx.stage.cause.clone() else {
-        return false;
-    };
-    let caller = FunctionId::new(ctx.db, document, path);
-    let is_jitted = queries::stage(ctx.db, caller)
-        .as_ref()
+    let Some(call) = callers::of(ctx).next() else { return false };
+    let is_jitted = call
+        .stage
         .is_some_and(|stage| stage.root == Some(RootKind::JaxJit) && stage.dialect == ctx.dialect());
-    let (Some(ast), Some(flow)) = (function_ast(ctx.db, caller), queries::flow(ctx.db, caller)) else {
-        return false;
-    };
-    let receiver = expressions::at(ast.def(), range)
+    let Some(flow) = queries::flow(ctx.db, call.function) else { return false };
+    let receiver = expressions::at(call.ast.def(), call.range)
         .and_then(Expr::as_call_expr)
         .and_then(|call| call.func.as_attribute_expr())
         .and_then(|method| method.value.as_name_expr());

@@ -49,19 +49,18 @@ impl<'a> Flow<'_, '_, 'a> {
         known: &Parameters<'a>,
         depth: usize,
     ) -> Dependence {
-        let (range, parameters, returned) = match function {
+        let returned = match function {
             Function::Def(def) => {
                 let Some(Stmt::Return(ast::StmtReturn { value: Some(value), .. })) = def.body.last() else {
                     return Dependence::None;
                 };
-                (def.range(), Some(&*def.parameters), &**value)
+                &**value
             }
-            Function::Lambda(lambda) => (lambda.range(), lambda.parameters.as_deref(), &*lambda.body),
+            Function::Lambda(lambda) => &*lambda.body,
         };
-        let Some(scope) = self.evaluator.program.scope_of(range) else { return Dependence::None };
-        let positional = parameters.into_iter().flat_map(|it| it.posonlyargs.iter().chain(&it.args));
+        let Some(scope) = self.evaluator.program.scope_of(function.range()) else { return Dependence::None };
         let mut known = known.clone();
-        for (parameter, dependence) in positional.zip(arguments) {
+        for (parameter, dependence) in function.positional().zip(arguments) {
             let name = parameter.parameter.name.as_str();
             if self.evaluator.program.bindings(scope, name).len() == 1 {
                 known.insert((scope, name), *dependence);

@@ -7,9 +7,8 @@ use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Value};
 use super::evaluate::Evaluator;
-use super::is_of_interest;
 use super::transformed::{self, Transformed, is_generator};
-use super::{axes, axis_names, jit_options};
+use super::{Fault, axes, axis_names, is_of_interest, jit_options};
 use crate::program::Bound;
 use ag_db::diagnostic::Severity;
 use ag_index::callbacks::argument;
@@ -62,13 +61,6 @@ declare_rule! {
     }
 }
 
-/// An argument that a transformation rejects, with the message and the help.
-pub(super) struct Fault<'a> {
-    pub message: String,
-    pub help: &'static str,
-    pub at: &'a Expr,
-}
-
 fn check(ctx: &FileContext) {
     let program = ctx.program();
     let evaluator = Evaluator::new(ctx, program);
@@ -84,12 +76,9 @@ fn check(ctx: &FileContext) {
             "jvp" => jvp(&evaluator, &transformed),
             _ => None,
         });
-        if let Some(Fault { message, help, at }) = fault {
+        if let Some(fault) = fault {
             reported.push(transformed.made.range());
-            ctx.report(&JAX_TRANSFORMATION, call, message)
-                .label(ctx.span(at.range()), "this argument")
-                .help(help)
-                .emit();
+            fault.report(ctx, &JAX_TRANSFORMATION, call, "this argument");
         }
     }
     for (def, _) in &program.functions {
@@ -105,11 +94,8 @@ fn check(ctx: &FileContext) {
             .emit();
     }
     for place in &program.calls {
-        if let Some(Fault { message, help, at }) = other_call(ctx, place.node) {
-            ctx.report(&JAX_TRANSFORMATION, place.node, message)
-                .label(ctx.span(at.range()), "this argument")
-                .help(help)
-                .emit();
+        if let Some(fault) = other_call(ctx, place.node) {
+            fault.report(ctx, &JAX_TRANSFORMATION, place.node, "this argument");
         }
     }
 }
@@ -177,8 +163,7 @@ fn jvp<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Opti
                 .dtype
                 .zip(tangent.dtype)
                 .is_some_and(|((one, _), (other, _))| one.is_inexact() && integer(other));
-            (shapes || dtypes)
-                .then(|| (Value::Leaf((*primal).clone()).noun(), Value::Leaf((*tangent).clone()).noun()))
+            (shapes || dtypes).then(|| (primal.noun(), tangent.noun()))
         })
     };
     let (primal, tangent) = structure.or_else(types)?;

@@ -1,14 +1,14 @@
 //! Trees of different structure, and dataclasses that are registered with the wrong fields.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
-use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::evaluate::Evaluator;
-use super::is_of_interest;
+use super::{Fault, is_of_interest};
 use crate::program::{Bound, Program, ScopeId};
 use ag_index::callbacks::argument;
+use ag_syntax::expressions::sequence;
 
 declare_rule! {
     /// ## What it does
@@ -63,23 +63,21 @@ fn check(ctx: &FileContext) {
             continue;
         }
         let Some(name) = ctx.resolve(&call.func) else { continue };
-        let found = match name.as_str() {
+        let fault = match name.as_str() {
             "jax.tree.map" | "jax.tree_map" | "jax.tree_util.tree_map" => {
                 trees(&evaluator, call, place.scope)
             }
             "jax.tree_util.register_dataclass" => fields(ctx, program, call, place.scope),
             _ => None,
         };
-        if let Some((message, help, at)) = found {
-            ctx.report(&JAX_TREE, call, message).label(ctx.span(at.range()), "here").help(help).emit();
+        if let Some(fault) = fault {
+            fault.report(ctx, &JAX_TREE, call, "here");
         }
     }
 }
 
-type Found<'a> = Option<(String, &'static str, &'a Expr)>;
-
 /// `jax.tree.map(f, params, grads)`
-fn trees<'a>(evaluator: &Evaluator<'_, 'a>, call: &'a ast::ExprCall, scope: ScopeId) -> Found<'a> {
+fn trees<'a>(evaluator: &Evaluator<'_, 'a>, call: &'a ast::ExprCall, scope: ScopeId) -> Option<Fault<'a>> {
     let [_, first, rest @ ..] = &*call.arguments.args else { return None };
     if !call.arguments.keywords.is_empty()
         || call.arguments.args.iter().any(Expr::is_starred_expr)
@@ -91,7 +89,7 @@ fn trees<'a>(evaluator: &Evaluator<'_, 'a>, call: &'a ast::ExprCall, scope: Scop
     rest.iter().find_map(|other| {
         let (one, other_noun) = value.prefix_difference(&evaluator.value(scope, other))?;
         let message = format!("the trees of `jax.tree.map` differ: {one}, but {other_noun}");
-        Some((message, "pass trees of the same structure", other))
+        Some(Fault { message, help: "pass trees of the same structure", at: other })
     })
 }
 
@@ -101,7 +99,7 @@ fn fields<'a>(
     program: &Program<'a>,
     call: &'a ast::ExprCall,
     scope: ScopeId,
-) -> Found<'a> {
+) -> Option<Fault<'a>> {
     let node = argument(call, 0, "nodetype")?;
     if call.arguments.keywords.iter().any(|keyword| keyword.arg.is_none()) {
         return None;
@@ -111,7 +109,7 @@ fn fields<'a>(
     if data.is_some() != meta.is_some() {
         let message =
             "`register_dataclass` needs both `data_fields` and `meta_fields`, or neither".to_owned();
-        return Some((message, "pass both, or neither", data.or(meta)?));
+        return Some(Fault { message, help: "pass both, or neither", at: data.or(meta)? });
     }
     let (Bound::Class(class), _) = program.value(scope, node) else { return None };
     let (Some(data), Some(meta)) = (data, meta) else {
@@ -119,13 +117,13 @@ fn fields<'a>(
             class.decorator_list.is_empty() && class.arguments.as_ref().is_none_or(|it| it.is_empty());
         return plain.then(|| {
             let message = format!("`{}` is not a dataclass, so its fields are unknown", class.name);
-            (message, "pass `data_fields` and `meta_fields`, or add `@dataclass`", node)
+            Fault { message, help: "pass `data_fields` and `meta_fields`, or add `@dataclass`", at: node }
         });
     };
     let (listed, static_fields) = (names(data)?, names(meta)?);
     if let Some(twice) = listed.iter().find(|name| static_fields.contains(name)) {
         let message = format!("the field `{twice}` is in `data_fields` and in `meta_fields`");
-        return Some((message, "list each field once", meta));
+        return Some(Fault { message, help: "list each field once", at: meta });
     }
     let own = dataclass_fields(ctx, class).filter(|_| argument(call, 3, "drop_fields").is_none())?;
     let all = || listed.iter().chain(&static_fields);
@@ -135,15 +133,11 @@ fn fields<'a>(
         missing.map(|name| (name, "is missing")).or(unknown.map(|name| (name, "is not a field")))?;
     let message =
         format!("the fields that are registered differ from those of `{}`: `{name}` {what}", class.name);
-    Some((message, "list every field of the dataclass once", data))
+    Some(Fault { message, help: "list every field of the dataclass once", at: data })
 }
 
 fn names(value: &Expr) -> Option<Vec<&str>> {
-    let elements = match value {
-        Expr::List(list) => &list.elts,
-        Expr::Tuple(tuple) => &tuple.elts,
-        _ => return None,
-    };
+    let elements = sequence(value)?;
     elements.iter().map(|element| Some(element.as_string_literal_expr()?.value.to_str())).collect()
 }
 

@@ -13,6 +13,7 @@ use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use crate::FunctionContext;
+use crate::names::bound_names;
 use ag_flow::{BlockVariable, BlockVariables, Def, DefKind, Role, StmtId};
 use ag_index::facts::Binding;
 use ag_staging::construct::{Construct, ConstructKind, ConstructNode};
@@ -39,7 +40,7 @@ pub(super) fn staged_loops<'c, 'a>(ctx: &'c FunctionContext<'a>) -> impl Iterato
 impl<'a> StagedLoop<'_, 'a> {
     /// `for i in tf.range(n)`, without the body.
     pub(super) fn head(&self) -> TextRange {
-        TextRange::new(self.construct.range.start(), self.construct.test_range.end())
+        self.construct.head()
     }
 
     pub(super) fn body(&self) -> &'a [Stmt] {
@@ -160,21 +161,11 @@ impl<'a> SourceOrderVisitor<'a> for Reads<'_> {
             | Expr::SetComp(ast::ExprSetComp { generators, .. })
             | Expr::DictComp(ast::ExprDictComp { generators, .. })
             | Expr::Generator(ast::ExprGenerator { generators, .. })
-                if generators.iter().any(|generator| binds(&generator.target, self.name)) => {}
+                if generators.iter().any(|generator| bound_names(&generator.target).contains(&self.name)) => {
+            }
             _ => source_order::walk_expr(self, expression),
         }
     }
 
     fn visit_annotation(&mut self, _annotation: &'a Expr) {}
-}
-
-fn binds(target: &Expr, name: &str) -> bool {
-    match target {
-        Expr::Name(target) => target.id == name,
-        Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
-            elts.iter().any(|element| binds(element, name))
-        }
-        Expr::Starred(starred) => binds(&starred.value, name),
-        _ => false,
-    }
 }

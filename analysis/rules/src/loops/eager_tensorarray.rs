@@ -86,7 +86,7 @@ fn check(ctx: &FunctionContext) {
             }
             reported.push(construct.range);
             let severity = if origin == Origin::Module { Severity::Error } else { Severity::Warning };
-            let head = TextRange::new(construct.range.start(), construct.test_range.end());
+            let head = construct.head();
             let message = format!(
                 "`{}` is a TensorArray from outside of the graph, which cannot be carried",
                 variable.name

@@ -6,6 +6,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::carried::StagedLoop;
 use crate::FunctionContext;
+use crate::effects::MUTATORS;
 use ag_flow::DefKind;
 use ag_index::facts::Alternative;
 use ag_syntax::qname::QName;
@@ -23,23 +24,6 @@ pub(super) enum Change<'a> {
     /// `d[k] = v`, `d[k] += v`.
     Item { target: &'a ast::ExprSubscript, value: &'a Expr },
 }
-
-/// The mutating methods of lists, dicts and sets.
-const METHODS: [&str; 13] = [
-    "append",
-    "extend",
-    "insert",
-    "pop",
-    "remove",
-    "clear",
-    "add",
-    "discard",
-    "update",
-    "setdefault",
-    "popitem",
-    "sort",
-    "reverse",
-];
 
 /// The mutations, in the body of a staged loop, of lists, dicts and sets that the function bound before the loop.
 pub(super) fn mutations<'a>(staged: &StagedLoop<'_, 'a>) -> Vec<Mutation<'a>> {
@@ -115,7 +99,7 @@ impl<'a> SourceOrderVisitor<'a> for Mutations<'a> {
     fn visit_expr(&mut self, expression: &'a Expr) {
         if let Expr::Call(call) = expression
             && let Expr::Attribute(attribute) = &*call.func
-            && METHODS.contains(&attribute.attr.as_str())
+            && MUTATORS.contains(&attribute.attr.as_str())
             && let Some(container) = QName::from_expr(&attribute.value).filter(QName::is_simple)
         {
             let change = Change::Call(call, attribute.attr.as_str());

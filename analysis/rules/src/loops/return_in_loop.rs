@@ -106,10 +106,7 @@ fn most_severe(staged: &StagedLoop, returns: &[TextRange]) -> Option<(TextRange,
         let branch = around.iter().find(|construct| construct.kind == ConstructKind::If)?;
         let both = staged
             .ctx
-            .flow
-            .cfg
-            .statement_at(branch.range.start())
-            .and_then(|stmt| staged.ctx.flow.block_variables(stmt))
+            .variables(branch)
             .is_some_and(|blocks| blocks.body.always_returns() && blocks.orelse.always_returns());
         match branch.binding {
             Binding::Staged if both => None,

@@ -111,7 +111,7 @@ impl<'a> Statements<'_, 'a> {
         let report = match self.carrying_construct(target) {
             // AutoGraph restores the state of the statement by an assignment, which raises first.
             Some(construct) => {
-                let head = TextRange::new(construct.range.start(), construct.test_range.end());
+                let head = construct.head();
                 if self.reported.contains(&head) {
                     return;
                 }
@@ -141,14 +141,13 @@ impl<'a> Statements<'_, 'a> {
     /// The outermost staged statement that carries the item as a variable.
     fn carrying_construct(&self, target: &Expr) -> Option<&'a Construct> {
         let name = QName::from_expr(target)?;
-        let flow = self.ctx.flow;
         let carries = |construct: &&Construct| {
-            let stmt = flow.cfg.statement_at(construct.range.start());
-            construct.binding == Binding::Staged
-                && stmt
-                    .and_then(|stmt| flow.block_variables(stmt))
-                    .and_then(|variables| variables.get(&name).map(|variable| variable.role != Role::Local))
-                    .unwrap_or(false)
+            let is_staged = construct.binding == Binding::Staged;
+            let variables = is_staged.then(|| self.ctx.variables(construct)).flatten();
+            variables
+                .as_ref()
+                .and_then(|variables| variables.get(&name))
+                .is_some_and(|variable| variable.role != Role::Local)
         };
         self.ctx.enclosing(target.range()).filter(carries).last().filter(|_| self.ctx.converts())
     }

@@ -118,9 +118,8 @@ fn tensor_exit<'a>(ctx: &FunctionContext<'a>, around: &Construct, range: TextRan
         return None;
     }
     let condition = *within.iter().find(|construct| construct.binding == Binding::Staged)?;
-    let stmt = ctx.flow.cfg.statement_at(condition.range.start());
-    let both = stmt
-        .and_then(|stmt| ctx.flow.block_variables(stmt))
+    let both = ctx
+        .variables(condition)
         .is_some_and(|blocks| blocks.body.always_returns() && blocks.orelse.always_returns());
     let certain = within.iter().all(|construct| construct.binding == Binding::Staged);
     let severity = if certain { Severity::Error } else { Severity::Warning };
@@ -128,7 +127,7 @@ fn tensor_exit<'a>(ctx: &FunctionContext<'a>, around: &Construct, range: TextRan
 }
 
 fn report_loop(ctx: &FunctionContext, construct: &Construct, node: ConstructNode, exit: &Exit, word: &str) {
-    let head = TextRange::new(construct.range.start(), construct.test_range.end());
+    let head = construct.head();
     let test = ctx.text(exit.condition.test_range);
     let report = ctx
         .report(
@@ -158,13 +157,13 @@ fn report_loop(ctx: &FunctionContext, construct: &Construct, node: ConstructNode
 
 fn report_condition(ctx: &FunctionContext, construct: &Construct, exit: &Exit) {
     let condition = exit.condition;
-    let head = TextRange::new(condition.range.start(), condition.test_range.end());
+    let head = condition.head();
     ctx.report(
         &PYTHON_LOOP_EXIT,
         head,
         "this Tensor condition cannot return from a Python loop, which runs while the graph is built",
     )
-    .label(ctx.span(TextRange::new(construct.range.start(), construct.test_range.end())), "the Python loop")
+    .label(ctx.span(construct.head()), "the Python loop")
     .why(condition.why.clone())
     .severity(exit.severity)
     .help("stage the loop with `tf.range(…)`, assign the result to a variable and use `break`")

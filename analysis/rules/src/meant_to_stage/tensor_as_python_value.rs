@@ -207,7 +207,7 @@ impl<'a> Checker<'_, 'a> {
                         && (statement.target.is_tuple_expr() || statement.target.is_list_expr())
                         && ctx.converts()
                     {
-                        let head = TextRange::new(construct.range.start(), construct.test_range.end());
+                        let head = construct.head();
                         self.report(
                             test,
                             head,

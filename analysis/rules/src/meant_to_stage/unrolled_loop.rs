@@ -1,7 +1,7 @@
 //! AG304: a Python loop of many iterations that adds operations to the graph in each.
 
 use ruff_python_ast::Expr;
-use ruff_text_size::{Ranged, TextRange};
+use ruff_text_size::Ranged;
 
 use crate::FunctionContext;
 use crate::declare::declare_rule;
@@ -76,7 +76,7 @@ fn check(ctx: &FunctionContext) {
         let iterations = iterations(ctx, &statement.iter).filter(|iterations| *iterations >= MANY_ITERATIONS);
         let (Some(iterations), Binding::Python) = (iterations, construct.binding) else { continue };
         if computes_with_tensors(ctx, construct) {
-            let head = TextRange::new(construct.range.start(), construct.test_range.end());
+            let head = construct.head();
             let report = ctx
                 .report(
                     &UNROLLED_LOOP,

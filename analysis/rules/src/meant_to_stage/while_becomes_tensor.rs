@@ -100,7 +100,7 @@ fn by_name(iterations: &Iterations, test: &Expr) {
     let report = ctx
         .report(
             &WHILE_BECOMES_TENSOR,
-            head(iterations),
+            iterations.construct.head(),
             format!(
                 "`{name}` is a Python value in the first iteration of this loop and a Tensor in later ones"
             ),
@@ -148,7 +148,7 @@ fn by_break(iterations: &Iterations, body: &[Stmt]) {
         let certain = within.iter().all(|construct| construct.binding == Binding::Staged);
         ctx.report(
             &WHILE_BECOMES_TENSOR,
-            head(iterations),
+            iterations.construct.head(),
             format!("this Python loop cannot exit on the Tensor `{}`", ctx.text(condition.test_range)),
         )
         .label(ctx.span(range), "`break` depends on a Tensor")
@@ -160,10 +160,6 @@ fn by_break(iterations: &Iterations, body: &[Stmt]) {
         .emit();
         return;
     }
-}
-
-fn head(iterations: &Iterations) -> TextRange {
-    TextRange::new(iterations.construct.range.start(), iterations.construct.test_range.end())
 }
 
 /// The `break` statements that exit this loop.

@@ -1,12 +1,12 @@
 //! An attribute is assigned between two calls of a method whose graph contains its old value.
 
-use ruff_python_ast::comparable::ComparableExpr;
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
-use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashSet;
 
+use super::block_steps::{assignment, calls, created, flatten, same_arguments};
+use super::function_reads::{called_methods, first_read, reads_attribute, reads_global, reads_only};
 use crate::FileContext;
 use crate::declare::declare_rule;
 use crate::declared;
@@ -83,9 +83,6 @@ fn check(ctx: &FileContext) {
     blocks.block(ctx.parsed.suite(), true);
     blocks.visit_body(ctx.parsed.suite());
 }
-
-/// A loop body is repeated only as long as there are fewer statements than this.
-const MAX_STEPS: usize = 1000;
 
 struct Blocks<'c, 'a> {
     ctx: &'c FileContext<'a>,
@@ -271,32 +268,6 @@ impl<'a> Blocks<'_, 'a> {
 
 const HELP: &str = "make it a `tf.Variable`, or pass the value as an argument";
 
-/// Where a function first reads the target of an assignment.
-fn first_read(def: &ast::StmtFunctionDef, target: &Expr) -> Option<TextRange> {
-    struct Reads<'t> {
-        target: &'t Expr,
-        found: Option<TextRange>,
-    }
-    impl SourceOrderVisitor<'_> for Reads<'_> {
-        fn visit_expr(&mut self, expression: &Expr) {
-            let is_read = match (expression, self.target) {
-                (Expr::Attribute(read), Expr::Attribute(target)) => {
-                    read.attr.as_str() == target.attr.as_str() && read.value.is_name_expr()
-                }
-                (Expr::Name(read), Expr::Name(target)) => read.id == target.id,
-                _ => false,
-            };
-            if is_read && self.found.is_none() {
-                self.found = Some(expression.range());
-            }
-            source_order::walk_expr(self, expression);
-        }
-    }
-    let mut reads = Reads { target, found: None };
-    reads.visit_body(&def.body);
-    reads.found
-}
-
 /// How a block refers to the function that reads a value.
 struct Read<'a> {
     /// The object on which the method is called.
@@ -318,203 +289,11 @@ impl<'a> Read<'a> {
     }
 }
 
-/// The simple statements of a block in an order in which they may run; those of a loop twice. Alternative branches are
-/// left out, since only one of them runs.
-fn flatten<'a>(body: &'a [Stmt], steps: &mut Vec<&'a Stmt>) {
-    for statement in body {
-        match statement {
-            Stmt::For(ast::StmtFor { body, .. }) | Stmt::While(ast::StmtWhile { body, .. }) => {
-                let start = steps.len();
-                flatten(body, steps);
-                let again = steps.get(start..).unwrap_or_default().to_vec();
-                // Each level of nested loops would double the number of statements.
-                if steps.len() < MAX_STEPS {
-                    steps.extend(again);
-                }
-            }
-            Stmt::With(node) => flatten(&node.body, steps),
-            Stmt::If(node) if node.elif_else_clauses.is_empty() => flatten(&node.body, steps),
-            Stmt::Try(node) => flatten(&node.body, steps),
-            Stmt::FunctionDef(_) | Stmt::ClassDef(_) | Stmt::If(_) | Stmt::Match(_) => {}
-            _ => steps.push(statement),
-        }
-    }
-}
-
-/// The target and the value of `x = value` and `x += value`.
-fn assignment(statement: &Stmt) -> Option<(&Expr, &Expr)> {
-    match statement {
-        Stmt::Assign(assign) => {
-            let [target] = assign.targets.as_slice() else { return None };
-            Some((target, &assign.value))
-        }
-        Stmt::AugAssign(assign) => Some((&assign.target, &assign.value)),
-        _ => None,
-    }
-}
-
-/// The class in `object = Class(…)`; empty for any other value.
-fn created<'a>(statement: &'a Stmt, object: &str) -> Option<&'a str> {
-    let (target, value) = assignment(statement)?;
-    let is_object = target.as_name_expr().is_some_and(|name| name.id == object);
-    let class = || value.as_call_expr()?.func.as_name_expr().map(|class| class.id.as_str());
-    is_object.then(|| class().unwrap_or_default())
-}
-
 fn creates_variable(ctx: &FileContext, value: &Expr) -> bool {
     value
         .as_call_expr()
         .and_then(|call| ctx.resolve(&call.func))
         .is_some_and(|name| name == "tensorflow.Variable")
-}
-
-/// Whether the second call reuses the graph of the first one: both have the same arguments in the source.
-fn same_arguments(first: &ast::ExprCall, second: &ast::ExprCall) -> bool {
-    arguments(first) == arguments(second)
-}
-
-fn arguments(call: &ast::ExprCall) -> Vec<ComparableExpr<'_>> {
-    let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
-    call.arguments.args.iter().chain(keywords).map(ComparableExpr::from).collect()
-}
-
-/// The call of `object.method(…)` or `function(…)` in a simple statement.
-fn calls<'a>(statement: &'a Stmt, object: Option<&str>, name: &str) -> Option<&'a ast::ExprCall> {
-    struct Calls<'n, 'a> {
-        object: Option<&'n str>,
-        name: &'n str,
-        found: Option<&'a ast::ExprCall>,
-    }
-    impl<'a> SourceOrderVisitor<'a> for Calls<'_, 'a> {
-        fn visit_expr(&mut self, expression: &'a Expr) {
-            if let Expr::Call(call) = expression {
-                let is_it = match (call.func.as_ref(), self.object) {
-                    (Expr::Attribute(method), Some(object)) => {
-                        method.attr.as_str() == self.name
-                            && method.value.as_name_expr().is_some_and(|name| name.id == object)
-                    }
-                    (Expr::Name(function), Some(object)) => self.name == "__call__" && function.id == object,
-                    (Expr::Name(function), None) => function.id == self.name,
-                    _ => false,
-                };
-                if is_it {
-                    self.found = Some(call);
-                }
-            }
-            if !expression.is_lambda_expr() {
-                source_order::walk_expr(self, expression);
-            }
-        }
-    }
-    let mut calls = Calls { object, name, found: None };
-    if matches!(
-        statement,
-        Stmt::Expr(_) | Stmt::Assign(_) | Stmt::Assert(_) | Stmt::AugAssign(_) | Stmt::Return(_)
-    ) {
-        calls.visit_stmt(statement);
-    }
-    calls.found
-}
-
-/// Whether a method reads `self.attribute` and does not set it.
-fn reads_only(def: &ast::StmtFunctionDef, attribute: &str) -> bool {
-    let Some(receiver) = def.parameters.iter().next() else { return false };
-    uses(def, receiver.name().as_str(), attribute)
-}
-
-/// Whether a function reads `object.attribute` of a global object and does not set it.
-fn reads_attribute(def: &ast::StmtFunctionDef, object: &str, attribute: &str) -> bool {
-    !binds(def, object) && uses(def, object, attribute)
-}
-
-fn uses(def: &ast::StmtFunctionDef, object: &str, attribute: &str) -> bool {
-    struct Uses<'a> {
-        object: &'a str,
-        attribute: &'a str,
-        reads: bool,
-        sets: bool,
-    }
-    impl SourceOrderVisitor<'_> for Uses<'_> {
-        fn visit_expr(&mut self, expression: &Expr) {
-            if let Expr::Attribute(found) = expression
-                && found.attr.as_str() == self.attribute
-                && found.value.as_name_expr().is_some_and(|name| name.id == self.object)
-            {
-                if found.ctx.is_load() {
-                    self.reads = true
-                } else {
-                    self.sets = true
-                };
-            }
-            // A method of the attribute acts on an object that the graph may share.
-            if let Expr::Call(call) = expression
-                && let Expr::Attribute(method) = call.func.as_ref()
-                && let Expr::Attribute(found) = method.value.as_ref()
-                && found.attr.as_str() == self.attribute
-            {
-                self.sets = true;
-            }
-            source_order::walk_expr(self, expression);
-        }
-    }
-    let mut uses = Uses { object, attribute, reads: false, sets: false };
-    uses.visit_body(&def.body);
-    uses.reads && !uses.sets
-}
-
-/// Whether a function reads a global name.
-fn reads_global(def: &ast::StmtFunctionDef, name: &str) -> bool {
-    struct Reads<'n> {
-        name: &'n str,
-        found: bool,
-    }
-    impl SourceOrderVisitor<'_> for Reads<'_> {
-        fn visit_expr(&mut self, expression: &Expr) {
-            self.found |=
-                expression.as_name_expr().is_some_and(|name| name.id == self.name && name.ctx.is_load());
-            source_order::walk_expr(self, expression);
-        }
-    }
-    let mut reads = Reads { name, found: false };
-    reads.visit_body(&def.body);
-    reads.found && !binds(def, name)
-}
-
-/// Whether a function has a parameter or variable of this name.
-fn binds(def: &ast::StmtFunctionDef, name: &str) -> bool {
-    struct Binds<'n> {
-        name: &'n str,
-        found: bool,
-    }
-    impl SourceOrderVisitor<'_> for Binds<'_> {
-        fn visit_expr(&mut self, expression: &Expr) {
-            self.found |=
-                expression.as_name_expr().is_some_and(|name| name.id == self.name && !name.ctx.is_load());
-            source_order::walk_expr(self, expression);
-        }
-    }
-    let mut binds = Binds { name, found: false };
-    binds.visit_body(&def.body);
-    binds.found || def.parameters.iter().any(|parameter| parameter.name().as_str() == name)
-}
-
-/// The names of the methods that a method calls on its receiver.
-fn called_methods(def: &ast::StmtFunctionDef) -> FxHashSet<&str> {
-    struct Called<'a>(FxHashSet<&'a str>);
-    impl<'a> SourceOrderVisitor<'a> for Called<'a> {
-        fn visit_expr(&mut self, expression: &'a Expr) {
-            if let Expr::Call(call) = expression
-                && let Expr::Attribute(method) = call.func.as_ref()
-                && method.value.is_name_expr()
-            {
-                self.0.insert(method.attr.as_str());
-            }
-            source_order::walk_expr(self, expression);
-        }
-    }
-    let mut called = Called(FxHashSet::default());
-    called.visit_body(&def.body);
-    called.0
 }
 
 /// Whether a class has this method itself.

@@ -12,6 +12,7 @@ use ruff_text_size::{Ranged, TextRange};
 use crate::FunctionContext;
 use ag_index::facts::Binding;
 use ag_staging::construct::ConstructKind;
+use ag_syntax::expressions::{natural, sequence};
 
 /// Whether a trace evaluates a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -176,14 +177,11 @@ impl<'a> SourceOrderVisitor<'a> for Trace<'_, 'a> {
 /// `range(3)`, `[a, b]`: a Python loop of at least one iteration.
 fn iterates(iterable: &Expr) -> bool {
     match iterable {
-        Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }) => !elts.is_empty(),
         Expr::Call(call) => {
             let is_range = call.func.as_name_expr().is_some_and(|name| name.id == "range");
-            is_range
-                && matches!(&*call.arguments.args, [Expr::NumberLiteral(stop)]
-                    if matches!(&stop.value, ast::Number::Int(stop) if stop.as_u64().is_some_and(|stop| stop > 0)))
+            is_range && matches!(&*call.arguments.args, [stop] if natural(stop).is_some_and(|stop| stop > 0))
         }
-        _ => false,
+        other => sequence(other).is_some_and(|elements| !elements.is_empty()),
     }
 }
 

@@ -8,13 +8,14 @@
 //!
 //! Names that a compound statement binds, parameters, and results of unknown calls are unknown.
 
-use ruff_python_ast::{self as ast, Expr, Number, Stmt};
+use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::keras_ranks;
 use crate::FileContext;
 use crate::names::Names;
+use ag_syntax::expressions::{natural, sequence};
 
 /// Deeper expressions are not followed.
 const MAX_DEPTH: usize = 32;
@@ -171,13 +172,9 @@ impl<'c, 'a> Graph<'c, 'a> {
                 self.combined(&operand)
             }
             Expr::Subscript(node) => match (self.value(&node.value, depth + 1), node.slice.as_ref()) {
-                (Value::Several(items), Expr::NumberLiteral(index)) => match &index.value {
-                    Number::Int(position) => {
-                        let position = position.as_usize();
-                        position.and_then(|position| items.get(position).cloned()).unwrap_or(Value::Unknown)
-                    }
-                    _ => Value::Unknown,
-                },
+                (Value::Several(items), index) => natural(index)
+                    .and_then(|position| items.get(usize::try_from(position).ok()?).cloned())
+                    .unwrap_or(Value::Unknown),
                 (Value::Tensor(node), _) => self.node(vec![node], None, None),
                 _ => Value::Unknown,
             },
@@ -245,10 +242,9 @@ impl<'c, 'a> Graph<'c, 'a> {
         if call.arguments.find_keyword("tensor").is_some() {
             return Value::Unknown;
         }
-        let length = |shape: &Expr| match shape {
-            Expr::Tuple(tuple) if !tuple.iter().any(Expr::is_starred_expr) => Some(tuple.len()),
-            Expr::List(list) if !list.iter().any(Expr::is_starred_expr) => Some(list.len()),
-            _ => None,
+        let length = |shape: &Expr| {
+            let elements = sequence(shape)?;
+            (!elements.iter().any(Expr::is_starred_expr)).then_some(elements.len())
         };
         let rank = match call.arguments.find_keyword("batch_shape") {
             Some(keyword) => length(&keyword.value),
@@ -324,7 +320,7 @@ impl<'c, 'a> Graph<'c, 'a> {
             Some(Value::Several(items))
                 if items.len() > 1
                     && items.iter().all(|item| matches!(item, Value::Tensor(_)))
-                    && keras_ranks::expected(&class).is_some() | (class == "Dense") =>
+                    && (keras_ranks::expected(&class).is_some() || class == "Dense") =>
             {
                 let message = format!("`{class}` takes one tensor, not {}", items.len());
                 self.fault(call.range(), message, "merge them first, with `keras.layers.Concatenate`");
@@ -333,15 +329,13 @@ impl<'c, 'a> Graph<'c, 'a> {
             Some(Value::Several(_)) => {}
             _ => return Value::Unknown,
         }
-        if parents.is_empty()
-            || keras_ranks::gives_several(self.ctx.text(self.layers[layer].call), call, self.ctx)
-        {
+        let made = self.layers[layer].call;
+        if parents.is_empty() || [made, call].iter().any(|it| keras_ranks::gives_several(self.ctx, it)) {
             return Value::Unknown;
         }
         let rank = match first {
             Some(Value::Tensor(node)) => {
-                let options = self.ctx.text(self.layers[layer].call);
-                keras_ranks::result(&class, self.nodes[*node].rank, options)
+                keras_ranks::result(&class, self.nodes[*node].rank, self.ctx.text(made))
             }
             _ => None,
         };

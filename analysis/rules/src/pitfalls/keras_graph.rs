@@ -1,7 +1,6 @@
 //! Functional Keras models whose tensors do not form a graph from the inputs of the model to its outputs.
 
-use ruff_python_ast::statement_visitor::{self, StatementVisitor};
-use ruff_python_ast::{self as ast, Stmt};
+use ruff_python_ast as ast;
 use rustc_hash::FxHashSet;
 
 use super::functional_model::Graph;
@@ -61,11 +60,10 @@ fn check(ctx: &FileContext) {
     if !(ctx.imports.uses("keras") || ctx.imports.uses("tensorflow")) {
         return;
     }
-    let mut functions = Functions { ctx, functions: Vec::new(), layers: FxHashSet::default() };
-    functions.visit_body(ctx.parsed.suite());
-    let bodies = functions.functions.iter().map(|def| def.body.as_slice());
-    for body in std::iter::once(ctx.parsed.suite().as_slice()).chain(bodies) {
-        for fault in Graph::of_scope(ctx, &functions.layers, body) {
+    let layers = ctx.program().classes.iter().filter(|class| is_layer(ctx, class));
+    let layers: FxHashSet<&str> = layers.map(|class| class.name.as_str()).collect();
+    for body in ctx.bodies() {
+        for fault in Graph::of_scope(ctx, &layers, body) {
             let mut report = ctx.report(&KERAS_GRAPH, fault.range, fault.message).help(fault.help);
             if fault.is_accepted_by_keras2 {
                 report = report.severity(keras_ranks::severity_of_keras3(ctx));
@@ -75,28 +73,9 @@ fn check(ctx: &FileContext) {
     }
 }
 
-struct Functions<'c, 'a> {
-    ctx: &'c FileContext<'a>,
-    functions: Vec<&'a ast::StmtFunctionDef>,
-    /// Classes derived from `keras.layers.Layer` that Keras calls.
-    layers: FxHashSet<&'a str>,
-}
-
-impl<'a> StatementVisitor<'a> for Functions<'_, 'a> {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        if let Stmt::FunctionDef(def) = statement {
-            self.functions.push(def);
-        }
-        if let Stmt::ClassDef(class) = statement
-            && let [base] = class.bases()
-            && self
-                .ctx
-                .resolve(base)
-                .is_some_and(|base| matches!(base.as_str(), "keras.Layer" | "keras.layers.Layer"))
-            && !["__call__", "_allow_non_tensor"].iter().any(|word| self.ctx.text(class).contains(word))
-        {
-            self.layers.insert(class.name.as_str());
-        }
-        statement_visitor::walk_stmt(self, statement);
-    }
+/// Whether a class is derived from `keras.layers.Layer`, and Keras calls it.
+fn is_layer(ctx: &FileContext, class: &ast::StmtClassDef) -> bool {
+    let [base] = class.bases() else { return false };
+    ctx.resolve(base).is_some_and(|base| matches!(base.as_str(), "keras.Layer" | "keras.layers.Layer"))
+        && !["__call__", "_allow_non_tensor"].iter().any(|word| ctx.text(class).contains(word))
 }

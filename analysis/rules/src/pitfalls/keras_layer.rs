@@ -1,6 +1,5 @@
 //! Definitions of Keras layers, models and metrics that Keras rejects when they are used.
 
-use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
@@ -10,6 +9,7 @@ use super::keras_ranks;
 use crate::FileContext;
 use crate::declare::declare_rule;
 use ag_db::diagnostic::Severity;
+use ag_syntax::{expressions, statements};
 
 declare_rule! {
     /// ## What it does
@@ -74,10 +74,10 @@ declare_rule! {
 }
 
 fn check(ctx: &FileContext) {
-    let mut classes = Classes { ctx, found: Vec::new() };
-    classes.visit_body(ctx.parsed.suite());
-    for (base, class) in classes.found {
-        Class { ctx, base, class }.check();
+    for class in &ctx.program().classes {
+        if let Some(base) = Base::of(ctx, class) {
+            Class { ctx, base, class }.check();
+        }
     }
 }
 
@@ -91,27 +91,15 @@ enum Base {
     Metric,
 }
 
-struct Classes<'c, 'a> {
-    ctx: &'c FileContext<'a>,
-    found: Vec<(Base, &'a ast::StmtClassDef)>,
-}
-
-impl<'a> StatementVisitor<'a> for Classes<'_, 'a> {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        if let Stmt::ClassDef(class) = statement {
-            let name = match class.bases() {
-                [base] => self.ctx.resolve(base),
-                _ => None,
-            };
-            let base = name.and_then(|name| match name.as_str() {
-                "keras.Layer" | "keras.layers.Layer" => Some(Base::Layer),
-                "keras.Model" | "keras.models.Model" => Some(Base::Model),
-                "keras.Metric" | "keras.metrics.Metric" => Some(Base::Metric),
-                name => keras_ranks::is_layer(name).then_some(Base::Library),
-            });
-            self.found.extend(base.map(|base| (base, class)));
+impl Base {
+    fn of(ctx: &FileContext, class: &ast::StmtClassDef) -> Option<Self> {
+        let [base] = class.bases() else { return None };
+        match ctx.resolve(base)?.as_str() {
+            "keras.Layer" | "keras.layers.Layer" => Some(Self::Layer),
+            "keras.Model" | "keras.models.Model" => Some(Self::Model),
+            "keras.Metric" | "keras.metrics.Metric" => Some(Self::Metric),
+            name => keras_ranks::is_layer(name).then_some(Self::Library),
         }
-        statement_visitor::walk_stmt(self, statement);
     }
 }
 
@@ -122,9 +110,12 @@ struct Class<'c, 'a> {
 }
 
 impl<'a> Class<'_, 'a> {
+    fn methods(&self) -> impl Iterator<Item = &'a ast::StmtFunctionDef> {
+        self.class.body.iter().filter_map(Stmt::as_function_def_stmt)
+    }
+
     fn method(&self, name: &str) -> Option<&'a ast::StmtFunctionDef> {
-        let methods = self.class.body.iter().filter_map(Stmt::as_function_def_stmt);
-        methods.into_iter().find(|def| def.name.as_str() == name)
+        self.methods().find(|def| def.name.as_str() == name)
     }
 
     fn check(&self) {
@@ -137,7 +128,7 @@ impl<'a> Class<'_, 'a> {
         }
         self.build();
         let layers = self.layers();
-        for def in self.class.body.iter().filter_map(Stmt::as_function_def_stmt) {
+        for def in self.methods() {
             Calls { class: self, layers: &layers }.visit_body(&def.body);
         }
         if let Some(call) = self.method("call").filter(|call| call.decorator_list.is_empty()) {
@@ -161,7 +152,7 @@ impl<'a> Class<'_, 'a> {
             "batch_size",
             "batch_input_shape",
         ];
-        for call in ag_syntax::expressions::of_function(init).into_iter().filter_map(Expr::as_call_expr) {
+        for call in expressions::of_function(init).into_iter().filter_map(Expr::as_call_expr) {
             let Expr::Attribute(method) = call.func.as_ref() else { continue };
             let is_super = method
                 .value
@@ -185,21 +176,22 @@ impl<'a> Class<'_, 'a> {
         if self.base == Base::Layer {
             self.options(init);
         }
-        let text = self.ctx.text(init);
         let is_abstract = matches!(init.body.last(), Some(Stmt::Raise(_)));
         // `Layer.__init__(self)`
-        let calls =
-            ag_syntax::expressions::of_function(init).into_iter().any(|expression| match expression {
-                Expr::Name(name) => name.id.as_str() == "super",
-                Expr::Attribute(attribute) => attribute.attr.as_str() == "__init__",
-                _ => false,
-            });
+        let expressions = expressions::of_function(init);
+        let calls = expressions.iter().any(|expression| match expression {
+            Expr::Name(name) => name.id.as_str() == "super",
+            Expr::Attribute(attribute) => attribute.attr.as_str() == "__init__",
+            _ => false,
+        });
         if calls || is_abstract {
             return;
         }
         let uses = match self.base {
             // A metric needs its constructor only for `add_weight`, which checks that it ran.
-            Base::Metric => text.contains("self.add_weight") || text.contains("self.add_variable"),
+            Base::Metric => expressions
+                .iter()
+                .any(|it| matches!(attribute_of_self(it), Some("add_weight" | "add_variable"))),
             _ => true,
         };
         if uses {
@@ -210,10 +202,8 @@ impl<'a> Class<'_, 'a> {
 
     fn model(&self) {
         let defines = |name: &str| self.method(name).is_some();
-        for def in
-            self.class.body.iter().filter_map(Stmt::as_function_def_stmt).filter(|_| !defines("layers"))
-        {
-            for statement in ag_syntax::statements::of_function(def) {
+        for def in self.methods().filter(|_| !defines("layers")) {
+            for statement in statements::of_function(def) {
                 let Stmt::Assign(assign) = statement else { continue };
                 let assigned =
                     assign.targets.iter().find(|target| attribute_of_self(target) == Some("layers"));
@@ -237,10 +227,7 @@ impl<'a> Class<'_, 'a> {
     /// `build(self, left_shape, right_shape)` for `call(self, left, right)`
     fn build(&self) {
         let (Some(build), Some(call)) = (self.method("build"), self.method("call")) else { return };
-        let names = |def: &'a ast::StmtFunctionDef| -> Vec<&'a ast::ParameterWithDefault> {
-            def.parameters.args.iter().skip(1).collect()
-        };
-        let shapes = names(build);
+        let shapes = build.parameters.args.get(1..).unwrap_or_default();
         let is_plain = |def: &ast::StmtFunctionDef| {
             def.parameters.vararg.is_none() && def.parameters.kwarg.is_none() && def.decorator_list.is_empty()
         };
@@ -270,8 +257,8 @@ impl<'a> Class<'_, 'a> {
     fn layers(&self) -> FxHashMap<&'a str, &'a Expr> {
         let mut layers = FxHashMap::default();
         let mut others = Vec::new();
-        for def in self.class.body.iter().filter_map(Stmt::as_function_def_stmt) {
-            for statement in ag_syntax::statements::of_function(def) {
+        for def in self.methods() {
+            for statement in statements::of_function(def) {
                 let Stmt::Assign(assign) = statement else { continue };
                 for name in assign.targets.iter().filter_map(attribute_of_self) {
                     let class = assign.value.as_call_expr().and_then(|call| self.ctx.resolve(&call.func));

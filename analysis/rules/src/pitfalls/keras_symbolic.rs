@@ -1,6 +1,5 @@
 //! Python code that needs the value of a symbolic tensor while a functional Keras model is built.
 
-use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt, UnaryOp};
 use ruff_text_size::Ranged;
@@ -63,14 +62,12 @@ declare_rule! {
 
 fn check(ctx: &FileContext) {
     let uses_keras = ctx.imports.uses("keras") || ctx.imports.uses("tensorflow");
-    if !uses_keras || !ctx.text.contains("Input(") {
+    if !uses_keras {
         return;
     }
     let mut helpers = Vec::new();
     scope(ctx, ctx.parsed.suite(), &[], &mut helpers);
-    let mut functions = Functions(Vec::new());
-    functions.visit_body(ctx.parsed.suite());
-    for def in functions.0 {
+    for (def, _) in &ctx.program().functions {
         let parameters: Vec<&str> =
             def.parameters.iter().map(|parameter| parameter.name().as_str()).collect();
         scope(ctx, &def.body, &parameters, &mut helpers);
@@ -113,17 +110,6 @@ fn helper<'a>(ctx: &FileContext<'a>, def: &'a ast::StmtFunctionDef, arguments: &
 enum Argument<'a> {
     Position(usize),
     Name(&'a str),
-}
-
-struct Functions<'a>(Vec<&'a ast::StmtFunctionDef>);
-
-impl<'a> StatementVisitor<'a> for Functions<'a> {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        if let Stmt::FunctionDef(def) = statement {
-            self.0.push(def);
-        }
-        statement_visitor::walk_stmt(self, statement);
-    }
 }
 
 /// Checks the code of a function, or of the module.

@@ -11,6 +11,7 @@ use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt, UnaryOp};
 use rustc_hash::FxHashSet;
 
 use super::bindings::Bindings;
+use super::keras_ranks::gives_several;
 use crate::FileContext;
 use ag_syntax::expressions;
 
@@ -172,10 +173,4 @@ fn is_layer(ctx: &FileContext, value: &Expr) -> bool {
             layer.starts_with(|letter: char| letter.is_ascii_uppercase()) && !OTHERS.contains(&layer)
         })
     })
-}
-
-/// `LSTM(4, return_state=True)`, `attention(x, x, return_attention_scores=True)`
-fn gives_several(ctx: &FileContext, call: &ast::ExprCall) -> bool {
-    let text = ctx.text(call);
-    ["return_state", "return_attention_scores"].iter().any(|keyword| text.contains(keyword))
 }

@@ -1,7 +1,6 @@
 //! Keras models that are trained before they are compiled, or without a loss.
 
-use ruff_python_ast::statement_visitor::{self, StatementVisitor};
-use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_python_ast::{Expr, Stmt};
 use rustc_hash::FxHashMap;
 
 use crate::FileContext;
@@ -57,22 +56,8 @@ fn check(ctx: &FileContext) {
     if !(ctx.imports.uses("keras") || ctx.imports.uses("tensorflow")) {
         return;
     }
-    let mut functions = Functions(Vec::new());
-    functions.visit_body(ctx.parsed.suite());
-    let bodies = functions.0.iter().map(|def| def.body.as_slice());
-    for body in std::iter::once(ctx.parsed.suite().as_slice()).chain(bodies) {
+    for body in ctx.bodies() {
         Scope { ctx, models: FxHashMap::default() }.body(body);
-    }
-}
-
-struct Functions<'a>(Vec<&'a ast::StmtFunctionDef>);
-
-impl<'a> StatementVisitor<'a> for Functions<'a> {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        if let Stmt::FunctionDef(def) = statement {
-            self.0.push(def);
-        }
-        statement_visitor::walk_stmt(self, statement);
     }
 }
 
@@ -177,24 +162,22 @@ impl<'a> Scope<'_, 'a> {
             }
             "build" | "summary" | "predict" => {}
             called @ ("fit" | "evaluate" | "train_on_batch" | "test_on_batch") => {
-                let message = if !model.is_compiled {
-                    format!("`{name}` is not compiled: `{called}` raises")
+                let compile = "call `compile` with an optimizer and a loss first";
+                let (message, help) = if !model.is_compiled {
+                    (format!("`{name}` is not compiled: `{called}` raises"), compile)
                 } else if !model.has_loss
                     && !model.may_add_loss
                     && called != "evaluate"
                     && called != "test_on_batch"
                 {
-                    format!("`{name}` is compiled without a loss: `{called}` raises")
+                    (format!("`{name}` is compiled without a loss: `{called}` raises"), compile)
                 } else if called == "train_on_batch" && named("sample_weight") && named("class_weight") {
-                    format!("`{called}` takes either `sample_weight` or `class_weight`")
+                    (format!("`{called}` takes either `sample_weight` or `class_weight`"), "pass one of them")
                 } else {
                     self.models.insert(name, model);
                     return Some(());
                 };
-                self.ctx
-                    .report(&KERAS_TRAINING, expression, message)
-                    .help("call `compile` with an optimizer and a loss first")
-                    .emit();
+                self.ctx.report(&KERAS_TRAINING, expression, message).help(help).emit();
                 self.models.remove(name);
                 return Some(());
             }

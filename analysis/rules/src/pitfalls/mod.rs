@@ -2,12 +2,14 @@
 //! `tf.function` and Keras reject as a whole (arguments, results, models, layers).
 
 mod bindings;
+mod block_steps;
 pub(super) mod captured_global;
 pub(super) mod changed_argument;
 pub(super) mod changed_attribute;
 pub(super) mod consumed_iterator;
 mod every_trace;
 pub(super) mod function_in_loop;
+mod function_reads;
 mod functional_model;
 pub(super) mod input_signature;
 pub(super) mod keras_graph;
@@ -22,6 +24,7 @@ pub(super) mod python_counter;
 mod python_numbers;
 pub(super) mod retraced_loop;
 pub(super) mod returned_object;
+mod root_calls;
 pub(super) mod runs_while_tracing;
 mod staged_names;
 pub(super) mod staged_recursion;

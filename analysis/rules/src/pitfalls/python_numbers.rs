@@ -9,11 +9,12 @@
 
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
-use ruff_python_ast::{self as ast, Expr, Number, Stmt};
+use ruff_python_ast::{self as ast, Expr, Stmt};
 use rustc_hash::FxHashSet;
 
 use super::bindings::Bindings;
 use crate::FileContext;
+use ag_syntax::expressions::natural;
 
 /// The number of traces at which TensorFlow starts to warn.
 const MANY: usize = 5;
@@ -233,11 +234,5 @@ fn number_variable(node: &ast::StmtFor) -> Option<&str> {
 
 /// `range(3)`
 fn is_short(call: &ast::ExprCall) -> bool {
-    match &*call.arguments.args {
-        [Expr::NumberLiteral(stop)] => match &stop.value {
-            Number::Int(stop) => stop.as_usize().is_some_and(|stop| stop < MANY),
-            _ => true,
-        },
-        _ => false,
-    }
+    matches!(&*call.arguments.args, [stop] if natural(stop).is_some_and(|stop| stop < MANY as u64))
 }

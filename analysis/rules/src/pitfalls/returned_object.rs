@@ -77,7 +77,7 @@ fn check(ctx: &FunctionContext) {
 /// Whether another decorator, such as `@tf.custom_gradient`, may change what the function returns.
 fn is_wrapped(ctx: &FunctionContext) -> bool {
     let index = file_index(ctx.db, ctx.document);
-    let function = index.definitions.functions.iter_enumerated().find(|(_, entry)| entry.path == ctx.path);
+    let function = index.definitions.find(&ctx.path);
     let signature = function.and_then(|(function, _)| index.signature(function.into()));
     signature.is_some_and(|signature| signature.decorators.len() > 1)
 }

@@ -1,23 +1,16 @@
 //! A Variable is created in each trace.
 
-use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
-use ruff_python_ast::{Expr, ExprCall, Stmt, StmtFunctionDef};
+use ruff_python_ast::{Expr, ExprCall, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::every_trace;
-use super::every_trace::Reached;
+use super::every_trace::{self, Reached};
+use super::root_calls;
 use crate::FunctionContext;
 use crate::declare::declare_rule;
 use crate::guards::is_guarded;
-use ag_db::diagnostic::{Anchor, Severity, Span};
+use ag_db::diagnostic::Severity;
 use ag_index::dialect::RootKind;
-use ag_index::index::{FunctionId, function_ast};
-use ag_staging::queries;
-use ag_syntax::expressions;
 use ag_syntax::qname::QName;
-
-/// Maximum number of calls that are followed back towards the root.
-const MAX_CALLERS: usize = 6;
 
 declare_rule! {
     /// ## What it does
@@ -71,7 +64,9 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     // Keras calls `build` once.
-    if !(ctx.root() == Some(RootKind::Function) || ctx.def().name.as_str() != "build" && root_calls(ctx)) {
+    if !(ctx.root() == Some(RootKind::Function)
+        || ctx.def().name.as_str() != "build" && root_calls::are_in_every_trace(ctx))
+    {
         return;
     }
     let kept = kept(ctx);
@@ -144,90 +139,6 @@ fn creates_variables(name: &str) -> bool {
         || ["keras.optimizers.", "tensorflow.optimizers.", "keras.metrics."]
             .iter()
             .any(|module| is_class_of(module))
-}
-
-/// Whether the calls that lead here from a `tf.function` are evaluated in each of its traces.
-fn root_calls(ctx: &FunctionContext) -> bool {
-    if is_wrapped(ctx.def()) {
-        return false;
-    }
-    let mut stage = ctx.stage;
-    for _ in 0..MAX_CALLERS {
-        let Some(Span { document, anchor: Anchor::Function(path), range }) = stage.cause.clone() else {
-            return false;
-        };
-        let caller = FunctionId::new(ctx.db, document, path);
-        let is_explicit = function_ast(ctx.db, caller).as_ref().is_some_and(|ast| {
-            expressions::at(ast.def(), range).is_some_and(Expr::is_call_expr)
-                && (queries::stage(ctx.db, caller).as_ref().is_some_and(|stage| stage.root.is_some())
-                    || !is_wrapped(ast.def()))
-                && statements_of(&ast.def().body, range)
-        });
-        let (true, Some(known)) = (is_explicit, queries::stage(ctx.db, caller).as_ref()) else {
-            return false;
-        };
-        match known.root {
-            Some(RootKind::Function) => return true,
-            Some(_) => return false,
-            None => stage = known,
-        }
-    }
-    false
-}
-
-/// Whether a decorator may call the function less often than it is called: `@once`.
-fn is_wrapped(def: &StmtFunctionDef) -> bool {
-    def.decorator_list.iter().any(|decorator| {
-        !matches!(&decorator.expression, Expr::Name(name) if matches!(name.id.as_str(), "staticmethod" | "classmethod"))
-    })
-}
-
-/// Whether a range is in a plain statement of a body, before which nothing may leave the function.
-fn statements_of(body: &[Stmt], range: TextRange) -> bool {
-    for statement in body {
-        let within = statement.range().contains_range(range);
-        match statement {
-            Stmt::With(node) if within => return statements_of(&node.body, range),
-            Stmt::Assign(_) | Stmt::AnnAssign(_) | Stmt::AugAssign(_) | Stmt::Expr(_) | Stmt::Return(_)
-                if within =>
-            {
-                return !is_conditional(statement, range);
-            }
-            Stmt::FunctionDef(_) | Stmt::ClassDef(_) if !within => {}
-            Stmt::With(_) | Stmt::Assign(_) | Stmt::AnnAssign(_) | Stmt::AugAssign(_) | Stmt::Expr(_) => {}
-            Stmt::For(_) | Stmt::Import(_) | Stmt::ImportFrom(_) if !within => {}
-            _ => return false,
-        }
-    }
-    false
-}
-
-/// Whether a range is in an expression that may not be evaluated.
-fn is_conditional(statement: &Stmt, range: TextRange) -> bool {
-    struct Around {
-        range: TextRange,
-        found: bool,
-    }
-    impl SourceOrderVisitor<'_> for Around {
-        fn visit_expr(&mut self, expression: &Expr) {
-            if expression.range().contains_range(self.range) {
-                self.found |= matches!(
-                    expression,
-                    Expr::If(_)
-                        | Expr::BoolOp(_)
-                        | Expr::Lambda(_)
-                        | Expr::ListComp(_)
-                        | Expr::SetComp(_)
-                        | Expr::DictComp(_)
-                        | Expr::Generator(_)
-                );
-                source_order::walk_expr(self, expression);
-            }
-        }
-    }
-    let mut around = Around { range, found: false };
-    around.visit_stmt(statement);
-    around.found
 }
 
 /// Keras layers that create weights when they are first called.

@@ -11,8 +11,8 @@ use ag_index::facts::Alternative;
 declare_rule! {
     /// ## What it does
     /// Reports calls in a function compiled by `torch.compile` that the compiler cannot trace: `print`, `open`, `eval`,
-    /// logging, warnings, debuggers, `copy`, the clocks of `time`, the functions of `random`, files and processes, and
-    /// functions of NumPy that torch does not implement.
+    /// logging, warnings, debuggers, `copy`, the clocks of `time`, the functions of `random`, files and processes,
+    /// functions of NumPy that torch does not implement, and `torch.compile(…)` without the function, as in a decorator.
     ///
     /// ## Why is this bad?
     /// The compiler inserts a graph break: the call runs in Python between two graphs. With `fullgraph=True` the
@@ -264,7 +264,9 @@ fn skipped<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Option<Str
             matches!(name.as_str(), "torch.nested.nested_tensor" | "torch.nested.as_nested_tensor")
                 && call.arguments.find_keyword("layout").is_none();
         let seeded = name == "random.Random" && !call.arguments.keywords.is_empty();
-        return (known || of_ufunc || is_strided || warns || seeded).then(|| name.to_string());
+        // `torch.compile(function)` within a compiled function is `function`.
+        let decorates = name == "torch.compile" && call.arguments.args.is_empty();
+        return (known || of_ufunc || is_strided || warns || seeded || decorates).then(|| name.to_string());
     }
     if ctx.builtin(&call.func) == Some("vars") && call.arguments.is_empty() {
         return Some("vars".to_owned());

@@ -8,7 +8,7 @@ use super::super::declare::declare_rule;
 use super::{break_severity, compiles, definition, handles_tracing, snippet};
 use ag_index::facts::{Alternative, CalleeKind};
 use ag_index::index::file_index;
-use ag_syntax::expressions;
+use ag_syntax::functions::FunctionPath;
 
 declare_rule! {
     /// ## What it does
@@ -255,8 +255,8 @@ fn disabled(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'st
         return None;
     }
     let index = file_index(ctx.db, ctx.document);
-    let (function, _) =
-        index.definitions.functions.iter_enumerated().find(|(_, entry)| entry.path.qualname == name.id)?;
+    let path = FunctionPath { qualname: name.id.as_str().into(), occurrence: 0 };
+    let (function, _) = index.definitions.find(&path)?;
     let disables =
         index.signature(function.into())?.decorators.iter().any(|decorator| decorator == "disable");
     disables.then(|| {
@@ -271,7 +271,6 @@ fn untraced_context(ctx: &FunctionContext, manager: &Expr) -> Option<String> {
     match fact.alternatives.as_slice() {
         [Alternative::Instance { module: Some(module), class }]
             if !fact.unknown
-                && expressions::id(manager).is_some()
                 && !manager.is_call_expr()
                 && matches!(module.as_str(), "threading" | "_thread" | "multiprocessing.synchronize") =>
         {

@@ -10,6 +10,7 @@ use super::{break_severity, compiles, handles_tracing, is_assumed};
 use ag_db::diagnostic::Severity;
 use ag_flow::DefKind;
 use ag_index::facts::Alternative;
+use ag_syntax::expressions::sequence;
 use ag_syntax::qname::QName;
 
 declare_rule! {
@@ -322,12 +323,10 @@ fn sorts_tensors(ctx: &FunctionContext, call: &ast::ExprCall, values: &Expr) -> 
         let lambda = keyword.value.as_lambda_expr();
         return lambda.is_some_and(|lambda| is_tensor(ctx, &lambda.body));
     }
-    let elements = match values {
-        Expr::List(list) => &list.elts,
-        Expr::Tuple(tuple) => &tuple.elts,
-        other => return is_tensor(ctx, other),
-    };
-    elements.len() > 1 && elements.iter().all(|element| is_tensor(ctx, element))
+    match sequence(values) {
+        Some(elements) => elements.len() > 1 && elements.iter().all(|element| is_tensor(ctx, element)),
+        None => is_tensor(ctx, values),
+    }
 }
 
 /// Whether a call enables gradients: `requires_grad_()`, `requires_grad_(True)`.

@@ -1,11 +1,11 @@
-//! Calls of `torch.export.export`, and uses of the exported program.
+//! Calls of `torch.export.export`: the module, the example inputs and the dynamic shapes.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
-use super::super::tracing;
+use super::exported_program;
 use crate::program::{Bound, Place, Program, ScopeId};
 use ag_index::index::FileIndex;
 
@@ -80,22 +80,6 @@ const FACTORIES: [&str; 12] = [
     "torch.zeros",
     "torch.zeros_like",
 ];
-/// The attributes of an exported program that cannot be set.
-const READ_ONLY: [&str; 12] = [
-    "call_spec",
-    "constants",
-    "dialect",
-    "graph",
-    "graph_module",
-    "graph_signature",
-    "module_call_graph",
-    "range_constraints",
-    "state_dict",
-    "tensor_constants",
-    "verifier",
-    "verifiers",
-];
-
 pub(super) struct Export<'p, 'a> {
     pub(super) ctx: &'p FileContext<'a>,
     pub(super) program: &'p Program<'a>,
@@ -105,47 +89,13 @@ pub(super) struct Export<'p, 'a> {
 
 fn check(ctx: &FileContext) {
     let program = ctx.program();
-    for place in &program.calls {
-        let call = place.node;
-        if is_export(ctx, call) {
-            Export { ctx, program, call, scope: place.scope }.check();
-        } else if let Some(method) = call.func.as_attribute_expr()
-            && matches!(method.attr.as_str(), "eval" | "train")
-            && module_of_export(ctx, program, place.scope, &method.value).is_some()
-            && is_method_of_module(program, place.scope, &method.value)
-        {
-            let message = format!("the module of an exported program does not support `{}()`", method.attr);
-            ctx.report(&TORCH_EXPORT_CALL, call, message)
-                .help("call `train()` or `eval()` on the module before exporting it")
-                .emit();
-        } else if is_dimension(ctx, program, place.scope, &call.func) {
-            ctx.report(&TORCH_EXPORT_CALL, call, "a `Dim` cannot be called")
-                .help("give bounds where it is created: `Dim(\"batch\", min=…, max=…)`")
-                .emit();
-        } else if let Some((export, scope)) = module_of_export(ctx, program, place.scope, &call.func) {
-            Export { ctx, program, call: export, scope }.called(call);
-        } else if is_exported(ctx, program, place.scope, &call.func) {
-            let text = tracing::snippet(ctx.text(&*call.func));
-            ctx.report(&TORCH_EXPORT_CALL, call, "an exported program cannot be called")
-                .help(format!("call `{text}.module()(…)`"))
-                .emit();
-        } else if ctx.resolve(&call.func).is_some_and(|name| name == "torch.export.save") {
-            saved(ctx, program, place);
-        }
+    for place in program.calls.iter().filter(|place| is_export(ctx, place.node)) {
+        Export { ctx, program, call: place.node, scope: place.scope }.check();
     }
-    for store in &program.stores {
-        if READ_ONLY.contains(&store.node.attr.as_str())
-            && is_exported(ctx, program, store.scope, &store.node.value)
-        {
-            let message = format!("`{}` of an exported program cannot be set", store.node.attr);
-            ctx.report(&TORCH_EXPORT_CALL, store.node, message)
-                .help("change it in place, or export again")
-                .emit();
-        }
-    }
+    exported_program::check(ctx);
 }
 
-fn is_export(ctx: &FileContext, call: &ast::ExprCall) -> bool {
+pub(super) fn is_export(ctx: &FileContext, call: &ast::ExprCall) -> bool {
     ctx.resolve(&call.func)
         .is_some_and(|name| matches!(name.as_str(), "torch.export.export" | "torch.export.draft_export"))
 }
@@ -158,75 +108,8 @@ pub(super) fn value<'a>(program: &Program<'a>, scope: ScopeId, expression: &'a E
     }
 }
 
-/// `Dim("batch")`, or a name that is bound to it.
-fn is_dimension<'a>(
-    ctx: &FileContext<'a>,
-    program: &Program<'a>,
-    scope: ScopeId,
-    expression: &'a Expr,
-) -> bool {
-    value(program, scope, expression).and_then(Expr::as_call_expr).is_some_and(|call| is_dim(ctx, call))
-}
-
 pub(super) fn is_dim(ctx: &FileContext, call: &ast::ExprCall) -> bool {
     ctx.resolve(&call.func).is_some_and(|name| name == "torch.export.Dim")
-}
-
-/// The call of `torch.export.export` that returned the value of an expression.
-fn exported<'a>(
-    ctx: &FileContext<'a>,
-    program: &Program<'a>,
-    scope: ScopeId,
-    expression: &'a Expr,
-) -> Option<(&'a ast::ExprCall, ScopeId)> {
-    match program.value(scope, expression) {
-        (Bound::Value(Expr::Call(call)), scope) if is_export(ctx, call) => Some((call, scope)),
-        _ => None,
-    }
-}
-
-fn is_exported<'a>(
-    ctx: &FileContext<'a>,
-    program: &Program<'a>,
-    scope: ScopeId,
-    expression: &'a Expr,
-) -> bool {
-    exported(ctx, program, scope, expression).is_some()
-}
-
-/// The call that exports the program, for `program.module()`, `torch.export.unflatten(program)`, or a name bound to one
-/// of them.
-fn module_of_export<'a>(
-    ctx: &FileContext<'a>,
-    program: &Program<'a>,
-    scope: ScopeId,
-    expression: &'a Expr,
-) -> Option<(&'a ast::ExprCall, ScopeId)> {
-    let (Bound::Value(Expr::Call(call)), scope) = program.value(scope, expression) else { return None };
-    if ctx.resolve(&call.func).is_some_and(|name| name == "torch.export.unflatten") {
-        return exported(ctx, program, scope, call.arguments.args.first()?);
-    }
-    let method = call.func.as_attribute_expr().filter(|method| method.attr.as_str() == "module")?;
-    exported(ctx, program, scope, &method.value)
-}
-
-/// Whether a module is the result of `module()`. The module of `torch.export.unflatten` has `eval` and `train`.
-fn is_method_of_module<'a>(program: &Program<'a>, scope: ScopeId, module: &'a Expr) -> bool {
-    value(program, scope, module)
-        .and_then(|value| value.as_call_expr()?.func.as_attribute_expr())
-        .is_some_and(|method| method.attr.as_str() == "module")
-}
-
-/// `torch.export.save(model, path)` of a module of this file.
-fn saved<'a>(ctx: &FileContext<'a>, program: &Program<'a>, place: &Place<'a, ast::ExprCall>) {
-    let Some(argument) = place.node.arguments.find_argument_value("ep", 0) else { return };
-    let (Bound::Value(Expr::Call(created)), scope) = program.value(place.scope, argument) else { return };
-    if let (Bound::Class(class), _) = program.value(scope, &created.func) {
-        let message = format!("`torch.export.save` saves an exported program, not a `{}`", class.name);
-        ctx.report(&TORCH_EXPORT_CALL, argument, message)
-            .help("export the module first: `torch.export.export(…)`")
-            .emit();
-    }
 }
 
 impl<'a> Export<'_, 'a> {
@@ -239,49 +122,6 @@ impl<'a> Export<'_, 'a> {
         let forward = class.and_then(forward);
         let names = tuple.and_then(|tuple| self.passed(tuple, forward?));
         self.shapes(shapes, names.as_deref(), forward);
-    }
-
-    /// Checks a call of the exported module: it must pass as many arguments as there were example inputs.
-    fn called(&self, call: &ast::ExprCall) {
-        let argument = |name: &str, position: usize| self.call.arguments.find_argument_value(name, position);
-        let inputs = argument("args", 1).and_then(|inputs| value(self.program, self.scope, inputs));
-        let Some(Expr::Tuple(tuple)) = inputs else { return };
-        let mut keywords: Vec<&str> = Vec::new();
-        if let Some(given) = argument("kwargs", 2).filter(|given| !given.is_none_literal_expr()) {
-            let Some(Expr::Dict(dict)) = value(self.program, self.scope, given) else { return };
-            for key in dict.iter_keys() {
-                let Some(key) = key.and_then(Expr::as_string_literal_expr) else { return };
-                keywords.push(key.value.to_str());
-            }
-        }
-        let given: Option<Vec<&str>> = call
-            .arguments
-            .keywords
-            .iter()
-            .map(|keyword| keyword.arg.as_ref().map(ast::Identifier::as_str))
-            .collect();
-        let Some(given) = given else { return };
-        let starred = |elements: &[Expr]| elements.iter().any(Expr::is_starred_expr);
-        if starred(&tuple.elts) || starred(&call.arguments.args) {
-            return;
-        }
-        const SAME: &str = "pass the arguments as the example inputs were passed";
-        if given.len() != keywords.len() || given.iter().any(|name| !keywords.contains(name)) {
-            let expected =
-                if keywords.is_empty() { "none".to_owned() } else { format!("`{}`", keywords.join("`, `")) };
-            self.report(
-                call,
-                format!("the keywords differ from those of the example inputs: {expected}"),
-                SAME,
-            );
-        } else if call.arguments.args.len() != tuple.elts.len() {
-            let (here, exported) = (call.arguments.args.len(), tuple.elts.len());
-            self.report(
-                call,
-                format!("the exported module takes {exported} arguments, but this call passes {here}"),
-                SAME,
-            );
-        }
     }
 
     pub(super) fn report(&self, at: impl Ranged, message: String, help: &'static str) {

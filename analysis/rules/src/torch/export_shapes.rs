@@ -5,7 +5,9 @@ use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::export_call::{Export, TORCH_EXPORT_CALL, is_dim, value};
+use crate::names::bound_names;
 use crate::tracing;
+use ag_syntax::expressions::natural;
 
 impl<'a> Export<'_, 'a> {
     /// Checks `dynamic_shapes`. `names` are those of the parameters that receive the example inputs.
@@ -62,7 +64,7 @@ impl<'a> Export<'_, 'a> {
                 (forward, value(self.program, self.scope, shape))
             {
                 for item in &sizes.items {
-                    let axis = item.key.as_ref().and_then(integer);
+                    let axis = item.key.as_ref().and_then(natural);
                     if let Some(axis) = axis.filter(|_| self.is_unbounded(&item.value)) {
                         self.specialized(forward, name, axis);
                     }
@@ -93,7 +95,7 @@ impl<'a> Export<'_, 'a> {
             }
             Expr::Dict(dict) => {
                 for item in &dict.items {
-                    if item.key.as_ref().is_some_and(|key| integer(key).is_some())
+                    if item.key.as_ref().is_some_and(|key| natural(key).is_some())
                         && item.value.is_string_literal_expr()
                     {
                         let message = "a dimension is a string, not a `Dim`".to_owned();
@@ -144,12 +146,16 @@ impl<'a> Export<'_, 'a> {
     }
 
     /// Reports `if x.shape[0] > 4:` in `forward` if the size is declared dynamic.
-    fn specialized(&self, forward: &'a ast::StmtFunctionDef, name: &str, axis: i64) {
+    fn specialized(&self, forward: &'a ast::StmtFunctionDef, name: &str, axis: u64) {
         for statement in &forward.body {
             let test = match statement {
                 Stmt::If(statement) => &*statement.test,
                 Stmt::Assert(statement) => &*statement.test,
-                Stmt::Assign(assign) if assign.targets.iter().any(|target| binds(target, name)) => return,
+                Stmt::Assign(assign)
+                    if assign.targets.iter().any(|target| bound_names(target).contains(&name)) =>
+                {
+                    return;
+                }
                 Stmt::Assign(_) | Stmt::Expr(_) | Stmt::Pass(_) => continue,
                 _ => return,
             };
@@ -157,7 +163,7 @@ impl<'a> Export<'_, 'a> {
                 && let ([op], [bound]) = (&*compare.ops, &*compare.comparators)
                 && !matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn)
                 && is_size(&compare.left, name, axis)
-                && integer(bound).is_some_and(|bound| bound > 1)
+                && natural(bound).is_some_and(|bound| bound > 1)
             {
                 let message = format!(
                     "`{}` is declared dynamic, but the comparison restricts it",
@@ -194,24 +200,12 @@ impl<'a> SourceOrderVisitor<'a> for Names<'a> {
     }
 }
 
-fn binds(target: &Expr, name: &str) -> bool {
-    match target {
-        Expr::Name(bound) => bound.id == name,
-        Expr::Tuple(tuple) => tuple.elts.iter().any(|element| binds(element, name)),
-        _ => false,
-    }
-}
-
-fn integer(expression: &Expr) -> Option<i64> {
-    expression.as_number_literal_expr()?.value.as_int()?.as_i64()
-}
-
 /// `x.shape[0]`, `x.size(0)`, `len(x)`.
-fn is_size(expression: &Expr, name: &str, axis: i64) -> bool {
+fn is_size(expression: &Expr, name: &str, axis: u64) -> bool {
     let is_input = |value: &Expr| value.as_name_expr().is_some_and(|input| input.id == name);
     match expression {
         Expr::Subscript(subscript) => {
-            integer(&subscript.slice) == Some(axis)
+            natural(&subscript.slice) == Some(axis)
                 && subscript
                     .value
                     .as_attribute_expr()
@@ -221,7 +215,7 @@ fn is_size(expression: &Expr, name: &str, axis: i64) -> bool {
             Expr::Attribute(method) => {
                 method.attr.as_str() == "size"
                     && is_input(&method.value)
-                    && call.arguments.args.first().and_then(integer) == Some(axis)
+                    && call.arguments.args.first().and_then(natural) == Some(axis)
             }
             Expr::Name(function) => {
                 function.id == "len" && axis == 0 && call.arguments.args.first().is_some_and(is_input)

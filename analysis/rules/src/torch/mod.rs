@@ -13,6 +13,7 @@ pub(super) mod export_host;
 pub(super) mod export_item;
 mod export_shapes;
 pub(super) mod export_state;
+mod exported_program;
 pub(super) mod operator_arguments;
 pub(super) mod recompile;
 pub(super) mod script_attribute;
@@ -44,6 +45,7 @@ use ag_index::facts::Binding;
 use ag_index::index::{FunctionId, function_ast, last_name};
 use ag_staging::construct::{ConstructKind, ConstructNode};
 use ag_staging::host_numbers::HostNumbers;
+use ag_syntax::expressions::natural;
 use ag_syntax::functions::{FunctionAst, FunctionPath};
 use ag_syntax::qname::QName;
 
@@ -172,10 +174,7 @@ fn size_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Expr, &'static str,
 /// The Tensor of `kept.shape[0]`, `kept.size(0)`, `len(kept)` and `kept.numel()`. The other dimensions of a selection
 /// have the sizes of the original Tensor.
 fn sized(size: &Expr) -> Option<&ast::ExprName> {
-    let is_first = |axis: &Expr| {
-        axis.as_number_literal_expr()
-            .is_some_and(|axis| axis.value.as_int().is_some_and(|axis| *axis == ast::Int::ZERO))
-    };
+    let is_first = |axis: &Expr| natural(axis) == Some(0);
     match size {
         Expr::Subscript(subscript) if is_first(&subscript.slice) => {
             let shape = subscript.value.as_attribute_expr()?;

@@ -5,8 +5,10 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::super::names::bound_names;
 use super::super::tracing::is_tensor;
 use super::{break_severity, compiles, definition, exports, snippet};
+use ag_syntax::expressions::sequence;
 use ag_syntax::functions::FunctionAst;
 use ag_syntax::statements;
 
@@ -196,11 +198,7 @@ fn subgraph(ctx: &FunctionContext, function: &Expr, body: &Body, operator: Opera
             report(ctx, function.range(), message, "return a Tensor".to_owned());
             return;
         }
-        let parts = match result {
-            Expr::Tuple(tuple) => tuple.elts.as_slice(),
-            Expr::List(list) => list.elts.as_slice(),
-            single => std::slice::from_ref(*single),
-        };
+        let parts = sequence(result).unwrap_or(std::slice::from_ref(*result));
         let operand = parts.iter().find_map(|part| {
             part.as_name_expr()
                 .filter(|name| operator == Operator::Cond && body.parameters.contains(&name.id.as_str()))
@@ -347,16 +345,6 @@ impl<'a> Body<'a> {
 
 fn names(parameters: &ast::Parameters) -> Vec<&str> {
     parameters.iter_non_variadic_params().map(|parameter| parameter.name().as_str()).collect()
-}
-
-fn bound_names(target: &Expr) -> Vec<&str> {
-    match target {
-        Expr::Name(name) => vec![name.id.as_str()],
-        Expr::Tuple(tuple) => tuple.elts.iter().flat_map(bound_names).collect(),
-        Expr::List(list) => list.elts.iter().flat_map(bound_names).collect(),
-        Expr::Starred(starred) => bound_names(&starred.value),
-        _ => Vec::new(),
-    }
 }
 
 /// `v.add_(1)`: the parameter.

@@ -8,6 +8,7 @@ use super::super::declare::declare_rule;
 use super::{compiles, handles_tracing, snippet};
 use ag_index::facts::Alternative;
 use ag_index::index::file_index;
+use ag_syntax::expressions::natural;
 
 declare_rule! {
     /// ## What it does
@@ -112,9 +113,7 @@ fn counted<'a>(ctx: &FunctionContext, statement: &'a Stmt) -> Option<&'a Expr> {
 
 /// A positive integer literal.
 fn is_step(value: &Expr) -> bool {
-    value
-        .as_number_literal_expr()
-        .is_some_and(|number| number.value.as_int().is_some_and(|step| *step != ast::Int::ZERO))
+    natural(value).is_some_and(|step| step > 0)
 }
 
 /// Whether the previous value is an integer. The target of an assignment does not always have a fact of its own.

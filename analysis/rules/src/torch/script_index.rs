@@ -1,7 +1,7 @@
 //! Indices of module containers in TorchScript.
 
-use ruff_python_ast::{Expr, UnaryOp};
-use ruff_text_size::Ranged;
+use ruff_python_ast::{Expr, Stmt, UnaryOp};
+use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
@@ -54,7 +54,8 @@ declare_rule! {
     ///
     /// torch.jit.script(Tower())
     /// ```
-    /// `enumerate` and `zip` of containers are unrolled, too.
+    /// `enumerate` and `zip` of containers are unrolled, too. If all modules of the container implement an interface
+    /// (`@torch.jit.interface`), a variable may be the index where that type is declared: `block: Block = self.blocks[i]`.
     ///
     /// ## What torch reports
     /// `RuntimeError: Expected integer literal for index but got a variable or non-integer.
@@ -73,6 +74,7 @@ fn check(ctx: &FunctionContext) {
         return;
     }
     let compiled = Compiled::of(ctx);
+    let declared = declared(ctx);
     for expression in ctx.expressions() {
         let Expr::Subscript(subscript) = expression else { continue };
         let [Alternative::Instance { module: Some(module), class }] =
@@ -89,6 +91,7 @@ fn check(ctx: &FunctionContext) {
             Expr::Slice(slice) => {
                 [&slice.lower, &slice.upper, &slice.step].into_iter().flatten().map(|it| &**it).collect()
             }
+            _ if declared.contains(&expression.range()) => continue,
             other => vec![other],
         };
         let Some(index) = parts.into_iter().find(|part| is_variable(ctx, part)) else { continue };
@@ -109,6 +112,38 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
+/// The expressions whose type the code declares. If all modules of a container have that type, the compiler need not
+/// know which of them a variable selects:
+///
+/// ```python
+/// step: Step = self.steps[i]
+/// step = torch.jit.annotate(Step, self.steps[i])
+/// return self.steps[i]        # in a function with a return annotation
+/// ```
+fn declared(ctx: &FunctionContext) -> Vec<TextRange> {
+    let of_statements = ctx.statements().into_iter().filter_map(|statement| match statement {
+        Stmt::AnnAssign(assign) => assign.value.as_deref(),
+        Stmt::Return(returned) if ctx.def().returns.is_some() => returned.value.as_deref(),
+        _ => None,
+    });
+    let of_calls = ctx.expressions().into_iter().filter_map(|expression| {
+        let call = expression.as_call_expr()?;
+        let annotates = ctx.resolve(&call.func).is_some_and(|name| name == "torch.jit.annotate");
+        call.arguments.args.get(1).filter(|_| annotates)
+    });
+    of_statements.chain(of_calls).flat_map(results).collect()
+}
+
+/// The expressions that an expression may evaluate to: itself, or the branches of a conditional expression.
+fn results(expression: &Expr) -> Vec<TextRange> {
+    match expression {
+        Expr::If(conditional) => {
+            [&conditional.body, &conditional.orelse].into_iter().flat_map(|branch| results(branch)).collect()
+        }
+        other => vec![other.range()],
+    }
+}
+
 /// Whether an index is neither a literal nor a constant of the module.
 fn is_variable(ctx: &FunctionContext, index: &Expr) -> bool {
     match index {
@@ -125,7 +160,7 @@ fn is_variable(ctx: &FunctionContext, index: &Expr) -> bool {
                         .is_some_and(|attribute| !attribute.is_constant && !attribute.initial.is_empty())
             })
         }),
-        // The key of a dictionary over which an unrolled loop iterates is a constant, and so is the index.
+        // The variable of an unrolled loop is no literal either: `for name in self.blocks.keys():`.
         Expr::Name(_) | Expr::BinOp(_) | Expr::Call(_) => true,
         _ => false,
     }

@@ -20,25 +20,24 @@ const MAX_DEPTH: u8 = 48;
 
 impl Fixpoint {
     /// Stages the functions that are possibly reached, after all certain ones are known. Returns whether there are any.
-    pub(crate) fn add_possible_calls(&mut self, db: &dyn Db) -> bool {
+    /// The possible calls are solved if they are not `known`.
+    pub(crate) fn add_possible_calls(&mut self, db: &dyn Db, known: Option<Arc<PossibleCalls>>) -> bool {
         if !self.limits.values || self.is_idle() {
             return false;
         }
-        self.possible = Arc::new(PossibleCalls::of(db, &self.documents, &self.hierarchy));
+        self.possible = known.unwrap_or_else(|| Arc::new(self.solved(db)));
         self.is_certain_complete = true;
         let changed = self.spread(db);
         self.recompute(db);
         changed
     }
 
-    /// The possible calls after edits in some documents; `None` if they are not known.
-    pub(crate) fn possible_calls_after(
-        &self,
-        db: &dyn Db,
-        edited: impl Iterator<Item = DocumentIndex>,
-    ) -> Option<Arc<PossibleCalls>> {
-        let is_known = !self.possible.flows.is_empty();
-        is_known.then(|| Arc::new(self.possible.after(db, &self.documents, &self.hierarchy, edited)))
+    pub(crate) fn solved(&self, db: &dyn Db) -> PossibleCalls {
+        PossibleCalls::of(db, &self.documents, &self.hierarchy)
+    }
+
+    pub(crate) fn has_same_hierarchy(&self, other: &Self) -> bool {
+        self.hierarchy == other.hierarchy
     }
 
     /// Whether its types are only inferred because it is possibly staged.

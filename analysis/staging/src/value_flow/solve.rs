@@ -21,6 +21,7 @@ use crate::hierarchy::{ClassId, Hierarchy, Modules};
 const MAX_STEPS: usize = 3_000_000;
 
 pub(super) struct Solver<'a> {
+    db: &'a dyn Db,
     pub(super) flows: IndexVec<DocumentIndex, Arc<FileFlow>>,
     pub(super) modules: Modules<'a>,
     pub(super) hierarchy: &'a Hierarchy,
@@ -52,6 +53,7 @@ pub(super) struct Solver<'a> {
     steps: usize,
 }
 
+/// Unwinds if the run is cancelled.
 pub(super) fn solve(
     db: &dyn Db,
     documents: &IndexSlice<DocumentIndex, Document>,
@@ -66,6 +68,7 @@ pub(super) fn solve(
         cells += flow.code.nodes;
     }
     let mut solver = Solver {
+        db,
         flows,
         modules: Modules::of(db, documents),
         hierarchy,
@@ -256,6 +259,9 @@ impl<'a> Solver<'a> {
 
     fn meet(&mut self, use_: Use, value: Value) {
         self.steps += 1;
+        if self.steps.is_multiple_of(1 << 12) {
+            self.db.unwind_if_revision_cancelled();
+        }
         match use_ {
             Use::Load { name, to, site } => self.load(value, name, to, site),
             Use::Super { class, name, to, site } => self.load_above(value, class, name, to, site),
@@ -326,7 +332,7 @@ impl<'a> Solver<'a> {
     }
 
     fn finish(self) -> PossibleCalls {
-        let mut possible = PossibleCalls { flows: self.flows, ..PossibleCalls::default() };
+        let mut possible = PossibleCalls { flows: self.flows, steps: self.steps, ..PossibleCalls::default() };
         for ((caller, callee), site) in self.calls {
             if caller.owner != Owner::Code(ag_index::ids::Code::Module) {
                 possible.calls.entry(caller).or_default().push(PossibleCall { callee, site });

@@ -3,12 +3,14 @@
 mod actions;
 #[path = "../../../tests/server/client.rs"]
 mod client;
+
 mod converted;
 mod documents;
 mod features;
 mod loading;
 #[cfg(unix)]
 mod programs;
+mod quick_runs;
 mod random_edits;
 mod trust;
 mod workspace;

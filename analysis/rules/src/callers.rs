@@ -1,0 +1,44 @@
+//! The calls that lead from a root to a function.
+
+use ruff_text_size::TextRange;
+
+use super::FunctionContext;
+use ag_db::Db;
+use ag_db::diagnostic::{Anchor, Span};
+use ag_index::assumptions::Stage;
+use ag_index::index::{FunctionId, function_ast};
+use ag_staging::queries;
+use ag_syntax::functions::FunctionAst;
+
+/// Maximum number of calls that are followed back towards the root.
+pub(super) const MAX_CALLERS: usize = 6;
+
+/// The call by which the analysis reached a function.
+pub(super) struct Call<'a> {
+    pub function: FunctionId<'a>,
+    pub ast: &'a FunctionAst,
+    /// How the calling function is staged, if it is.
+    pub stage: Option<&'a Stage>,
+    /// The range of the call in the calling function.
+    pub range: TextRange,
+}
+
+impl Call<'_> {
+    pub(super) fn is_in_root(&self) -> bool {
+        self.stage.is_some_and(|stage| stage.root.is_some())
+    }
+}
+
+/// The calls that lead to a function, from the call of the function itself back towards the root.
+pub(super) fn of<'a>(ctx: &FunctionContext<'a>) -> impl Iterator<Item = Call<'a>> {
+    let db = ctx.db;
+    std::iter::successors(of_stage(db, ctx.stage), move |call| of_stage(db, call.stage?)).take(MAX_CALLERS)
+}
+
+/// The call of a function that is staged in this way.
+pub(super) fn of_stage<'a>(db: &'a dyn Db, stage: &Stage) -> Option<Call<'a>> {
+    let Span { document, anchor: Anchor::Function(path), range } = stage.cause.clone()? else { return None };
+    let function = FunctionId::new(db, document, path);
+    let stage = queries::stage(db, function).as_ref();
+    Some(Call { function, ast: function_ast(db, function).as_ref()?, stage, range })
+}

@@ -1,0 +1,95 @@
+//! Whether each trace of a `tf.function` evaluates the calls that lead from it to another function.
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+
+use crate::FunctionContext;
+use crate::callers;
+use ag_db::Db;
+use ag_index::dialect::RootKind;
+use ag_index::index::{FunctionId, file_index};
+use ag_syntax::expressions;
+
+/// Whether the calls that lead here from a `tf.function` are evaluated in each of its traces.
+pub(super) fn are_in_every_trace(ctx: &FunctionContext) -> bool {
+    if is_wrapped(ctx.db, FunctionId::new(ctx.db, ctx.document, ctx.path.clone())) {
+        return false;
+    }
+    for call in callers::of(ctx) {
+        let def = call.ast.def();
+        let is_call = expressions::at(def, call.range).is_some_and(Expr::is_call_expr);
+        if !is_call || !is_evaluated(&def.body, call.range) {
+            return false;
+        }
+        match call.stage.map(|stage| stage.root) {
+            Some(Some(root)) => return root == RootKind::Function,
+            Some(None) if !is_wrapped(ctx.db, call.function) => {}
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Whether a decorator may call the function less often than it is called: `@once`, `@functools.cache`.
+#[salsa::tracked(returns(copy))]
+fn is_wrapped<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
+    let index = file_index(db, function.document(db));
+    let signature =
+        index.definitions.find(function.path(db)).and_then(|(function, _)| index.signatures.get(function));
+    signature.is_none_or(|signature| {
+        let calls_each_time =
+            |name: &Name| matches!(name.as_str(), "staticmethod" | "classmethod" | "do_not_convert");
+        !signature.decorators.iter().all(calls_each_time)
+    })
+}
+
+/// Whether a body certainly evaluates the expression at a range: it is in a plain statement, and no statement before it
+/// may leave the function.
+fn is_evaluated(body: &[Stmt], range: TextRange) -> bool {
+    for statement in body {
+        let within = statement.range().contains_range(range);
+        match statement {
+            Stmt::With(node) if within => return is_evaluated(&node.body, range),
+            Stmt::Assign(_) | Stmt::AnnAssign(_) | Stmt::AugAssign(_) | Stmt::Expr(_) | Stmt::Return(_)
+                if within =>
+            {
+                return !is_conditional(statement, range);
+            }
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) if !within => {}
+            Stmt::With(_) | Stmt::Assign(_) | Stmt::AnnAssign(_) | Stmt::AugAssign(_) | Stmt::Expr(_) => {}
+            Stmt::For(_) | Stmt::Import(_) | Stmt::ImportFrom(_) if !within => {}
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Whether a range is in an expression that may not be evaluated.
+fn is_conditional(statement: &Stmt, range: TextRange) -> bool {
+    struct Around {
+        range: TextRange,
+        found: bool,
+    }
+    impl SourceOrderVisitor<'_> for Around {
+        fn visit_expr(&mut self, expression: &Expr) {
+            if expression.range().contains_range(self.range) {
+                self.found |= matches!(
+                    expression,
+                    Expr::If(_)
+                        | Expr::BoolOp(_)
+                        | Expr::Lambda(_)
+                        | Expr::ListComp(_)
+                        | Expr::SetComp(_)
+                        | Expr::DictComp(_)
+                        | Expr::Generator(_)
+                );
+                source_order::walk_expr(self, expression);
+            }
+        }
+    }
+    let mut around = Around { range, found: false };
+    around.visit_stmt(statement);
+    around.found
+}
