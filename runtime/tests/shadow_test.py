@@ -286,3 +286,16 @@ def test_the_environment_switches_it_on():
         environment = {**os.environ, "AUTOGRAPH_VERIFY": value}
         found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
         assert found.stdout.strip() == expected, found.stderr
+
+
+def test_methods_of_containers_as_values():
+    seen = []
+    observers = [seen.append]
+
+    @ag.function(verify=True)
+    def f(x):
+        for observer in observers:
+            observer(x.sum())
+        return x + len(seen)
+
+    assert [f(t(1.0)).item() for _ in range(3)] == [2, 3, 4]

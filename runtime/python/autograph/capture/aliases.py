@@ -23,6 +23,11 @@ _DETACH = torch.ops.aten.detach.default
 
 HELD = "this changes a tensor that a list of the graph holds; append a copy to the list: `.clone()`"
 
+DETACHED = (
+    "this changes a tensor from `detach()` in place by values that have a gradient; it is read after another change, or "
+    "through a view, and its gradient would be lost\nhelp: copy it: `.detach().clone()`"
+)
+
 
 class Base:
     """A storage. `source` is the capture for memory from outside the graph, otherwise None."""
@@ -56,9 +61,10 @@ class View:
 
 class Step:
     """One view operation: its operator, the arguments after the tensor, the type and sizes of its operand, and whether
-    autograd records it."""
+    autograd records it. `own_history` is for `detach`: where a write through it gave the detached tensor a history,
+    which its base does not have."""
 
-    __slots__ = ("op", "rest", "type", "sizes", "is_recorded")
+    __slots__ = ("op", "rest", "type", "sizes", "is_recorded", "own_history")
 
     def __init__(self, op, rest, type, sizes):
         self.op = op
@@ -66,6 +72,7 @@ class Step:
         self.type = type
         self.sizes = sizes
         self.is_recorded = torch.is_grad_enabled()
+        self.own_history = None
 
     def __eq__(self, other):
         return self.op == other.op and _plain(self.rest) == _plain(other.rest)
@@ -93,6 +100,9 @@ class Aliases:
         if not view.chain:
             return base.value
         if view.version != base.version or not view.value.visible:
+            for step in view.chain:
+                if step.own_history is not None:
+                    raise StagingError(DETACHED, step.own_history or None)
             view.value, view.version = self._along(view)[-1], base.version
             if view in self.staging.leaf_views:
                 self.staging.made_leaves.append(view.value)
@@ -115,6 +125,7 @@ class Aliases:
         """Changes a tensor, and with it every view of the same storage."""
         if view.base in self.held:
             raise StagingError(HELD, spans.current())
+        own = self._own_history(view, value)
         if view.chain:
             operands = self._along(view)[:-1]
             for step, operand in zip(reversed(view.chain), reversed(operands)):
@@ -124,6 +135,19 @@ class Aliases:
         else:
             view.base.is_recorded = True
         self.set_base(view.base, value)
+        if own is not None:
+            view.value, view.version = own, view.base.version
+
+    def _own_history(self, view, value):
+        """The value, if it gives a detached tensor a history: `y = x.detach(); y += w`. The tensor itself keeps it until
+        its memory changes again."""
+        detached = [step for step in view.chain if step.op is _DETACH]
+        if not detached or not torch.is_grad_enabled() or not is_differentiable(value.type.dtype):
+            return None
+        if not self.staging.may_have_history(value):
+            return None
+        detached[-1].own_history = spans.current() or ()
+        return value if view.chain[-1] is detached[-1] else None
 
     def _overwritten(self, before, after):
         """A write that autograd does not record: the value changes, the derivative stays."""

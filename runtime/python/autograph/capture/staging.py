@@ -13,6 +13,7 @@ from ..conversion import spans
 from ..errors import StagingError
 from ..record.nodes import Record
 from ..record.ops import ITEM, OR, Callback, of_torch
+from ..record.queries import depend_on
 from ..record.types import BOOL, FLOAT, INT, TensorType
 from . import scalars, sizes, views
 from .aliases import Aliases, Base, View
@@ -255,6 +256,16 @@ class Staging:
             return fake
         attach(fake, View(Base(value, fake, self.depth), (), value))
         return fake
+
+    def may_have_history(self, value):
+        """Whether a value may be computed from a tensor that requires a gradient."""
+        known = [base.value for base in self.leaves if base.value.visible]
+        known += [self.aliases.read(view) for view in list(self.leaf_views) if view.base.value.visible]
+        region = self.record.region
+        while region.parent is not None:  # what enters a branch or loop, or comes from its previous iteration
+            known += [param for param in region.params if isinstance(param.type, TensorType)]
+            region = region.parent
+        return any(depend_on(self.record, known, [value]))
 
     def scalar(self, value):
         return scalars.wrap(self, value)

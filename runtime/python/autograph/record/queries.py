@@ -18,6 +18,11 @@ def has_random(region):
     return any(_is_random(operator_of(node.op)) for node in _nodes(region, set()))
 
 
+def overwrites(region):
+    """Whether a region, or a function called in it, has a write that autograd does not record."""
+    return any(node.op == OVERWRITTEN for node in _nodes(region, set()))
+
+
 def _is_random(operator):
     return operator is not None and torch.Tag.nondeterministic_seeded in operator.tags
 

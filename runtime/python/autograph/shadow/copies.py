@@ -27,6 +27,7 @@ _ATOMS = (
     types.ModuleType, types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType,
     types.MethodWrapperType, types.MethodDescriptorType,
 )  # fmt: skip
+_CONTAINERS = (list, dict, set, collections.deque)
 _LIBRARIES = ("torch", "numpy", "builtins", "autograph", "abc", "typing", "collections", "enum", "functools")
 
 
@@ -120,6 +121,8 @@ class Copies:
 
     def copy(self, value):
         kind = type(value)
+        if kind is types.BuiltinFunctionType and isinstance(value.__self__, _CONTAINERS):  # `items.append`
+            return getattr(self.copy(value.__self__), value.__name__)
         if kind in _ATOMS:
             if kind is types.ModuleType:
                 self._module(value)

@@ -52,6 +52,8 @@ class Differentiable(torch.autograd.Function):
             outputs, ctx.saved = ctx.gradient.forward.run_saving(saved, len(trace.operands))
         ctx.unused = [index for index, flag in trace.uses if outputs[flag] is False]
         leaves, ctx.structure = pytree.tree_flatten(tuple(outputs))
+        if trace.overwrites:
+            leaves = _apart(leaves)
         structure.append(ctx.structure)
         flags = trace.gradient(differentiable_outputs, ctx.needed)
         has = []
@@ -113,6 +115,18 @@ def with_history(outputs, indexes):
     for index in indexes:
         outputs[index] = pytree.tree_map(of, outputs[index])
     return outputs
+
+
+def _apart(leaves):
+    """The outputs, without one tensor in two places: a tensor and the one that it was detached from share memory, but have
+    histories of their own."""
+    seen, found = set(), []
+    for leaf in leaves:
+        if isinstance(leaf, torch.Tensor) and id(leaf) in seen:
+            leaf = torch.empty(0, dtype=leaf.dtype, device=leaf.device).set_(leaf)
+        seen.add(id(leaf))
+        found.append(leaf)
+    return found
 
 
 def _used(ctx, gradients):
